@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test soak test-deployed test-live check crash money hostile mutants bench docs build validate deploy prices lock format
+.PHONY: help setup up test soak test-deployed test-live check audit crash money hostile mutants bench docs build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -59,6 +59,11 @@ check: .venv/.dev ## Check format, lint, types and architecture
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@[ -n "$(TESTS_FOLLOW)" ] || $(BIN)/python -m pytest -q tests/architecture
+
+# Needs no network: advisories come from infra/audit/advisories.json, which ARGS=--refresh renews.
+# `make test` runs it too, in tests/infra/audit.
+audit: .venv/.dev .venv-audit/.ready ## Look for vulnerable packages, secrets, licences; write the SBOM
+	@.venv-audit/bin/python -m infra.audit $(ARGS)
 
 # Stops a turn at every point where it could stop, and looks at what is left.
 crash: .venv/.dev ## Explore every crash point of a turn
@@ -125,6 +130,7 @@ lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer ver
 	@$(COMPILE) requirements/ministack.in --output-file requirements/ministack.txt
 	@$(COMPILE) requirements/rie.in --output-file requirements/rie.txt
 	@$(COMPILE) requirements/prices.in --output-file requirements/prices.txt
+	@$(COMPILE) requirements/audit.in --output-file requirements/audit.txt
 	@$(COMPILE_LAMBDA) requirements/lambda.in --constraint requirements/dev.txt --output-file requirements/lambda.txt
 
 LOCKING = .venv-lock/bin/uv pip compile --quiet --python .venv-lock/bin/python \

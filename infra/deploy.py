@@ -240,7 +240,7 @@ class Deployment:
             f"OPENCRAB_KEY=$(cat {shlex.quote(str(path))})" if path.exists() else "OPENCRAB_KEY=…"
         )
         _say(
-            "  2. check it, from `source .venv/bin/activate`",
+            "  2. check it, after `source .venv/bin/activate`",
             f"       export OPENCRAB_URL={url} {read}",
             "       opencrab doctor",
             "  3. make an agent and talk to it",
@@ -273,7 +273,9 @@ class Deployment:
         if shutil.which("aws", path=self.environ.get("PATH", "")):
             where = shlex.join(place.where)
             _say(
-                f'       printf %s "${variable}" | aws ssm put-parameter {where} \\',
+                "       (run this, paste the key and press Enter; nothing is shown)",
+                f'       read -rs {variable} && printf %s "${variable}" \\',
+                f"         | aws ssm put-parameter {where} \\",
                 f"         --type SecureString --name {name} --value file:///dev/stdin",
             )
         else:

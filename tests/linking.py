@@ -14,7 +14,7 @@ def link(
 ) -> KnowledgeEdge:
     """Keep that one thing relates to another."""
     linking = KnowledgeLink(origin, edge, target)
-    stored = facts.several(agent_id, *linking.names)
+    stored = facts.get_many(agent_id, *linking.names)
 
     def count(kind: str) -> int:
         return len(facts.page(agent_id, kind, limit=10_000))

@@ -8,7 +8,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, LineRange, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, ErasureScope, LineRange
 from opencrab.domain.memory.memory import (
     EXPERIENCE,
     MEMORY,
@@ -17,7 +17,7 @@ from opencrab.domain.memory.memory import (
     IndexRewrite,
     Memory,
 )
-from opencrab.domain.memory.summary import SUMMARY, Span, Summary, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySpan, summary_key
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Value
 from opencrab.ports.home import Home
@@ -83,13 +83,13 @@ class Life:
         lived = fact.read(Experience).replaced(retired_at=None if back else now)
         told = IndexRewrite(refs=(experience_id,), kind=EXPERIENCE)
         beside = [new_fact("hana", REWRITTEN, self.clock.new_id(), told)] if back else []
-        self.home.facts.commit(fact.holding(lived), *beside)
+        self.home.facts.commit(fact.with_body(lived), *beside)
 
     def summarise(self, number: int, text: str, **changes: Any) -> str:
         """A summary; answers its id."""
         now, summary_id = self._passed(), f"S{number}"
         summary = Summary(
-            id=summary_id, span=Span.TOPIC, text=text, since=now, until=now, at=now
+            id=summary_id, span=SummarySpan.TOPIC, text=text, since=now, until=now, at=now
         ).replaced(**changes)
         self._keep(SUMMARY, summary_key(summary_id), summary)
         return summary_id
@@ -98,7 +98,7 @@ class Life:
         """Change what a memory says."""
         fact = self._stored(MEMORY, memory_id)
         memory = fact.read(Memory).replaced(content=content, updated_at=self._passed(), **changes)
-        self.home.facts.commit(fact.holding(memory))
+        self.home.facts.commit(fact.with_body(memory))
 
     def remove(self, kind: str, fact_id: str) -> None:
         """Remove a kept thing."""
@@ -111,7 +111,7 @@ class Life:
         now = self._passed()
         named = tuple(LineRange(session_id=each, first=one, last=two) for each, one, two in lines)
         mark = ErasureMark(
-            scope=Scope.PERIOD, lines=named, refs=refs, everything=everything, at=now
+            scope=ErasureScope.PERIOD, lines=named, refs=refs, everything=everything, at=now
         )
         self.home.facts.commit(new_fact("hana", FORGOTTEN, self.clock.new_id(), mark))
 

@@ -49,7 +49,7 @@ class Fake:
     clock: FakeClock | None = None
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
-    def of(
+    def embed(
         self,
         agent_id: str,
         texts: tuple[str, ...],

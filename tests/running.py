@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,22 +83,29 @@ def free_port() -> int:
 
 @contextmanager
 def server(
-    data: Path, *, model_url: str | None = None, script: Path | None = None
+    data: Path,
+    *,
+    model_url: str | None = None,
+    script: Path | None = None,
+    opencrab: Sequence[str] = (str(OPENCRAB),),
+    more: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
-    """`opencrab up` on a data directory, ready; with a stub model, or the scripted one."""
+    """`opencrab up` on a data directory, ready; with a stub model, or the scripted one.
+
+    With `more` settings in the environment it chooses its model by them. `opencrab` is the command.
+    """
     port = free_port()
-    environment = {**os.environ, "OPENCRAB_OWNER_KEY": KEY}
+    environment = {**os.environ, "OPENCRAB_OWNER_KEY": KEY, **(more or {})}
     if script is not None:
         environment["OPENCRAB_LLM__PROVIDERS__SCRIPTED__SCRIPT"] = str(script)
-    provider = "scripted"
+    command = [*opencrab, "up", "--port", str(port), "--data", str(data)]
     if model_url is not None:
         environment["OPENCRAB_LLM__PROVIDERS__LLAMACPP__BASE_URL"] = model_url
-        provider = "llamacpp:stub"
-    command = [str(OPENCRAB), "up", "--port", str(port), "--data", str(data)]
+        command += ["--provider", "llamacpp:stub"]
+    elif more is None:
+        command += ["--provider", "scripted"]
     started = time.perf_counter()
-    process = subprocess.Popen(
-        [*command, "--provider", provider], stdout=subprocess.PIPE, text=True, env=environment
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout is not None
         for row in process.stdout:
@@ -111,3 +118,12 @@ def server(
         process.wait(60)
         if process.stdout is not None:
             process.stdout.close()
+
+
+def opencrab(*args: object, code: int = 0) -> str:
+    """What the command says, which ends with this code."""
+    run = subprocess.run(
+        [str(OPENCRAB), *map(str, args)], capture_output=True, text=True, check=False, timeout=600
+    )
+    assert run.returncode == code, run.stdout + run.stderr
+    return run.stdout + run.stderr

@@ -15,10 +15,13 @@ COUNTS: dict[str, tuple[int, int]] = {
     "hostile questions to a limited search": (1_500, 100_000),
     "sequences of paths in a workspace": (300, 100_000),
     "seeds of ten strange paths each": (2_000, 20_000),
+    "kills of a whole installation under load": (6, 200),
     "notes": (40, 1_000),
     "rulings on what an agent may do": (150, 2_000),
     "lessons and skills": (60, 1_000),
     "strange addresses": (200, 5_000),
+    "text fields of actions": (10, 130),
+    "random actions with keys": (10_000, 100_000),
 }
 """What is counted: the share, and the whole."""
 

@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one invocation."""
-    return _worker.turns(event, context)
+    """Run the turns named by the messages of one SQS batch."""
+    return _worker.run_turns(event, context)

@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one invocation."""
+    """Run the compactions named by the messages of one SQS batch."""
     return _compact(event, context)

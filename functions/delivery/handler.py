@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one invocation."""
-    return _worker.deliveries(event, context)
+    """Deliver the utterances named by the messages of one SQS batch."""
+    return _worker.send_deliveries(event, context)

@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Answer one interaction."""
+    """Verify and acknowledge one Discord interaction."""
     return _answer(event)

@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one invocation."""
+    """Process the Discord interactions of one SQS batch."""
     return _interact(event, context)

@@ -13,5 +13,9 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one invocation: of the queue of beats, or of the schedule."""
-    return _worker.beats(event, context) if "Records" in event else _worker.sweep(event, context)
+    """Run the heartbeats of one SQS batch, or one sweep when an EventBridge rule invokes it."""
+    return (
+        _worker.run_heartbeats(event, context)
+        if "Records" in event
+        else _worker.sweep(event, context)
+    )

@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one invocation, of the schedule."""
+    """Enqueue nightly reviews that are due, update prices, and run queued reviews, each hour."""
     return _worker.run_nightly(event, context)

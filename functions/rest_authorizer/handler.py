@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, bool]:
-    """Answer one request for access."""
+    """Authorize one request for API Gateway."""
     return {"isAuthorized": _brings_key(event)}

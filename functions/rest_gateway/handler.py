@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one request."""
+    """Handle one HTTP request from API Gateway."""
     return _answer(event, context)

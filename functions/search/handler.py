@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any] | None:
-    """Answer a question, or follow the records of the table's stream."""
+    """Answer one search request, or index the records of one DynamoDB stream batch."""
     return _answer(event)

@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], _context: Any) -> None:
-    """Follow the records of one batch; an error brings them again."""
+    """Index the records of one DynamoDB stream batch; raising makes Lambda retry the batch."""
     _follow(event)

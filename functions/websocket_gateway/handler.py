@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], _context: Any) -> dict[str, Any] | None:
-    """Answer one event of API Gateway, or follow the records of one batch."""
+    """Handle one WebSocket event of API Gateway, or the records of one DynamoDB stream batch."""
     return _handle(event)

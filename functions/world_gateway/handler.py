@@ -13,5 +13,5 @@ gc.enable()
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Answer one invocation."""
+    """Process the world messages of one SQS batch."""
     return _receive(event, context)

@@ -15,6 +15,7 @@ from opencrab.domain.usage.aws_cost import Meter, PriceSheet, estimate_aws_cost
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import Options
 from tests.conftest import ROOT
+from tests.docs.reference.cloudformation import Cloudformation
 
 EXPLANATION = "explanation/deployment"
 PARAMETERS = "reference/stack-parameters"
@@ -34,21 +35,6 @@ def page(name: str, language: str = ".md") -> str:
     return (ROOT / "docs" / f"{name}{language}").read_text(encoding="utf-8")
 
 
-class Template(yaml.SafeLoader):  # type: ignore[misc, unused-ignore]
-    """CloudFormation's YAML: `!Ref x` is read as x."""
-
-
-def _plain(loader: Any, _suffix: str, node: Any) -> Any:
-    if isinstance(node, yaml.ScalarNode):
-        return loader.construct_scalar(node)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    return loader.construct_mapping(node, deep=True)
-
-
-Template.add_multi_constructor("!", _plain)
-
-
 @cache
 def sheet() -> PriceSheet:
     return PriceSheet.of(settings.aws_pricing(folder=ROOT / "config"))
@@ -59,7 +45,7 @@ def template(name: str = "template.yaml") -> dict[str, Any]:
     path = ROOT / Path(name)
     if not path.is_file():
         pytest.skip(f"there is no {name}")
-    found = yaml.load(path.read_text(encoding="utf-8"), Template)  # noqa: S506 - a SafeLoader
+    found = yaml.load(path.read_text(encoding="utf-8"), Cloudformation)  # noqa: S506 - a SafeLoader
     assert isinstance(found, dict)
     return found
 

@@ -126,7 +126,7 @@ def _calls(calls: int) -> Iterator[DailyTally]:
 
 def _store(database: Database, tallies: tuple[DailyTally, ...]) -> None:
     """Put tallies where the journal would have counted them."""
-    with database.writing() as items:
+    with database.write_transaction() as items:
         for n, tally in enumerate(tallies):
             items.put(f"TALLY#{AGENT}", f"{tally.day}#{n}", tally.model_dump_json())
 

@@ -17,7 +17,7 @@ from opencrab.domain.conversation.message import Message, TextPart
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.goals.goal import GOAL, Goal, GoalSource, goal_key
 from opencrab.domain.goals.selection import rank_goals
-from opencrab.domain.goals.value_estimate import Worth
+from opencrab.domain.goals.value_estimate import ValueEstimate
 from opencrab.domain.memory.belief import Belief
 from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_belief, with_peer
@@ -36,6 +36,7 @@ from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
 from opencrab.engine.turn.prompt_cache import Surroundings
+from opencrab.ports.models.model import TrustedText
 from tests.bench.turns import cpu_ms
 from tests.bench.world import World
 
@@ -53,7 +54,7 @@ def goals(agent_id: str, count: int) -> list[Goal]:
             session_id="own",
             name=f"海の地図の{number}枚目を描く",
             source=list(GoalSource)[number % 6],
-            worth=Worth(expected_reward=number % 11 / 10, novelty=number % 7 / 6),
+            worth=ValueEstimate(expected_reward=number % 11 / 10, novelty=number % 7 / 6),
             deadline=NOW + timedelta(hours=number) if number % 2 else None,
             principal_id=agent_id,
             created_at=NOW - timedelta(days=1),
@@ -108,7 +109,9 @@ def decide_ms() -> float:
     vitals = vital_signs_fact(signs(agent_id), None)
     unread = [new_fact(agent_id, HAPPENING, event.id, event) for event in events()]
     notes = WorkingMemory(text="あとで調べること\n" * 200, at=NOW)
-    moment = WakingMoment(Language.JA, NOW, "Asia/Tokyo", Drives(), tainted=True, reason="goal")
+    moment = WakingMoment(
+        Language.JA, NOW, "Asia/Tokyo", Drives(), tainted=True, reason=TrustedText("goal")
+    )
 
     def decide() -> None:
         around = Surroundings(
@@ -201,7 +204,7 @@ def flush_ms(world: World) -> float:
     for _ in range(30):
         names = ((VITALS, VITALS), (WORKING, WORKING), (OUTLOOK, OUTLOOK), (GOAL, "000001"))
         changed = [
-            fact.replaced(version=fact.version + 1) for fact in facts.several(agent_id, *names)
+            fact.replaced(version=fact.version + 1) for fact in facts.get_many(agent_id, *names)
         ]
         started = time.perf_counter()
         facts.commit(*changed)

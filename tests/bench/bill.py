@@ -29,7 +29,9 @@ MEASURING = 6
 ACTIVE = 2
 """Write units of a day's first call of an agent in a worker, which says that it was active."""
 
-READ_UNITS = 6
+READ_UNITS = 8
+"""Six, who a session is shared with (ADR 0033), and whether a replaced file is to be forgotten."""
+
 HISTORIES = (10, 1_000, 10_000)
 BEATS = 60
 """As many as an agent has in an hour, a few more or less."""
@@ -179,7 +181,7 @@ def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -
     delivery = worker.home.beats.receive(visibility_seconds=30, wait_seconds=0)
     assert delivery is not None
     assert deliver_heartbeat(worker, delivery) is MessageOutcome.FINISHED
-    worker.home.beats.done(delivery.receipt)
+    worker.home.beats.acknowledge(delivery.receipt)
     return Beat(home.meter.writes, home.meter.reads - standing, sent)
 
 

@@ -267,7 +267,7 @@ def _turns(
         event = event_of(turn)
         mark()
         started = time.process_time()
-        answer = worker.turns(event, context)
+        answer = worker.run_turns(event, context)
         took = (time.process_time() - started) * 1_000
         mark()
         assert answer == {"batchItemFailures": []}

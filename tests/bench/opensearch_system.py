@@ -28,7 +28,7 @@ class ToldPast(SearchRowReader):
     def marks(self, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
         return iter(())
 
-    def again(self, agent_id: str, row: SearchRow) -> SearchRow | None:
+    def reread(self, agent_id: str, row: SearchRow) -> SearchRow | None:
         return row
 
 

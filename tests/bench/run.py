@@ -85,8 +85,8 @@ missed**. An agent's first call of a day in a worker is {active} more.
 
 A worker keeps the newest lines of sessions and what it last wrote in the ledger of files, so that a
 later turn reads only what is new. The first turn of a session in a worker reads a page of up to 64
-lines (3.5 units) and the ledger's entry (1): that is beyond the six, and does not grow any further.
-Admission is 9 write and 2 read units of each row, two boundaries are one strong read each.
+lines (3.5 units) and the ledger's entry (1): that is beyond the eight, and does not grow any
+further. Admission is 9 write and 2 read units of each row, two boundaries are one strong read each.
 
 Beside a turn are read: {key_check:g} for each check of a key (the owner's: none), {look:g} for
 each look of a client that waits (`Prefer: wait`, one each half second), {replies:g} for the answer,

@@ -107,7 +107,7 @@ class World:
         delivery = queue.receive(visibility_seconds=1_800, wait_seconds=0)
         assert delivery is not None
         run_turn(self.runtime, delivery, Pace())
-        queue.done(delivery.receipt)
+        queue.acknowledge(delivery.receipt)
 
     def _line(self, session_id: str, agent_id: str, number: int) -> None:
         clock = self.runtime.clock

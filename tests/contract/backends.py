@@ -40,7 +40,7 @@ class Elsewhere(LambdaSearch):
 
     def __init__(self, opened: SqliteSearch) -> None:
         super().__init__(Invoked(search_server(opened)), "opencrab-dev-search")
-        self.follow, self.catch_up = opened.follow, opened.catch_up
+        self.index_entries, self.catch_up = opened.index_entries, opened.catch_up
 
 
 class Invoked:

@@ -155,7 +155,7 @@ def result(n: int = 1, call_id: str = "c1", text: str = JAPANESE) -> CallResult:
         call_id=call_id,
         name="ws_write",
         state=CallState.COMPLETED,
-        result=ActionResult.done(text=text),
+        result=ActionResult.ok(text=text),
     )
 
 

@@ -64,7 +64,7 @@ def cases() -> Iterator[tuple[Vendor, str, Trouble]]:
 
 _DOES = {
     FaultResponse.RETRY: "asks again, at most twice, after {wait}; then the next provider",
-    FaultResponse.NEXT: "asks the next provider; once more if there is none",
+    FaultResponse.NEXT: "asks the next provider; asks again, at most 3 times, if there is none",
     FaultResponse.STOP: "ends the turn and says why",
 }
 
@@ -73,11 +73,12 @@ def does(found: Trouble) -> str:
     """What the router does about it, in words."""
     if found.fault is Fault.AUTH:
         return "ends the turn and says whose key"
-    if found.fault.course is FaultResponse.NEXT and not found.fault.may_pass:
+    if found.fault.response is FaultResponse.NEXT and not found.fault.may_pass:
         return "asks the next provider; ends the turn if there is none"
-    # As `router.wait_seconds`: never sooner than asked, 1 s and up to a quarter more, rounded up.
-    wait = f"{ceil(max(found.retry_after or 0, 1.25))} s"
-    return _DOES[found.fault.course].format(wait=wait)
+    # As `router.seconds_before_model_retry`: never sooner than asked, and up to 2 s of jitter more.
+    asked = found.retry_after or 0
+    wait = f"{max(1, ceil(asked))} to {ceil(asked + 2)} s"
+    return _DOES[found.fault.response].format(wait=wait)
 
 
 def table(rows: Iterable[tuple[Vendor, str, Trouble]]) -> str:

@@ -67,7 +67,7 @@ def test_a_beat_is_done_once_and_comes_again_when_it_was_given_back(
     second = home.beats.receive(visibility_seconds=30, wait_seconds=0)
     assert second is not None
     assert second.count == 2
-    home.beats.done(second.receipt)
+    home.beats.acknowledge(second.receipt)
     clock.advance(60)
     assert beats(home) == set()
 

@@ -34,7 +34,7 @@ def draw(home: Home, *draws: BudgetDraw, turn_id: str = "t1") -> bool:
 
 
 def drawn(home: Home, scope: str = "agent:花", day: str = DAY) -> int:
-    return home.budgets.drawn(scope, day)
+    return home.budgets.drawn_micro_usd(scope, day)
 
 
 @pytest.fixture

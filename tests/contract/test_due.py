@@ -9,14 +9,14 @@ from tests.contract.waiting import eventually
 
 
 def due(home: Home, seconds: float = 1_000, limit: int = 10) -> list[str]:
-    return [item.id for item in home.due.due(later(seconds), limit)]
+    return [item.id for item in home.due.list_due(later(seconds), limit)]
 
 
 @pytest.mark.parametrize("text", [JAPANESE, ENGLISH])
 def test_an_item_comes_back_as_it_was_put(home: Home, text: str) -> None:
     item = due_item(text=text).replaced(hops=2)
     home.due.put(item)
-    eventually(lambda: home.due.due(later(61), 10), (item,))
+    eventually(lambda: home.due.list_due(later(61), 10), (item,))
 
 
 def test_an_item_keeps_what_its_turn_is_to_be(home: Home) -> None:
@@ -24,7 +24,7 @@ def test_an_item_keeps_what_its_turn_is_to_be(home: Home) -> None:
         trigger=Trigger.CONTINUATION, task="G1-T2", taint=True, session=session("s1", goal="G1")
     )
     home.due.put(item)
-    eventually(lambda: home.due.due(later(61), 10), (item,))
+    eventually(lambda: home.due.list_due(later(61), 10), (item,))
 
 
 def test_an_item_is_due_when_its_time_has_come(home: Home) -> None:
@@ -56,13 +56,13 @@ def test_an_item_of_a_turn_is_kept_once_by_its_id(home: Home) -> None:
 def test_an_item_that_is_done_is_forgotten(home: Home) -> None:
     home.due.put(due_item("d1"))
     home.due.put(due_item("d2", seconds=61))
-    home.due.done("d1")
+    home.due.remove("d1")
     eventually(lambda: due(home), ["d2"])
 
 
 def test_an_unknown_item_is_done_already(home: Home) -> None:
-    home.due.done("どこにもない")
+    home.due.remove("どこにもない")
     home.due.put(due_item())
-    home.due.done("d1")
-    home.due.done("d1")
+    home.due.remove("d1")
+    home.due.remove("d1")
     eventually(lambda: due(home), [])

@@ -54,9 +54,9 @@ def test_a_redacted_line_keeps_its_place_and_nothing_else(home: Home, text: str)
     home.eraser.redact("s1", (3, 1))
     after = home.journal.lines("s1")
     assert [each.sequence for each in after] == [1, 2, 3]
-    assert [each.forgotten for each in after] == [True, False, True]
+    assert [each.is_erased for each in after] == [True, False, True]
     assert after[1] == before[1]
-    assert after[0] == before[0].erased()
+    assert after[0] == before[0].without_content()
     assert (after[0].text, after[0].speaker_id, after[0].message_id) == ("", FORGOTTEN_PERSON, None)
 
 
@@ -87,7 +87,7 @@ def test_who_read_the_newest_lines_before_does_not_see_them_again(home: Home) ->
 def test_many_lines_are_redacted_at_once(home: Home) -> None:
     said(home, *(f"line {number}" for number in range(30)))
     home.eraser.redact("s1", tuple(range(30, 0, -1)))
-    assert all(each.forgotten for each in home.journal.lines("s1"))
+    assert all(each.is_erased for each in home.journal.lines("s1"))
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -101,7 +101,7 @@ def test_an_instruction_goes_with_its_line_and_is_known_again(home: Home, text: 
     assert home.journal.boundary(current).instructions == ()
     home.journal.instruct(told, spoken)
     assert len(home.journal.lines("s1")) == 2
-    assert home.journal.lines("s1", after=1)[0].forgotten
+    assert home.journal.lines("s1", after=1)[0].is_erased
 
 
 def test_an_erased_turn_leaves_a_header_without_words(home: Home) -> None:
@@ -109,8 +109,8 @@ def test_an_erased_turn_leaves_a_header_without_words(home: Home) -> None:
     home.eraser.erase_turn("t1")
     recorded = home.journal.load("t1")
     assert recorded.records == ()
-    assert recorded.turn.forgotten
-    assert recorded.turn == current.erased()
+    assert recorded.turn.is_erased
+    assert recorded.turn == current.without_content()
     assert "taro" not in recorded.turn.model_dump_json()
     assert home.eraser.records_of("t1") == ()
 
@@ -118,7 +118,7 @@ def test_an_erased_turn_leaves_a_header_without_words(home: Home) -> None:
 def test_what_an_erased_turn_said_to_a_channel_is_gone(home: Home) -> None:
     ended(home)
     home.eraser.erase_turn("t1")
-    assert home.outbox.unsent(later(1_000_000), 10) == ()
+    assert home.outbox.list_unsent(later(1_000_000), 10) == ()
 
 
 def test_erasing_again_changes_nothing(home: Home) -> None:
@@ -182,7 +182,7 @@ def test_a_stripped_session_keeps_its_participants_and_its_count(home: Home) -> 
     home.eraser.strip_session("s1")
     home.eraser.strip_session("nowhere")
     after = home.sessions.get("s1")
-    assert after == before.stripped()
+    assert after == before.without_opening_words()
     assert (after.name, after.theme, after.created_by) == (None, "", FORGOTTEN_PERSON)
     assert after.agent_ids == ("hana", "kai")
     assert [each.id for each in home.sessions.page(after=None, limit=9)] == ["s1"]
@@ -200,5 +200,5 @@ def test_a_turn_goes_on_beside_what_is_redacted(home: Home) -> None:
 
 def test_wiping_keeps_what_is_there(home: Home) -> None:
     admitted(home)
-    home.eraser.wipe()
+    home.eraser.scrub_storage()
     assert home.journal.lines("s1")[0].text == JAPANESE

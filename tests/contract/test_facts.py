@@ -92,7 +92,7 @@ def test_facts_and_due_items_are_written_together_or_not_at_all(home: Home) -> N
         home.facts.commit(fact("c"), fact("b").replaced(owner="ken"), due=(due_item("d2"),))
     assert ids(home.facts.page("hana", "note")) == ["a"]
     assert ids(home.facts.page("ken", "note")) == ["b"]
-    eventually(lambda: [one.id for one in home.due.due(later(99), 9)], ["d1"])
+    eventually(lambda: [one.id for one in home.due.list_due(later(99), 9)], ["d1"])
     home.facts.commit()
 
 
@@ -151,7 +151,7 @@ def test_a_mind_is_read_with_its_agent(home: Home) -> None:
     assert home.agents.get("hana") == created.replaced(mind=mind)
     assert home.facts.get("hana", MIND, MIND) == first
     assert home.facts.get("ken", MIND, MIND) is None
-    home.facts.commit(first.holding(AgentState()))
+    home.facts.commit(first.with_body(AgentState()))
     assert home.agents.get("hana") == created
     assert home.facts.page("hana", MIND) == ()
 
@@ -176,7 +176,7 @@ def test_a_body_is_read_as_the_value_that_was_kept(home: Home) -> None:
 
 
 def due(home: Home, seconds: float = 1_000, limit: int = 10, kind: str = "note") -> list[str]:
-    return [f"{one.owner}/{one.id}" for one in home.facts.due(kind, later(seconds), limit)]
+    return [f"{one.owner}/{one.id}" for one in home.facts.list_due(kind, later(seconds), limit)]
 
 
 def at(seconds: float, owner: str = "hana", **changes: Any) -> Document:
@@ -188,8 +188,8 @@ def test_several_facts_are_read_by_their_names(home: Home) -> None:
     mind = new_fact("hana", MIND, MIND, AgentState(enabled=("vault",)))
     home.facts.commit(fact("a"), fact("b", kind="other"), fact("a", owner="ken"), mind)
     names = (("other", "b"), (MIND, MIND), ("note", "a"), ("note", "b"), ("other", "a"))
-    assert home.facts.several("hana", *names) == (fact("b", kind="other"), mind, fact("a"))
-    assert home.facts.several("hana") == home.facts.several("mika", *names) == ()
+    assert home.facts.get_many("hana", *names) == (fact("b", kind="other"), mind, fact("a"))
+    assert home.facts.get_many("hana") == home.facts.get_many("mika", *names) == ()
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -203,7 +203,7 @@ def test_facts_of_all_owners_are_found_when_their_time_has_come(home: Home, vers
     assert due(home, 10.25) == ["o1/a"]
     assert due(home, 10) == due(home, limit=0) == []
     assert due(home, kind="notes") == ["hana/a"]
-    stored = home.facts.due("note", later(11), 1)
+    stored = home.facts.list_due("note", later(11), 1)
     assert stored == (at(10.25, owner="o1"),)
 
 

@@ -13,7 +13,7 @@ from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Superseded
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.ports.conversation.feed import FactTold, FeedEntry
+from opencrab.ports.conversation.feed import DocumentChange, FeedEntry
 from opencrab.ports.home import Home
 from tests.contract.example import (
     ENGLISH,
@@ -86,13 +86,13 @@ def test_facts_that_indexes_keep_are_told_when_they_are_made_changed_and_removed
 ) -> None:
     made = new_fact("hana", kind, "S1", ANYTHING)
     home.facts.commit(made)
-    home.facts.commit(made.holding(ANYTHING.replaced(name="蟹")))
+    home.facts.commit(made.with_body(ANYTHING.replaced(name="蟹")))
     home.facts.commit(made.replaced(version=2).removed())
     told_facts = [entry for entry in told(home) if entry.kind == "fact"]
     assert {(entry.session_id, entry.turn_id) for entry in told_facts} == {("", None)}
-    changes = [FactTold.model_validate_json(entry.body) for entry in told_facts]
+    changes = [DocumentChange.model_validate_json(entry.body) for entry in told_facts]
     assert changes == [
-        FactTold(owner="hana", kind=kind, id="S1", removed=removed)
+        DocumentChange(owner="hana", kind=kind, id="S1", removed=removed)
         for removed in (False, False, True)
     ]
 
@@ -102,7 +102,7 @@ def test_facts_of_a_turn_are_told_with_it(home: Home) -> None:
     kept = new_fact("hana", "memory", "M1", ANYTHING)
     home.journal.commit(ending(current, facts=(kept,)))
     (entry,) = [entry for entry in told(home) if entry.kind == "fact"]
-    assert FactTold.model_validate_json(entry.body).id == "M1"
+    assert DocumentChange.model_validate_json(entry.body).id == "M1"
 
 
 def test_facts_that_no_index_keeps_are_not_told(home: Home) -> None:

@@ -355,3 +355,45 @@ def test_a_deletion_can_demand_the_version_that_it_takes_away(files: Files) -> N
     assert files.info("mika", "a") is None
     with pytest.raises(NotFound):
         files.delete("mika", "a", condition=second.version)
+
+
+@both_languages
+def test_older_versions_are_deleted_and_the_file_stays(path: str, text: str, files: Files) -> None:
+    written = [files.write("mika", path, f"{text}{n}".encode()) for n in range(3)]
+    assert files.delete_versions("mika", path) == 2
+    assert [each.version for each in files.versions("mika", path)] == [written[-1].version]
+    assert files.read("mika", path) == (written[-1], f"{text}2".encode())
+    for info in written[:-1]:
+        with pytest.raises(NotFound, match="is not stored"):
+            files.read_version("mika", path, info.version)
+    assert files.delete_versions("mika", path) == 0
+
+
+@both_languages
+def test_of_a_deleted_file_every_version_is_deleted(path: str, text: str, files: Files) -> None:
+    other = files.write("mika", f"{path}.md", text.encode())
+    for n in range(3):
+        files.write("mika", path, f"{text}{n}".encode())
+    files.delete("mika", path)
+    assert files.delete_versions("mika", path) == 3
+    assert files.versions("mika", path) == ()
+    assert files.delete_versions("mika", path) == files.delete_versions("mika", "never") == 0
+    assert files.info("mika", f"{path}.md") == other
+    files.write("mika", path, b"again")
+    assert len(files.versions("mika", path)) == 1
+
+
+def test_one_version_is_deleted_and_never_the_current_one(files: Files) -> None:
+    first, second, third = (files.write("mika", "a", f"{n}".encode()) for n in range(3))
+    assert files.delete_versions("mika", "a", second.version) == 1
+    left = [each.version for each in files.versions("mika", "a")]
+    assert left == [third.version, first.version]
+    with pytest.raises(Conflict, match="is the current content"):
+        files.delete_versions("mika", "a", third.version)
+    for version in (second.version, "", "x", "../../a", "海", "x:null"):
+        with pytest.raises(NotFound, match="is not stored"):
+            files.delete_versions("mika", "a", version)
+    assert files.read("mika", "a")[1] == b"2"
+    files.delete("mika", "a")
+    assert files.delete_versions("mika", "a", third.version) == 1
+    assert [each.version for each in files.versions("mika", "a")] == [first.version]

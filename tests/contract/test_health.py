@@ -49,7 +49,7 @@ def test_of_those_who_would_try_an_ill_provider_one_does(home: Home) -> None:
     assert home.health.put("openai", WORSE, None)
 
     def probe(number: int) -> bool:
-        return home.health.put("openai", WORSE.probed(later(60 + number)), WORSE)
+        return home.health.put("openai", WORSE.with_probe(later(60 + number)), WORSE)
 
     assert at_once(8, probe).count(True) == 1
 

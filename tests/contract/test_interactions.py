@@ -40,7 +40,7 @@ def test_the_same_interaction_twice_is_one(interactions: Queue) -> None:
         bring(interactions, "1", JAPANESE)
     delivery = take(interactions)
     assert delivery is not None
-    interactions.done(delivery.receipt)
+    interactions.acknowledge(delivery.receipt)
     assert take(interactions) is None
 
 
@@ -53,7 +53,7 @@ def test_a_channel_keeps_its_order_and_does_not_hold_up_another(interactions: Qu
     assert other is not None
     assert {one.body, other.body} == {first, elsewhere}
     assert take(interactions) is None
-    interactions.done(one.receipt if one.body == first else other.receipt)
+    interactions.acknowledge(one.receipt if one.body == first else other.receipt)
     following = take(interactions)
     assert following is not None
     assert following.body == second

@@ -19,7 +19,7 @@ from tests.contract.waiting import at_once, eventually
 
 
 def overdue(home: Home, seconds: float, limit: int = 10) -> list[str]:
-    return [turn.id for turn in home.journal.overdue(later(seconds), limit)]
+    return [turn.id for turn in home.journal.list_overdue(later(seconds), limit)]
 
 
 def test_a_claim_opens_a_new_epoch_and_counts_the_delivery(home: Home) -> None:

@@ -86,8 +86,8 @@ def visible(home: Home) -> dict[str, object]:
         "lines": home.journal.lines("s1"),
         "session": home.sessions.get("s1"),
         "outbox": [said(home, ordinal) for ordinal in (1, 2)],
-        "agent day": home.budgets.drawn("agent:hana", DAY),
-        "installation day": home.budgets.drawn("installation", DAY),
+        "agent day": home.budgets.drawn_micro_usd("agent:hana", DAY),
+        "installation day": home.budgets.drawn_micro_usd("installation", DAY),
         "usage": home.usage.rows("hana"),
         "facts": home.facts.page("hana", "note"),
         "feed": len(told(home)),
@@ -108,11 +108,11 @@ def test_a_change_is_visible_whole(home: Home) -> None:
     assert home.outbox.get(CHANNEL.target, "t1#0001") == utterance(1, JAPANESE)
     assert home.outbox.get(CHANNEL.target, "t1#0002") == utterance(2, ENGLISH)
     eventually(
-        lambda: home.due.due(later(99), 9),
+        lambda: home.due.list_due(later(99), 9),
         (due_item("d1", text=JAPANESE), due_item("d2", seconds=61)),
     )
     assert home.facts.page("hana", "note") == (fact("a", JAPANESE), fact("b", ENGLISH))
-    assert home.budgets.drawn("agent:hana", DAY) == 40
+    assert home.budgets.drawn_micro_usd("agent:hana", DAY) == 40
     assert home.usage.rows("hana") == (usage_row(2), usage_row(1))
     assert home.sessions.get("s1").turn_number == 1
 
@@ -257,7 +257,7 @@ def test_nothing_of_a_refused_change_is_visible(
     with pytest.raises(error):
         home.journal.commit(change)
     assert visible(home) == before
-    eventually(lambda: home.due.due(later(1_000), 10), ())
+    eventually(lambda: home.due.list_due(later(1_000), 10), ())
 
 
 def test_a_change_of_an_unknown_turn_is_not_found(home: Home) -> None:

@@ -54,7 +54,7 @@ def test_a_session_that_has_ended_still_has_its_turns_opened(home: Home) -> None
 def test_an_opened_turn_that_nobody_queued_is_found_when_its_lease_has_lapsed(home: Home) -> None:
     home.sessions.create(session())
     home.journal.open(summarising(lease_until=NOW))
-    assert [each.id for each in home.journal.overdue(later(600), 10)] == ["c1"]
+    assert [each.id for each in home.journal.list_overdue(later(600), 10)] == ["c1"]
 
 
 def test_of_two_that_open_it_at_once_both_are_answered_the_same(home: Home) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from opencrab.domain.access.authority import Scope
-from opencrab.domain.access.principal import ApiKey
-from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.access.principal import LEGACY, ApiKey
+from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.ports.home import Home
 from tests.contract.example import later
@@ -86,3 +86,70 @@ def test_revoking_one_key_leaves_the_others(home: Home) -> None:
 def test_an_unknown_key_is_not_revoked(home: Home) -> None:
     with pytest.raises(NotFound, match="k9"):
         home.keys.revoke("k9", later(5))
+
+
+def test_another_key_of_a_person_keeps_its_principal_and_a_read_key_its_grants(home: Home) -> None:
+    second = key("k2").replaced(principal_id="k1")
+    reader = key("k3").replaced(scope=Scope.READ, grants=("sessions:s1", "agent:a1", "metrics"))
+    for made in (second, reader):
+        home.keys.put(made)
+        assert home.keys.find(made.hash) == made
+    eventually(lambda: set(home.keys.list()), {second, reader})
+    assert (second.principal.id, reader.principal.id) == ("k1", "k3")
+    assert reader.principal.grants == reader.grants
+    assert home.keys.revoke("k3", later(5)).grants == reader.grants
+
+
+def test_a_read_key_of_an_earlier_release_reads_all_but_metrics(home: Home) -> None:
+    assert home.keys.list() == ()
+    assert key().replaced(scope=Scope.READ).principal.grants == (LEGACY,)
+    assert key().principal.grants == ()
+
+
+def owner(key_id: str, at: float = 0) -> ApiKey:
+    return key(key_id, at=at).replaced(scope=Scope.OWNER)
+
+
+def test_the_last_owner_key_is_not_revoked(home: Home) -> None:
+    for each in (key("k1"), owner("o1"), owner("o2")):
+        home.keys.put(each)
+    eventually(lambda: len(home.keys.list()), 3)
+    home.keys.revoke("o1", later(5))
+    eventually(lambda: [one.id for one in home.keys.list() if one.revoked_at], ["o1"])
+    with pytest.raises(Conflict, match="last owner key") as refusal:
+        home.keys.revoke("o2", later(5))
+    assert (refusal.value.field, refusal.value.cure) == (
+        "key_id",
+        "create another owner key first",
+    )
+    assert home.keys.find(owner("o2").hash) == owner("o2")
+    assert home.keys.revoke("o1", later(9)).revoked_at == later(5), "it was revoked before"
+    home.keys.revoke("k1", later(5))
+
+
+def test_the_last_owner_key_is_revoked_where_an_owner_is_elsewhere(home: Home) -> None:
+    home.keys.put(owner("o1"))
+    eventually(lambda: len(home.keys.list()), 1)
+    assert home.keys.revoke("o1", later(5), keep_last_owner=False).revoked_at == later(5)
+
+
+@pytest.mark.parametrize("owners", [2, 3, 8])
+def test_owners_who_revoke_each_other_at_once_leave_one(home: Home, owners: int) -> None:
+    for place in range(owners):
+        home.keys.put(owner(f"o{place}"))
+    eventually(lambda: len(home.keys.list()), owners)
+
+    def revoke(place: int) -> bool:
+        for _ in range(20):
+            try:
+                home.keys.revoke(f"o{place}", later(5))
+            except Conflict:
+                return False
+            except Unavailable:
+                continue
+            return True
+        raise AssertionError("the key was never free")
+
+    assert at_once(owners, revoke).count(True) == owners - 1
+    valid = [home.keys.find(owner(f"o{place}").hash) for place in range(owners)]
+    assert [one is not None and one.revoked_at is None for one in valid].count(True) == 1

@@ -49,10 +49,12 @@ def ledger(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Countin
 def kept(ledger: WorkspaceLedger, clock: FakeClock, path: str, size: int = 10) -> LedgerEntry:
     """A file that was reserved, written and settled."""
     now = clock.now()
-    entry = ledger.entry("mika", path).reserving("w", size, now)
+    entry = ledger.entry("mika", path).with_reservation("w", size, now)
     reserved = ledger.save("mika", entry, quota_bytes=QUOTA)
     assert reserved is not None
-    settled = ledger.save("mika", reserved.seen(info(path, size), now).without("w"))
+    settled = ledger.save(
+        "mika", reserved.with_file_info(info(path, size), now).without_reservation("w")
+    )
     assert settled is not None
     return settled
 
@@ -62,7 +64,7 @@ def info(path: str, size: int) -> FileInfo:
 
 
 def removed(ledger: WorkspaceLedger, clock: FakeClock, path: str) -> None:
-    gone = ledger.save("mika", ledger.entry("mika", path).seen(None, clock.now()))
+    gone = ledger.save("mika", ledger.entry("mika", path).with_file_info(None, clock.now()))
     assert gone == LedgerEntry(path)
 
 
@@ -82,20 +84,24 @@ def test_reservations_are_known_again_and_count_at_their_largest(
     ledger: Counting, clock: FakeClock
 ) -> None:
     now = clock.now()
-    entry = LedgerEntry("a", 5, info("a", 5)).reserving("x", 30, now).reserving("y", 20, now)
+    entry = (
+        LedgerEntry("a", 5, info("a", 5))
+        .with_reservation("x", 30, now)
+        .with_reservation("y", 20, now)
+    )
     saved = ledger.save("mika", entry)
     assert saved is not None
     found = ledger.entry("mika", "a")
     assert found == saved
     assert (found.held, ledger.usage("mika")) == (30, 30)
-    assert ledger.save("mika", found.without("x")) is not None
+    assert ledger.save("mika", found.without_reservation("x")) is not None
     assert ledger.usage("mika") == 20
 
 
 def test_a_reservation_of_the_dead_ends_after_the_grace(ledger: Counting, clock: FakeClock) -> None:
-    ledger.save("mika", LedgerEntry("a").reserving("x", 30, clock.now()))
+    ledger.save("mika", LedgerEntry("a").with_reservation("x", 30, clock.now()))
     clock.advance(GRACE.total_seconds() - 1)
-    assert ledger.entry("mika", "a").seen(None, clock.now()).held == 30
+    assert ledger.entry("mika", "a").with_file_info(None, clock.now()).held == 30
     clock.advance(1)
     removed(ledger, clock, "a")
 
@@ -104,13 +110,13 @@ def test_an_entry_that_changed_since_it_was_read_is_not_saved(
     ledger: Counting, clock: FakeClock
 ) -> None:
     old = kept(ledger, clock, "a")
-    newer = ledger.save("mika", old.sized(20, clock.now()))
+    newer = ledger.save("mika", old.with_size(20, clock.now()))
     assert newer is not None
-    assert ledger.save("mika", old.sized(30, clock.now())) is None
+    assert ledger.save("mika", old.with_size(30, clock.now())) is None
     assert ledger.save("mika", LedgerEntry("a", 30)) is None
     assert ledger.entry("mika", "a") == newer
     removed(ledger, clock, "a")
-    assert ledger.save("mika", newer.sized(30, clock.now())) is None
+    assert ledger.save("mika", newer.with_size(30, clock.now())) is None
     assert ledger.usage("mika") == 0
 
 
@@ -119,20 +125,24 @@ def test_growth_beyond_the_quota_is_refused_and_changes_nothing(
 ) -> None:
     kept(ledger, clock, "a", 600)
     with pytest.raises(TooLarge, match=r"'海' needs 401 bytes more and the workspace has 400 of"):
-        ledger.save("mika", LedgerEntry("海").reserving("x", 401, clock.now()), quota_bytes=QUOTA)
+        ledger.save(
+            "mika", LedgerEntry("海").with_reservation("x", 401, clock.now()), quota_bytes=QUOTA
+        )
     with pytest.raises(TooLarge, match="'c' needs 1001 bytes more"):
-        ledger.save("mika", LedgerEntry("c").reserving("x", 1_001, clock.now()), quota_bytes=QUOTA)
+        ledger.save(
+            "mika", LedgerEntry("c").with_reservation("x", 1_001, clock.now()), quota_bytes=QUOTA
+        )
     assert ledger.usage("mika") == 600
     assert ledger.entry("mika", "海") == LedgerEntry("海")
     assert ledger.save(
-        "mika", LedgerEntry("海").reserving("x", 400, clock.now()), quota_bytes=QUOTA
+        "mika", LedgerEntry("海").with_reservation("x", 400, clock.now()), quota_bytes=QUOTA
     )
 
 
 def test_who_is_over_a_quota_may_still_shrink(ledger: Counting, clock: FakeClock) -> None:
     large = ledger.save("mika", LedgerEntry("a", 5_000))
     assert large is not None
-    assert ledger.save("mika", large.sized(4_000, clock.now()), quota_bytes=QUOTA)
+    assert ledger.save("mika", large.with_size(4_000, clock.now()), quota_bytes=QUOTA)
     with pytest.raises(TooLarge, match="has 0 of 1000"):
         ledger.save("mika", LedgerEntry("b", 1), quota_bytes=QUOTA)
 
@@ -153,10 +163,10 @@ def test_who_is_over_a_quota_may_still_shrink(ledger: Counting, clock: FakeClock
 def test_a_name_is_held_against_all_that_look_the_same(
     existing: str, path: str, told: str, ledger: Counting, clock: FakeClock
 ) -> None:
-    held = ledger.save("mika", LedgerEntry(existing).reserving("w", 1, clock.now()))
+    held = ledger.save("mika", LedgerEntry(existing).with_reservation("w", 1, clock.now()))
     assert held is not None
     with pytest.raises(Invalid, match=told):
-        ledger.save("mika", LedgerEntry(path).reserving("x", 1, clock.now()))
+        ledger.save("mika", LedgerEntry(path).with_reservation("x", 1, clock.now()))
     assert ledger.save("ken", LedgerEntry(path, 1))
     assert [entry.path for entry in ledger.entries("mika")] == [existing]
     removed_after_grace(ledger, clock, existing)

@@ -25,7 +25,7 @@ def put(home: Home, *utterances: Utterance) -> None:
 
 
 def unsent(home: Home, seconds: float = 1_000, limit: int = 10) -> list[int]:
-    return [found.ordinal for found in home.outbox.unsent(later(seconds), limit)]
+    return [found.ordinal for found in home.outbox.list_unsent(later(seconds), limit)]
 
 
 @pytest.mark.parametrize("text", [JAPANESE, ENGLISH])

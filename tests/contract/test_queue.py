@@ -36,7 +36,7 @@ def drained(queue: Queue) -> list[str]:
     bodies = []
     while (delivery := take(queue)) is not None:
         bodies.append(delivery.body)
-        queue.done(delivery.receipt)
+        queue.acknowledge(delivery.receipt)
     return bodies
 
 
@@ -61,7 +61,7 @@ def test_a_group_has_one_message_in_flight(queue: Queue) -> None:
     send(queue, "一", "二")
     first = taken(queue)
     assert take(queue) is None
-    queue.done(first.receipt)
+    queue.acknowledge(first.receipt)
     assert taken(queue).body == "二"
 
 
@@ -126,16 +126,16 @@ def test_an_old_receipt_finishes_nothing(queue: Queue, clock: FakeClock) -> None
     first = taken(queue)
     clock.advance(31)
     again = taken(queue)
-    queue.done(first.receipt)
+    queue.acknowledge(first.receipt)
     assert not queue.continue_later(first.receipt, 0)
     assert take(queue) is None
-    queue.done(again.receipt)
+    queue.acknowledge(again.receipt)
     assert drained(queue) == ["二"]
 
 
 def test_an_unknown_receipt_is_ignored(queue: Queue) -> None:
     send(queue, "一")
-    queue.done("どこにもない")
+    queue.acknowledge("どこにもない")
     assert not queue.continue_later("nowhere", 5)
     assert drained(queue) == ["一"]
 
@@ -143,8 +143,8 @@ def test_an_unknown_receipt_is_ignored(queue: Queue) -> None:
 def test_a_message_that_is_done_stays_done(queue: Queue, clock: FakeClock) -> None:
     send(queue, "一")
     delivery = taken(queue)
-    queue.done(delivery.receipt)
-    queue.done(delivery.receipt)
+    queue.acknowledge(delivery.receipt)
+    queue.acknowledge(delivery.receipt)
     clock.advance(1_000)
     assert take(queue) is None
 
@@ -160,7 +160,7 @@ def test_a_message_given_back_comes_again_later_and_its_group_waits(
     clock.advance(2)
     again = taken(queue)
     assert (again.body, again.count) == ("一", 2)
-    queue.done(again.receipt)
+    queue.acknowledge(again.receipt)
     assert drained(queue) == ["二"]
 
 
@@ -174,14 +174,14 @@ def test_a_message_given_back_is_out_of_its_workers_hands(queue: Queue) -> None:
     send(queue, "一")
     delivery = taken(queue)
     queue.continue_later(delivery.receipt, 0)
-    queue.done(delivery.receipt)
+    queue.acknowledge(delivery.receipt)
     assert drained(queue) == ["一"]
 
 
 def test_a_message_that_is_done_is_not_given_back(queue: Queue) -> None:
     send(queue, "一")
     delivery = taken(queue)
-    queue.done(delivery.receipt)
+    queue.acknowledge(delivery.receipt)
     assert not queue.continue_later(delivery.receipt, 5)
 
 
@@ -231,7 +231,7 @@ def test_a_waiting_worker_is_woken_when_the_group_is_free(queue: Queue) -> None:
     first = taken(queue)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(queue.receive, visibility_seconds=30, wait_seconds=PATIENCE_SECONDS)
-        queue.done(first.receipt)
+        queue.acknowledge(first.receipt)
         delivery = waiting.result(PATIENCE_SECONDS)
     assert delivery is not None
     assert delivery.body == "二"

@@ -97,7 +97,7 @@ class QueueMachine(RuleBasedStateMachine):
         receipt = self._some_receipt(data)
         if receipt is None:
             return
-        self._queue.done(receipt)
+        self._queue.acknowledge(receipt)
         for waiting in self._groups.values():
             if waiting and waiting[0].receipt == receipt:
                 waiting.pop(0)

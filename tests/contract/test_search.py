@@ -39,7 +39,7 @@ class Place:
     def index(self) -> None:
         """Let the indexer take in all that the feed has told."""
         assert self.home.feed is not None
-        self.search.follow(self.home.feed.read(after=0, limit=10_000))
+        self.search.index_entries(self.home.feed.read(after=0, limit=10_000))
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda opens: opens.__name__)
@@ -179,7 +179,7 @@ def test_what_was_forgotten_is_gone_at_once_and_stays_so(place: Place) -> None:
     place.index()
     place.life.mark(("s1", 1, 1), refs=(f"memory:{memory_id}",))
     assert place.find("蟹") == ["別の蟹"]
-    place.search.forget("hana")
+    place.search.apply_erasures("hana")
     place.index()
     for _ in range(2):
         assert place.find("蟹") == ["別の蟹"]
@@ -192,7 +192,7 @@ def test_after_everything_was_forgotten_only_what_came_later_is_found(place: Pla
     place.index()
     place.life.mark(everything=True)
     place.life.say("new crab")
-    place.search.forget("hana")
+    place.search.apply_erasures("hana")
     assert place.find("crab") == ["new crab"]
     place.search = place.again()
     assert place.find("crab") == ["new crab"]

@@ -2,7 +2,9 @@
 
 import pytest
 
+from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.conversation.session import Mode, Phase, SessionChange, SessionStatus
+from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, NOW, ending, later, running, session
@@ -49,6 +51,16 @@ def test_an_unknown_session_is_not_found(home: Home) -> None:
         home.sessions.end("nowhere", NOW)
 
 
+def test_a_session_is_read_with_its_access(home: Home) -> None:
+    opened = home.sessions.create(session())
+    assert home.sessions.get_with_access("s1") == (opened, SessionAccess())
+    access = SessionAccess(members=("yui",), speaks_freely=True, others_read=True)
+    home.facts.commit(new_fact(INSTALLATION_FACTS, SESSION_ACCESS, "s1", access))
+    assert home.sessions.get_with_access("s1") == (opened, access)
+    with pytest.raises(NotFound, match="nowhere"):
+        home.sessions.get_with_access("nowhere")
+
+
 def test_an_ended_session_is_concluded(home: Home) -> None:
     home.sessions.create(session())
     ended = home.sessions.end("s1", later(60))
@@ -91,7 +103,7 @@ def test_who_takes_a_seat_is_there_for_everybody(home: Home) -> None:
     assert home.sessions.get("s1") == seated
     left = home.sessions.set_participants("s1", ("ken",), later(90))
     assert home.sessions.get("s1") == left
-    assert (left.agent_ids, left.ever_ids) == (("ken",), ("ken", "hana"))
+    assert (left.agent_ids, left.all_time_agent_ids) == (("ken",), ("ken", "hana"))
     assert home.sessions.set_participants("s1", ("ken", "hana"), later(120)).left == ()
 
 

@@ -59,7 +59,7 @@ def varied(count: int) -> list[UsageRow]:
 
 def test_nobody_thought_and_nothing_is_counted(home: Home) -> None:
     assert all_of(home) == all_of(home, "誰か") == ()
-    assert home.tallies.active(DAY) == ()
+    assert home.tallies.active_agents(DAY) == ()
 
 
 def test_counts_are_what_the_rows_come_to(home: Home) -> None:
@@ -169,7 +169,7 @@ def test_writers_at_the_same_time_lose_no_count(home: Home) -> None:
         list(pool.map(work, range(4)))
     (tally,) = all_of(home)
     assert (tally.counts["calls"], tally.counts["cost"]) == (20, 20 * 412)
-    assert home.tallies.active(DAY) == ("hana",)
+    assert home.tallies.active_agents(DAY) == ("hana",)
 
 
 def test_active_agents_are_told_in_order_and_page_by_page(home: Home) -> None:
@@ -177,12 +177,14 @@ def test_active_agents_are_told_in_order_and_page_by_page(home: Home) -> None:
     for n, name in enumerate(reversed(names), 1):
         write(home, usage_row(n, agent_id=name), usage_row(n + 20, agent_id=name))
     write(home, usage_row(50, agent_id="tomorrow", at=NOW + timedelta(days=1)))
-    assert list(home.tallies.active(DAY)) == names
-    assert home.tallies.active("2026-02-18") == ("tomorrow",)
+    assert list(home.tallies.active_agents(DAY)) == names
+    assert home.tallies.active_agents("2026-02-18") == ("tomorrow",)
     for size in (1, 2, 3, len(names)):
         seen: list[str] = []
-        while page := home.tallies.active(DAY, after=seen[-1] if seen else "", limit=size):
+        while page := home.tallies.active_agents(DAY, after=seen[-1] if seen else "", limit=size):
             assert len(page) <= size
             seen += page
         assert seen == names
-    assert home.tallies.active(DAY, after="agent-11") == home.tallies.active(DAY, after="agent-10")
+    assert home.tallies.active_agents(DAY, after="agent-11") == home.tallies.active_agents(
+        DAY, after="agent-10"
+    )

@@ -200,7 +200,7 @@ class Errand:
                 return False
             try:
                 if run_turn(self.runtime, delivery, Pace()) is MessageOutcome.FINISHED:
-                    queue.done(delivery.receipt)
+                    queue.acknowledge(delivery.receipt)
             except Unavailable:
                 queue.continue_later(delivery.receipt, 2)
         except (Killed, Unavailable):
@@ -243,4 +243,4 @@ class Errand:
         """What this agent drew from all days that it lived in."""
         days = {block.day for key in self.turns for block in self.house.turn(key).blocks}
         scope = agent_budget_scope(self.agent_id)
-        return sum(self.house.home.budgets.drawn(scope, day) for day in days)
+        return sum(self.house.home.budgets.drawn_micro_usd(scope, day) for day in days)

@@ -53,7 +53,7 @@ class SequenceForgotten(BadAdapter):
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
             expected = self.inner.load(change.turn.id).turn.sequence
-            with file_of(self.world).writing() as items:
+            with file_of(self.world).write_transaction() as items:
                 for record in change.records:
                     items.delete(f"TURN#{change.turn.id}", turn_record_key(record))
             return cast(Turn, self.inner.commit(replace(change, expected=expected)))
@@ -82,7 +82,7 @@ class ReservationReleased(BadEngine):
             turn, records = change.turn, list[Record]()
             for record in change.records:
                 if isinstance(record, ModelResult) and record.state is CallState.UNKNOWN:
-                    turn = turn.settled(reserved=record.cost, cost=0)
+                    turn = turn.with_cost(reserved=record.cost, cost=0)
                     turn = turn.replaced(spent=turn.spent - record.cost)
                     records.append(record.replaced(cost=0))
                 else:
@@ -163,7 +163,7 @@ class AcknowledgedTooEarly(BadEngine):
         def commit(self, change: TurnChange) -> Turn:
             turn = change.turn
             if turn.status.is_end and turn.receipt and self.runtime is not None:
-                self.runtime.home.turns.done(turn.receipt)
+                self.runtime.home.turns.acknowledge(turn.receipt)
             return cast(Turn, self.inner.commit(change))
 
 
@@ -194,7 +194,7 @@ class UtteranceOutside(BadEngine):
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
             turn = cast(Turn, self.inner.commit(replace(change, utterances=())))
-            with file_of(self.world).writing() as items:
+            with file_of(self.world).write_transaction() as items:
                 for utterance in change.utterances:
                     items.put(
                         f"OUT#{utterance.channel.target}",
@@ -244,9 +244,9 @@ class SessionChangedTwice(BadAdapter):
         def commit(self, change: TurnChange) -> Turn:
             turn = cast(Turn, self.inner.commit(change))
             if change.session is not None and change.at is not None:
-                with file_of(self.world).writing() as items:
+                with file_of(self.world).write_transaction() as items:
                     body = items.get(f"SESSION#{turn.session_id}", "S")
                     session = Session.read(turn.session_id, body)
-                    row = session_row(session.after(change.session, change.at))
+                    row = session_row(session.after_turn(change.session, change.at))
                     items.write(WriteBatch(put=[row]))
             return turn

@@ -177,7 +177,7 @@ def registry(bell: Bell, groups: tuple[Group, ...] = GROUPS) -> Registry:
     def ring_bell(arguments: RingBell, context: ActionContext) -> ActionResult:
         """Ring the bell once."""
         bell.ring(context.key)
-        return ActionResult.done(rang=arguments.tone)
+        return ActionResult.ok(rang=arguments.tone)
 
     return Registry((*groups, group))
 
@@ -204,10 +204,10 @@ class Wall:
         self.failures = failures
         self.shown, self._nonces = [], set()
 
-    def pieces(self, utterance: Utterance) -> int:
+    def piece_count(self, utterance: Utterance) -> int:
         return len(utterance.text.split(TEAR))
 
-    def repeatable(self, utterance: Utterance) -> bool:
+    def is_idempotent(self, utterance: Utterance) -> bool:
         return self.recognises
 
     def show(self, place: Place, panel: Panel) -> None:

@@ -23,7 +23,7 @@ class SweepBlind(BadAdapter):
     scenarios = ("text",)
 
     class over(Over):  # noqa: N801 - stands for an attribute
-        def overdue(self, *_arguments: object) -> tuple[Turn, ...]:
+        def list_overdue(self, *_arguments: object) -> tuple[Turn, ...]:
             return ()
 
 
@@ -34,9 +34,9 @@ class SweepImpatient(BadEngine):
     scenarios = ("write", "long")
 
     class over(Over):  # noqa: N801
-        def overdue(self, now: Any, limit: int) -> tuple[Turn, ...]:
+        def list_overdue(self, now: Any, limit: int) -> tuple[Turn, ...]:
             later = now.replace(year=now.year + 1)
-            return cast(tuple[Turn, ...], self.inner.overdue(later, limit))
+            return cast(tuple[Turn, ...], self.inner.list_overdue(later, limit))
 
 
 class DueForgotten(BadEngine):
@@ -47,10 +47,10 @@ class DueForgotten(BadEngine):
     scenarios = ("due",)
 
     class over(Over):  # noqa: N801
-        def due(self, *arguments: Any) -> Any:
-            items = self.inner.due(*arguments)
+        def list_due(self, *arguments: Any) -> Any:
+            items = self.inner.list_due(*arguments)
             for item in items:
-                self.inner.done(item.id)
+                self.inner.remove(item.id)
             return items
 
 

@@ -259,7 +259,7 @@ class Run:
         try:
             outcome = handle(delivery)
             if outcome is MessageOutcome.FINISHED:
-                queue.done(delivery.receipt)
+                queue.acknowledge(delivery.receipt)
             else:
                 self._scheduler.hand_backs += 1
         except Unavailable:

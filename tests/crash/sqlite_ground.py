@@ -46,7 +46,7 @@ class SqliteGround:
     def wipe(self, seen: Watch, profiles: Iterable[Profile]) -> None:
         """As the ground says: exactly the files and blobs that were seen, by name."""
         self._remove(seen)
-        with self.database.writing() as items:
+        with self.database.write_transaction() as items:
             items.execute("DELETE FROM item WHERE pk<'AGENT#' OR pk>='AGENT$' OR sk='MIND'")
             for table in ("queue", "sent", "feed"):
                 items.execute(f"DELETE FROM {table}")  # noqa: S608 - the names above
@@ -71,21 +71,21 @@ class SqliteGround:
         return replace(home, **ports)
 
     def items(self) -> Iterator[tuple[str, str, str]]:
-        with self.database.reading() as items:
+        with self.database.read_transaction() as items:
             yield from items.execute("SELECT pk, sk, body FROM item").fetchall()
 
     def queued(self) -> dict[str, int]:
-        with self.database.reading() as items:
+        with self.database.read_transaction() as items:
             return dict(items.execute("SELECT queue, count(*) FROM queue GROUP BY queue"))
 
     def awaited(self) -> Awaited:
-        with self.database.reading() as items:
+        with self.database.read_transaction() as items:
             visible = items.execute("SELECT visible_at FROM queue").fetchall()
             due = items.execute("SELECT due_list, due_at FROM item WHERE due_list>''").fetchall()
         return Awaited(tuple(at or 0 for (at,) in visible), tuple(due))
 
     def has_work(self, queue: str) -> bool:
-        with self.database.reading() as items:
+        with self.database.read_transaction() as items:
             visible = items.execute(
                 "SELECT 1 FROM queue WHERE queue=? AND visible_at<=? LIMIT 1",
                 (queue, to_milliseconds(self.clock.now())),

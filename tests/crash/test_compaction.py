@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.memory.summary import Span
+from opencrab.domain.memory.summary import SummarySpan
 from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope
 from opencrab.ports.home import Home
 from tests.crash.scheduling import Killed
@@ -96,9 +96,9 @@ def test_a_worker_that_dies_leaves_one_summary_of_each_stretch(
     for at in some:
         made = story(tmp_path / f"{at}", Death(at, after))
         found = summaries(made)
-        topics = [s.sources[0].first for s in found if s.span is Span.TOPIC]
+        topics = [s.sources[0].first for s in found if s.span is SummarySpan.TOPIC]
         assert topics == [1, EVERY + 1], at
-        assert [s.parts for s in found if s.span is Span.DAY] == [("S1", "S2")], at
+        assert [s.parts for s in found if s.span is SummarySpan.DAY] == [("S1", "S2")], at
         assert [s.id for s in found] == ["S1", "S2", "S3"], at
         assert (progress(made).done, shelf(made).last) == (EVERY * 2, 3), at
         _paid(made, at)
@@ -111,7 +111,7 @@ def _paid(made: House, at: int) -> None:
     spent = sum(turn.spent for turn in rows)
     days = {block.day for turn in rows for block in turn.blocks}
     for scope in (INSTALLATION, agent_budget_scope("mika")):
-        assert sum(made.home.budgets.drawn(scope, day) for day in days) == spent, at
+        assert sum(made.home.budgets.drawn_micro_usd(scope, day) for day in days) == spent, at
     assert all(turn.allowance == 0 for turn in rows), at
     assert made.provider.bill.total <= spent, at
     assert made.provider.bill.received <= len(rows) + 1, at

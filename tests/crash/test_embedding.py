@@ -34,7 +34,7 @@ def story(folder: Path, death: Death) -> Buyer:
     journal = Watched(Mortal(at.house.home.journal, death), at.opened)
     agents = Mortal(at.house.home.agents, death)
     with suppress(Killed):
-        at.made(journal=journal, agents=agents).of("mika", TEXTS)
+        at.made(journal=journal, agents=agents).embed("mika", TEXTS)
     for _ in range(3):
         at.house.later(2_000)
     at.embedder = at.made(journal=Watched(at.house.home.journal, at.opened))
@@ -66,7 +66,7 @@ def test_a_worker_that_dies_is_charged_in_full_at_most(
         ended = [at.house.turn(row.turn_id).status for row in rows]
         assert set(ended) <= {TurnStatus.COMPLETED, TurnStatus.FAILED}, point
         assert all(
-            home.budgets.drawn(scope, DAY) == spent
+            home.budgets.drawn_micro_usd(scope, DAY) == spent
             for scope in (INSTALLATION, agent_budget_scope("mika"))
         )
         at.house.close()

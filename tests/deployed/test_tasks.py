@@ -1,5 +1,6 @@
 """Tasks and approvals of a deployed installation: given, decided and given up over its HTTP API."""
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +22,7 @@ WRITING = [
 LANGUAGES = pytest.mark.parametrize(("language", "instruction", "content"), WRITING)
 
 
-def awaited(look: Callable[[], Any], seconds: float = 120) -> Any:
+def awaited(look: Callable[[], Any], seconds: float = 400) -> Any:
     """What is found as soon as something is."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
@@ -86,7 +87,9 @@ def test_a_signed_link_decides_without_a_key(
     assert "memo.txt" in page.body.decode()
     forged = stack.ask("GET", f"{link}x", below="", key=None)
     assert forged.status == 403
-    button = urlencode({"decision": "approve"}).encode()
+    shown = re.search(r'name="argument_hash" value="([0-9a-f]{64})"', page.body.decode())
+    assert shown is not None
+    button = urlencode({"decision": "approve", "argument_hash": shown[1]}).encode()
     decided = stack.ask("POST", link, button, below="", key=None, content_type=FORM)
     assert decided.status == 200, decided
     assert kept(stack, approval) == (False, True)

@@ -9,10 +9,12 @@ from tests.docs.cloud import why_not
 from tests.docs.forked_command import forked_command
 from tests.docs.tutorials import DEPLOYING, follow
 
+WHY_NOT = why_not()
+
 pytestmark = [
     pytest.mark.deployed,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(bool(why_not()), reason=why_not()),
+    pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT),
 ]
 
 

@@ -34,12 +34,14 @@ class Told:
 class RecordingDiscord:
     """`ports.discord.Discord`; the next calls raise what `failing` lists, before anything is told.
 
-    What `lost` lists is raised after it was told, as when an answer gets lost.
+    What `lost` lists is raised after it was told, as when an answer gets lost. `answers` are what
+    `ask` returns, by method and path.
     """
 
     told: list[Told] = field(default_factory=list)
     failing: list[OpenCrabError] = field(default_factory=list)
     lost: list[OpenCrabError] = field(default_factory=list)
+    answers: dict[str, Any] = field(default_factory=dict)
 
     def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         return self._call("edit_reply", reply.id, message)
@@ -62,7 +64,7 @@ class RecordingDiscord:
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         self._call(method, path, {} if body is None else body)
-        return {}
+        return self.answers.get(f"{method} {path}", {})
 
     @property
     def texts(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -33,11 +34,22 @@ class Api:
         self.faults = Faults()
         self.log: list[Logged] = []
         self.complaints: list[str] = []
+        self.on_answer: Callable[[str], None] = lambda _line: None
 
     def answer(
         self, method: str, target: str, headers: dict[str, str], body: bytes
     ) -> Answer | None:
-        """Answer a request, or None when the connection drops."""
+        """Answer a request, or None when the connection drops.
+
+        `on_answer` is called with `METHOD /path` once it has happened, before anybody knows.
+        """
+        answer = self._answer(method, target, headers, body)
+        self.on_answer(f"{method} {target.partition('?')[0].removeprefix(BASE)}")
+        return answer
+
+    def _answer(
+        self, method: str, target: str, headers: dict[str, str], body: bytes
+    ) -> Answer | None:
         with self.world.lock:
             plain = Request(method, target.partition("?")[0].removeprefix(BASE), {}, headers, body)
             logged = Logged(plain)

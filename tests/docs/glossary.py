@@ -52,7 +52,7 @@ JAPANESE = PageText(
     title="用語集",
     about="OpenCrab の用語の意味、ほかの製品での呼び方、コード上の名前です。\n"
     "`docs/glossary.toml` から生成し、モジュール名とクラス名をテストで照合しています。",
-    head="| 用語 | 意味 | 別名 | 英語 | コード |",
+    head="| 用語 | 意味 | ほかの製品での呼び方(英語) | 英語 | コード |",
     retired="",
     areas={
         "agents": "エージェント",

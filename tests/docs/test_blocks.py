@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import typer
 import typer.main
@@ -69,16 +70,24 @@ def wrong_with(arguments: Sequence[str]) -> str:
 
 def unknown_in(arguments: Sequence[str]) -> Iterator[str]:
     """Commands and options that do not exist, of a command in a sentence: it may lack arguments."""
-    command, options = root(), {"--help"}
+    command, options, valued, before = root(), {"--help"}, set[str](), ""
     for word in arguments:
         below = getattr(command, "commands", {})
         options |= {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+        valued |= {name for each in command.params for name in each.opts if not _is_switch(each)}
+        before, option = word, before
         if word.startswith("--"):
             yield from {word.partition("=")[0]} - options
+        elif option in valued and option.startswith("--"):
+            continue
         elif word in below:
             command = below[word]
         elif below and word.isalpha() and word.islower():
             yield word
+
+
+def _is_switch(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, click.Option) and (parameter.is_flag or parameter.count)
 
 
 def in_lines() -> Iterator[tuple[str, list[str]]]:

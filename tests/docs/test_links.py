@@ -23,7 +23,7 @@ from tests.docs.site import (
 )
 
 OUTSIDE = ("http://", "https://", "mailto:")
-BESIDE = ("README.md", "README.ja.md", "CONTRIBUTING.md", "CHANGELOG.md")
+BESIDE = ("README.md", "README.ja.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix()
     for path in (*(ROOT / name for name in BESIDE), *DOCS.rglob("*.md"))

@@ -54,7 +54,7 @@ def drain(house: House, *, twice: bool = False) -> int:
     while (delivery := queue.receive(visibility_seconds=60, wait_seconds=0)) is not None:
         outcomes = [deliver_heartbeat(house.runtime, delivery) for _ in range(1 + twice)]
         if outcomes[0] is MessageOutcome.FINISHED:
-            queue.done(delivery.receipt)
+            queue.acknowledge(delivery.receipt)
         handled += 1
     return handled
 

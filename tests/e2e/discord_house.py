@@ -86,7 +86,7 @@ class OneToken:
     def __init__(self, token: str) -> None:
         self._token = token
 
-    def of(self, secret: str | None) -> str:
+    def token(self, secret: str | None) -> str:
         """There is only one."""
         return self._token
 
@@ -231,7 +231,7 @@ class DiscordHouse(House):
             queue.continue_later(delivery.receipt, 2)
             return True
         if outcome is MessageOutcome.FINISHED:
-            queue.done(delivery.receipt)
+            queue.acknowledge(delivery.receipt)
         return True
 
     def _at_the_door(
@@ -255,7 +255,7 @@ class DiscordHouse(House):
     def utterances(self) -> list[Utterance]:
         """All speech that was ever on its way."""
         outbox = self.home.outbox
-        left = outbox.unsent(self.clock.now() + timedelta(days=1), 100)
+        left = outbox.list_unsent(self.clock.now() + timedelta(days=1), 100)
         keys = {**dict.fromkeys((each.channel.target, each.key) for each in left), **self.marked}
         return [outbox.get(*key) for key in keys]
 

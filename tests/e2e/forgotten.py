@@ -39,9 +39,9 @@ from opencrab.domain.memory.summary import (
     COMPACTION,
     SUMMARY,
     CompactionState,
-    Span,
     Summary,
     SummarySource,
+    SummarySpan,
     SummaryTopic,
     summary_key,
 )
@@ -318,7 +318,7 @@ def _summaries(life: Life) -> None:
     ):
         summary = Summary(
             id=f"S{number}",
-            span=Span.TOPIC if sources else Span.DAY,
+            span=SummarySpan.TOPIC if sources else SummarySpan.DAY,
             title=SAID if number in {1, 3} else "朝のこと",
             text=ENGLISH if number in {1, 3} else "海の話でした",
             sources=sources,

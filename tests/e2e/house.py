@@ -118,6 +118,7 @@ class House:
             name=name,
             language=language,
             model=f"fake:{name}",
+            owner="owner",
             created_at=START,
             updated_at=START,
         )
@@ -128,7 +129,7 @@ class House:
         """Remove an agent as nothing in the product does."""
         agents: Any = self.home.agents
         if isinstance(agents, SqliteAgents):
-            with agents._database.writing() as items:
+            with agents._database.write_transaction() as items:
                 items.delete(f"AGENT#{agent_id}", "A")
         else:
             agents._table.write(delete_item(f"AGENT#{agent_id}", "A"))
@@ -219,5 +220,5 @@ class House:
         visibility = self.runtime.rules.visibility_seconds
         delivery = queue.receive(visibility_seconds=visibility, wait_seconds=0)
         if delivery is not None and handle(delivery) is MessageOutcome.FINISHED:
-            queue.done(delivery.receipt)
+            queue.acknowledge(delivery.receipt)
         return delivery is not None

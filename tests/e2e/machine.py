@@ -187,7 +187,7 @@ class Machine:
     def _carry(self, running: Running) -> None:
         pace = Pace(between_steps=self._between_steps)
         if run_turn(self.runtime, running.delivery, pace) is MessageOutcome.FINISHED:
-            self.home.turns.done(running.delivery.receipt)
+            self.home.turns.acknowledge(running.delivery.receipt)
 
     def _between_steps(self, turn: Turn) -> None:
         if self._alone is self._current and not turn.is_suspect:

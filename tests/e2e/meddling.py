@@ -8,7 +8,15 @@ from typing import Any
 from opencrab.ports.home import Home
 from tests.e2e.house import House
 
-WRITES = {"commit", "remove", "forget", "redact", "strip_session", "erase_turn", "wipe"}
+WRITES = {
+    "commit",
+    "remove",
+    "apply_erasures",
+    "redact",
+    "strip_session",
+    "erase_turn",
+    "scrub_storage",
+}
 
 
 class Killed(BaseException):

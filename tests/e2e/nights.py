@@ -16,7 +16,7 @@ from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import SIGNALS, ServedCalls, TurnSignals
 from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.domain.models.optimization import Aim, Leave, Wish
+from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.outcome import Outcome as Lived
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus, SourceType
@@ -39,7 +39,7 @@ ROUTING = Routing(
 )
 CHAT = "conversation/chat"
 QUIET = (Reply("ok"),)
-APPLY: dict[str, Any] = {"leave": Leave.APPLY}
+APPLY: dict[str, Any] = {"leave": LearningMode.APPLY}
 _AT_ONCE = 20
 
 
@@ -47,7 +47,7 @@ def learner(house: House, name: str = "crab", **aim: Any) -> Agent:
     """An agent that may choose between two models, and what its owner lets it learn."""
     house.provider.routing = ROUTING
     agent = house.agent(name, QUIET, aim.pop("language", Language.EN))
-    llm = LlmConfig(aim=Aim(goal=Wish.MAXIMIZE_QUALITY, **aim))
+    llm = LlmConfig(aim=Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, **aim))
     return house.home.agents.save(agent.replaced(model=None, llm=llm))
 
 
@@ -65,7 +65,7 @@ def learnt(house: House, name: str, agent_id: str = "crab", **changes: Any) -> A
     facts = house.home.facts
     stored = facts.get(agent_id, MIND, MIND)
     mind = index_skill(stored.read(AgentState) if stored else AgentState(), skill)
-    known = stored.holding(mind) if stored else new_fact(agent_id, MIND, MIND, mind)
+    known = stored.with_body(mind) if stored else new_fact(agent_id, MIND, MIND, mind)
     facts.commit(known, new_fact(agent_id, SKILL, name, skill))
     return skill
 
@@ -140,7 +140,7 @@ def drain(house: House, *, twice: bool = False) -> int:
     while (delivery := queue.receive(visibility_seconds=600, wait_seconds=0)) is not None:
         outcomes = [run_nightly_review(house.runtime, delivery, Pace()) for _ in range(1 + twice)]
         if outcomes[0] is MessageOutcome.FINISHED:
-            queue.done(delivery.receipt)
+            queue.acknowledge(delivery.receipt)
         handled += 1
     return handled
 
@@ -184,8 +184,8 @@ def count(house: House, *rows: UsageRow, kept: bool = False) -> None:
     tallies: Any = house.home.tallies
     counts = call_counts(rows)
     batch = WriteBatch(new=[stored_usage_row(row) for row in rows if kept])
-    with tallies._database.writing() as items:
-        add_usage_counts(batch, counts, items.several([one.place for one in counts]))
+    with tallies._database.write_transaction() as items:
+        add_usage_counts(batch, counts, items.get_many([one.place for one in counts]))
         items.write(batch)
 
 

@@ -1,5 +1,7 @@
 """The whole way of a question in every home: asked, decided or expired, and leave given before."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,11 +11,13 @@ from opencrab.domain.approvals.approval import OPEN, Approval, ApprovalRules, Ap
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.document import INSTALLATION_FACTS
-from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.approvals.grants import NewGrant, grant_approval_in_advance, open_grants
+from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.turn import control
+from opencrab.ports.turn.journal import Journal, TurnChange
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 
@@ -61,6 +65,43 @@ def test_what_a_turn_has_asked_is_withdrawn_in_the_moment_in_which_it_ends(house
     assert (
         approvals.find_approval(house.runtime.home.facts, found.id).state is ApprovalState.WITHDRAWN
     )
+
+
+class StopsBeforeWaiting:
+    """A journal in which somebody stops a turn just before it is written as waiting."""
+
+    def __init__(self, journal: Journal, stop: Callable[[], object]) -> None:
+        self._journal, self._stop = journal, stop
+        self.waits = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    def commit(self, change: TurnChange) -> Turn:
+        if change.turn.status is TurnStatus.WAITING:
+            self.waits += 1
+            if self.waits == 1:
+                self._stop()
+        return self._journal.commit(change)
+
+
+def test_a_turn_that_is_stopped_while_it_goes_back_to_waiting_ends(house: House) -> None:
+    furnished(house)
+    turn, found = asked(house)
+    # It runs once more without a decision, as after a pause that was taken back.
+    journal = house.home.journal
+    pause = Stop(by="owner", reason="", at=house.clock.now(), pause=True)
+    journal.stop(turn.id, pause)
+    enqueue_turn(house.runtime.home, journal.resume(turn.id), again="-resumed")
+    meddled: Any = StopsBeforeWaiting(
+        journal, lambda: control.stop_turn(house.runtime, turn.id, by="owner")
+    )
+    house.runtime = replace(house.runtime, home=replace(house.runtime.home, journal=meddled))
+    house.work()
+    assert meddled.waits == 1
+    assert house.turn(turn.id).status is TurnStatus.STOPPED
+    state = approvals.find_approval(house.runtime.home.facts, found.id).state
+    assert state is ApprovalState.WITHDRAWN
 
 
 def test_nobody_answers_in_time_and_the_turn_ends(house: House) -> None:

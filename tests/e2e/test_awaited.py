@@ -26,10 +26,10 @@ class Room:
         self.shown: list[Panel] = []
         house.runtime.channels["room"] = self  # type: ignore[index]
 
-    def pieces(self, utterance: Utterance) -> int:
+    def piece_count(self, utterance: Utterance) -> int:
         return 1
 
-    def repeatable(self, utterance: Utterance) -> bool:
+    def is_idempotent(self, utterance: Utterance) -> bool:
         return True
 
     def send(self, utterance: Utterance) -> None:

@@ -93,6 +93,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "session status": {},
     "session leave": {"agent": "kani"},
     "session join": {"agent": "kani"},
+    "session speak-freely": {"off": True},
     "session end": {},
     "task": {"agent": "kani", "instruction": "調べて"},
     "approve": {},

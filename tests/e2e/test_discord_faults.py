@@ -61,9 +61,9 @@ class Spoilt:
         self._channel = channel
         self._repeatable = repeatable
         self._deaf = deaf
-        self.pieces, self.show = channel.pieces, channel.show
+        self.piece_count, self.show = channel.piece_count, channel.show
 
-    def repeatable(self, utterance: Utterance) -> bool:
+    def is_idempotent(self, utterance: Utterance) -> bool:
         return self._repeatable
 
     def send(self, utterance: Utterance) -> None:

@@ -46,7 +46,7 @@ def nothing_is_queued(house: House) -> bool:
     """Whether nobody will ever say anything more of their own accord."""
     house.clock.advance(3_600)
     queued = house.home.turns.receive(visibility_seconds=1, wait_seconds=0)
-    return queued is None and house.home.due.due(house.clock.now(), 10) == ()
+    return queued is None and house.home.due.list_due(house.clock.now(), 10) == ()
 
 
 def test_three_agents_discuss_in_japanese_over_rest_and_come_to_an_end(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_what_a_public_person_set_going_is_paid_from_that_persons_day(tmp_path: 
     house.say("話して", sender=Sender(id="stranger", name="S"), **stranger)
     house.work()
     goes_on(house, 3)
-    drawn = house.home.budgets.drawn
+    drawn = house.home.budgets.drawn_micro_usd
     theirs = sum(drawn(agent_budget_scope(name), day) for name in ("kai", "nami"))
     assert 0 < theirs == drawn(public_budget_scope("stranger"), day)
     asked = [turn for turn in turns_of(house) if turn.source is Source.PEER]
@@ -204,7 +204,7 @@ def test_a_crash_between_a_close_and_the_next_floor_loses_and_doubles_nothing(ho
     home.say("話して")
     home.work()
     home.clock.advance(LONG)
-    (item,) = home.home.due.due(home.clock.now(), 10)
+    (item,) = home.home.due.list_due(home.clock.now(), 10)
     admit_due_item(home.runtime, item)
     # Killed before the item was done: the sweep finds it, and a second worker has it too.
     admit_due_items(home.runtime)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Conflict, Unavailable
 from opencrab.domain.learning.change import AdjustmentState
 from opencrab.domain.memory.memory import EXPERIENCE
@@ -56,7 +56,7 @@ def test_one_to_which_another_was_left_meanwhile_is_not_retired(home: House) -> 
     stays, made = useless(home)
     goes = keeps(home, *WORDS["en"][:2])
     merging = made.replaced(id="0" * 26, subject=goes, after={"remark": "merge", "other": stays})
-    learned.write_adjustment(home.runtime.home.facts, "crab", learned.LearningChange(merging))
+    learned.store_adjustment(home.runtime.home.facts, "crab", learned.LearningChange(merging))
     follow_proposal(home.runtime, "crab", merging.id, "owner")
     with pytest.raises(Conflict, match="depends on") as refused:
         follow_proposal(home.runtime, "crab", made.id, "owner")
@@ -81,7 +81,9 @@ def test_what_was_left_to_a_forgotten_one_is_found_again_whoever_dies_on_the_way
 ) -> None:
     stays, goes = _merged(house, tmp_path)
     at = experience(house, stays).at
-    wish = Wish(scope=Scope.PERIOD, since=at, until=at + timedelta(milliseconds=500))
+    wish = ErasureRequest(
+        scope=ErasureScope.PERIOD, since=at, until=at + timedelta(milliseconds=500)
+    )
     for writes in range(1, 9):
         try:
             broken = breaking(house, "facts", "commit", Unavailable("a crash"), after=writes)
@@ -103,8 +105,10 @@ def test_with_a_person_goes_what_was_left_to_what_came_of_them(home: House, tmp_
     of_hers = home.home.facts.get("crab", EXPERIENCE, stays)
     assert of_hers is not None
     hers = experience(home, stays).replaced(person_id=HANAKO)
-    home.home.facts.commit(of_hers.holding(hers))
-    assert erase_data(home.runtime, "crab", Wish(scope=Scope.PERSON, id=HANAKO)).done
+    home.home.facts.commit(of_hers.with_body(hers))
+    assert erase_data(
+        home.runtime, "crab", ErasureRequest(scope=ErasureScope.PERSON, id=HANAKO)
+    ).done
     assert home.home.facts.page("crab", EXPERIENCE) == ()
     assert (found(home, "traveller"), changes(home)) == ([], [])
 
@@ -114,7 +118,7 @@ def test_a_forgotten_experience_is_no_pin_any_more(home: House) -> None:
     hers, his = keeps(home, *TWICE[0], person_id="h"), keeps(home, *WORDS["en"][:2])
     for each in (hers, his):
         learned.pin_learned_subject(home.runtime.home, "crab", f"experience:{each}")
-    assert erase_data(home.runtime, "crab", Wish(scope=Scope.PERSON, id="h")).done
+    assert erase_data(home.runtime, "crab", ErasureRequest(scope=ErasureScope.PERSON, id="h")).done
     assert mind(home).pinned == (f"experience:{his}",)
 
 

@@ -9,7 +9,7 @@ import pytest
 from opencrab.adapters.search_rows import IndexProgress, SearchRowReader
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Sender
-from opencrab.domain.erasure.request import FORGOTTEN, Scope, Wish
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureRequest, ErasureScope
 from opencrab.domain.errors import NotFound
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
@@ -23,9 +23,9 @@ from tests.e2e.house import House
 SAID = "合言葉は琥珀色の貝殻です。"
 AGAIN = "amber shells lie under the bridge"
 WISHES = (
-    Wish(scope=Scope.PERSON, id="hanako"),
-    Wish(scope=Scope.SESSION, id="s"),
-    Wish(scope=Scope.EVERYTHING),
+    ErasureRequest(scope=ErasureScope.PERSON, id="hanako"),
+    ErasureRequest(scope=ErasureScope.SESSION, id="s"),
+    ErasureRequest(scope=ErasureScope.EVERYTHING),
 )
 by_scope = pytest.mark.parametrize("wish", WISHES, ids=lambda wish: wish.scope.value)
 
@@ -64,17 +64,19 @@ def read(house: House) -> str:
 
 
 @by_scope
-def test_who_left_forgets_what_they_heard(left: House, tmp_path: Path, wish: Wish) -> None:
+def test_who_left_forgets_what_they_heard(
+    left: House, tmp_path: Path, wish: ErasureRequest
+) -> None:
     assert occurrences(left, tmp_path, SAID, AGAIN)
     assert erase_data(left.runtime, "crab", wish).done
     assert occurrences(left, tmp_path, SAID, AGAIN) == []
-    assert all(line.forgotten for line in left.home.journal.lines("s"))
+    assert all(line.is_erased for line in left.home.journal.lines("s"))
 
 
 @by_scope
-def test_who_came_back_forgets_it_too(left: House, tmp_path: Path, wish: Wish) -> None:
+def test_who_came_back_forgets_it_too(left: House, tmp_path: Path, wish: ErasureRequest) -> None:
     back = left.home.sessions.set_participants("s", ("kai", "crab"), left.clock.now())
-    assert back.ever_ids == ("kai", "crab")
+    assert back.all_time_agent_ids == ("kai", "crab")
     assert erase_data(left.runtime, "crab", wish).done
     assert occurrences(left, tmp_path, SAID, AGAIN) == []
 

@@ -55,7 +55,7 @@ def test_an_idle_beat_is_one_write_and_nothing_else(house: House) -> None:
     house.clock.advance(59)
     house.calls.clear()
     drain(house)
-    del house.calls["beats.receive"], house.calls["beats.done"]
+    del house.calls["beats.receive"], house.calls["beats.acknowledge"]
     assert house.calls == {"facts.get": 1, "facts.commit": 1}
 
 
@@ -159,7 +159,9 @@ def test_a_day_that_was_spent_by_other_turns_lets_no_beat_begin_one(house: House
     house.session(house.home.agents.get("crab").agent)
     house.say("やあ")
     house.work()
-    spent = house.home.budgets.drawn(agent_budget_scope("crab"), START.strftime("%Y-%m-%d"))
+    spent = house.home.budgets.drawn_micro_usd(
+        agent_budget_scope("crab"), START.strftime("%Y-%m-%d")
+    )
     house.home.budgets.change_limits({"agent_day_micro_usd": spent, "heartbeat_percent": 100})
     tell(house, "crab")
     minutes(house, 2, step=10)

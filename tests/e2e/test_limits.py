@@ -87,7 +87,7 @@ def test_writes_are_one_admission_one_claim_and_a_known_number_of_steps(house: H
     assert house.calls["journal.claim"] == 1
     most = 2 * model_calls + 2 * keyed_or_once + transactional
     assert house.calls["journal.commit"] == most
-    assert house.calls["turns.send"] == house.calls["turns.done"] == 1
+    assert house.calls["turns.send"] == house.calls["turns.acknowledge"] == 1
     assert house.calls["facts.commit"] == house.calls["usage.rows"] == 0
     (told,) = house.home.facts.page("crab", SIGNALS)
     assert told.read(TurnSignals).served, "what was measured came with the end of the turn"
@@ -98,7 +98,7 @@ def test_agent_and_session_are_loaded_in_two_reads_whatever_the_turn_does(house:
     house.say("work")
     house.calls.clear()
     house.work()
-    loaded = house.calls["agents.get"] + house.calls["sessions.get"]
+    loaded = house.calls["agents.get"] + house.calls["sessions.get_with_access"]
     assert loaded == 2
     assert house.calls["journal.lines"] == 1
     assert house.calls["journal.load"] == 0
@@ -131,7 +131,8 @@ def test_a_turn_that_kills_three_workers_fails_loudly_and_is_kept_for_the_operat
     assert "no progress" in reason
     day = f"{house.clock.now():%Y-%m-%d}"
     drawn = [
-        house.home.budgets.drawn(scope, day) for scope in (agent_budget_scope("crab"), INSTALLATION)
+        house.home.budgets.drawn_micro_usd(scope, day)
+        for scope in (agent_budget_scope("crab"), INSTALLATION)
     ]
     assert drawn == [ended.spent, ended.spent]
     assert ended.spent > 0

@@ -36,7 +36,7 @@ def test_an_unreachable_channel_gets_the_speech_later_and_once(house: House) -> 
     for _ in range(10):
         house.later(90)
     assert [text for _, text in house.wall.shown] == ["hello there"]
-    assert house.home.outbox.unsent(house.clock.now(), 10) == ()
+    assert house.home.outbox.list_unsent(house.clock.now(), 10) == ()
 
 
 def test_three_participants_are_three_turns_however_often_the_message_comes(house: House) -> None:

@@ -18,7 +18,7 @@ from tests.e2e.house import House
 from tests.e2e.thinking import HELLO, ROUTING, crab, done, drawn, failing, rows
 
 
-@pytest.mark.parametrize("fault", [f for f in Fault if f.course is FaultResponse.NEXT])
+@pytest.mark.parametrize("fault", [f for f in Fault if f.response is FaultResponse.NEXT])
 def test_when_a_provider_fails_the_next_one_answers_and_both_calls_are_in_the_ledger(
     house: House, fault: Fault
 ) -> None:
@@ -38,7 +38,7 @@ def test_when_a_provider_fails_the_next_one_answers_and_both_calls_are_in_the_le
     assert drawn(house) == {turn.spent}
 
 
-@pytest.mark.parametrize("fault", [f for f in Fault if f.course is FaultResponse.STOP])
+@pytest.mark.parametrize("fault", [f for f in Fault if f.response is FaultResponse.STOP])
 def test_what_no_other_provider_can_mend_is_told_at_once(house: House, fault: Fault) -> None:
     crab(house, failing(fault))
     (turn,) = done(house, *house.say("hello"))
@@ -70,7 +70,7 @@ def test_one_that_always_turns_requests_away_gives_place_to_another(house: House
 def test_when_nobody_answers_the_words_of_all_are_told(house: House) -> None:
     crab(house, failing(Fault.SERVER_ERROR))
     house.scripts["backup"] = failing(Fault.UNREACHABLE)
-    (turn,) = done(house, *house.say("hello"), seconds=8)
+    (turn,) = done(house, *house.say("hello"), seconds=16)
     assert turn.status is TurnStatus.FAILED
     told = house.lines(LineKind.SYSTEM)[-1].text
     assert "fake:crab: the model fails on purpose" in told
@@ -81,7 +81,7 @@ def test_a_local_model_that_fails_is_not_replaced_by_one_outside(house: House) -
     agent = crab(house, HELLO)
     house.scripts["secret"] = failing(Fault.SERVER_ERROR)
     house.home.agents.save(agent.replaced(model="local:secret"))
-    (turn,) = done(house, *house.say("内緒の話"), seconds=5)
+    (turn,) = done(house, *house.say("内緒の話"), seconds=16)
     assert turn.status is TurnStatus.FAILED
     assert {row.provider for row in rows(house)} == {"local"}
 

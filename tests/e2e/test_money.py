@@ -4,8 +4,10 @@ from typing import cast
 
 import pytest
 
+from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.engine.money.budgets import budget_limits
 from opencrab.ports.models.model import ChatModel
 from tests.crash.outside import PRICE, Reply
 from tests.e2e.house import House
@@ -34,6 +36,29 @@ def test_an_answer_that_does_not_say_what_it_took_costs_its_reservation(house: H
     turn = _turn_with(house, Usage())
     assert turn.spent > PRICE.cost(MODEST)
     assert drawn(house) == {turn.spent}
+
+
+@pytest.mark.parametrize("failures", [(Fault.TIMEOUT, Fault.OVERLOADED), (Fault.TIMEOUT,) * 2])
+def test_what_is_held_for_calls_that_were_perhaps_billed_is_told(
+    house: House, failures: tuple[Fault, ...]
+) -> None:
+    crab = house.agent("crab", (Reply(text="はい", fails=failures),))
+    house.session(crab)
+    idle = house.agent("squid", (Reply(text="never"),))
+    (turn,) = house.say("いくらですか")
+    house.work()
+    for _ in range(3):
+        house.later(4)
+    ended = house.turn(turn.id)
+    assert ended.status is TurnStatus.COMPLETED
+    lost = [row.cost for row in house.home.usage.rows("crab") if row.fault is Fault.TIMEOUT]
+    assert len(lost) == failures.count(Fault.TIMEOUT)
+    for agent, held in ((None, sum(lost)), (crab, sum(lost)), (idle, 0)):
+        assert budget_limits(house.runtime, agent).unconfirmed_micro_usd == held
+    assert 0 < sum(lost) < ended.spent
+    assert drawn(house) == {ended.spent}
+    house.clock.advance(86_400)
+    assert budget_limits(house.runtime).unconfirmed_micro_usd == 0, "another day's budget"
 
 
 @pytest.mark.parametrize("tokens", [10_000, 2**31 - 1])

@@ -10,7 +10,7 @@ from opencrab.domain.agents.agent import Agent, AgentStatus
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.insight.recommendations import Focus
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
-from opencrab.domain.learning.review_period import Looked
+from opencrab.domain.learning.review_period import ReviewResult
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL, SkillStatus
@@ -165,8 +165,8 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     stored = home.home.facts.get("crab", ADJUSTMENT, proposed.id)
     assert stored is not None
     other = proposed.replaced(before={"weights": {"dear": 1.0}})
-    home.home.facts.commit(stored.holding(other))
-    with pytest.raises(Conflict, match="changed concurrently"):
+    home.home.facts.commit(stored.with_body(other))
+    with pytest.raises(Conflict, match="changed or pinned concurrently"):
         follow_proposal(home.runtime, "crab", proposed.id, "owner")
 
 
@@ -267,7 +267,7 @@ def test_a_frozen_agent_is_measured_and_nothing_is_changed_about_it(
     assert {each.kind.value for each in _night(home).adjustments} == {"models", "skill"}
 
 
-def _night(house: House) -> Looked:
+def _night(house: House) -> ReviewResult:
     return review_agent_now(house.runtime, "crab", "daily")
 
 
@@ -278,7 +278,7 @@ def _changes(house: House) -> list[Adjustment]:
 def _reworded(house: House, at: datetime | None) -> None:
     stored = house.home.facts.get("crab", SKILL, "shouting")
     assert stored is not None
-    house.home.facts.commit(stored.holding(skill(house, "shouting").replaced(worded_at=at)))
+    house.home.facts.commit(stored.with_body(skill(house, "shouting").replaced(worded_at=at)))
 
 
 def _two_models(house: House, **changes: Any) -> None:

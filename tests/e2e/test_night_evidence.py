@@ -11,7 +11,7 @@ from opencrab.adapters.sqlite.database import to_milliseconds
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Sender
 from opencrab.domain.document import new_fact
-from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import NotFound
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, Evidence
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals
@@ -30,7 +30,7 @@ from tests.e2e.nights import APPLY, learner, lived, mind, served, told
 from tests.e2e.thinking import HELLO, crab, done
 
 DAY = 86_400.0
-WISH = Wish(scope=Scope.PERSON, id=HANAKO)
+WISH = ErasureRequest(scope=ErasureScope.PERSON, id=HANAKO)
 OUTWARD = {"workspace", "vault", "web", "world"}
 ASKED, WRONG = "蟹の茹で方を詳しく教えて", "違う、全然違うよ"
 
@@ -133,7 +133,7 @@ def test_a_stranger_neither_rolls_back_a_mix_nor_makes_a_model_fail(home: House)
     known = evidence(home)
     assert [each.weights for each in mind(home).mixes] == [{"cheap": 1.0}]
     cheap = known.models["conversation/conversation/fake:cheap"]
-    assert (cheap.worth.n, cheap.worth.mean, cheap.cost.n) == (60, 1.0, 104)
+    assert (cheap.value_sums.n, cheap.value_sums.mean, cheap.cost.n) == (60, 1.0, 104)
 
 
 def test_where_an_owner_has_an_opinion_nobody_elses_counts(home: House) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.document import new_fact
-from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState
@@ -300,14 +300,14 @@ def test_what_fits_the_present_no_more_is_neither_followed_nor_taken_back(home: 
     assert (made.subject, made.after["other"]) == (second, first)
     stored = home.home.facts.get("crab", EXPERIENCE, first)
     assert stored is not None
-    home.home.facts.commit(stored.holding(experience(home, first).replaced(retired_at=made.at)))
+    home.home.facts.commit(stored.with_body(experience(home, first).replaced(retired_at=made.at)))
     with pytest.raises(Conflict, match="says the same, was retired"):
         follow_proposal(home.runtime, "crab", made.id, "owner")
     home.home.facts.commit(stored.replaced(version=0))
     follow_proposal(home.runtime, "crab", made.id, "owner")
     gone = home.home.facts.get("crab", EXPERIENCE, second)
     assert gone is not None
-    home.home.facts.commit(gone.holding(experience(home, second).replaced(retired_at=None)))
+    home.home.facts.commit(gone.with_body(experience(home, second).replaced(retired_at=None)))
     with pytest.raises(Conflict, match="restored concurrently"):
         learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     home.home.facts.commit(gone.removed().replaced(version=0))
@@ -327,7 +327,9 @@ def test_forgetting_reaches_retired_experiences_and_all_that_names_them(
     assert set(made) == {hers, alone, his[1]}
     follow_proposal(house.runtime, "crab", made[hers].id, "owner")
     follow_proposal(house.runtime, "crab", made[his[1]].id, "owner")
-    assert erase_data(house.runtime, "crab", Wish(scope=Scope.PERSON, id=HANAKO)).done
+    assert erase_data(
+        house.runtime, "crab", ErasureRequest(scope=ErasureScope.PERSON, id=HANAKO)
+    ).done
     left = {fact.id for fact in house.home.facts.page("crab", EXPERIENCE)}
     assert left == set(his)
     assert occurrences(house, tmp_path, "夕凪") == []
@@ -337,6 +339,8 @@ def test_forgetting_reaches_retired_experiences_and_all_that_names_them(
     assert alone not in bodies
     assert [each.subject for each in changes(house)] == [his[1]]
     assert erase_data(
-        house.runtime, "crab", Wish(scope=Scope.PERIOD, since=experience(house, his[0]).at)
+        house.runtime,
+        "crab",
+        ErasureRequest(scope=ErasureScope.PERIOD, since=experience(house, his[0]).at),
     ).done
     assert changes(house) == []

@@ -25,7 +25,7 @@ def test_nights_fall_once_for_those_who_were_active_and_cost_the_others_nothing(
     home.clock.advance(24 * 3_600)
     home.calls.clear()
     assert send_nightly_reviews(home.runtime) == 3
-    assert (home.calls["tallies.active"], home.calls["facts.get"]) == (1, 1)
+    assert (home.calls["tallies.active_agents"], home.calls["facts.get"]) == (1, 1)
     home.calls.clear()
     assert send_nightly_reviews(home.runtime) == 0
     assert dict(home.calls) == {"facts.get": 1}

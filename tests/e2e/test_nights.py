@@ -199,7 +199,7 @@ def test_nothing_that_is_pinned_moves(home: House) -> None:
     facts, kept = home.home.facts, mind(home).replaced(pinned=("models:" + CHAT, "skill:bad"))
     stored = facts.get("crab", "mind", "mind")
     assert stored is not None
-    facts.commit(stored.holding(kept))
+    facts.commit(stored.with_body(kept))
     looked = review_agent_now(home.runtime, "crab", "daily")
     assert [each.subject for each in looked.adjustments] == ["good"]
     assert [each.reason for each in looked.standstills] == ["pinned"]
@@ -241,7 +241,7 @@ def test_words_that_changed_are_measured_anew(home: House) -> None:
     stored = home.home.facts.get("crab", SKILL, "bad")
     assert stored is not None
     better = skill(home, "bad").replaced(worded_at=home.clock.now() - timedelta(hours=1))
-    home.home.facts.commit(stored.holding(better))
+    home.home.facts.commit(stored.with_body(better))
     review_agent_now(home.runtime, "crab", "daily")
     assert (skill(home, "bad").status, skill(home, "good").status) == ("candidate", "active")
 

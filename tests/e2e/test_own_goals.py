@@ -12,8 +12,9 @@ from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.curiosity import curiosity_threshold
 from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.conversation.channel_binding import PLACE, ChannelBinding
 from opencrab.domain.conversation.message import Channel
-from opencrab.domain.document import new_fact
+from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GoalSource, GoalStatus, TaskStatus
 from opencrab.domain.goals.plan import PLAN, AbandonedPlan, PlanStatus, plan_status
@@ -23,7 +24,9 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WORLD, WorldBinding
+from opencrab.engine.access.session_access import let_session_speak_freely
 from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
+from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
@@ -146,7 +149,7 @@ def test_a_goal_knows_what_reputation_it_brought_in_a_world(home: House, tmp_pat
     begins(home, generate_exploration_goal)
     stored = home.home.facts.get("crab", WORLD, WORLD)
     assert stored is not None
-    home.home.facts.commit(stored.holding(stored.read(WorldBinding).replaced(reputation=0.75)))
+    home.home.facts.commit(stored.with_body(stored.read(WorldBinding).replaced(reputation=0.75)))
     home.scripts["crab@G1"] = (Reply(calls=(("plan_goal", {"goal_id": "G1", "tasks": RISKY}),)),)
     carried(home)
     done = goal(home)
@@ -161,8 +164,8 @@ def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -
     turn = home.turn(begun.turn_id)
     home.calls.clear()
     work = observe_turn(home.runtime, turn, Transcript())
-    reads = {"agents.get": 1, "sessions.get": 1, "journal.lines": 1, "facts.several": 1}
-    assert home.calls == reads
+    once = ("agents.get", "sessions.get_with_access", "journal.lines", "facts.get_many")
+    assert home.calls == dict.fromkeys(once, 1)
     assert work.served == goal(home)
     assert work.prompt.around is not None
     assert work.prompt.around.goals == (goal(home),)
@@ -297,9 +300,14 @@ def test_an_agent_hears_that_its_goal_was_given_up_or_goes_on(home: House) -> No
     assert {event.tainted for event in events} == {False}
 
 
-def _speaks_at(house: House, **heartbeat: Any) -> Channel:
-    """Where the agent's heartbeat speaks from now on."""
+def _speaks_at(house: House, *, freely: bool = True, **heartbeat: Any) -> Channel:
+    """Where the agent's heartbeat speaks from now on; there its owner lets it speak freely."""
     wall = Channel(kind="wall", address="x")
+    if freely:
+        house.home.sessions.create(agents_own_session("crab", house.clock.now()).replaced(id="w"))
+        bound = new_fact(INSTALLATION_FACTS, PLACE, "wall.x", ChannelBinding(session_id="w"))
+        house.home.facts.commit(bound.replaced(version=0))
+        let_session_speak_freely(house.home.facts, "w", speaks_freely=True)
     agent = house.home.agents.get("crab").agent
     changed = agent.heartbeat.replaced(channel=wall, **heartbeat)
     house.home.agents.save(agent.replaced(heartbeat=changed))
@@ -317,6 +325,24 @@ def test_what_it_says_in_goals_of_its_own_is_heard_once_in_the_cooldown(home: Ho
     stored = stored_vital_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     assert list(stored.read(VitalSigns).spoke) == [wall.target]
+
+
+def test_what_it_set_itself_is_told_in_no_channel_that_others_read(home: House) -> None:
+    lives(home, G1_T2=(*does("G1-T2")[:1], Reply("二つ目が終わった")))
+    _speaks_at(home, freely=False)
+    begins(home, generate_exploration_goal)
+    carried(home)
+    assert goal(home).status is GoalStatus.COMPLETED
+    assert home.wall.shown == []
+
+
+def test_why_it_waits_is_told_in_no_channel_that_others_read(home: House) -> None:
+    lives(home, G1=(*plans(1), Reply("できません")))
+    _speaks_at(home, freely=False)
+    begins(home, generate_exploration_goal)
+    carried(home, 2)
+    unsaid = "[G1] I cannot continue. Please read the reason and tell me how to proceed."
+    assert [text for _, text in home.wall.shown] == [unsaid]
 
 
 @pytest.mark.parametrize("tainted", [False, True])

@@ -141,7 +141,7 @@ def _registry(tools: Mapping[str, list[str]], results: Iterator[str], ran: list[
         def run(arguments: Value, context: ActionContext, name: str = name) -> ActionResult:
             """Do what was recorded."""
             ran.append((name, arguments.model_dump(exclude_unset=True)))
-            return ActionResult.done(result="" if name == LAST_ACTION else next(results))
+            return ActionResult.ok(result="" if name == LAST_ACTION else next(results))
 
         run.__name__ = name
         run.__annotations__["arguments"] = model

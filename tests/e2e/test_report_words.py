@@ -42,7 +42,7 @@ def test_a_model_says_what_the_night_comes_to_and_is_paid_like_every_other(house
     assert turn.spent == home.provider.bill.total > 0
     day = f"{home.clock.now():%Y-%m-%d}"
     for scope in (agent_budget_scope("crab"), heartbeat_budget_scope("crab"), INSTALLATION):
-        assert home.home.budgets.drawn(scope, day) == turn.spent
+        assert home.home.budgets.drawn_micro_usd(scope, day) == turn.spent
     assert (home.calls - before)["journal.commit"] == 2
     (row,) = home.home.usage.rows("crab", since=wording(home).at, after=None, limit=9)
     assert (row.purpose.value, row.chosen_by, row.cost) == ("analysis", "agent", turn.spent)
@@ -117,7 +117,7 @@ def test_where_its_share_of_the_day_is_too_small_no_model_is_called(
     assert f"{HEAD_JA}\n\n文章はありません。理由: 予算の" in told(home, "2026-01-05.ja")
     (turn,) = turns(home)
     assert (turn.status, turn.spent, "budget left" in turn.note) == (TurnStatus.IDLE, 0, True)
-    assert home.home.budgets.drawn(INSTALLATION, f"{home.clock.now():%Y-%m-%d}") == 0
+    assert home.home.budgets.drawn_micro_usd(INSTALLATION, f"{home.clock.now():%Y-%m-%d}") == 0
 
 
 def test_heartbeats_that_used_up_their_share_leave_nothing_for_words(home: House) -> None:
@@ -248,7 +248,7 @@ def test_a_day_without_turns_is_not_worded_though_the_words_themselves_made_it_a
     for _ in range(3):
         review_agent_now(home.runtime, "crab", "daily")
         home.work()
-        active.append(home.home.tallies.active(f"{home.clock.now():%Y-%m-%d}"))
+        active.append(home.home.tallies.active_agents(f"{home.clock.now():%Y-%m-%d}"))
         home.clock.advance(86_400)
     assert (active, home.provider.bill.received) == ([("crab",), (), ()], 1)
     assert "All is well." not in told(home, "2026-01-06")

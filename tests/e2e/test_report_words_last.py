@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.learning.report_wording import WORDING
 from opencrab.domain.value import Language
@@ -90,14 +90,14 @@ def test_words_stand_in_the_report_of_the_language_in_which_they_were_asked_for(
 @pytest.mark.parametrize(
     ("wish", "gone"),
     [
-        (Wish(scope=Scope.EVERYTHING), True),
-        (Wish(scope=Scope.PERIOD, until=datetime(2026, 1, 6, tzinfo=UTC)), True),
-        (Wish(scope=Scope.PERIOD, until=datetime(2026, 1, 2, tzinfo=UTC)), False),
+        (ErasureRequest(scope=ErasureScope.EVERYTHING), True),
+        (ErasureRequest(scope=ErasureScope.PERIOD, until=datetime(2026, 1, 6, tzinfo=UTC)), True),
+        (ErasureRequest(scope=ErasureScope.PERIOD, until=datetime(2026, 1, 2, tzinfo=UTC)), False),
     ],
 )
 def test_words_are_forgotten_with_what_they_may_tell_of_and_so_is_the_answer_that_had_them(
     home: House,
-    wish: Wish,
+    wish: ErasureRequest,
     gone: bool,  # noqa: FBT001
 ) -> None:
     worded(home, Reply("Most helped by moonlit-otter."))
@@ -114,7 +114,7 @@ def test_words_are_forgotten_with_what_they_may_tell_of_and_so_is_the_answer_tha
 def test_a_report_of_before_a_forgetting_is_worded_no_more(home: House) -> None:
     worded(home, Reply(SAID))
     review_agent_now(home.runtime, "crab", "daily")
-    assert erase_data(home.runtime, "crab", Wish(scope=Scope.EVERYTHING)).done
+    assert erase_data(home.runtime, "crab", ErasureRequest(scope=ErasureScope.EVERYTHING)).done
     home.work()
     assert home.provider.bill.received == 0
 

@@ -102,6 +102,23 @@ def test_a_poison_message_is_buried_with_its_reason_and_takes_nobody_with_it(
     assert "repeated attempts made no progress" in up.spoken("poison")[-1]
 
 
+def test_a_hundred_are_answered_beside_one_that_kills_its_process_over_twenty_restarts(
+    machine: Build,
+) -> None:
+    up = machine(2.0, deadly={"poison": 1.0})
+    poison, innocent = up.say("poison"), [up.say(f"crab{number}") for number in range(100)]
+    for _ in range(20):
+        up.run(3.0)
+        up.kill()
+        up.start()
+    assert settled(up, innocent) == {TurnStatus.COMPLETED}
+    assert settled(up, [poison]) == {TurnStatus.FAILED}
+    assert all(len(up.spoken(turn.agent_id)) == 1 for turn in innocent)
+    ((body, reason),) = up.home.turns.list_dead_letters(10)
+    assert poison.id in body
+    assert "no progress" in reason
+
+
 def test_others_are_answered_while_a_poison_message_is_kept_back(machine: Build) -> None:
     up = machine(2.0, deadly={"poison": 0.5})
     poison, late = up.say("poison"), list[Turn]()
@@ -126,9 +143,9 @@ def test_two_poisons_are_told_apart_from_six_bystanders(machine: Build) -> None:
 class EverybodyCounted(CrashRule):
     """Seeded bug: a death counts against all who ran, as it once did."""
 
-    def judged(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
+    def turns_after_crash(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
         before = tuple(running)
-        after = super().judged(before, died_at)
+        after = super().turns_after_crash(before, died_at)
         both = zip(before, after, strict=True)
         return tuple(new.replaced(deliveries=old.deliveries) for old, new in both)
 
@@ -136,16 +153,16 @@ class EverybodyCounted(CrashRule):
 class BystandersSuspected(CrashRule):
     """Seeded bug: who stood aside while a suspect ran alone is blamed with it."""
 
-    def judged(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
+    def turns_after_crash(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
         turns = tuple(turn.replaced(crashes=turn.crashes or 1) for turn in running)
-        return super().judged(turns, died_at)
+        return super().turns_after_crash(turns, died_at)
 
 
 class NobodyCounted(CrashRule):
     """Seeded bug: a death alone is no evidence either."""
 
-    def judged(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
-        after = super().judged(running, died_at)
+    def turns_after_crash(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
+        after = super().turns_after_crash(running, died_at)
         return tuple(turn.replaced(crashes=1, deliveries=0) for turn in after)
 
 

@@ -116,7 +116,7 @@ def test_a_turn_that_words_a_report_begins_no_session(home: House) -> None:
     home.clock.advance(86_400)
     review_agent_now(home.runtime, "crab", "daily")
     home.work()
-    assert home.home.tallies.active("2026-01-06") == ("crab",)
+    assert home.home.tallies.active_agents("2026-01-06") == ("crab",)
     assert current_review_period(home.runtime, "crab").number == 0
 
 
@@ -126,14 +126,14 @@ def test_only_who_was_active_is_looked_at_and_nobody_where_it_is_off(home: House
         home.agent(f"idle-{number:03d}", ())
     home.calls.clear()
     assert send_session_count_reviews(home.runtime) == 0
-    assert dict(home.calls) == {"tallies.active": 1}
+    assert dict(home.calls) == {"tallies.active_agents": 1}
     for name in ("hana", "ken"):
         active(home, name, 5)
     active(home, "mika", 5, opens=True)
     home.calls.clear()
     assert send_session_count_reviews(home.runtime) == 1
     assert dict(home.calls) == {
-        "tallies.active": 1,
+        "tallies.active_agents": 1,
         "tallies.between": 3,
         "facts.get": 1,
         "facts.commit": 1,
@@ -160,7 +160,7 @@ def test_a_review_that_fails_at_any_step_comes_to_the_same_when_it_is_repeated(
     for port, method in (("nights", "send"), ("facts", "commit")):
         assert send_session_count_reviews(breaking(home, port, method, crash)) == 0
     with pytest.raises(Unavailable):
-        send_session_count_reviews(breaking(home, "tallies", "active", crash))
+        send_session_count_reviews(breaking(home, "tallies", "active_agents", crash))
     assert send_session_count_reviews(home.runtime) == 1
     delivery = home.home.nights.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None

@@ -89,16 +89,19 @@ def test_after_an_outage_one_time_is_caught_up_with_and_the_others_are_skipped(
 
 
 def test_a_time_passes_by_while_the_turn_before_goes_on_or_its_agent_is_frozen(
-    home: House,
+    home: House, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     kept(home)
     for _ in range(3):
         home.clock.advance(HOUR)
         sweep_agents(home.runtime)
     home.work()
     assert (len(woken(home)), stored(home).fired) == (1, 1)
+    assert "schedule skipped: schedule=morning, reason=previous_run_active" in caplog.messages
     home.home.switches.set("crab", frozen=True)
     home.later(HOUR)
+    assert "schedule skipped: schedule=morning, reason=frozen" in caplog.messages
     assert len(woken(home)) == 1
     home.home.switches.set("crab", frozen=False)
     home.later(HOUR)
@@ -156,7 +159,7 @@ def test_nobody_is_woken_who_has_retired_or_left_and_the_reason_is_kept(home: Ho
     home.later(HOUR)
     retired = schedules.find_schedule(home.runtime.home.facts, "crab", "other")
     assert (retired.why_off, retired.next_at, retired.fired) == (WhyOff.RETIRED, None, 0)
-    assert home.home.facts.due(SCHEDULE, home.clock.now() + timedelta(days=999), 10) == ()
+    assert home.home.facts.list_due(SCHEDULE, home.clock.now() + timedelta(days=999), 10) == ()
     for act in (
         lambda: schedules.create_schedule(home.runtime, "crab", "third", draft()),
         lambda: schedules.run_schedule_now(home.runtime, "crab", "morning", key="k"),

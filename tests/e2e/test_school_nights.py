@@ -60,9 +60,9 @@ class Seeing(ProductPolicy):
 
     seen = SimulatedDay()
 
-    def night(self, day: int, seen: SimulatedDay) -> None:
+    def learn_from_day(self, day: int, seen: SimulatedDay) -> None:
         self.seen = seen
-        super().night(day, seen)
+        super().learn_from_day(day, seen)
         self.then[f"{self.folded.ended}"] = self.evidence
 
     @cached_property
@@ -120,7 +120,7 @@ def test_a_made_up_night_comes_to_the_same_as_a_real_one(tmp_path: Path) -> None
     beside = Beside(rule, house)
     try:
         for day in range(NIGHTS):
-            pupil.live(day, tuple(rule.world.day(day)))
+            pupil.run_day(day, tuple(rule.world.day(day)))
             _store(house, rule.seen)
             _until(house, START + timedelta(days=day + 1, hours=18))
             assert sleep(house, hours=0) == 1 + (day % 7 == 6)

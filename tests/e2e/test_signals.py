@@ -11,7 +11,7 @@ import pytest
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.conversation.message import Sender
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals
 from opencrab.domain.memory.memory import MEMORY, Memory
@@ -92,7 +92,7 @@ def test_who_stood_in_and_what_was_lost_are_told_with_the_rest(home: House) -> N
     (each,) = told(home)
     first, second = each.served
     assert (first.model, first.failed, first.last_row) == ("fake:crab", 1, "")
-    assert (second.model, second.stood_in, second.failed) == ("other:backup", True, 0)
+    assert (second.model, second.is_fallback, second.failed) == ("other:backup", True, 0)
     assert second.last_row == rows(home)[-1].id
     assert [row.state for row in rows(home)] == [CallState.FAILED, CallState.COMPLETED]
 
@@ -223,9 +223,9 @@ def test_what_a_turn_told_is_forgotten_with_it_and_nothing_else_is(half: Life) -
     (his,) = half.say("hello", (Reply("Yes?"),), "jiro")
     assert [each.turn_id for each in told(half.house)] == [hers.id, his.id]
     for wish, left in (
-        (Wish(scope=Scope.PERSON, id=HANAKO), [his.id]),
-        (Wish(scope=Scope.SESSION, id="kais"), [his.id]),
-        (Wish(scope=Scope.SESSION, id="direct"), []),
+        (ErasureRequest(scope=ErasureScope.PERSON, id=HANAKO), [his.id]),
+        (ErasureRequest(scope=ErasureScope.SESSION, id="kais"), [his.id]),
+        (ErasureRequest(scope=ErasureScope.SESSION, id="direct"), []),
     ):
         agent_id = "kai" if wish.id == "kais" else "crab"
         assert erase_data(half.house.runtime, agent_id, wish).done
@@ -243,7 +243,7 @@ def test_measuring_is_left_out_where_the_transaction_has_no_room_for_it(home: Ho
     spare = new_fact("crab", SIGNALS, "spare", Value())
     for facts, kept in ((ITEMS - 1, []), (ITEMS - 2, ["spare"])):
         many = tuple(_fact(f"{facts}-{n}") for n in range(facts))
-        work.save(work.turn, beside=ExtraWrites(facts=many, spare=spare))
+        work.save(work.turn, beside=ExtraWrites(facts=many, optional_fact=spare))
         assert [fact.id for fact in home.home.facts.page("crab", SIGNALS)] == kept
     assert home.transactions[-2:] == [ITEMS, ITEMS]
 

@@ -49,7 +49,7 @@ def minded(house: House, **changes: Any) -> AgentState:
     fact = house.home.facts.get("crab", MIND, MIND)
     assert fact is not None
     mind = fact.read(AgentState).replaced(**changes)
-    house.home.facts.commit(fact.holding(mind))
+    house.home.facts.commit(fact.with_body(mind))
     return mind
 
 

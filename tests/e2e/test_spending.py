@@ -113,7 +113,7 @@ def test_a_session_has_a_budget_of_its_own_across_days(build: Build) -> None:
     assert ends[0] is TurnStatus.COMPLETED
     assert ends[-1] is TurnStatus.EXHAUSTED
     spent = sum(row.cost for row in rows(house))
-    assert house.home.budgets.drawn(session_budget_scope("s"), "whole") == spent <= 8_000
+    assert house.home.budgets.drawn_micro_usd(session_budget_scope("s"), "whole") == spent <= 8_000
 
 
 def test_one_of_the_public_cannot_spend_what_is_everybodys(build: Build) -> None:
@@ -124,7 +124,7 @@ def test_one_of_the_public_cannot_spend_what_is_everybodys(build: Build) -> None
         turns = house.say("hello", f"m{place}", authority=Authority.PUBLIC, principal_id="stranger")
         ends.append(done(house, *turns)[0].status)
     assert (ends[0], ends[-1]) == (TurnStatus.COMPLETED, TurnStatus.EXHAUSTED)
-    assert house.home.budgets.drawn(public_budget_scope("stranger"), DAY) <= 8_000
+    assert house.home.budgets.drawn_micro_usd(public_budget_scope("stranger"), DAY) <= 8_000
     (turn,) = done(house, *house.say("and me?", "owner"))
     assert turn.status is TurnStatus.COMPLETED
 

@@ -147,7 +147,7 @@ def test_a_turn_ends_though_its_goal_is_changed_in_the_same_moment(home: House) 
 
     def meddle() -> None:
         fact = stored_goal(home.runtime.home.facts, "crab", "G1")
-        home.runtime.home.facts.commit(fact.holding(goal(home)))
+        home.runtime.home.facts.commit(fact.with_body(goal(home)))
 
     journal: Any = Meddled(home.home.journal, meddle)
     turn_id = str(goal(home).turn_id)
@@ -165,7 +165,7 @@ def test_a_goal_whose_turn_was_never_told_of_the_pause_waits_all_the_same(home: 
     # Whoever paused it died between the goal and its turn.
     fact = stored_goal(home.runtime.home.facts, "crab", "G1")
     pause = Pause(reason="later", by="owner", at=home.clock.now(), turn_waits=True)
-    home.runtime.home.facts.commit(fact.holding(goal(home).replaced(pause=pause)))
+    home.runtime.home.facts.commit(fact.with_body(goal(home).replaced(pause=pause)))
     asked = home.provider.bill.received
     home.work()
     assert home.provider.bill.received == asked
@@ -252,7 +252,7 @@ def test_a_retired_agent_takes_no_instruction_and_its_goals_wait(home: House) ->
         assert "no active agent" in stranded.pause.reason
         assert stranded.turn_id is None
     at_rest(home)
-    assert home.home.due.due(home.clock.now(), 10) == ()
+    assert home.home.due.list_due(home.clock.now(), 10) == ()
 
 
 @pytest.mark.parametrize("change", [instructions.pause_goal_by_label, instructions.cancel_goal])
@@ -274,7 +274,7 @@ def test_a_turn_whose_session_is_gone_lets_its_goal_wait(home: House) -> None:
     instruct(home)
     instruct(home, "もう一つ", "k2")
     lost: Any = home.home.sessions
-    with lost._database.writing() as items:
+    with lost._database.write_transaction() as items:
         items.delete(f"SESSION#{goal(home).session_id}", "S")
     home.work()
     waiting = goal(home)

@@ -17,10 +17,10 @@ class Fog:
         self._error = error
         self.sends = 0
 
-    def pieces(self, utterance: Utterance) -> int:
+    def piece_count(self, utterance: Utterance) -> int:
         return 1
 
-    def repeatable(self, utterance: Utterance) -> bool:
+    def is_idempotent(self, utterance: Utterance) -> bool:
         return False
 
     def show(self, place: Place, panel: Panel) -> None:

@@ -131,8 +131,10 @@ def test_it_wants_to_survive_until_there_is_money_again(home: House) -> None:
     begins(home, begin_best_goal)
     home.work()
     day = home.clock.now().strftime("%Y-%m-%d")
-    assert home.home.budgets.drawn(agent_budget_scope("crab"), day) > 0
-    changed(home, day_limit_micro_usd=home.home.budgets.drawn(agent_budget_scope("crab"), day))
+    assert home.home.budgets.drawn_micro_usd(agent_budget_scope("crab"), day) > 0
+    changed(
+        home, day_limit_micro_usd=home.home.budgets.drawn_micro_usd(agent_budget_scope("crab"), day)
+    )
     wanted = begins(home, generate_survival_goal)
     assert (wanted.source, wanted.deadline) == (
         GoalSource.SURVIVAL,
@@ -151,7 +153,10 @@ def poor(house: House, key: str) -> None:
     begins(house, begin_best_goal)
     house.work()
     day = house.clock.now().strftime("%Y-%m-%d")
-    changed(house, day_limit_micro_usd=house.home.budgets.drawn(agent_budget_scope("crab"), day))
+    changed(
+        house,
+        day_limit_micro_usd=house.home.budgets.drawn_micro_usd(agent_budget_scope("crab"), day),
+    )
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
@@ -194,7 +199,7 @@ def test_what_came_up_in_a_conversation_is_begun_by_a_heartbeat_out_of_its_share
     turn = home.turn(str(goal(home).turn_id))
     assert (turn.source, turn.authority) == (Source.HEARTBEAT, Authority.SELF)
     assert goal(home).status is GoalStatus.COMPLETED
-    drawn = home.home.budgets.drawn
+    drawn = home.home.budgets.drawn_micro_usd
     spent = drawn(heartbeat_budget_scope("crab"), day)
     assert 0 < spent == drawn(agent_budget_scope("crab"), day)
     inject_owner_goal(home.runtime, "crab", NewGoal(name="掃除"), OWNER, key="k")

@@ -115,12 +115,12 @@ def test_a_slower_night_ends_nothing_that_its_owner_has_followed_meanwhile(home:
     slower = _change(home, DEAR, proposed=True)
     follow_proposal(home.runtime, "crab", first.id, "owner")
     with pytest.raises(Conflict, match="is already applied"):
-        changes.write_adjustment(home.runtime.home.facts, "crab", slower)
+        changes.store_adjustment(home.runtime.home.facts, "crab", slower)
     assert _states(home) == ["applied"]
     newer = _made(home, DEAR, proposed=True)
     slower = _change(home, BOTH, proposed=True)
     newest = _made(home, BOTH, proposed=True)
-    changes.write_adjustment(home.runtime.home.facts, "crab", slower)
+    changes.store_adjustment(home.runtime.home.facts, "crab", slower)
     assert changes.find_adjustment(home.home.facts, "crab", newer.id).ended_by == newest.id
 
 
@@ -164,7 +164,7 @@ def _change(home: House, weights: dict[str, float], **more: Any) -> LearningChan
 
 
 def _made(home: House, weights: dict[str, float], **more: Any) -> Adjustment:
-    return changes.write_adjustment(home.runtime.home.facts, "crab", _change(home, weights, **more))
+    return changes.store_adjustment(home.runtime.home.facts, "crab", _change(home, weights, **more))
 
 
 def _states(home: House) -> list[str]:

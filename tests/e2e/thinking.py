@@ -51,5 +51,6 @@ def rows(house: House) -> list[UsageRow]:
 def drawn(house: House) -> set[int]:
     """What the budgets of the agent and of the installation say: one number when they agree."""
     return {
-        house.home.budgets.drawn(scope, DAY) for scope in (INSTALLATION, agent_budget_scope("crab"))
+        house.home.budgets.drawn_micro_usd(scope, DAY)
+        for scope in (INSTALLATION, agent_budget_scope("crab"))
     }

@@ -56,5 +56,5 @@ def begins(house: House, way: Any) -> Any:
     house.home.facts.commit(*board.facts, due=tuple(board.due))
     for item in board.due:
         admit_due_item(house.runtime, item)
-        house.home.due.done(item.id)
+        house.home.due.remove(item.id)
     return begun

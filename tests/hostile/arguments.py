@@ -100,6 +100,6 @@ def _listed(
 
 def path(dice: random.Random, known: tuple[str, ...]) -> str:
     """A path: one that there is, a plain one, or one that leads out."""
-    if known and dice.random() < 0.35:
+    if known and dice.random() < 0.6:
         return dice.choice(known)
     return dice.choice(words.PATHS)

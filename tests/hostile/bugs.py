@@ -13,6 +13,7 @@ from opencrab.domain.turn.record import ActionCall, ApprovalDecision, ModelInten
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.journal import TurnChange
 from opencrab.ports.workspace.files import FileInfo
+from tests.hostile.faults import FAULTS
 from tests.hostile.playing import Totals, play
 from tests.hostile.world import Bug, World
 
@@ -137,7 +138,7 @@ class DecisionsLost(Over):
         if "-decision" not in deduplication:
             self.inner.send(body, group=group, deduplication=deduplication)
 
-    def overdue(self, *_arguments: Any) -> Any:
+    def list_overdue(self, *_arguments: Any) -> Any:
         return ()
 
 
@@ -164,6 +165,14 @@ class WorkspacesShared(Over):
         other = "kani" if agent_id == "crab" else "crab"
         mine = self.inner.info(agent_id, path)
         return self.inner.read(agent_id if mine and "own" not in path else other, path)
+
+
+class FilesTrusted(Over):
+    """Every file counts as the agent's own writing."""
+
+    def read(self, *arguments: Any, **named: Any) -> Any:
+        info, content = self.inner.read(*arguments, **named)
+        return replace(info, clean=True), content
 
 
 class QuarantineIgnored(Over):
@@ -258,7 +267,7 @@ class Seeded(Bug):
         return runtime
 
 
-BUGS: tuple[Seeded, ...] = (
+BUGS: tuple[Bug, ...] = (
     Seeded(LinesForgetTaint),
     Seeded(TurnsForgetTaint),
     Seeded(PublicAreUsers),
@@ -270,12 +279,14 @@ BUGS: tuple[Seeded, ...] = (
     Seeded(DecisionsLost, "turns", "journal"),
     Seeded(PathsDecoded, "files"),
     Seeded(WorkspacesShared, "files"),
+    Seeded(FilesTrusted, "files"),
     Seeded(QuarantineIgnored),
     Seeded(InnerCheckSkipped, "actions"),
     Seeded(PeersMayAll, "actions"),
     Seeded(LevelForgotten, "actions"),
     Seeded(RepeatsUnseen, "models"),
     Seeded(AllowedBySubstring, "web"),
+    *FAULTS,
 )
 
 

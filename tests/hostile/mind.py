@@ -16,19 +16,23 @@ from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
 from opencrab.ports.turn.action import Action
-from tests.hostile import arguments, words
+from tests.hostile import arguments, names, words
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=3_000_000)
 LONGEST_INPUT = 24_000
 
 _LABEL = re.compile(r"G\d+(?:-T\d+)?")
 _ULID = re.compile(r"[0-9A-Z]{26}")
+_GOAL = re.compile(r"G\d+\b(?!-)")
 _FIELDS = {
-    "goal_id": _LABEL, "task_id": _LABEL, "memory_id": _ULID,
+    "goal_id": _GOAL, "task_id": _LABEL, "memory_id": _ULID, "belief_id": _ULID,
 }  # fmt: skip
 _FIXED = {
     "category": ("preference", "fact", "project_summary", "Bad Category"),
     "summary_type": ("session", "day", "../x"),
+    "relation": ("near", "part_of", "x y"),
+    "peer_id": ("kani", "crab", "yuki", "../kani"),
+    "models": ("fake:plain", "fake:dear", "dear"),
     "target_id": ("owner", "yuki", "kani", "crab", "../owner"),
     "session_id": ("hall", "safe", "crab-room", "kani-room"),
     "model_alias": ("cheap", "dear", "fake:dear", "fake:crab"),
@@ -38,7 +42,10 @@ _FIXED = {
     "template_name": ("meeting", "daily-review", "mine", "../../x"),
     "folder": ("", "vault", "a/b", "..", "templates"),
 }
-_MOSTLY, _OFTEN = 0.9, 0.6
+_INWARD = {"planning", "workspace", "vault", "inner"}
+"""Groups whose words are read later by another turn."""
+_READING = {"ws_list", "ws_read", "read_note", "get_vault_structure", "browse_history"}
+_MOSTLY, _OFTEN, _NAMED = 0.9, 0.6, 0.4
 _OVERLONG = 0.3
 _PATHS = {"path", "filename", "new_path", "source_note", "target_note", "link_text"}
 _NAMES = (
@@ -121,6 +128,10 @@ class Mouth:
             action = dice.choice(
                 [each for each in self.actions if each.group in {"outside", "web"}]
             )
+        elif dice.random() < 0.3:
+            action = dice.choice([each for each in self.actions if each.group in _INWARD])
+        elif dice.random() < 0.2:
+            action = dice.choice([each for each in self.actions if each.name in _READING])
         schema = _schema(action.arguments)
         given: Any = arguments.valid(schema, dice, lambda name: self._pool(name, read, dirty))
         if dice.random() < 0.15:
@@ -152,6 +163,8 @@ class Mouth:
         """A text for a field of this name: one that may fit, else any."""
         dice = self.dice
         if name in _PATHS:
+            if dirty and dice.random() < _NAMED:
+                return names.path(dice, self.watcher.mint())
             known = [each for each in self.watcher.paths() if dirty or "zqf" not in each]
             return arguments.path(dice, tuple(known))
         if name in _FIELDS:
@@ -167,10 +180,10 @@ class Mouth:
         if name == "url":
             return words.url(dice, said)
         if name in {"title", "folder", "value"} and dirty:
-            return f"{self.watcher.mint()} {dice.choice(words.PLAIN)}"
+            return names.name(dice, self.watcher.mint())
         if name in {"skill_name", "name"} and dice.random() < _OFTEN:
             mark = f" {dice.choice(dirty)}" if dirty and dice.random() < _OFTEN else ""
-            return dice.choice(_NAMES) + mark
+            return dice.choice((*_NAMES, names.name(dice))) + mark
         return said
 
 

@@ -1,6 +1,5 @@
 """What people, time and workers do in the hostile world: each a move that may come at any time."""
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -8,149 +7,29 @@ from typing import Any
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval
-from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
-from opencrab.domain.errors import Conflict, OpenCrabError, Refused
-from opencrab.domain.goals.goal import GOAL, Goal
+from opencrab.domain.errors import OpenCrabError, Refused
+from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of
 from opencrab.domain.learning.skill_lifecycle import skill_lesson
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL
-from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.approvals import approvals, grants
-from opencrab.engine.autonomy.sweep import sweep_agents
-from opencrab.engine.conversation.delivery import deliver_utterance
 from opencrab.engine.goals import instructions
 from opencrab.engine.learning import feedback
 from opencrab.engine.skills.owner import SkillOwner
 from opencrab.engine.turn import control
-from opencrab.engine.turn.admission import admit_message
-from opencrab.engine.turn.background import run_background_turn
-from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.run import run_turn
-from opencrab.ports.turn.queue import Delivery
-from tests.hostile import words
+from tests.hostile import names, speaking, words, working
 from tests.hostile.law import fingerprint
-from tests.hostile.world import AGENTS, SAFE, SESSIONS, World
+from tests.hostile.world import AGENTS, World
 
 OWNER = approvals.Decider(id="owner", is_owner=True)
+_NEVER_REFUSED = {"work", "die_at_work", "time_passes", "work_beside", "sweep_beside"}
 USER = approvals.Decider(id="yuki", is_owner=False)
-
-_PEOPLE = {
-    "owner": (Source.REST, Authority.OWNER, "owner"),
-    "user": (Source.REST, Authority.USER, "yuki"),
-    "public": (Source.DISCORD, Authority.PUBLIC, "stranger"),
-    "hook": (Source.WEBHOOK, Authority.PUBLIC, "hook"),
-    "peer": (Source.PEER, Authority.PEER, "remote"),
-    "beat": (Source.HEARTBEAT, Authority.SELF, "heart"),
-}
-
-
-def say(world: World, who: str) -> None:
-    """Somebody says something in some session."""
-    dice, watcher = world.dice, world.watcher
-    source, authority, principal = _PEOPLE[who]
-    foreign = authority in {Authority.PUBLIC, Authority.PEER}
-    text = dice.choice((*words.PLAIN, *words.INJECTIONS))
-    if foreign:
-        text = f"{watcher.mint()} {text}"
-    elif dice.random() < 0.6:
-        text = dice.choice(words.PLAIN)
-    name = dice.choice(sorted(world.sessions))
-    session_id = world.sessions[name]
-    if who == "owner" and dice.random() < 0.15:
-        session_id, text = SAFE, f"{text} {world.canaries[SAFE].token}"
-    number = watcher.counts["said"] = watcher.counts["said"] + 1
-    message = Message(
-        source=source,
-        source_id=f"m{number}",
-        principal_id=principal,
-        sender=Sender(id=principal, name="OpenCrab" if foreign else principal),
-        authority=authority,
-        parts=(TextPart(text=text),),
-        channel=Channel(kind="wall", address="room") if dice.random() < 0.4 else None,
-    )
-    trigger = Trigger.HEARTBEAT if who == "beat" else Trigger.MESSAGE
-    try:
-        admit_message(world.runtime, session_id, message, trigger=trigger)
-    except Conflict:
-        if session_id != SAFE:
-            world.sessions[name] = f"{name}-{number}"
-            world.session(world.sessions[name], SESSIONS[name])
-
-
-def work(world: World) -> None:
-    """A worker takes the next message: of a turn, of a summary, or of something to deliver."""
-    home = world.runtime.home
-    queue, work_on = world.dice.choices(
-        (
-            (home.turns, _turn),
-            (home.deliveries, _delivery),
-            (home.compactions, _compaction),
-        ),
-        (80, 10, 10),
-    )[0]
-    delivery = queue.receive(
-        visibility_seconds=world.runtime.rules.visibility_seconds, wait_seconds=0
-    )
-    if delivery is None:
-        return
-    if work_on(world, delivery) is MessageOutcome.FINISHED:
-        queue.done(delivery.receipt)
-
-
-def _turn(world: World, delivery: Delivery) -> MessageOutcome:
-    watcher = world.watcher
-    watcher.running = delivery.body.rpartition('"turn":"')[2].rstrip('"}')
-    patience = world.dice.choice((1, 2, 100, 100, 100))
-    left = iter(range(patience))
-    pace = Pace(seconds_left=lambda: 0.0 if next(left, None) is None else 1e9)
-    world.mouth.last = []
-    try:
-        return run_turn(world.runtime, delivery, pace)
-    finally:
-        watcher.running = None
-
-
-def _delivery(world: World, delivery: Delivery) -> MessageOutcome:
-    return deliver_utterance(world.runtime, delivery)
-
-
-def _compaction(world: World, delivery: Delivery) -> MessageOutcome:
-    watcher = world.watcher
-    # A message names the turn of a summary, or a session that has grown: that one asks no model.
-    watcher.running = json.loads(delivery.body).get("turn")
-    try:
-        return run_background_turn(world.runtime, delivery, Pace())
-    finally:
-        watcher.running = None
-
-
-def die_at_work(world: World) -> None:
-    """A worker is killed at some point of its work."""
-    world.fuse.left = world.dice.choice((3, 8, 15, 25, 40, 70, 120))
-    work(world)
-
-
-def time_passes(world: World) -> None:
-    """Time passes, and the sweep looks around."""
-    world.clock.advance(world.dice.choice((1, 61, 61, 400, 2_000, 90_000)))
-    sweep_agents(world.runtime)
-
-
-def undertake(world: World) -> None:
-    """Somebody gives an instruction."""
-    dice = world.dice
-    source, authority, who = dice.choice((_PEOPLE["owner"], _PEOPLE["user"]))
-    number = world.watcher.counts["instructions"] = world.watcher.counts["instructions"] + 1
-    instructions.start_instruction(
-        world.runtime,
-        dice.choice(sorted(AGENTS)),
-        instructions.NewInstruction(instruction=dice.choice(words.PLAIN)),
-        instructions.InstructionGiver(who, who, source, authority),
-        key=f"k{number}",
-    )
 
 
 def _a_goal(world: World) -> tuple[str, str] | None:
+    turn = world.watcher.turns.get(_the_one_at_work(world) or "")
+    if turn is not None and turn.task is not None:
+        return turn.agent_id, goal_id_of(turn.task)
     agent_id = world.dice.choice(sorted(AGENTS))
     found = [fact.read(Goal).id for fact in world.raw.facts.page(agent_id, GOAL, limit=50)]
     return (agent_id, world.dice.choice(found)) if found else None
@@ -163,25 +42,33 @@ def handle_goal(world: World) -> None:
         return
     runtime, dice = world.runtime, world.dice
     asker = instructions.InstructionGiver("yuki", "yuki", Source.REST, Authority.USER)
-    way = dice.choice(("pause", "resume", "resume", "cancel", "steer"))
+    way = dice.choice(("pause", "resume", "resume", "cancel", "steer", "both", "both"))
     if way == "pause":
+        why = dice.choice(("", names.text(dice)))
+        instructions.pause_goal_by_label(runtime, *goal, by="owner", reason=why)
+    elif way == "both":
         instructions.pause_goal_by_label(runtime, *goal, by="owner")
+        instructions.resume_goal(runtime, *goal)
     elif way == "resume":
         instructions.resume_goal(runtime, *goal)
     elif way == "cancel":
-        instructions.cancel_goal(runtime, *goal, by="owner")
+        instructions.cancel_goal(runtime, *goal, by="owner", reason=names.name(dice))
     else:
         number = world.watcher.counts["steered"] = world.watcher.counts["steered"] + 1
-        instructions.steer_goal(
-            runtime, *goal, dice.choice(words.PLAIN), asker=asker, key=f"s{number}"
-        )
+        instructions.steer_goal(runtime, *goal, names.text(dice), asker=asker, key=f"s{number}")
 
 
 def stop(world: World) -> None:
     """The owner stops some turn."""
     if world.watcher.turns:
-        turn_id = world.dice.choice(sorted(world.watcher.turns))
-        control.stop_turn(world.runtime, turn_id, by="owner")
+        turn_id = _the_one_at_work(world) or world.dice.choice(sorted(world.watcher.turns))
+        control.stop_turn(world.runtime, turn_id, by="owner", reason=names.name(world.dice))
+
+
+def _the_one_at_work(world: World) -> str | None:
+    """Return the turn in whose midst this happens, most of the time."""
+    running = world.watcher.running
+    return running if running in world.watcher.turns and world.dice.random() < 0.8 else None
 
 
 def decide(world: World, *, approved: bool) -> None:
@@ -236,8 +123,8 @@ def keep_skill(world: World) -> None:
     agent_id = dice.choice(sorted(AGENTS))
     keeper = SkillOwner(world.runtime, agent_id, "owner")
     facts = world.raw.facts.page(agent_id, SKILL, limit=50)
-    names = [fact.id for fact in facts] + ["autonomous", "llm-selection", "knowledge-vault"]
-    name = dice.choice(names)
+    known = [fact.id for fact in facts] + ["autonomous", "llm-selection", "knowledge-vault"]
+    name = dice.choice(known)
     way = dice.choice(("approve", "toggle", "retire", "restore", "put"))
     if way == "approve":
         for fact in facts:
@@ -245,7 +132,7 @@ def keep_skill(world: World) -> None:
                 watcher.vouched |= set(words.FOREIGN.findall(str(fact.body)))
         keeper.approve(name)
     elif way == "put":
-        keeper.put(skill_lesson("owners-own", "today ノート", guidance="Write it down."))
+        keeper.put(skill_lesson("owners-own", "today ノート", guidance=names.text(dice)))
     else:
         moves: dict[str, Callable[[str], Any]] = {
             "toggle": keeper.toggle, "retire": keeper.retire, "restore": keeper.restore,
@@ -260,8 +147,9 @@ def remark(world: World) -> None:
         number = world.watcher.counts["remarks"] = world.watcher.counts["remarks"] + 1
         turn_id = world.dice.choice(sorted(ended))
         feedback.give_feedback(
-            world.runtime, turn_id, by="yuki", thumbs="down", remark="", key=f"f{number}"
-        )
+            world.runtime, turn_id, by="yuki", thumbs="down", remark=names.text(world.dice),
+            key=f"f{number}",
+        )  # fmt: skip
 
 
 def upload(world: World) -> None:
@@ -269,8 +157,9 @@ def upload(world: World) -> None:
     dice, files = world.dice, world.raw.files
     agent_id = dice.choice(sorted(AGENTS))
     path = dice.choice(
-        ("notes/today.md", "data/up.txt", "vault/Up.md", "vault/templates/mine.md", "data/a.txt")
-    )
+        ("notes/today.md", "data/up.txt", "vault/Up.md", "vault/templates/mine.md", "data/a.txt",
+         names.path(dice))
+    )  # fmt: skip
     with suppress(OpenCrabError):
         if dice.random() < 0.2:
             files.delete(agent_id, path)
@@ -289,7 +178,7 @@ def rule(world: World) -> None:
 
 
 def _says(who: str) -> Callable[[World], None]:
-    return lambda world: say(world, who)
+    return lambda world: speaking.say(world, who)
 
 
 MOVES: dict[str, tuple[int, Callable[[World], None]]] = {
@@ -299,10 +188,10 @@ MOVES: dict[str, tuple[int, Callable[[World], None]]] = {
     "say_hook": (2, _says("hook")),
     "say_peer": (3, _says("peer")),
     "say_beat": (3, _says("beat")),
-    "work": (60, work),
-    "die_at_work": (6, die_at_work),
-    "time_passes": (10, time_passes),
-    "undertake": (4, undertake),
+    "work": (60, working.work),
+    "die_at_work": (6, working.die_at_work),
+    "time_passes": (14, working.time_passes),
+    "undertake": (7, speaking.undertake),
     "handle_goal": (5, handle_goal),
     "stop": (1, stop),
     "approve": (7, lambda world: decide(world, approved=True)),
@@ -312,29 +201,33 @@ MOVES: dict[str, tuple[int, Callable[[World], None]]] = {
     "remark": (1, remark),
     "upload": (3, upload),
     "rule": (1, rule),
+    "work_beside": (12, lambda world: working.work_beside(world, attempt)),
+    "sweep_beside": (4, lambda world: working.sweep_beside(world, attempt)),
+    "tell": (2, speaking.tell),
+    "schedule": (1, speaking.schedule),
 }
 """What may happen next, and how often it does."""
 
 
 def make(world: World, name: str) -> None:
     """Make a move; what the product refuses is refused, and the next one comes."""
-    move = MOVES[name][1]
-    world.watcher.counts[f"move {name}"] += 1
-
-    def act() -> None:
-        try:
-            move(world)
-        except OpenCrabError as error:
-            world.watcher.counts[f"refused {name}: {type(error).__name__}"] += 1
-            if name in {"work", "die_at_work", "time_passes"}:
-                world.watcher.problem(f"{name} raised {error!r} {traceback(error)}")
-
     try:
-        if not world.alive(act):
+        if not world.alive(lambda: attempt(world, name)):
             world.watcher.counts["killed"] += 1
     except Exception as error:  # noqa: BLE001 - whatever it is, no model may cause it
         world.watcher.problem(f"{name} raised {error!r} {traceback(error)}")
         world.restart()
+
+
+def attempt(world: World, name: str) -> None:
+    """Try a move; a worker or the sweep is never refused."""
+    world.watcher.counts[f"move {name}"] += 1
+    try:
+        MOVES[name][1](world)
+    except OpenCrabError as error:
+        world.watcher.counts[f"refused {name}: {type(error).__name__}"] += 1
+        if name in _NEVER_REFUSED:
+            world.watcher.problem(f"{name} raised {error!r} {traceback(error)}")
 
 
 def traceback(error: BaseException) -> str:

@@ -47,7 +47,7 @@ def outside_group() -> Group:
     )
     def publish_page(arguments: Publish, context: ActionContext) -> ActionResult:
         """Publish a page for everybody."""
-        return ActionResult.done(published=True)
+        return ActionResult.ok(published=True)
 
     @group.action(
         impact=Impact.SHARED,
@@ -57,7 +57,7 @@ def outside_group() -> Group:
     )
     def ring_gong(arguments: Gong, context: ActionContext) -> ActionResult:
         """Ring the gong that everybody hears."""
-        return ActionResult.done(rang=arguments.tone)
+        return ActionResult.ok(rang=arguments.tone)
 
     @group.action(
         impact=Impact.SHARED,
@@ -67,7 +67,7 @@ def outside_group() -> Group:
     )
     def pin_note(arguments: Gong, context: ActionContext) -> ActionResult:
         """Pin a note to the board of everybody."""
-        return ActionResult.done(pinned=True)
+        return ActionResult.ok(pinned=True)
 
     @group.action(
         impact=Impact.SELF,
@@ -80,7 +80,7 @@ def outside_group() -> Group:
     )
     def pinch(arguments: Publish, context: ActionContext) -> ActionResult:
         """Pinch yourself, or with a level above 1 somebody else."""
-        return ActionResult.done(ouch=arguments.level)
+        return ActionResult.ok(ouch=arguments.level)
 
     return group
 
@@ -149,10 +149,10 @@ class Wall:
     def __init__(self, shown: Callable[[str], None]) -> None:
         self._shown = shown
 
-    def pieces(self, utterance: Utterance) -> int:
+    def piece_count(self, utterance: Utterance) -> int:
         return 1
 
-    def repeatable(self, utterance: Utterance) -> bool:
+    def is_idempotent(self, utterance: Utterance) -> bool:
         return True
 
     def show(self, place: Place, panel: Panel) -> None:

@@ -4,6 +4,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,20 +60,20 @@ def play(
 ) -> list[str]:  # fmt: skip
     """Play the run of one seed; answers what went wrong."""
     dice = random.Random(seed)  # noqa: S311 - a schedule, not a secret
-    with tempfile.TemporaryDirectory(prefix="opencrab-hostile-", dir=place) as folder:
-        world = World(Path(folder), dice, bug)
-        try:
-            for _ in range(most):
-                make(world, dice.choices(_NAMES, _WEIGHTS)[0])
-                totals.counts["moves"] += 1
-                found = step_problems(world)
-                if found and bug is not None:
-                    return found
-            found = [*settle(world)]
-            found = [*step_problems(world), *found, *rest_problems(world)]
-            _noted(world, totals)
-        finally:
-            world.close()
+    with (
+        tempfile.TemporaryDirectory(prefix="opencrab-hostile-", dir=place) as folder,
+        closing(World(Path(folder), dice, bug)) as world,
+        (bug or Bug()).active(),
+    ):
+        for _ in range(most):
+            make(world, dice.choices(_NAMES, _WEIGHTS)[0])
+            totals.counts["moves"] += 1
+            found = step_problems(world)
+            if found and bug is not None:
+                return found
+        found = [*settle(world)]
+        found = [*step_problems(world), *found, *rest_problems(world)]
+        _noted(world, totals)
     if found:
         totals.violations.append((seed, found))
     return found
@@ -134,7 +135,7 @@ def _try(act: object) -> None:
 
 def _turns(world: World) -> tuple[Turn, ...]:
     """Every turn that there is, as it is stored."""
-    with world.database.reading() as items:
+    with world.database.read_transaction() as items:
         rows = items.execute("SELECT body FROM item WHERE pk LIKE 'TURN#%' AND sk='H'")
         return tuple(Turn.model_validate_json(body) for (body,) in rows.fetchall())
 

@@ -1,18 +1,22 @@
 """`make hostile`: a hostile model among people, workers that die, and an owner who decides.
 
 The last lines sum up. A violation is printed with the seed of its run; `--repro SEED` plays that
-run alone. At the end every seeded bug is hunted, unless `--no-bugs` says otherwise.
+run alone. Then every laundering route is walked (`tests/hostile/routes`), and every seeded bug
+hunted, unless `--no-routes` and `--no-bugs` say otherwise.
 """
 
 import argparse
 import logging
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 from tests.hostile.bugs import BUGS, hunt
 from tests.hostile.playing import Totals, play, summary
+from tests.hostile.routes.fields import action_fields
+from tests.hostile.routes.walks import Walk, every_walk, problems, routes_summary
 
 _SHOWN = 20
 
@@ -36,13 +40,28 @@ def caught(place: Path | None) -> bool:
     return found == len(BUGS)
 
 
+def walked(place: Path | None) -> bool:
+    """Walk every laundering route; False when a word came into a clean prompt."""
+    done: list[Walk] = []
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="opencrab-routes-", dir=place) as folder:
+        for each in every_walk(action_fields(), Path(folder)):
+            done.append(each)
+            for problem in problems(each):
+                wrong += 1
+                told(f"VIOLATION: {problem[:400]}")
+    told(routes_summary(done, wrong))
+    return not wrong
+
+
 def main() -> int:
     """Parse the arguments and go."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=50_000, help="moves and model answers")
+    parser.add_argument("--steps", type=int, default=100_000, help="moves and model answers")
     parser.add_argument("--seed", default="0")
     parser.add_argument("--repro", metavar="SEED")
     parser.add_argument("--no-bugs", action="store_true")
+    parser.add_argument("--no-routes", action="store_true")
     chosen = parser.parse_args()
     logging.disable(logging.CRITICAL)
     shared = Path("/dev/shm")  # noqa: S108 - each run has a private folder in it
@@ -57,8 +76,9 @@ def main() -> int:
         number += 1
     for line in summary(totals, time.monotonic() - began):
         told(line)
+    routes = chosen.no_routes or chosen.repro is not None or walked(place)
     bugs = chosen.no_bugs or chosen.repro is not None or caught(place)
-    return 0 if bugs and not totals.violations else 1
+    return 0 if routes and bugs and not totals.violations else 1
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,14 +9,22 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line
 from opencrab.domain.document import Document
 from opencrab.domain.skills.skill import SkillStatus
-from opencrab.domain.turn.action import FileDeleted, FileWritten
-from opencrab.domain.turn.record import ActionIntent, CallResult, ModelIntent, ModelResult, Record
+from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten
+from opencrab.domain.turn.record import (
+    ActionIntent,
+    CallResult,
+    CallState,
+    ModelIntent,
+    ModelResult,
+    Record,
+)
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.engine.stored_record import resolve_record_pointers
-from opencrab.ports.models.model import ChatMessage, ChatRequest
+from opencrab.ports.models.model import ChatRequest
 from opencrab.ports.turn.action import Action, ActionContext
 from opencrab.ports.turn.journal import AdmittedMessage, TurnChange
 from tests.hostile import words
+from tests.hostile.goal_books import GoalBooks
 from tests.hostile.law import (
     BESIDE,
     FOR_PEERS,
@@ -82,12 +89,14 @@ class Watcher:
     asked: Counter[str] = field(default_factory=Counter)
     bills: Counter[str] = field(default_factory=Counter)
     once: Counter[str] = field(default_factory=Counter)
-    ended: dict[tuple[str, str], str] = field(default_factory=dict)
     acting: tuple[Action, Any, ActionContext] | None = None
     policies: dict[str, Any] = field(default_factory=dict)
+    effects: dict[str, Effect] = field(default_factory=dict)
     files: tuple[str, ...] = ()
     _marks: int = 0
-    _clock: Any = None
+
+    def __post_init__(self) -> None:
+        self.goals = GoalBooks(self.problem)
 
     def problem(self, text: str) -> None:
         """Note a violation once."""
@@ -114,10 +123,14 @@ class Watcher:
         marks = set(words.FOREIGN.findall(text)) - self.vouched
         self.dirty.setdefault(turn_id, set()).update(marks)
         if set(words.FOREIGN.findall(request.system)) - self.vouched:
-            self.problem(f"foreign words in the system text of {turn_id}: {_near(request.system)}")
+            self.problem(
+                f"foreign words in the system text of {turn_id}: {words.near(request.system)}"
+            )
         if marks and not turn.taint:
             self.counts["untainted but dirty"] += 1
-            self.problem(f"{turn_id} read foreign words and is not tainted: {_told(request)}")
+            self.problem(
+                f"{turn_id} read foreign words and is not tainted: {words.place_of_mark(request)}"
+            )
         if request.max_output_tokens + len(text) // 4 > 2 * _TOKENS:
             self.problem(f"a request of {len(text)} characters in {turn_id}")
         return tuple(sorted(self.dirty[turn_id]))
@@ -247,9 +260,18 @@ class Watcher:
     # What is stored.
 
     def admitted(self, admission: AdmittedMessage) -> None:
+        line = admission.line
+        said = set(words.FOREIGN.findall(f"{line.speaker_name} {line.text}")) - self.vouched
         for turn in admission.turns:
+            if (said or turn.authority in OUTSIDERS) and not turn.taint:
+                self.problem(f"{turn.id} begins clean with a message of {turn.authority.value}")
             self.turns.setdefault(turn.id, turn)
             self.authorities.setdefault(turn.id, turn.authority)
+
+    def extended(self, turn: Turn, before: Turn) -> None:
+        """A lease was extended for whoever saw `turn`, which was stored as `before`."""
+        if (turn.epoch, turn.lease_until) != (before.epoch, before.lease_until):
+            self.problem(f"{turn.id} of epoch {turn.epoch} was extended in {before.epoch}")
 
     def claimed(self, turn: Turn) -> None:
         self.turns[turn.id] = turn
@@ -295,6 +317,8 @@ class Watcher:
                 self.problem(f"{record.name} recorded the path {effect.path!r}")
         if record.state.value == "refused":
             return
+        if turn.stop is not None and self._acts_by_its_result(name, record):
+            self.problem(f"{name} took effect in {turn.id}, which had been stopped")
         same = self.results.setdefault(turn.id, [])
         outcome = json.dumps([told, record.result.error, record.result.success])
         same.append((fingerprint(call), outcome))
@@ -302,6 +326,10 @@ class Watcher:
         ran = record.state.value != "cancelled" and not record.invalid
         if len(mine) > 3 and len(set(mine[-4:])) == 1 and ran:
             self.problem(f"{record.name} ran four times with one result")
+
+    def _acts_by_its_result(self, name: str, record: CallResult) -> bool:
+        completed = record.state is CallState.COMPLETED
+        return completed and self.effects.get(name[:100]) is Effect.TRANSACTIONAL
 
     def _lined(self, turn: Turn, line: Line) -> None:
         text = f"{line.text} {json.dumps(line.data, ensure_ascii=False)}"
@@ -318,8 +346,11 @@ class Watcher:
             allowed = OF_PEERS if authority is Authority.PEER else BESIDE
             if fact.kind not in allowed:
                 self.problem(f"a {fact.kind} was written for {authority}")
+        dirty = bool(self.dirty.get(turn.id, set()) - self.vouched)
+        if fact.kind == "goal":
+            self.goals.saved(turn, fact, dirty=dirty)
         self.kept(fact)
-        unsure = authority in OUTSIDERS or bool(self.dirty.get(turn.id, set()) - self.vouched)
+        unsure = authority in OUTSIDERS or dirty
         body = fact.body or {}
         if fact.kind == "summary":
             self._summed_up(turn, body)
@@ -344,18 +375,10 @@ class Watcher:
         """A fact was written, by a turn or by a person."""
         body = fact.body or {}
         if fact.kind == "goal":
-            self._goal(fact, body)
+            self.goals.kept(fact, self.vouched)
         by_peer = fact.kind == "skill" and body.get("source_type") == "peer"
         if by_peer and _is_live(body) and not body.get("approved_by"):
             self.problem(f"skill {fact.id} of a peer is live without an owner")
-
-    def _goal(self, fact: Document, body: dict[str, Any]) -> None:
-        for name, status in _stages(fact, body):
-            before = self.ended.get(name)
-            if before is not None and before != status:
-                self.problem(f"{name} was {before} and became {status}")
-            if status in {"done", "fail", "completed", "abandoned"}:
-                self.ended[name] = status
 
 
 def _is_live(skill: dict[str, Any]) -> bool:
@@ -363,35 +386,7 @@ def _is_live(skill: dict[str, Any]) -> bool:
     return SkillStatus(skill.get("status", SkillStatus.ACTIVE)).is_live
 
 
-def _stages(fact: Document, body: dict[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
-    yield (fact.owner, fact.id), str(body.get("status", "pending"))
-    for task in body.get("tasks", ()):
-        yield (fact.owner, str(task["id"])), str(task.get("status", "pending"))
-
-
 def _is_of_all(turn: Turn) -> bool:
     """Whether a turn makes a summary of a day or month: of all sessions, for its agent alone."""
     of_lines = turn.group.startswith("topic:")
     return turn.trigger is Trigger.COMPACTION and not of_lines
-
-
-def _near(text: str) -> str:
-    found = words.FOREIGN.search(text)
-    return text[max(found.start() - 60, 0) : found.end() + 30] if found else ""
-
-
-def _told(request: ChatRequest) -> str:
-    """Where a mark stands in a request."""
-    for message in request.turns:
-        text = (
-            message.text
-            if isinstance(message, ChatMessage)
-            else f"{message.name}: {message.content}"
-        )
-        if words.FOREIGN.search(text):
-            return (
-                _near(text)
-                if isinstance(message, ChatMessage)
-                else f"{message.name}: {_near(text)}"
-            )
-    return _near(request.system)

@@ -9,6 +9,8 @@ import random
 import re
 from collections.abc import Callable
 
+from opencrab.ports.models.model import ChatMessage, ChatRequest
+
 FOREIGN = re.compile(r"zqf\d+x")
 CANARY = re.compile(r"CANARY-[A-Z]+-[a-z0-9]+")
 
@@ -98,3 +100,19 @@ def text(dice: random.Random, read: str, dirty: tuple[str, ...], mint: Mint) -> 
         mark = dice.choice(dirty) if dice.random() < 0.6 else mint()
         return f"{mark} {said}"
     return said
+
+
+def near(text: str) -> str:
+    """A text around the first mark in it."""
+    found = FOREIGN.search(text)
+    return text[max(found.start() - 60, 0) : found.end() + 30] if found else ""
+
+
+def place_of_mark(request: ChatRequest) -> str:
+    """Where a mark stands in a request."""
+    for message in request.turns:
+        spoken = isinstance(message, ChatMessage)
+        text = message.text if isinstance(message, ChatMessage) else message.content
+        if FOREIGN.search(text):
+            return near(text) if spoken else f"{getattr(message, 'name', '')}: {near(text)}"
+    return near(request.system)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -15,18 +16,21 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.agents.agent import Agent, Identity, Profile
+from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.memory import Memory
 from opencrab.domain.money.budget import Limits
+from opencrab.domain.turn.action import Effect
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.ports.home import Home
 from opencrab.ports.turn.action import Action, ActionContext
 from tests.conftest import ROOT
 from tests.crash.ground import START
+from tests.hostile import names
 from tests.hostile.law import STEPS
 from tests.hostile.mind import HostileModels, Mouth
 from tests.hostile.outside import Internet, Judge, OwnSecrets, SearchService, Wall, watched_registry
@@ -43,13 +47,17 @@ POLICIES: tuple[Any, ...] = (
 )  # fmt: skip
 HOST = ("owner", "provider", "installation", "beside", "above", "vault")
 SKILLS = FileSkills(ROOT / "skills")
+_PLAINLY = 0.5
 
 
 _JUDGES: list[Judge] = []
+_FUSES: list["Fuse"] = []
 
 
 def _judged(action: Action, arguments: Any, context: ActionContext) -> None:
     _JUDGES[0](action, arguments, context)
+    if action.effect is not Effect.PURE:
+        _FUSES[0].reached()
 
 
 ACTIONS = watched_registry(SKILLS, _judged)
@@ -57,18 +65,29 @@ ACTIONS = watched_registry(SKILLS, _judged)
 
 
 class Fuse:
-    """Burns with each call of a port; at its end the process is killed."""
+    """Burns with each call of a port; at its end the process is killed, or `act` happens."""
 
     def __init__(self) -> None:
         self.left: int | None = None
+        self.act: Callable[[], object] | None = None
+        self.within = False
+        """Whether it happens within the next action that has an effect, instead of by calls."""
+
+    def reached(self) -> None:
+        """An action that has an effect runs."""
+        act, self.act = (self.act, None) if self.within else (None, self.act)
+        if act is not None:
+            act()
 
     def burn(self) -> None:
         """One more point in time has passed."""
         if self.left is not None:
             self.left -= 1
             if self.left < 0:
-                self.left = None
-                raise Killed
+                act, self.left, self.act = self.act, None, None
+                if act is None:
+                    raise Killed
+                act()
 
 
 class Fragile:
@@ -104,6 +123,13 @@ class SeenJournal:
         stored = self._inner.admit(admission)
         self._watcher.admitted(admission)
         return stored
+
+    def extend(self, turn: Any, lease_until: Any) -> Any:
+        before = self._inner.header(turn.id)
+        extended = self._inner.extend(turn, lease_until)
+        if extended:
+            self._watcher.extended(turn, before)
+        return extended
 
     def claim(self, *arguments: Any, **named: Any) -> Any:
         claimed = self._inner.claim(*arguments, **named)
@@ -155,6 +181,10 @@ class Bug:
 
     name = "none"
 
+    def active(self) -> AbstractContextManager[None]:
+        """While a run with it is played."""
+        return nullcontext()
+
     def seed(self, runtime: Runtime, world: "World") -> Runtime:
         """The runtime as a wrong product would have it."""
         return runtime
@@ -194,8 +224,9 @@ class World:
 
     def _installed(self, bug: Bug) -> Runtime:
         watcher = self.watcher
-        _JUDGES[:] = [watcher.judge]
+        _JUDGES[:], _FUSES[:] = [watcher.judge], [self.fuse]
         self.mouth.actions = tuple(ACTIONS._actions.values())
+        watcher.effects = {each.name: each.effect for each in self.mouth.actions}
         seen: dict[str, Any] = {
             "journal": SeenJournal(self.raw.journal, watcher),
             "facts": SeenFacts(self.raw.facts, watcher),
@@ -252,11 +283,17 @@ class World:
             language=language,
             model=f"fake:{agent_id}",
             policy=self.dice.choice(POLICIES),
+            heartbeat=Heartbeat(
+                interval_seconds=601, instructions=self.dice.choice(("", names.text(self.dice)))
+            ),
             created_at=START,
             updated_at=START,
         )
+        shown = agent_id if self.dice.random() < _PLAINLY else names.name(self.dice)
         profile = Profile(
-            agent=agent, soul=Soul(persona_name=agent_id), identity=Identity(name=agent_id)
+            agent=agent,
+            soul=Soul(persona_name=shown),
+            identity=Identity(name=shown, job_title=names.name(self.dice)),
         )
         self.raw.agents.create(profile)
         self.watcher.policies[agent_id] = agent.policy
@@ -273,12 +310,16 @@ class World:
         self.raw.facts.commit(new_fact(agent_id, "memory", memory.id, memory))
 
     def session(self, session_id: str, agents: tuple[str, ...]) -> None:
-        """A new session of these agents."""
-        now = self.clock.now()
+        """A new session of these agents; what the name of a private one says is private too."""
+        now, secret = self.clock.now(), ""
+        if session_id == SAFE:
+            secret = self.canaries[SAFE].token
         self.raw.sessions.create(
             Session(
                 id=session_id,
                 participants=tuple(Participant(agent_id=agent) for agent in agents),
+                name=names.name(self.dice, secret),
+                theme=names.text(self.dice, secret),
                 created_by="owner",
                 created_at=now,
                 updated_at=now,
@@ -297,13 +338,13 @@ class World:
 
     def drawn(self) -> dict[tuple[str, str], int]:
         """What every budget has given away, by scope and day."""
-        with self.database.reading() as items:
+        with self.database.read_transaction() as items:
             rows = items.execute("SELECT pk, sk, body FROM item WHERE pk LIKE 'BUDGET#%'")
             return {(pk.partition("#")[2], sk): int(body) for pk, sk, body in rows.fetchall()}
 
     def queued(self) -> int:
         """How many messages wait in the queues."""
-        with self.database.reading() as items:
+        with self.database.read_transaction() as items:
             return int(items.execute("SELECT count(*) FROM queue").fetchone()[0])
 
     def has_work(self) -> bool:
@@ -312,7 +353,7 @@ class World:
         visible = "SELECT 1 FROM queue WHERE visible_at<=? AND queue IN (?, ?, ?)"
         queues = (self.raw.turns, self.raw.deliveries, self.raw.compactions)
         names = [cast(Any, queue)._name for queue in queues]
-        with self.database.reading() as items:
+        with self.database.read_transaction() as items:
             return items.execute(visible, (now, *names)).fetchone() is not None
 
     def alive(self, act: Callable[[], object]) -> bool:
@@ -323,7 +364,7 @@ class World:
             self.restart()
             return False
         finally:
-            self.fuse.left = None
+            self.fuse.left, self.fuse.act, self.fuse.within = None, None, False
             self.watcher.running = None
         return True
 

@@ -59,7 +59,8 @@ def test_the_line_for_the_providers_key_fits_what_is_installed(desk: Desk) -> No
     aws.write_text("#!/bin/sh\n", encoding="utf-8")
     aws.chmod(0o755)
     said = desk.deploy().stdout
-    assert 'printf %s "$OPENAI_API_KEY" | aws ssm put-parameter --region eu-west-1 ' in said
+    assert 'read -rs OPENAI_API_KEY && printf %s "$OPENAI_API_KEY" \\\n' in said
+    assert "| aws ssm put-parameter --region eu-west-1 " in said
     assert "--name /opencrab/main/OPENAI_API_KEY --value file:///dev/stdin" in said
 
 

@@ -40,12 +40,14 @@ def test_the_file_is_one_line_a_model_and_reads_as_what_it_was() -> None:
     assert len(lines) == 3
     written = json.loads(text)
     assert (written["as_of"], written["source"]) == ("2026-11-21", "test 1")
-    facts = ModelFacts(listing=lambda: written).of("anthropic:claude-海-4.5")
+    facts = ModelFacts(listing=lambda: written).settings_for("anthropic:claude-海-4.5")
     assert facts.price == Price(
         input_per_million=3_000_000, output_per_million=15_000_000, cached_per_million=300_000
     )
     assert (facts.max_input_tokens, facts.max_total_tokens) == (100_000, 200_000)
-    assert ModelFacts(listing=lambda: written).of("anthropic:claude-海").price == facts.price
+    assert (
+        ModelFacts(listing=lambda: written).settings_for("anthropic:claude-海").price == facts.price
+    )
     assert facts.as_of == TODAY
 
 

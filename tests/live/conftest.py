@@ -70,7 +70,7 @@ class Live:
     def models(self, **changes: Any) -> ProviderModels:
         """The models of an installation whose provider is changed so."""
         provider = replace(self.provider, **changes)
-        wanted = self.known.with_provider(provider).only(self.name)
+        wanted = self.known.with_provider(provider).with_single_model(self.name)
         return ProviderModels(lambda: wanted, lambda: self.transport)
 
     def chat_model(self, **changes: Any) -> ChatModel:

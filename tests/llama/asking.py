@@ -76,7 +76,9 @@ class Format:
         tokens = server.context_tokens
         facts = ModelSettings(max_input_tokens=tokens, max_output_tokens=200, price=FREE)
         settings = ModelsSettings().with_provider(provider)
-        return settings.with_model(f"{self.kind}:{MODEL}", facts).only(f"{self.kind}:{MODEL}")
+        return settings.with_model(f"{self.kind}:{MODEL}", facts).with_single_model(
+            f"{self.kind}:{MODEL}"
+        )
 
 
 OPENAI = Format("llamacpp", LlamaCppWire, length="length", called="tool_calls")

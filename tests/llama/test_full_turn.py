@@ -69,7 +69,7 @@ def _turn(runtime: Runtime, text: str) -> Turn:
     delivery = runtime.home.turns.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None
     assert run_turn(runtime, delivery, Pace()) is MessageOutcome.FINISHED
-    runtime.home.turns.done(delivery.receipt)
+    runtime.home.turns.acknowledge(delivery.receipt)
     return runtime.home.journal.load(turn.id).turn
 
 
@@ -115,4 +115,4 @@ def test_a_message_becomes_an_action_a_journal_and_rows_of_the_ledger(
         assert row.latency_ms is not None
     assert rows[0].first_token_ms is not None
     day = rows[0].at.strftime("%Y-%m-%d")
-    assert (turn.spent, home.budgets.drawn(INSTALLATION, day)) == (0, 0)
+    assert (turn.spent, home.budgets.drawn_micro_usd(INSTALLATION, day)) == (0, 0)

@@ -19,8 +19,8 @@ from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.learning.review_period import Looked
-from opencrab.domain.models.optimization import Aim, Leave
+from opencrab.domain.learning.review_period import ReviewResult
+from opencrab.domain.models.optimization import Aim, LearningMode
 from opencrab.domain.models.routing import LlmConfig, Use
 from opencrab.domain.money.budget import Price
 from opencrab.domain.statistics.confidence import estimate_mean
@@ -86,7 +86,7 @@ class Week:
         queue = self.runtime.home.turns
         while (delivery := queue.receive(visibility_seconds=600, wait_seconds=0)) is not None:
             assert run_turn(self.runtime, delivery, Pace()) is MessageOutcome.FINISHED
-            queue.done(delivery.receipt)
+            queue.acknowledge(delivery.receipt)
         thumbs: feedback.Thumbs = "up" if liked else "down"
         feedback.give_feedback(self.runtime, turn.id, by="p", thumbs=thumbs, remark="", key=turn.id)
         self.clock.advance(600)
@@ -119,7 +119,7 @@ def week(seeded: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
             consequences=CONSEQUENCES,
             jobs=JOBS,
         )
-        llm = LlmConfig(aim=Aim(leave=Leave.APPLY))
+        llm = LlmConfig(aim=Aim(leave=LearningMode.APPLY))
         agent = Agent(
             id="crab",
             name="蟹",
@@ -152,13 +152,13 @@ def week(seeded: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture(scope="module")
-def sunday(week: Week) -> Looked:
+def sunday(week: Week) -> ReviewResult:
     """The look at the whole week, once it is over."""
     week.clock.advance(DAY * (7 - DAYS))
     return review_agent_now(week.runtime, "crab", "weekly")
 
 
-def test_the_weekly_report_tells_what_the_ledger_says(week: Week, sunday: Looked) -> None:
+def test_the_weekly_report_tells_what_the_ledger_says(week: Week, sunday: ReviewResult) -> None:
     smart, fast = week.rows(SMART), week.rows(FAST)
     spent = sum(row.cost for row in smart)
     assert sunday.report == (
@@ -197,7 +197,7 @@ def _what_if(week: Week, **aliases: str) -> WhatIf:
     return what_if(week.runtime, "crab", aliases, Period.LAST_MONTH)
 
 
-def test_the_same_week_with_the_free_model_costs_nothing(week: Week, sunday: Looked) -> None:
+def test_the_same_week_with_the_free_model_costs_nothing(week: Week, sunday: ReviewResult) -> None:
     found = _what_if(week, smart="fast")
     smart = week.rows(SMART)
     assert (found.calls, found.moved) == (len(smart) + len(week.rows(FAST)), len(smart))
@@ -215,7 +215,7 @@ def test_the_same_week_with_the_free_model_costs_nothing(week: Week, sunday: Loo
     assert (found.then.latency_ms or 0) > 0
 
 
-def test_the_free_models_calls_are_priced_by_their_tokens(week: Week, sunday: Looked) -> None:
+def test_the_free_models_calls_are_priced_by_their_tokens(week: Week, sunday: ReviewResult) -> None:
     found = _what_if(week, fast="smart")
     cost = sum(PRICE.cost(row.usage) for row in week.rows(FAST))
     assert found.then.cost_micro_usd == sunday.spent_micro_usd + cost

@@ -222,7 +222,7 @@ class LendingModel(Over):
         try:
             return self.inner.chat(request, body)
         except ModelCallFailed as error:
-            if error.fault.course is not FaultResponse.NEXT:
+            if error.fault.response is not FaultResponse.NEXT:
                 raise
         return self._other.chat(request, body)
 

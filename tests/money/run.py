@@ -205,7 +205,7 @@ class Run:
             return
         try:
             if self._run_turn(delivery) is MessageOutcome.FINISHED:
-                queue.done(delivery.receipt)
+                queue.acknowledge(delivery.receipt)
         except Unavailable:
             with suppress(Unavailable):
                 queue.continue_later(delivery.receipt, 2)

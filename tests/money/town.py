@@ -227,14 +227,14 @@ def _registry() -> Registry:
     @group.action(impact=Impact.READ, effect=Effect.PURE, ja="見る。", sentences=("Look", "見る"))
     def look(arguments: _Nothing, context: ActionContext) -> ActionResult:
         """Look around."""
-        return ActionResult.done(seen="nothing")
+        return ActionResult.ok(seen="nothing")
 
     @group.action(
         impact=Impact.SPEECH, effect=Effect.ONCE, ja="叩く。", sentences=("Knock", "叩く")
     )
     def knock(arguments: _Nothing, context: ActionContext) -> ActionResult:
         """Knock once."""
-        return ActionResult.done(heard="nothing")
+        return ActionResult.ok(heard="nothing")
 
     return Registry((group,))
 

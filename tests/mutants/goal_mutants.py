@@ -32,10 +32,17 @@ MUTANTS = (
         fault="what a goal taught counts as clean although its turn had read foreign words",
     ),
     Mutant(
+        id="goal-cancelled-clean",
+        module="opencrab.engine.goals.after_turn",
+        old="goal = goal.replaced(taint=goal.taint or work.turn.taint) elif end.status in _GOOD:",
+        new="pass\n    elif end.status in _GOOD:",
+        fault="a goal that was cancelled while its turn read foreign words counts as clean",
+    ),
+    Mutant(
         id="goal-settled-clean",
         module="opencrab.engine.goals.after_turn",
-        old="goal = goal.replaced(taint=goal.taint or work.turn.taint)",
-        new="pass",
+        old="goal = goal.replaced(taint=goal.taint or work.turn.taint) task = goal.current",
+        new="task = goal.current",
         fault="the next task of a goal forgets that the last one read foreign words",
     ),
     Mutant(
@@ -69,7 +76,7 @@ MUTANTS = (
     Mutant(
         id="goal-abandoned-blocks",
         module="opencrab.engine.goals.after_turn",
-        old="release_goal_queue_place(board, goal, "
+        old="dequeue_goal_and_begin_next(board, goal, "
         "partial(_prepare_next_turn, home.files, board, told)) "
         "return",
         new="return",
@@ -79,7 +86,7 @@ MUTANTS = (
         id="goal-interrupted-blocks",
         module="opencrab.engine.goals.after_turn",
         old="board.put_goal(goal) "
-        "release_goal_queue_place(board, goal, "
+        "dequeue_goal_and_begin_next(board, goal, "
         "partial(_prepare_next_turn, work.runtime.home.files, board, told)) def",
         new="board.put_goal(goal)\n\n\ndef",
         fault="after an interrupted turn the next goal in line does not begin",
@@ -143,7 +150,7 @@ MUTANTS = (
     Mutant(
         id="pausing-blocks-the-line",
         module="opencrab.engine.goals.pausing",
-        old="board.put_goal(goal) release_goal_queue_place(board, goal)",
+        old="board.put_goal(goal) dequeue_goal_and_begin_next(board, goal)",
         new="board.put_goal(goal)",
         fault="while one goal is paused no other one begins",
     ),
@@ -178,7 +185,7 @@ MUTANTS = (
     Mutant(
         id="approvals-taint-granted",
         module="opencrab.engine.approvals.approvals",
-        old="if tainted: return ApprovalRuling(ask=True)",
+        old="if tainted: return ApprovalRuling(must_ask=True)",
         new="pass",
         fault="a standing grant lets a turn act that foreign words may have taken over",
     ),

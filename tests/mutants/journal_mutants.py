@@ -83,7 +83,7 @@ MUTANTS = (
     Mutant(
         id="sqlite-session-unchanged",
         module="opencrab.adapters.sqlite.journal",
-        old="Session.read(session_id, body).after(change.session, change.at)",
+        old="Session.read(session_id, body).after_turn(change.session, change.at)",
         new="Session.read(session_id, body)",
         fault="a session does not count what was said in it",
     ),
@@ -139,7 +139,7 @@ MUTANTS = (
     Mutant(
         id="delivery-doubtful-repeated",
         module="opencrab.engine.conversation.delivery",
-        old="if (died or utterance.since is not None) and not channel.repeatable(utterance):",
+        old="if (died or utterance.since is not None) and not channel.is_idempotent(utterance):",
         new="if died and utterance.since is None:",
         fault="words that may have been shown before a crash are shown again",
     ),

@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         id="beat-frozen-agent",
         module="opencrab.engine.autonomy.heartbeat_decision",
-        old="if switches.frozen(INSTALLATION) or switches.frozen(agent.id):",
-        new="if switches.frozen(INSTALLATION):",
+        old="if switches.is_frozen(INSTALLATION) or switches.is_frozen(agent.id):",
+        new="if switches.is_frozen(INSTALLATION):",
         fault="the heartbeat of a frozen agent goes on",
     ),
     Mutant(
@@ -238,8 +238,8 @@ MUTANTS = (
     Mutant(
         id="observe-private-findings-told",
         module="opencrab.engine.turn.observe",
-        old="private = line.audience is Audience.SELF",
-        new="private = line.audience is Audience.SELF and turn.task is not None",
+        old="return clearance.reads_line(line)",
+        new="return turn.task is None or clearance.reads_line(line)",
         fault="what an agent found out for its owner is shown in a stranger's turn",
     ),
     Mutant(
@@ -252,7 +252,7 @@ MUTANTS = (
     Mutant(
         id="recent-deeds-told-whole",
         module="opencrab.engine.turn.prompt.surroundings_text",
-        old='path = "" if goal.taint and not moment.tainted else one_line(receipt.path or "", 120)',
+        old='path = "" if hidden else one_line(receipt.path or "", 120)',
         new='path = one_line(receipt.path or "", 120)',
         fault="names of files that came of foreign words stand in a prompt that counts as clean",
     ),

@@ -13,9 +13,9 @@ MUTANTS = (
     Mutant(
         id="decide-instruction-clean",
         module="opencrab.engine.turn.decide",
-        old="if work.job is None and any(",
-        new="if work.job is not None and any(",
-        fault="an instruction of a stranger does not taint the turn that hears it",
+        old="if not work.turn.taint and is_tainted_request(request):",
+        new="if work.turn.taint and is_tainted_request(request):",
+        fault="guidance of a stranger does not taint the turn that reads it",
     ),
     Mutant(
         id="decide-goal-budget-ignored",
@@ -48,14 +48,14 @@ MUTANTS = (
     Mutant(
         id="decide-illness-untold",
         module="opencrab.engine.turn.decide",
-        old="if error.fault.is_illness:",
-        new="if error.fault.is_illness and call.health is not None:",
+        old="if error.fault.is_provider_fault:",
+        new="if error.fault.is_provider_fault and call.health is not None:",
         fault="workers are not told that a provider began to fail, and go on asking it",
     ),
     Mutant(
         id="decide-waits-too-long",
         module="opencrab.engine.turn.decide",
-        old="fault=_lasting(error),",
+        old="fault=_fault_to_record(error),",
         new="fault=error.fault,",
         fault="a turn waits for a provider that wants an hour instead of asking another one",
     ),
@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         id="decide-charges-reservation",
         module="opencrab.engine.turn.decide",
-        old="work.turn.settled(reserved=intent.reserved, cost=cost))",
-        new="work.turn.settled(reserved=intent.reserved, cost=intent.reserved))",
+        old="work.turn.with_cost(reserved=intent.reserved, cost=cost))",
+        new="work.turn.with_cost(reserved=intent.reserved, cost=intent.reserved))",
         fault="every call is charged at the most that it could have cost",
     ),
     Mutant(
@@ -104,8 +104,8 @@ MUTANTS = (
     Mutant(
         id="router-retries-unlimited",
         module="opencrab.engine.models.router",
-        old="last.fault.course is FaultResponse.RETRY and failures <= RETRIES:",
-        new="last.fault.course is FaultResponse.RETRY:",
+        old="last.fault.response is FaultResponse.RETRY and failures <= RETRIES:",
+        new="last.fault.response is FaultResponse.RETRY:",
         fault="a model that turns requests away is asked again and again, and no other one",
     ),
     Mutant(
@@ -125,8 +125,8 @@ MUTANTS = (
     Mutant(
         id="router-retry-after-ignored",
         module="opencrab.engine.models.router",
-        old="max(backoff, asked_for or 0.0)",
-        new="backoff",
+        old="wait = (asked_for or 0.0) + drawn",
+        new="wait = drawn",
         fault="a rate limited provider is asked again before the time that it named",
     ),
     Mutant(

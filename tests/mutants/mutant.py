@@ -58,8 +58,10 @@ class Mutant:
 
     def statement(self, tree: ast.AST, source: str) -> ast.stmt:
         """The innermost statement of a function in which the fragment begins; raises StaleError."""
-        place = self.place(source)
-        before = source[: place.start()]
+        return self._innermost(tree, source, self.place(source).start())
+
+    def _innermost(self, tree: ast.AST, source: str, start: int) -> ast.stmt:
+        before = source[:start]
         at = (before.count("\n") + 1, len(before.rpartition("\n")[2].encode()))
         found = [
             inner

@@ -49,11 +49,11 @@ class Reach:
     killers: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls) -> "Reach":
+    def read(cls, path: Path = STORED) -> "Reach":
         """The map as it is stored; an empty one where there is none."""
-        if not STORED.exists():
+        if not path.exists():
             return cls()
-        stored = json.loads(STORED.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
         names = stored["mutants"]
         files: dict[str, list[float | int]] = stored["files"]
         return cls(
@@ -62,7 +62,7 @@ class Reach:
             killers=stored["killers"],
         )
 
-    def write(self) -> None:
+    def write(self, path: Path = STORED) -> None:
         """Store it, a file on a line."""
         names = sorted(set[str]().union(*self.reached.values()))
         place = {name: n for n, name in enumerate(names)}
@@ -76,7 +76,7 @@ class Reach:
             f'"files": {{\n{_rows(files)}\n}}',
             f'"killers": {{\n{_rows(killers)}\n}}',
         )
-        STORED.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+        path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
     def files_for(self, mutant: Mutant) -> list[str]:
         """Every test file that may execute its lines, those that most likely fail first."""

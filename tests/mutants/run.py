@@ -3,6 +3,7 @@
 Each mutant meets every test file that executes its lines, in copies of the checkout, until one
 fails. A failure counts only if the same test passes without the mutant. `--map` finds anew which
 files reach which mutant, in one run of the whole suite; `--record` remembers who caught what.
+`--draw N --seed S` judges drawn mutants, which need a map of their own (`--reach FILE`).
 """
 
 import argparse
@@ -19,7 +20,8 @@ from queue import SimpleQueue
 
 from tests.mutants.mutant import Mutant
 from tests.mutants.mutants import MUTANTS
-from tests.mutants.reach import Reach, mapped
+from tests.mutants.reach import STORED, Reach, mapped
+from tests.mutants.sampling import draw_mutants
 from tests.mutants.tree import Testing, Tree
 
 _PATIENCE = 10
@@ -47,21 +49,24 @@ def main() -> int:
     # Started in the background we would ignore Ctrl-C, and so would tests that press it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     wanted = _wanted()
-    chosen = [each for each in MUTANTS if not wanted.only or each.id in wanted.only]
+    mutants: Sequence[Mutant] = MUTANTS
+    if wanted.draw:
+        mutants = draw_mutants(wanted.draw, wanted.seed)
+    chosen = [each for each in mutants if not wanted.only or each.id in wanted.only]
     if not chosen:
         print("no mutant has that id", file=sys.stderr)
         return 2
-    reach = Reach.read()
+    reach = Reach.read(Path(wanted.reach))
     with tempfile.TemporaryDirectory(prefix="opencrab-mutants-") as folder:
         if wanted.map:
-            mapped(Path(folder), MUTANTS, wanted.jobs, reach.killers).write()
+            mapped(Path(folder), mutants, wanted.jobs, reach.killers).write(Path(wanted.reach))
             return 0
         found = _judged(chosen, reach, Path(folder), min(wanted.jobs, len(chosen)))
     survived = [each for each in found if each.state == _SURVIVED]
     if wanted.record:
         caught = (each for each in found if each.state == _CAUGHT)
         reach.killers |= {each.mutant.id: each.killer.partition("::")[0] for each in caught}
-        reach.write()
+        reach.write(Path(wanted.reach))
     for each in survived:
         print(f"{each.mutant.id}: {each.mutant.fault}")
     print(f"{len(found) - len(survived)} of {len(found)} mutants caught, {len(survived)} survived")
@@ -130,6 +135,9 @@ def _wanted() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="so many at once")
     parser.add_argument("--map", action="store_true", help="find anew who reaches what")
     parser.add_argument("--record", action="store_true", help="remember who caught what")
+    parser.add_argument("--draw", type=int, metavar="N", help="N drawn ones instead of the listed")
+    parser.add_argument("--seed", default="0", help="what is drawn")
+    parser.add_argument("--reach", default=str(STORED), metavar="FILE", help="where the map is")
     return parser.parse_args()
 
 

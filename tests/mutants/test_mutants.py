@@ -9,6 +9,7 @@ import pytest
 from tests.mutants.mutant import StaleError
 from tests.mutants.mutants import MUTANTS
 from tests.mutants.reach import Reach, default_files
+from tests.mutants.sampling import draw_mutants, mutants_of_source
 
 
 def test_there_are_enough_mutants_each_with_a_name_of_its_own() -> None:
@@ -51,3 +52,31 @@ def test_a_mutant_meets_what_reaches_it_and_what_the_map_does_not_know() -> None
 def test_a_mutant_meets_first_what_caught_it_last() -> None:
     last, mutant = default_files()[-1], MUTANTS[0]
     assert Reach(killers={mutant.id: last}).files_for(mutant)[0] == last
+
+
+def test_drawn_mutants_are_the_same_for_a_seed_and_change_one_place_each() -> None:
+    drawn = draw_mutants(12, "a", ("engine/turn/act.py", "domain/approvals"))
+    assert drawn == draw_mutants(12, "a", ("engine/turn/act.py", "domain/approvals"))
+    assert drawn != draw_mutants(12, "b", ("engine/turn/act.py", "domain/approvals"))
+    assert len({each.id for each in drawn}) == 12
+    for mutant in drawn:
+        source = mutant.source()
+        assert source[mutant.start : mutant.end] == mutant.old, mutant.id
+        assert ast.dump(ast.parse(mutant.mutated(source))) != ast.dump(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    ("line", "becomes"),
+    [
+        ("潮 = a <= b", "潮 = (a < b)"),
+        ("潮 = a and b", "潮 = (a or b)"),
+        ("潮 = not a", "潮 = (a)"),
+        ("潮 = a + 1", "潮 = a + 2"),
+        ("save(a, stop=True)", "pass"),
+        ("潮 = save(a, stop=b)", "潮 = save(a)"),
+    ],
+)
+def test_a_small_mistake_is_made_of_a_line(line: str, becomes: str) -> None:
+    source = f"def f(a, b):\n    {line}\n"
+    made = mutants_of_source("opencrab.engine.turn.pace", source)
+    assert f"def f(a, b):\n    {becomes}\n" in {each.mutated(source) for each in made}

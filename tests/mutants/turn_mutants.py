@@ -23,8 +23,8 @@ MUTANTS = (
     Mutant(
         id="turn-lost-call-free",
         module="opencrab.engine.turn.run",
-        old="turn = turn.settled(reserved=intent.reserved, cost=intent.reserved)",
-        new="turn = turn.settled(reserved=intent.reserved, cost=0)",
+        old="turn = turn.with_cost(reserved=intent.reserved, cost=intent.reserved)",
+        new="turn = turn.with_cost(reserved=intent.reserved, cost=0)",
         fault="the model call of a turn whose world is gone is never charged",
     ),
     Mutant(
@@ -44,7 +44,7 @@ MUTANTS = (
     Mutant(
         id="turn-pause-told-again",
         module="opencrab.engine.turn.run",
-        old="lines = () if work.turn.note == _PAUSED else (work.line(LineKind.SYSTEM, text),)",
+        old="lines = () if work.turn.pause_announced else (work.line(LineKind.SYSTEM, text),)",
         new="lines = (work.line(LineKind.SYSTEM, text),)",
         fault="each redelivery of a paused turn tells its people again that it is paused",
     ),
@@ -66,7 +66,7 @@ MUTANTS = (
         id="turn-no-time-claimed",
         module="opencrab.engine.turn.run",
         old="if not pace.allows(runtime.rules.model_timeout_seconds): "
-        "return _later(runtime, delivery) claimed = None",
+        "return _requeue_turn_message(runtime, delivery) claimed = None",
         new="claimed = None",
         fault="a worker that is about to end claims a turn, and counts a delivery against it",
     ),
@@ -80,7 +80,7 @@ MUTANTS = (
     Mutant(
         id="close-nothing-returned",
         module="opencrab.engine.turn.close",
-        old='draws = header.returns(now.strftime("%Y-%m-%d"))',
+        old='draws = header.closing_budget_draws(now.strftime("%Y-%m-%d"))',
         new="draws = ()",
         fault="what a turn did not spend never comes back to the day's budgets",
     ),
@@ -151,8 +151,8 @@ MUTANTS = (
     Mutant(
         id="act-doubtful-as-failed",
         module="opencrab.engine.turn.act",
-        old="return CallState.UNKNOWN, ActionResult.failed(",
-        new="return CallState.FAILED, ActionResult.failed(",
+        old="return CallState.UNKNOWN, ActionResult.failure(",
+        new="return CallState.FAILED, ActionResult.failure(",
         fault="a call that may have been carried out is told as failed, and is made again",
     ),
     Mutant(
@@ -163,17 +163,24 @@ MUTANTS = (
         fault="calls after one that waits for approval run once that is decided",
     ),
     Mutant(
+        id="act-wait-despite-stop",
+        module="opencrab.engine.turn.act",
+        old="work.save(waiting, unless_stopped=True, progress=True)",
+        new="work.save(waiting, progress=True)",
+        fault="a turn that is cancelled while it goes back to waiting never ends",
+    ),
+    Mutant(
         id="act-unknown-call-free",
         module="opencrab.engine.turn.act",
-        old="turn = work.turn.settled(reserved=intent.reserved, cost=intent.reserved)",
-        new="turn = work.turn.settled(reserved=intent.reserved, cost=0)",
+        old="turn = work.turn.with_cost(reserved=intent.reserved, cost=intent.reserved)",
+        new="turn = work.turn.with_cost(reserved=intent.reserved, cost=0)",
         fault="a model call whose worker died costs nothing, though the vendor charges it",
     ),
     Mutant(
         id="act-foreign-names-forgotten",
         module="opencrab.engine.turn.act",
-        old="if not work.turn.taint: return ()",
-        new="if work.turn.taint:\n        return ()",
+        old="if not work.turn.taint: return labels",
+        new="if work.turn.taint:\n        return labels",
         fault="file names that foreign words chose are shown as the agent's own",
     ),
     Mutant(

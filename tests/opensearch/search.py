@@ -43,8 +43,8 @@ class Patient(OpenSearch):
 
     clock: FakeClock
 
-    def follow(self, entries: Iterable[FeedEntry]) -> None:
-        super().follow(entries)
+    def index_entries(self, entries: Iterable[FeedEntry]) -> None:
+        super().index_entries(entries)
         self.clock.advance(SETTLED_SECONDS)
 
     def catch_up(self, agent_id: str) -> None:

@@ -16,11 +16,11 @@ INTRODUCTION = """\
 `make validate` transforms `template.yaml` and the stacks below it as CloudFormation would, without
 network or account, and looks at the result: cfn-lint on the source and on the transformed
 templates, checkov on the transformed ones, and the rules below. A rule sees all stacks at once,
-with references between them followed: once for the parameters as they come, once for every other
-choice that is not a number, and for all choices again with everything on that is off by default.
+with references between them resolved: with the parameters' defaults, with each other allowed value
+of a parameter that is not a number, and with each of these while all optional parts are on.
 
-Each rule is proven: a test changes the real template as its mutations say, and exactly this rule
-must fail. This page is written by `make validate ARGS=--write`; a test compares.
+Each rule is tested: a test changes the real template as listed under "Fails when", and exactly this
+rule must fail. This page is written by `make validate ARGS=--write`; a test compares.
 
 | prefix in a report | template |
 |---|---|

@@ -91,10 +91,11 @@ OPEN_ROUTES = {
 
 
 def permissions_have_no_wildcards(stacks: Stacks) -> Iterator[Violation]:
-    """Nothing is allowed by `*`, neither action nor resource, and by no policy that AWS writes.
+    """No statement allows `*` as action or resource, and no role has an AWS managed policy.
 
-    A function that an agent's text has led astray can do what its role can, and no more. What has
-    to end in `*` (files below a prefix, log streams, secrets below a path) is listed with a reason.
+    A function that is misled by text from an agent can do what its role allows, and no more.
+    Resources that must end in `*` (files below a prefix, log streams, secrets below a path)
+    are listed with a reason.
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/best-practices.html
     """
     for statement in all_statements(stacks):
@@ -115,9 +116,9 @@ def permissions_have_no_wildcards(stacks: Stacks) -> Iterator[Violation]:
 
 
 def functions_share_no_role(stacks: Stacks) -> Iterator[Violation]:
-    """Every function has a role of its own.
+    """Every function has its own role.
 
-    A shared role gives each function what the others need.
+    A shared role gives each function the permissions of the others.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/lambda-intro-execution-role.html
     """
     owners: dict[str, Resource] = {}
@@ -136,11 +137,11 @@ def functions_share_no_role(stacks: Stacks) -> Iterator[Violation]:
 
 
 def the_journal_cannot_be_deleted(stacks: Stacks) -> Iterator[Violation]:
-    """No function may delete the journal; the one that runs turns is denied it outright.
+    """No function may delete the journal; the agent_turn function has an explicit deny.
 
-    The journal is what nothing is lost from. The one function through which owners forget is listed
-    with what it may delete: turns, never lines. ForAnyValue, because a denial by ForAllValues
-    would let a call through that names another key beside a journal key.
+    Everything is recovered from the journal. The one function with which owners erase data is
+    listed with what it may delete: turns, never lines. The condition is ForAnyValue, because a
+    deny with ForAllValues would allow a request that names another key beside a journal key.
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_multi-value-conditions.html
     """
     for function in stacks.of(FUNCTION):
@@ -162,10 +163,10 @@ def the_journal_cannot_be_deleted(stacks: Stacks) -> Iterator[Violation]:
                 )
 
 
-def routes_ask_who_is_there(stacks: Stacks) -> Iterator[Violation]:
-    """Every route has an authoriser, or is listed as open with a reason; no function has a URL.
+def routes_have_authorizers(stacks: Stacks) -> Iterator[Violation]:
+    """Every route has an authorizer, or is listed as open with a reason; no function has a URL.
 
-    A route that somebody forgot is how strangers get in, and every call of theirs costs money.
+    A route without an authorizer lets strangers in, and each of their requests costs money.
     Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-access-control.html
     """
     for route in stacks.of("AWS::ApiGatewayV2::Route"):
@@ -184,9 +185,10 @@ def routes_ask_who_is_there(stacks: Stacks) -> Iterator[Violation]:
 
 
 def stages_are_throttled(stacks: Stacks) -> Iterator[Violation]:
-    """Every stage of the API limits requests a second, and no route lifts the limit.
+    """Every stage of the APIs has throttling limits, and no route overrides them.
 
-    Without it the limit is the account's, ten thousand a second, and the bill has none.
+    Otherwise the limit is the account's, ten thousand requests per second, and the cost has no
+    limit.
     Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
     """
     for stage in stacks.of(STAGE):
@@ -201,10 +203,11 @@ def stages_are_throttled(stacks: Stacks) -> Iterator[Violation]:
                 )
 
 
-def callers_are_named(stacks: Stacks) -> Iterator[Violation]:
-    """Whoever may call a function is named: a service, and which of its resources.
+def permissions_name_callers(stacks: Stacks) -> Iterator[Violation]:
+    """A permission to invoke a function names the service and the resource of the caller.
 
-    A permission for all of a service lets anybody's API or schedule, in any account, call it.
+    A permission for a whole service lets anybody's API or schedule, in any account, invoke the
+    function.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/permissions-function-services.html
     """
     for permission in stacks.of("AWS::Lambda::Permission"):

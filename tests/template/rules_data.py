@@ -14,10 +14,10 @@ TTL_ATTRIBUTE = "ttl"
 
 
 def data_is_encrypted(stacks: Stacks) -> Iterator[Violation]:
-    """The table, the bucket and every queue are encrypted at rest, and say so.
+    """The table, the bucket and every queue have encryption at rest set explicitly.
 
-    They hold conversations. AWS's defaults would do the same today; the template says it, so that
-    no change of a default is a change of ours.
+    They contain conversations. AWS's defaults encrypt them today; the template says so itself,
+    so that a change of a default changes nothing here.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-server-side-encryption.html
     """
     for table in stacks.of(TABLE):
@@ -33,10 +33,11 @@ def data_is_encrypted(stacks: Stacks) -> Iterator[Violation]:
 
 
 def alarms_can_use_their_topic(stacks: Stacks) -> Iterator[Violation]:
-    """A topic that alarms use is encrypted with no key, or with one that CloudWatch may use.
+    """A topic of alarms is encrypted with no key, or with one that CloudWatch may use.
 
-    AWS's own key for topics, alias/aws/sns, does not let CloudWatch in: the alarm turns red and
-    nobody gets a mail. An alarm names resources, never content; a key of our own costs $1 a month.
+    CloudWatch may not use AWS's own key for topics, alias/aws/sns: the alarm turns red and
+    nobody gets a mail. An alarm names resources, never content; a customer managed key costs
+    $1 a month.
     Source: https://repost.aws/knowledge-center/cloudwatch-configure-alarm-sns
     """
     topics = [
@@ -48,16 +49,16 @@ def alarms_can_use_their_topic(stacks: Stacks) -> Iterator[Violation]:
         if topic in topics and "alias/aws/sns" in str(topic.at("KmsMasterKeyId")):
             yield Violation(
                 topic.address,
-                "is encrypted with a key that keeps CloudWatch out",
+                "is encrypted with a key that CloudWatch may not use",
                 "drop KmsMasterKeyId, or name a key whose policy allows cloudwatch.amazonaws.com",
             )
 
 
-def data_outlives_the_stack(stacks: Stacks) -> Iterator[Violation]:
-    """The table, the bucket and the queues stay when their stack is deleted or replaces them.
+def data_is_retained(stacks: Stacks) -> Iterator[Violation]:
+    """The table, the bucket and the queues are retained when their stack deletes or replaces them.
 
-    Removing OpenCrab must not remove what agents remember, and no change of a name may start them
-    with an empty table.
+    Removing OpenCrab must not remove what agents remember, and a changed name must not start
+    them with an empty table.
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-deletionpolicy.html
     """
     for resource in stacks.of(TABLE, BUCKET, QUEUE, "AWS::KMS::Key"):
@@ -72,24 +73,25 @@ def data_outlives_the_stack(stacks: Stacks) -> Iterator[Violation]:
 
 
 def the_table_can_be_restored(stacks: Stacks) -> Iterator[Violation]:
-    """The table can be restored to any second of the last 35 days.
+    """The table has point-in-time recovery, for any second of the last 35 days.
 
-    A bug that overwrites records is found days later; a nightly backup has then overwritten too.
+    A bug that overwrites records is found days later; by then a nightly backup contains the
+    overwritten records too.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/PointInTimeRecovery.html
     """
     for table in stacks.of(TABLE):
         if not holds(table.at("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled")):
             yield Violation(
                 table.address,
-                "cannot go back in time",
+                "has no point-in-time recovery",
                 "PointInTimeRecoverySpecification: PointInTimeRecoveryEnabled: true",
             )
 
 
-def the_table_forgets(stacks: Stacks) -> Iterator[Violation]:
-    """The table deletes what has expired, by the attribute that the adapter writes.
+def the_table_expires_items(stacks: Stacks) -> Iterator[Violation]:
+    """The table deletes expired items by the attribute that the adapter writes.
 
-    Otherwise finished turns, idempotency keys and connections stay, and are paid for, for ever.
+    Otherwise ended turns, idempotency keys and connections remain, and are paid for, forever.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/TTL.html
     """
     for table in stacks.of(TABLE):
@@ -99,15 +101,16 @@ def the_table_forgets(stacks: Stacks) -> Iterator[Violation]:
         ):
             yield Violation(
                 table.address,
-                "keeps what has expired",
+                "does not delete expired items",
                 f"TimeToLiveSpecification: AttributeName: {TTL_ATTRIBUTE}, Enabled: true",
             )
 
 
 def the_bucket_is_private(stacks: Stacks) -> Iterator[Violation]:
-    """The bucket blocks public access in all four ways and refuses plain HTTP.
+    """The bucket has all four public access blocks and refuses plain HTTP.
 
-    Agents' files are their owners'. An ACL or a policy written by mistake must not open them.
+    Agents' files belong to their owners. An ACL or a policy written by mistake must not make
+    them public.
     Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/security-best-practices.html
     """
     for bucket in stacks.of(BUCKET):
@@ -130,9 +133,10 @@ def the_bucket_is_private(stacks: Stacks) -> Iterator[Violation]:
 
 
 def the_bucket_keeps_versions(stacks: Stacks) -> Iterator[Violation]:
-    """The bucket keeps what is overwritten or deleted for a while, and not for ever.
+    """The bucket keeps noncurrent versions for a limited time.
 
-    An agent may overwrite its own work; an owner may want it back. Old versions are paid for.
+    An agent may overwrite its own work, and an owner may want it back. Noncurrent versions are
+    paid for.
     Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/Versioning.html
     """
     for bucket in stacks.of(BUCKET):

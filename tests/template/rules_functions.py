@@ -51,11 +51,11 @@ _hole = re.compile(r"\$\{[^}]*\}")
 _word = re.compile(r"[A-Za-z0-9+=_]{20,}")
 
 
-def functions_run_where_they_were_built_for(stacks: Stacks) -> Iterator[Violation]:
+def functions_match_their_layers(stacks: Stacks) -> Iterator[Violation]:
     """Every function and layer is for Python 3.13 on arm64.
 
-    The layers hold compiled wheels and bytecode of exactly that; anything else fails at import, or
-    compiles everything again at each cold start. arm64 is a fifth cheaper.
+    The layers contain wheels and bytecode compiled for exactly that; anything else fails at
+    import, or is compiled again at each cold start. arm64 costs a fifth less.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/foundation-arch.html
     """
     for function in stacks.of(FUNCTION):
@@ -81,11 +81,11 @@ def functions_run_where_they_were_built_for(stacks: Stacks) -> Iterator[Violatio
 
 
 def functions_are_traced(stacks: Stacks) -> Iterator[Violation]:
-    """Every function is traced by Lambda itself, but for the heartbeat and the search indexer.
+    """Every function has active X-Ray tracing, except the heartbeat and the search indexer.
 
-    One switch shows where the time of a turn went, without an SDK that costs 250 ms to import. At
-    our pace X-Ray records every invocation, and for a beat that finds nothing to do, or the lines
-    of one turn, this would cost more than all the rest of it.
+    This shows where the time of a turn went, without an SDK that takes 250 ms to import. At
+    this rate X-Ray records every invocation; for a heartbeat that finds nothing to do, or the
+    lines of one turn, tracing would cost more than all the rest.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
     """
     for function in stacks.of(FUNCTION):
@@ -94,10 +94,11 @@ def functions_are_traced(stacks: Stacks) -> Iterator[Violation]:
             yield Violation(function.address, "is not traced", "Tracing: Active")
 
 
-def functions_need_no_network_of_their_own(stacks: Stacks) -> Iterator[Violation]:
-    """No function runs in a VPC, but for the one that searches on EFS where that was chosen.
+def functions_have_no_vpc(stacks: Stacks) -> Iterator[Violation]:
+    """No function is in a VPC, except the search function if its index is on EFS.
 
-    There it would reach neither model providers nor AWS without a NAT gateway at $32 a month.
+    In a VPC it would reach neither model providers nor AWS without a NAT gateway for $32 a
+    month.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc-internet.html
     """
     for function in stacks.of(FUNCTION):
@@ -106,21 +107,22 @@ def functions_need_no_network_of_their_own(stacks: Stacks) -> Iterator[Violation
             yield Violation(function.address, "runs in a VPC", "drop VpcConfig")
 
 
-def the_recursion_guard_stays_on(stacks: Stacks) -> Iterator[Violation]:
-    """Lambda may end a loop of functions and queues.
+def recursive_loops_are_stopped(stacks: Stacks) -> Iterator[Violation]:
+    """Lambda's recursive loop detection is on for every function.
 
-    It is the last guard against a bug that spends money by calling itself all night.
+    It is the last protection against a bug that invokes itself all night and spends money.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
     """
     for function in stacks.of(FUNCTION):
         if function.at("RecursiveLoop") not in {None, "Terminate"}:
-            yield Violation(function.address, "may loop without end", "drop RecursiveLoop")
+            yield Violation(function.address, "allows recursive loops", "drop RecursiveLoop")
 
 
-def logs_end(stacks: Stacks) -> Iterator[Violation]:
-    """Every function logs to a group of ours that forgets.
+def log_groups_have_retention(stacks: Stacks) -> Iterator[Violation]:
+    """Every function logs to a log group of the template, with a retention period.
 
-    The group that Lambda makes by itself keeps everything for ever, and stays after the stack.
+    The log group that Lambda creates by itself keeps everything forever, and remains after the
+    stack is deleted.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs.html
     """
     for function in stacks.of(FUNCTION):
@@ -128,17 +130,18 @@ def logs_end(stacks: Stacks) -> Iterator[Violation]:
         if group is None:
             yield Violation(
                 function.address,
-                "logs to a group that the template does not make",
+                "names a log group that the template does not create",
                 "an AWS::Logs::LogGroup, named in LoggingConfig: LogGroup",
             )
         elif number(group.at("RetentionInDays")) < 1:
-            yield Violation(group.address, "keeps logs for ever", "RetentionInDays")
+            yield Violation(group.address, "has no retention period", "RetentionInDays")
 
 
-def handlers_are_there(stacks: Stacks) -> Iterator[Violation]:
+def handlers_exist(stacks: Stacks) -> Iterator[Violation]:
     """Every function has its handler in the checkout, and every handler its function.
 
-    SAM packages an empty or misnamed folder without a word; the function then fails at each call.
+    SAM packages an empty or misnamed folder without an error; the function then fails at each
+    invocation.
     """
     named = {Path(source).name for source in stacks.sources}
     for function in stacks.of(FUNCTION):
@@ -159,11 +162,11 @@ def handlers_are_there(stacks: Stacks) -> Iterator[Violation]:
             )
 
 
-def answers_come_before_the_gateway_gives_up(stacks: Stacks) -> Iterator[Violation]:
-    """A function behind the HTTP API ends before the API's 30 seconds do.
+def timeouts_fit_the_api(stacks: Stacks) -> Iterator[Violation]:
+    """The timeout of a function behind the HTTP API is below the API's 30 seconds.
 
-    The API answers 503 at 30 s and the function goes on unheard: the client tries again and pays
-    twice. A function that ends first can say what it did.
+    The API answers 503 after 30 s while the function goes on: the client retries and pays
+    twice. A function that ends first can report what it did.
     Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
     """
     for integration in stacks.of("AWS::ApiGatewayV2::Integration"):
@@ -178,10 +181,10 @@ def answers_come_before_the_gateway_gives_up(stacks: Stacks) -> Iterator[Violati
 
 
 def variables_hold_no_secret(stacks: Stacks) -> Iterator[Violation]:
-    """No environment variable is named like a secret, looks like one, or has one resolved into it.
+    """No environment variable has the name of a secret, or a value that is or resolves to one.
 
-    Whoever may list functions reads their variables, and they end in templates, logs and backups.
-    Secrets are read by name at run time.
+    Whoever may list functions can read their variables, which also appear in templates, logs
+    and backups. Secrets are read by name at run time.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
     """
     for function, name, value in _variables(stacks):
@@ -197,8 +200,8 @@ def variables_hold_no_secret(stacks: Stacks) -> Iterator[Violation]:
 def variables_name_settings(stacks: Stacks) -> Iterator[Violation]:
     """Every OPENCRAB_ variable names a setting of config/default.toml.
 
-    A misspelt one would be ignored, and the default taken, until somebody wonders. The door for
-    Discord loads no settings: its own variables are listed.
+    A misspelt one would be ignored without a message, and the default used. The
+    discord_gateway function loads no settings: its own variables are listed.
     """
     settings = _settings(stacks.root)
     for function, name, _ in _variables(stacks):

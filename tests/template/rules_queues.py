@@ -27,10 +27,11 @@ ROUNDS = {
 
 
 def visibility_covers_the_function(stacks: Stacks) -> Iterator[Violation]:
-    """A queue hides a message for six times its function's timeout.
+    """A queue's visibility timeout is six times its function's timeout.
 
-    Lambda may be throttled and try a batch again while it holds the message; if the message shows
-    up meanwhile, a second worker takes a turn that is still running.
+    When throttled, Lambda retries a batch while it still holds the messages. If the visibility
+    timeout ends meanwhile, SQS delivers the message again and a second worker takes the
+    running turn.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
     """
     for queue, function in _consumers(stacks):
@@ -39,16 +40,16 @@ def visibility_covers_the_function(stacks: Stacks) -> Iterator[Violation]:
         if hidden < wanted:
             yield Violation(
                 queue.address,
-                f"hides a message for {hidden} s; {function.address!r} needs {wanted} s",
+                f"has a visibility timeout of {hidden} s; {function.address!r} needs {wanted} s",
                 f"VisibilityTimeout: {wanted}",
             )
 
 
 def queues_have_dead_letters(stacks: Stacks) -> Iterator[Violation]:
-    """A queue that a function reads moves what cannot be handled to another one of its own kind.
+    """A queue that calls a function has a dead-letter queue of its own type.
 
-    Without one, a message that always fails comes back until it expires, and is then gone. FIFO
-    and standard queues cannot take each other's dead letters.
+    Without one, a message that always fails is redelivered until it expires, and is then lost.
+    FIFO and standard queues cannot use each other's dead-letter queues.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html
     """
     for queue in [queue for queue, _ in _consumers(stacks)]:
@@ -56,27 +57,27 @@ def queues_have_dead_letters(stacks: Stacks) -> Iterator[Violation]:
         if target is None or number(queue.at("RedrivePolicy", "maxReceiveCount")) < 1:
             yield Violation(
                 queue.address,
-                "has no dead letters",
+                "has no dead-letter queue",
                 "RedrivePolicy: deadLetterTargetArn and maxReceiveCount",
             )
         elif holds(target.at("FifoQueue")) != holds(queue.at("FifoQueue")):
             yield Violation(
                 queue.address,
-                f"cannot move messages to {target.address!r}, which is of another kind",
+                f"cannot move messages to {target.address!r}, which is of another type",
                 "make both FIFO, or neither",
             )
 
 
 def schedules_have_dead_letters(stacks: Stacks) -> Iterator[Violation]:
-    """A schedule keeps in a standard queue what it could not hand over.
+    """A schedule has a standard dead-letter queue for events that it cannot deliver.
 
-    A heartbeat that never arrives is otherwise noticed by nobody: EventBridge drops it.
+    Without one, EventBridge drops a heartbeat that it cannot deliver, and nobody notices.
     Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
     """
     for schedule, arn in _schedule_targets(stacks):
         queue = stacks.find(arn)
         if queue is None:
-            yield Violation(schedule.address, "has no dead letters", "DeadLetterConfig: Arn")
+            yield Violation(schedule.address, "has no dead-letter queue", "DeadLetterConfig: Arn")
         elif holds(queue.at("FifoQueue")):
             yield Violation(
                 schedule.address,
@@ -86,10 +87,10 @@ def schedules_have_dead_letters(stacks: Stacks) -> Iterator[Violation]:
 
 
 def schedules_may_write_dead_letters(stacks: Stacks) -> Iterator[Violation]:
-    """A schedule is allowed to write to its dead letters.
+    """A schedule has permission to write to its dead-letter queue.
 
-    EventBridge asks no questions at deploy time: without the queue's policy (rules) or its own
-    role's permission (Scheduler) it loses silently what it should have kept.
+    EventBridge does not check this at deployment: without the queue's policy (rules) or its
+    own role's permission (Scheduler) the events are lost without an error.
     Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html
     """
     for schedule, arn in _schedule_targets(stacks):
@@ -114,9 +115,9 @@ def schedules_may_write_dead_letters(stacks: Stacks) -> Iterator[Violation]:
 
 
 def dead_letters_last_fourteen_days(stacks: Stacks) -> Iterator[Violation]:
-    """A queue of dead letters keeps them for fourteen days, the longest that SQS offers.
+    """A dead-letter queue retains messages for fourteen days, the maximum of SQS.
 
-    Somebody has to come back from a holiday, see the alarm, and still find the message.
+    An owner who returns from a holiday and sees the alarm must still find the message.
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-sqs-queue.html
     """
     for queue in dead_letter_queues(stacks):
@@ -128,10 +129,10 @@ def dead_letters_last_fourteen_days(stacks: Stacks) -> Iterator[Violation]:
             )
 
 
-def dead_letters_ring_an_alarm(stacks: Stacks) -> Iterator[Violation]:
-    """An alarm watches every queue of dead letters and rings at the first message.
+def dead_letter_queues_have_alarms(stacks: Stacks) -> Iterator[Violation]:
+    """Every dead-letter queue has an alarm that goes off at the first message.
 
-    Dead letters that nobody looks at are a slow way to lose them.
+    Dead letters that nobody looks at are lost when they expire.
     Source: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/dead-letter-queues-alarms-cloudwatch.html
     """
     watched = [
@@ -144,15 +145,15 @@ def dead_letters_ring_an_alarm(stacks: Stacks) -> Iterator[Violation]:
         if queue not in watched:
             yield Violation(
                 queue.address,
-                "no alarm rings at its first message",
+                "has no alarm for its first message",
                 "an AWS::CloudWatch::Alarm: ApproximateNumberOfMessagesVisible > 0, its QueueName",
             )
 
 
-def alarms_tell_somebody(stacks: Stacks) -> Iterator[Violation]:
-    """Where somebody is told of alarms at all, he is told of every one.
+def alarms_have_actions(stacks: Stacks) -> Iterator[Violation]:
+    """If any alarm has an action, every alarm has one.
 
-    An alarm without an action turns red on a page that nobody has open.
+    An alarm without an action only turns red in a console that nobody has open.
     Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-actions.html
     """
     alarms = stacks.of(ALARM)
@@ -160,21 +161,21 @@ def alarms_tell_somebody(stacks: Stacks) -> Iterator[Violation]:
         return
     for alarm in alarms:
         if not alarm.items("AlarmActions"):
-            yield Violation(alarm.address, "tells nobody", "AlarmActions: the topic")
+            yield Violation(alarm.address, "has no action", "AlarmActions: the topic")
 
 
-def failures_are_reported_one_by_one(stacks: Stacks) -> Iterator[Violation]:
-    """A queue's function reports which messages failed, and a FIFO queue hands over one at a time.
+def batch_failures_are_partial(stacks: Stacks) -> Iterator[Violation]:
+    """A queue's function reports partial batch failures, and a FIFO queue has batch size 1.
 
     Without ReportBatchItemFailures a turn cannot be continued by redelivery, and messages that
-    were handled come back with the one that was not.
+    succeeded are redelivered together with the one that failed.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
     """
     for mapping, queue in _mappings(stacks):
         if "ReportBatchItemFailures" not in mapping.items("FunctionResponseTypes"):
             yield Violation(
                 mapping.address,
-                "takes a whole batch for failed",
+                "does not report partial batch failures",
                 "FunctionResponseTypes: [ReportBatchItemFailures]",
             )
         if holds(queue.at("FifoQueue")) and number(mapping.at("BatchSize")) != 1:
@@ -186,17 +187,18 @@ def failures_are_reported_one_by_one(stacks: Stacks) -> Iterator[Violation]:
 
 
 def queues_limit_concurrency(stacks: Stacks) -> Iterator[Violation]:
-    """How many messages are worked on at once is limited at the queue, not at the function.
+    """Concurrency is limited at the event source, not by reserved concurrency of the function.
 
-    Reserved concurrency throttles the function while its queue goes on polling: messages are
-    received without being handled, and end in the dead letters. It also takes from the account.
+    Reserved concurrency throttles the function while Lambda goes on polling its queue:
+    messages are received without being handled, and end in the dead-letter queue. It also
+    reduces the account's concurrency.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
     """
     for mapping, _ in _mappings(stacks):
         if number(mapping.at("ScalingConfig", "MaximumConcurrency")) < 2:
             yield Violation(
                 mapping.address,
-                "has no limit of its own",
+                "has no maximum concurrency",
                 "ScalingConfig: MaximumConcurrency of 2 or more",
             )
     for function in stacks.of(FUNCTION):
@@ -209,10 +211,10 @@ def queues_limit_concurrency(stacks: Stacks) -> Iterator[Violation]:
 
 
 def few_queues_are_polled(stacks: Stacks) -> Iterator[Violation]:
-    """At most five queues call functions, beside those that are asked for.
+    """At most five queues are event sources of functions, without those of optional parts.
 
-    Lambda polls each of them all day long, and SQS bills every empty answer: this is most of what
-    an idle installation costs.
+    Lambda polls each of them all the time, and SQS bills every empty receive: this is most of
+    the cost of an idle installation.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
     """
     found = (mapping for mapping, _ in _mappings(stacks))
@@ -225,12 +227,12 @@ def few_queues_are_polled(stacks: Stacks) -> Iterator[Violation]:
         )
 
 
-def no_queue_leads_back_to_itself(stacks: Stacks) -> Iterator[Violation]:
-    """No function may send to a queue that, directly or over others, called it.
+def no_queue_invokes_itself(stacks: Stacks) -> Iterator[Violation]:
+    """No function may send to a queue that invoked it, directly or through other queues.
 
-    Lambda's recursion guard ends such a loop after about 16 rounds, in the middle of a turn. Work
-    that follows work is a due item, which the sweep admits; a loop that ends by itself long before
-    is listed.
+    Lambda's recursive loop detection stops such a loop after about 16 invocations, in the
+    middle of a turn. Follow-up work is a due item, which the sweep admits; a loop that is
+    certain to end long before is listed.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
     """
     leads: dict[str, set[str]] = {}
@@ -243,17 +245,18 @@ def no_queue_leads_back_to_itself(stacks: Stacks) -> Iterator[Violation]:
         if queue.address in _reached(leads, queue.address):
             yield Violation(
                 queue.address,
-                f"messages to it may lead back to it, by way of {function.address!r}",
+                f"messages to it may lead back to it through {function.address!r}",
                 "take sqs:SendMessage from the role; write a due item instead",
             )
 
 
-def streams_give_up_and_tell(stacks: Stacks) -> Iterator[Violation]:
-    """A function that follows a stream takes what it needs, gives up in the end, and says so.
+def streams_have_failure_destinations(stacks: Stacks) -> Iterator[Violation]:
+    """An event source of a stream has a filter, limited retries and a failure destination.
 
-    By default Lambda repeats a failing batch until its records expire, a day later, and everything
-    behind it in the shard waits. Split in halves, one bad record is left, and goes to a queue that
-    is watched. Without a filter every write of the table would start the function.
+    By default Lambda retries a failing batch until its records expire after a day, and
+    everything behind it in the shard waits. By bisecting the batch only the bad record is
+    given up, and goes to a queue with an alarm. Without a filter every write to the table
+    would invoke the function.
     Source: https://docs.aws.amazon.com/lambda/latest/dg/services-dynamodb-errors.html
     """
     for mapping in stacks.of(MAPPING):
@@ -271,9 +274,9 @@ def streams_give_up_and_tell(stacks: Stacks) -> Iterator[Violation]:
 
 
 def streams_have_two_readers_at_most(stacks: Stacks) -> Iterator[Violation]:
-    """At most two functions follow a stream.
+    """A stream has at most two consumers.
 
-    DynamoDB throttles all of them beyond two, and whoever is late misses what is a day old.
+    DynamoDB throttles more than two, and a consumer that is a day late loses records.
     Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
     """
     queued = [mapping for mapping, _ in _mappings(stacks)]

@@ -113,7 +113,7 @@ def test_a_folder_with_a_handler_needs_a_function(templates: Templates, tmp_path
         (tmp_path / "functions" / name).mkdir(parents=True)
         (tmp_path / "functions" / name / "handler.py").touch()
     (tmp_path / "config").symlink_to(ROOT / "config")
-    found = {each.resource for each in broken(templates, tmp_path)["handlers_are_there"]}
+    found = {each.resource for each in broken(templates, tmp_path)["handlers_exist"]}
     assert "functions/forgotten" in found
     assert "functions/agent_turn" not in found
     assert "template.AgentTurnFunction" not in found

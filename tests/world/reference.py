@@ -75,11 +75,11 @@ class ReferenceWorld:
         if self.silent:
             self.silent -= 1
             raise Unavailable("the world is silent")
-        opened = self.envelopes.opened(raw)
+        opened = self.envelopes.open(raw)
         told = opened.envelope
         assert told == envelope
         sender = self.citizens[told.sender]
-        assert self.envelopes.proven(opened, sender.public_key)
+        assert self.envelopes.is_signed_by(opened, sender.public_key)
         if told.nonce in self.seen:
             return
         self.seen.add(told.nonce)
@@ -114,7 +114,7 @@ class ReferenceWorld:
                 **changes,
             }
         )
-        return self.envelopes.sealed(envelope, key.private_key)
+        return self.envelopes.seal(envelope, key.private_key)
 
     def allocation(self, world: WorldBinding, budget: int, cycle: int = 1) -> bytes:
         """TICK_ALLOC."""

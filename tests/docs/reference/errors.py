@@ -149,7 +149,12 @@ def _kind(kind: type[OpenCrabError], language: Language) -> tuple[str, ...]:
 
 def _fault(fault: Fault, language: Language) -> tuple[str, ...]:
     said = _YES_NO[language]
-    return f"`{fault}`", f"`{fault.course}`", said[fault.may_be_billed], said[fault.is_illness]
+    return (
+        f"`{fault}`",
+        f"`{fault.response}`",
+        said[fault.may_be_billed],
+        said[fault.is_provider_fault],
+    )
 
 
 def _turn(status: TurnStatus, language: Language) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def sent_fields() -> dict[str, Iterable[str]]:
 def frame_fields() -> dict[str, list[str]]:
     """Every frame that a client may send, with its fields; `?` marks those that may be left out."""
     found = {}
-    for wish in get_args(requests.Wish):
+    for wish in get_args(requests.WebSocketRequest):
         fields = dict(wish.model_fields)
         (kind,) = get_args(fields.pop("type").annotation)
         found[kind] = [f"{n}{'' if f.is_required() else '?'}" for n, f in fields.items()]

@@ -77,7 +77,8 @@ def log_keys() -> list[str]:
     formatter.append_keys(**dict.fromkeys(functions._IDS, "-"))
     error = (LookupError, LookupError(), None)
     record = logging.LogRecord("opencrab", logging.ERROR, __file__, 1, "no", None, error)
-    return list(json.loads(formatter.format(record)))
+    # Powertools adds it only where AWS X-Ray has given the invocation a trace.
+    return [*json.loads(formatter.format(record)), "xray_trace_id"]
 
 
 def access_log_keys() -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from opencrab.domain.value import Language
 from tests.conftest import ROOT
 from tests.docs.reference import (
+    access,
     actions,
     cli,
     configuration,
@@ -23,6 +24,7 @@ FOLDER = ROOT / "docs" / "reference"
 COMMAND = "python -m tests.docs.reference.pages"
 
 PAGES: dict[str, Callable[[Language], str]] = {
+    "access": access.page,
     "actions": actions.page,
     "cli": cli.page,
     "configuration": configuration.page,

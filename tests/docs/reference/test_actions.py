@@ -46,7 +46,7 @@ def test_a_row_tells_types_defaults_and_who_may() -> None:
     )
     def seek(arguments: Sought, context: ActionContext) -> ActionResult:
         """Seek | choose."""
-        return ActionResult.done()
+        return ActionResult.ok()
 
     assert row(group.actions[0], Language.EN) == (
         "`seek`",

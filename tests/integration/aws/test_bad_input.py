@@ -100,7 +100,10 @@ def test_a_turn_whose_large_record_cannot_be_read_fails_alone(house: House, loss
     assert failed.status is TurnStatus.FAILED
     assert digest in failed.note
     assert len(house.home.turns.list_dead_letters(10)) == 1
-    assert house.home.budgets.drawn("agent:crab", f"{house.clock.now():%Y-%m-%d}") == failed.spent
+    assert (
+        house.home.budgets.drawn_micro_usd("agent:crab", f"{house.clock.now():%Y-%m-%d}")
+        == failed.spent
+    )
     others = house.say("again", "m2")
     house.work()
     assert house.statuses(others) == [TurnStatus.COMPLETED]

@@ -19,6 +19,7 @@ from opencrab.bootstrap.aws.environment import _table_named
 from opencrab.bootstrap.websocket import websocket_handler
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.access.api_keys import create_api_key
+from opencrab.engine.access.membership import invite_to_session
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import issue_connection_ticket
 from opencrab.engine.conversation.live import WatchTarget
@@ -99,7 +100,13 @@ class Function:
         self._told = 0
 
     def key(self, scope: Scope) -> str:
-        return create_api_key(self.house.runtime, name=f"{scope} 鍵", scope=scope)[0]
+        """A new key that may read the session `s`, and write in it if its scope lets it."""
+        grants = ("all",) if scope is Scope.READ else ()
+        name, home = f"{scope} 鍵", self.house.home
+        secret, key = create_api_key(self.house.runtime, name=name, scope=scope, grants=grants)
+        if scope is Scope.CHAT:
+            invite_to_session(home.facts, home.keys, "s", key.principal.id)
+        return secret
 
     def event(self, name: str, connection_id: str) -> dict[str, Any]:
         """An official event, of a connection of ours."""

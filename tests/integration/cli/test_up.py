@@ -2,6 +2,9 @@
 
 import re
 import signal
+import socket
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -35,9 +38,69 @@ def test_a_signal_ends_it_well_and_takes_the_endpoint_away(
         assert (house.data / "endpoint").is_file()
         assert house.stop(number) == 0
         assert not (house.data / "endpoint").exists()
+        assert not (house.data / "instance").exists()
     with running(tmp_path) as again:
         assert (again.data / "owner.key").read_text(encoding="utf-8") == key
         assert "さくら" in again.run("agents", "list").out
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda n: n.name)
+def test_whoever_takes_the_port_of_a_server_that_ended_gets_no_key(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with running(tmp_path) as house:
+        endpoint = (house.data / "endpoint").read_text(encoding="utf-8").strip()
+        assert (house.data / "instance").stat().st_mode & 0o777 == 0o600
+        assert house.run("agents", "list").code == 0
+        assert (
+            house.run("--url", endpoint.replace("127.0.0.1", "localhost"), "keys", "list").code == 0
+        )
+        house.stop(number)
+        got: list[bytes] = []
+        with socket.create_server(("127.0.0.1", int(endpoint.rpartition(":")[2]))) as stranger:
+            thread = threading.Thread(target=_answer_everybody, args=(stranger, got))
+            thread.start()
+            said = [
+                house.run("--language", language, *args, "agents", "list")
+                for language in ("en", "ja")
+                for args in ((), ("--url", endpoint))
+            ]
+            stranger.shutdown(socket.SHUT_RDWR)
+            thread.join()
+        assert b"oc_" not in b"".join(got)
+        for each in said:
+            assert (each.code, each.out) == (1, "")
+            assert "`opencrab up`" in each.err
+
+
+def _is_ended(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def _answer_everybody(stranger: socket.socket, got: list[bytes]) -> None:
+    """Take what comes, and answer as a server of another kind does."""
+    with suppress(OSError):
+        while True:
+            connection, _ = stranger.accept()
+            with connection:
+                got.append(connection.recv(65_536))
+                connection.sendall(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
+
+
+def test_half_open_connections_are_dropped_after_ten_seconds(house: House) -> None:
+    port = int((house.data / "endpoint").read_text(encoding="utf-8").strip().rpartition(":")[2])
+    half = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(60)]
+    try:
+        for connection in half[::2]:
+            connection.sendall(b"POST /api/agents HTTP/1.1\r\nHost: x\r\nX-Half: ")
+        assert house.run("agents", "list").code == 0
+        assert all(_is_ended(connection) for connection in half)
+    finally:
+        for connection in half:
+            connection.close()
 
 
 def test_a_port_that_is_taken_is_told_with_a_cure(house: House, tmp_path: Path) -> None:

@@ -1,110 +1,71 @@
-"""`kill -9` of `opencrab up` under load: every acknowledged message is answered once."""
+"""`kill -9` of `opencrab up` under load: all that was begun is done, and done once."""
 
-import http.client
-import threading
+import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.bench.world import model_server
-from tests.running import Server, server
+from tests.integration.local.examining import examine
+from tests.integration.local.killing import ANYTIME, KINDS, Installation, tally
+from tests.running import Server, opencrab, server
+from tests.soak import count
 
-KILLS = 5
+KILLS_A_DAY = 10
+MOST_NIGHTS = 3
+SEED = 21
+
 CLIENTS = 6
 IMPATIENT_KILLS = 4
 READY_SECONDS = 0.25
 SLOW_SECONDS = 1.0
 PATIENCE_SECONDS = 200
-_GONE = (OSError, http.client.HTTPException, ValueError)
+
+SHARE = (("turn", "delivery", "summary"), ("night", "words", ANYTIME))
+"""The kills of `make test`, by day: the first night falls after the first day."""
 
 
-class Load:
-    """Clients that speak all the time and remember what was acknowledged."""
-
-    def __init__(self, running: Server, sessions: list[str], prefix: str) -> None:
-        self._running = running
-        self._prefix = prefix
-        self.acknowledged: dict[str, str] = {}
-        self._threads = [
-            threading.Thread(target=self._speak, args=(number, session_id))
-            for number, session_id in enumerate(sessions)
-        ]
-
-    def start(self) -> None:
-        """Begin to speak."""
-        for thread in self._threads:
-            thread.start()
-
-    def has_spoken(self, messages: int) -> None:
-        """Wait until so many messages were acknowledged, however long that takes."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while len(self.acknowledged) <= messages and time.monotonic() < deadline:
-            time.sleep(0.01)
-
-    def join(self) -> None:
-        """Wait until every client has noticed that the server is gone."""
-        for thread in self._threads:
-            thread.join(PATIENCE_SECONDS)
-
-    def _speak(self, number: int, session_id: str) -> None:
-        for count in range(1_000):
-            key = f"{self._prefix}-{number}-{count}"
-            body = {"text": f"{key} を買い物メモに書いて"}
-            try:
-                path = f"/sessions/{session_id}/messages"
-                answer = self._running.call("POST", path, body, key=key)
-            except _GONE:
-                return
-            self.acknowledged[answer["turn_ids"][0]] = session_id
-            time.sleep(0.01)
+@pytest.mark.timeout(3_600)
+def test_all_work_is_done_once_however_often_the_process_is_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Messages, answers, Discord's posts, summaries, nights, their words, and the bill for them."""
+    up = Installation(tmp_path / "data", SEED)
+    with up.outside():
+        for day in _days(count("kills of a whole installation under load")):
+            for aim in day:
+                up.die(aim)
+            up.rest()
+            opencrab("verify", up.data)
+        for _ in range(MOST_NIGHTS):
+            if tally(up.kills)["night"]:
+                break
+            up.die("night")
+            up.rest()
+        figures = examine(up)
+    struck = tally(up.kills)
+    with capsys.disabled():
+        if len(up.kills) > KILLS_A_DAY:
+            sys.stdout.write(f"\n{len(up.kills)} kills struck {dict(struck)}: {figures}\n")
+    assert set(KINDS) <= struck.keys()
+    assert all(person.acknowledged for person in up.people)
+    opencrab("verify", up.data)
 
 
-def _settle(running: Server, sessions: list[str]) -> None:
-    """Wait until the newest turn of each session has ended: turns run in order."""
-    for session_id in sessions:
-        (turn_id,) = running.say(session_id, "最後の確認です。", wait=1)["turn_ids"]
-        assert _ends(running, [turn_id]) == {"completed": 1}
-
-
-def _speeches(running: Server, session_id: str) -> Counter[str]:
-    """How often each turn spoke, its failures included."""
-    spoken: Counter[str] = Counter()
-    cursor = ""
-    while True:
-        page = running.call("GET", f"/sessions/{session_id}/messages?limit=200{cursor}")
-        spoken.update(line["turn_id"] for line in page["items"] if line.get("turn_id"))
-        if page["next_cursor"] is None:
-            return spoken
-        cursor = f"&cursor={page['next_cursor']}"
-
-
-@pytest.mark.timeout(600)
-def test_every_acknowledged_message_is_answered_once_after_five_kills(tmp_path: Path) -> None:
-    acknowledged: dict[str, str] = {}
-    sessions: list[str] = []
-    with model_server(0.02) as model_url:
-        for kill in range(KILLS):
-            with server(tmp_path / "data", model_url=model_url) as running:
-                if not sessions:
-                    sessions = [running.session(f"蟹{number}") for number in range(CLIENTS)]
-                load = Load(running, sessions, f"{kill}")
-                load.start()
-                load.has_spoken(CLIENTS * (4 + kill))
-                running.process.kill()
-                load.join()
-                acknowledged |= load.acknowledged
-        with server(tmp_path / "data", model_url=model_url) as running:
-            _settle(running, sessions)
-            spoken = Counter[str]()
-            for session_id in sessions:
-                spoken += _speeches(running, session_id)
-            ends = {turn: running.call("GET", f"/turns/{turn}")["status"] for turn in acknowledged}
-    assert len(acknowledged) > KILLS * CLIENTS
-    unanswered = {turn: ends[turn] for turn in acknowledged if spoken[turn] != 1}
-    assert unanswered == {}
-    assert set(ends.values()) == {"completed"}
+def _days(kills: int) -> Iterator[tuple[str, ...]]:
+    """What each kill shall strike; a day begins with the night after the one before."""
+    if kills == sum(map(len, SHARE)):
+        yield from SHARE
+        return
+    chance = Random(SEED)  # noqa: S311 - the same kills each time
+    for day in range(kills // KILLS_A_DAY):
+        first = ("night", *chance.choices(("night", "words"), k=2), "words") if day else ()
+        others = chance.choices(("turn", "summary", "delivery", ANYTIME), k=KILLS_A_DAY)
+        yield (*first, *others)[:KILLS_A_DAY]
 
 
 @pytest.mark.timeout(600)

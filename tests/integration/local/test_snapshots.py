@@ -58,7 +58,7 @@ class Reader:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         connection.close()
         index = Index(AGENT, self._file)
-        lines = dict(index.seen().lines)
+        lines = dict(index.progress().lines)
         assert index.rows() == newest.rows == sum(lines.values())
         index.close()
         assert all(lines.get(name, 0) >= last for name, last in self.lines.items())
@@ -103,7 +103,7 @@ def tell(search: SqliteSearch, session_id: str) -> None:
     """Tell it again as long as others are faster, as a stream does."""
     for _ in range(TOLD_AGAIN):
         with suppress(Unavailable):
-            search.follow([told(session_id)])
+            search.index_entries([told(session_id)])
             return
     raise AssertionError("others were always faster")
 
@@ -114,7 +114,7 @@ def publish_on(folder: Path) -> None:
     search = searching(folder, shared, "victims")
     while True:
         shared.say("s1", 20)
-        search.follow([told("s1")])
+        search.index_entries([told("s1")])
 
 
 @pytest.mark.timeout(120)
@@ -150,7 +150,7 @@ def test_a_publisher_killed_at_any_moment_leaves_a_whole_snapshot(tmp_path: Path
         reader.read()
     assert reader.reads > KILLS
     search = searching(tmp_path, shared, "victims")
-    search.follow([told("s1")])
+    search.index_entries([told("s1")])
     reader.read()
     assert reader.lines == {"s1": shared.last("s1")}
     assert content_of(tmp_path / "fetched") == content_from_journal(shared)

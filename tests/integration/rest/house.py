@@ -23,7 +23,8 @@ from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
-from opencrab.engine.access.api_keys import create_api_key
+from opencrab.engine.access.api_keys import create_api_key, principal_of_api_key
+from opencrab.engine.access.membership import invite_to_session
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -77,7 +78,19 @@ class House:
 
     def key(self, scope: Scope) -> tuple[str, ApiKey]:
         """A new key."""
-        return create_api_key(self.runtime, name=f"{scope.value} 鍵", scope=scope)
+        return self.granted(*(("all",) if scope is Scope.READ else ()), scope=scope)
+
+    def granted(
+        self, *grants: str, scope: Scope = Scope.READ, principal_id: str | None = None
+    ) -> tuple[str, ApiKey]:
+        """A new key with these grants, or of a principal who has one."""
+        return create_api_key(
+            self.runtime,
+            name=f"{scope.value} 鍵",
+            scope=scope,
+            principal_id=principal_id,
+            grants=grants,
+        )
 
     def call(self, method: str, path: str, body: Any = None, **sent: Any) -> httpx.Response:
         """One request under /api; see `ask`."""
@@ -134,9 +147,20 @@ class House:
         return str(self.made("/agents", {"name": name, **fields})["id"])
 
     def session(self, *agents: str, **sent: Any) -> str:
-        """A new session's id; with one new agent unless some are given."""
+        """A new session's id; with one new agent unless some are given.
+
+        It is shared with the holder of the chat key.
+        """
         participants = agents or (self.agent(),)
-        return str(self.made("/sessions", {"participants": participants}, **sent)["id"])
+        session_id = str(self.made("/sessions", {"participants": participants}, **sent)["id"])
+        self.invite(session_id, self.chat)
+        return session_id
+
+    def invite(self, session_id: str, key: str) -> None:
+        """Share a session with the holder of a key."""
+        home = self.runtime.home
+        principal = principal_of_api_key(home.keys, key)
+        invite_to_session(home.facts, home.keys, session_id, principal.id)
 
     def say(self, session_id: str, text: str, **sent: Any) -> list[str]:
         """The turns that a message starts."""
@@ -159,7 +183,7 @@ class House:
         queue = self.runtime.home.turns
         while delivery := queue.receive(visibility_seconds=600, wait_seconds=wait_seconds):
             if run_turn(self.runtime, delivery, Pace()) is MessageOutcome.FINISHED:
-                queue.done(delivery.receipt)
+                queue.acknowledge(delivery.receipt)
 
     @contextmanager
     def worker(self) -> Iterator[None]:

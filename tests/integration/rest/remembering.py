@@ -43,4 +43,4 @@ def follow(house: House) -> None:
     feed, search = house.runtime.home.feed, house.runtime.search
     assert feed is not None
     assert isinstance(search, SqliteSearch)
-    search.follow(feed.read(after=0, limit=1_000))
+    search.index_entries(feed.read(after=0, limit=1_000))

@@ -1,5 +1,7 @@
 """Agents over REST: made, listed, changed under a version, and retired for good."""
 
+import json
+
 import pytest
 
 from tests.integration.rest.house import House, problem
@@ -123,3 +125,40 @@ def test_a_message_after_everybody_retired_is_a_conflict(shared: House) -> None:
     shared.call("DELETE", f"/agents/{agent_id}")
     answer = shared.call("POST", f"/sessions/{session_id}/messages", {"text": "誰か？"})
     problem(answer, 409)
+
+
+@pytest.mark.parametrize("name", ["ad\u202emin", "管\u200b理者"])
+def test_a_new_name_with_hidden_characters_is_refused(house: House, name: str) -> None:
+    agent_id = house.agent("葵")
+    path = f"/agents/{agent_id}"
+    for method, place, body in [
+        ("POST", "/agents", {"name": name}),
+        ("POST", "/agents", {"name": "葵", "identity": {"job_title": name}}),
+        ("POST", "/keys", {"name": name}),
+        ("POST", "/sessions", {"participants": [agent_id], "name": name}),
+        ("POST", f"/agents/{agent_id}/tasks", {"instruction": "数えて", "name": name}),
+        ("PATCH", path, {"name": name}),
+        ("PUT", path, {"name": name}),
+        ("PUT", f"{path}/soul", {"persona_name": name}),
+        ("PUT", f"{path}/identity", {"name": "葵", "organization": name}),
+    ]:
+        told = problem(house.call(method, place, body), 422)
+        assert "invisible characters" in json.dumps(told), (method, place)
+    session_id = house.session(agent_id)
+    body = {"text": "はい", "sender_name": name}
+    problem(house.call("POST", f"/sessions/{session_id}/messages", body), 422)
+    assert house.got(path)["name"] == "葵"
+
+
+def test_a_hidden_name_of_an_earlier_release_is_read_and_may_stay(house: House) -> None:
+    agent_id = house.agent("葵")
+    profile = house.runtime.home.agents.get(agent_id)
+    identity = profile.identity.replaced(name="葵\u200b")
+    house.runtime.home.agents.save(profile.agent.replaced(name="葵\u200b"), identity=identity)
+    path = f"/agents/{agent_id}"
+    assert house.got(path)["name"] == "葵\u200b"
+    kept = house.got(f"{path}/identity")
+    changed = house.call("PUT", f"{path}/identity", {**kept, "job_title": "司書"})
+    assert (changed.status_code, changed.json()["name"]) == (200, "葵\u200b")
+    assert house.call("PATCH", path, {"purpose": "本を数える"}).status_code == 200
+    assert house.call("PATCH", path, {"name": "葵"}).json()["name"] == "葵"

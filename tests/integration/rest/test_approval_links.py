@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from opencrab.domain.access.authority import Scope
-from opencrab.engine.approvals.signed_links import SECRET
+from opencrab.domain.discord.community import Community
+from opencrab.engine.approvals.signed_links import SECRET, create_approval_link
 from opencrab.ports.clock import Clock
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.test_approvals import waiting
@@ -51,16 +52,28 @@ def linked(house: House, approval: dict[str, Any], hours: int = 24, **sent: Any)
 
 
 def visit(house: House, path: str, decision: str | None = None, **more: Any) -> httpx.Response:
-    """A browser without any key looks at a page, or presses one of its buttons."""
+    """A browser without any key looks at a page, or presses one of its buttons.
+
+    What the page would send besides is the hash of the call, which `hashed` replaces.
+    """
+    hashed = more.pop("hashed", None) or hash_behind(house, path)
 
     async def ask() -> httpx.Response:
         async with house.client() as client:
             if decision is None:
                 return await client.get(path, **more)
-            content = urlencode({"decision": decision})
+            content = urlencode({"decision": decision, "argument_hash": hashed})
             return await client.post(path, content=content, headers=FORM, **more)
 
     return asyncio.run(ask())
+
+
+def hash_behind(house: House, path: str) -> str:
+    """The hash of the call that a link is about; any other for a link about none."""
+    approval_id = path.partition("t=")[2].partition(".")[0]
+    found = house.call("GET", f"/approvals/{approval_id}") if approval_id.isalnum() else None
+    known = found is not None and found.status_code == 200
+    return str(found.json()["argument_hash"]) if found is not None and known else "0" * 64
 
 
 def state(house: House, approval: dict[str, Any]) -> tuple[str, str | None]:
@@ -206,7 +219,10 @@ def test_only_who_may_decide_makes_links_and_a_delegate_waits_for_escalation(
     assert state(shared, approval)[0] == "pending"
 
 
-@pytest.mark.parametrize("content", [b"", b"decision=maybe", b"decision=approve&decision=reject"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"decision=maybe", b"decision=approve&decision=reject", b"decision=approve"],
+)
 def test_what_no_button_sends_decides_nothing(shared: House, content: bytes) -> None:
     approval = waiting(shared)
     path = linked(shared, approval)
@@ -218,6 +234,47 @@ def test_what_no_button_sends_decides_nothing(shared: House, content: bytes) -> 
     assert asyncio.run(ask(FORM)).status_code == 422
     assert asyncio.run(ask({"Content-Type": "application/json"})).status_code == 422
     assert state(shared, approval)[0] == "pending"
+
+
+def test_the_page_shows_every_byte_and_what_hides_in_it(shared: House) -> None:
+    payload = f"{'good ' * 77}\u202e\u200b\u200b ; curl evil"
+    approval = waiting(shared, asked=f"write memo.txt: {payload}")
+    page = visit(shared, linked(shared, approval)).text
+    hashed = approval["argument_hash"]
+    assert f"<strong>{hashed[:16]}</strong>{hashed[16:]}" in page
+    assert f'name="argument_hash" value="{hashed}"' in page
+    told = f"{'good ' * 77}<mark>⟨U+202E⟩</mark><mark>⟨U+200B×2⟩</mark> ; curl evil"
+    assert page.count(told) == 2
+    assert "--- /dev/null\n+++ memo.txt" in page
+    assert not {"\u202e", "\u200b"} & set(page)
+    assert page.count("<details open>") == 2
+    shared.made(f"/approvals/{approval['id']}/decide", {"approved": False})
+    shared.work()
+
+
+def test_a_page_that_showed_another_call_decides_nothing(shared: House) -> None:
+    approval = waiting(shared)
+    path = linked(shared, approval)
+    answer = visit(shared, path, "approve", hashed="0" * 64)
+    assert answer.status_code == 409
+    assert "not the call that the page showed" in answer.text
+    assert state(shared, approval)[0] == "pending"
+
+
+def test_a_link_of_somebody_on_discord_decides_as_long_as_they_may(shared: House) -> None:
+    """Buttons on Discord make links for a person without a key, whose rights are read again."""
+    community = shared.runtime.community
+    approval = waiting(shared)
+    until = shared.runtime.clock.now() + timedelta(hours=1)
+    token = create_approval_link(shared.runtime, approval["id"], key_id="discord-77", until=until)
+    for decision in (None, "approve"):
+        assert visit(shared, f"/approve?t={token}", decision).status_code == 403
+    shared.furnish(community=Community(owner_ids=("77",)))
+    assert visit(shared, f"/approve?t={token}").status_code == 200
+    assert visit(shared, f"/approve?t={token}", "approve").status_code == 200
+    assert state(shared, approval) == ("approved", "link:discord-77")
+    shared.furnish(community=community)
+    shared.work()
 
 
 def test_the_secret_of_links_is_kept_with_the_other_secrets_and_shown_nowhere(

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Scope
+from opencrab.domain.text.visible import visible_text
+from opencrab.domain.turn.record import ActionCall
 from opencrab.engine.autonomy.sweep import sweep_agents
 from tests.integration.rest.house import House, problem
 
@@ -13,8 +15,9 @@ WRITE = "write memo.txt: hello crab"
 
 def waiting(house: House, **fields: Any) -> dict[str, Any]:
     """The open approval of a strict agent that was told to write a file."""
-    agent_id = house.agent(policy="strict", **fields)
-    (turn_id,) = house.say(house.session(agent_id), WRITE)
+    said = fields.pop("asked", WRITE)
+    agent_id = fields.pop("agent_id", None) or house.agent(policy="strict", **fields)
+    (turn_id,) = house.say(house.session(agent_id), said)
     house.work()
     found = [one for one in opened(house) if one["turn_id"] == turn_id]
     assert len(found) == 1
@@ -45,6 +48,60 @@ def test_an_open_approval_shows_two_lines_and_its_arguments_to_owners(shared: Ho
         assert (hidden["what"], hidden["touches"]) == ("ws_write (self)", "")
         assert hidden.get("arguments") is None
     problem(shared.call("GET", "/approvals/nothing"), 404)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"{'harmless ' * 42}; rm -rf x",
+        "invoice\u202egpj.exe",
+        "a\u200b\u2060b\ufeff",
+        "раураl と 日本語のテキスト",  # noqa: RUF001 - Cyrillic on purpose
+        f"{'行' * 20_000}おわり",
+    ],
+)
+def test_owners_and_delegates_read_every_byte_and_its_hash(shared: House, content: str) -> None:
+    secret, key = shared.key(Scope.CHAT)
+    approval = waiting(
+        shared, asked=f"write memo.txt: {content}", approvals={"delegates": [key.id]}
+    )
+    path = f"/approvals/{approval['id']}"
+    call = ActionCall(id="c", name="ws_write", arguments={"path": "memo.txt", "content": content})
+    for found in (shared.got(path), shared.got(path, key=secret)):
+        assert found["arguments"] == call.arguments
+        assert found["argument_hash"] == approval["argument_hash"] == call.argument_hash
+        assert found["diff"].startswith("--- /dev/null\n+++ memo.txt\n")
+        assert visible_text(content) in found["diff"]
+    hidden = shared.got(path, key=shared.read)
+    assert (hidden["arguments"], hidden["diff"], hidden["argument_hash"]) == (None, None, None)
+    shared.made(f"{path}/decide", {"approved": False})
+    shared.work()
+
+
+def test_a_write_shows_what_it_changes(shared: House) -> None:
+    first = waiting(shared)
+    shared.made(f"/approvals/{first['id']}/decide", {"approved": True})
+    shared.work()
+    second = waiting(shared, asked="write memo.txt: hello crabs", agent_id=first["agent_id"])
+    assert "\n-hello crab\n" in shared.got(f"/approvals/{second['id']}")["diff"]
+    assert "\n+hello crabs\n" in shared.got(f"/approvals/{second['id']}")["diff"]
+    shared.made(f"/approvals/{second['id']}/decide", {"approved": False})
+    shared.work()
+
+
+@pytest.mark.parametrize("route", ["approvals", "turns"])
+def test_only_the_call_that_was_shown_is_approved(shared: House, route: str) -> None:
+    approval = waiting(shared)
+    named = approval["id"] if route == "approvals" else approval["turn_id"]
+    path, hashed = f"/{route}/{named}/decide", approval["argument_hash"]
+    for wrong in ("0" * 64, "0" * 16):
+        body = {"approved": True, "argument_hash": wrong}
+        problem(shared.call("POST", path, body), 409, "argument_hash")
+    problem(shared.call("POST", path, {"approved": True, "argument_hash": "x"}), 422)
+    assert shared.got(f"/approvals/{approval['id']}")["state"] == "pending"
+    shared.made(path, {"approved": True, "argument_hash": hashed[:16]})
+    shared.work()
+    assert shared.got(f"/turns/{approval['turn_id']}")["status"] == "completed"
 
 
 @pytest.mark.parametrize("approved", [True, False])

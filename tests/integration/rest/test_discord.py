@@ -134,7 +134,7 @@ def test_a_message_becomes_a_turn_that_answers_in_the_channel(guild: Guild) -> N
     turn = guild.got(f"/turns/{turn_id}")
     assert (turn["source"], turn["authority"], turn["status"]) == ("discord", "owner", "completed")
     later = guild.runtime.clock.now() + timedelta(hours=1)
-    (utterance,) = guild.runtime.home.outbox.unsent(later, 10)
+    (utterance,) = guild.runtime.home.outbox.list_unsent(later, 10)
     assert utterance.channel == discord_channel(CHANNEL)
     assert utterance.text == "こんにちは、花子さん"
 

@@ -83,11 +83,11 @@ def test_the_plan_of_now_and_those_that_were_given_up_are_shown(shared: House) -
     goal, old = replan_goal(goal.with_task(done).replaced(stuck="暗い"), rows[:1], now)
     mind = facts.get(agent, MIND, MIND)
     assert mind is not None
-    current = mind.holding(
+    current = mind.with_body(
         mind.read(AgentState).replaced(agenda=Agenda(current="G1", open=("G1",)))
     )
     kept = new_fact(agent, PLAN, plan_key("G1", 1), old)
-    facts.commit(stored.holding(goal), kept, current)
+    facts.commit(stored.with_body(goal), kept, current)
     shown = shared.got(f"/agents/{agent}/plan")
     assert (shown["revision"], shown["status"]) == (2, "active")
     assert [task["id"] for task in shown["tasks"]] == ["G1-T1", "G1-T6"]

@@ -92,7 +92,8 @@ def refused(stack: Server, key: str | None = None, query: str = "", **headers: s
 
 def new_key(stack: Server, scope: str) -> tuple[str, str]:
     """A key's secret and id."""
-    made = stack.call("POST", "/keys", {"name": f"{scope} 鍵", "scope": scope})
+    granted = {"grants": ["all"]} if scope == "read" else {}
+    made = stack.call("POST", "/keys", {"name": f"{scope} 鍵", "scope": scope, **granted})
     return made["secret"], made["id"]
 
 
@@ -196,6 +197,7 @@ def test_a_key_sees_and_does_nothing_that_it_may_not(stack: Server) -> None:
 
 def test_foreign_and_revoked_keys_stay_outside(stack: Server) -> None:
     session_id, (secret, key_id) = three(stack), new_key(stack, "chat")
+    stack.call("PUT", f"/sessions/{session_id}/members/{key_id}")
     assert refused(stack) == 401
     assert refused(stack, "oc_somebody_elses_key_000") == 401
     assert refused(stack, query="?ticket=made-up") == 401

@@ -188,5 +188,5 @@ def test_a_key_that_another_owner_kept_in_between_is_held_back(street: Street) -
     street.put = rushed  # type: ignore[method-assign]
     moved = street.house.call("PUT", PLACE, {"base_url": NEW, "key": "sk-new"})
     assert moved.json()["has_key"] is False
-    assert "give it again" in moved.json()["missing"]
+    assert "store it again" in moved.json()["missing"]
     assert street.sends() == ("", "")

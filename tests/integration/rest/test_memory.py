@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, ErasureScope
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.identifier import new_ulid
 from opencrab.domain.memory.memory import MEMORY, Memory
@@ -261,7 +261,7 @@ def test_a_deleted_memory_is_found_nowhere_and_marked_without_a_word(house: Hous
     problem(house.call("DELETE", place(agent, memory_id)), 404)
     (fact,) = house.runtime.home.facts.page(agent, FORGOTTEN)
     mark = fact.read(ErasureMark)
-    assert (mark.scope, mark.refs) == (Scope.MEMORY, (f"memory:{memory_id}",))
+    assert (mark.scope, mark.refs) == (ErasureScope.MEMORY, (f"memory:{memory_id}",))
     assert fact.expires_at is not None
     assert "コーヒー" not in fact.model_dump_json()
     assert gate(house, agent).kept == 0

@@ -62,6 +62,8 @@ def _session(town: Town, agent: str, hearing: Hearing, *speakers: str) -> None:
     )
     house.runtime.home.sessions.create(session)
     town.sessions.append(session.id)
+    for name in speakers:
+        house.invite(session.id, town.keys[name])
     heard = {
         Hearing.PRIVATE: (),
         Hearing.SESSION: speakers,

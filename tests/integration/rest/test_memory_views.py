@@ -15,7 +15,7 @@ from opencrab.domain.memory.memory import (
     Impression,
     SessionImpression,
 )
-from opencrab.domain.memory.summary import SUMMARY, Span, Summary, SummarySource, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySource, SummarySpan, summary_key
 from opencrab.domain.outcome import Outcome
 from tests.integration.rest.house import House, problem
 
@@ -169,7 +169,7 @@ def test_summaries_are_listed_newest_first_and_read_by_their_short_ids(house: Ho
     for number in (1, 2, 10):
         made = Summary(
             id=f"S{number}",
-            span=Span.TOPIC,
+            span=SummarySpan.TOPIC,
             title=f"話{number}",
             text="京都の話をした。",
             sources=(SummarySource(session_id="s1", first=1, last=number),),

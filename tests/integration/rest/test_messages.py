@@ -150,6 +150,8 @@ def test_an_ended_session_stays_readable_and_takes_no_more(shared: House, end: s
 def test_only_its_opener_and_the_owner_end_a_session(house: House) -> None:
     session_id = house.session(house.agent(), key=house.chat)
     other, _ = house.key(house.runtime.home.keys.list()[1].scope)
+    problem(house.call("DELETE", f"/sessions/{session_id}", key=other), 404)
+    house.invite(session_id, other)
     stranger = [house.call("DELETE", f"/sessions/{session_id}", key=other)]
     stranger.append(house.call("POST", f"/sessions/{session_id}/end", key=other))
     for answer in stranger:

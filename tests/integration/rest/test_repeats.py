@@ -110,3 +110,13 @@ def test_a_new_secret_is_shown_in_the_first_answer_only(house: House) -> None:
     assert first["secret"].startswith("oc_")
     assert again == {**first, "secret": None}
     assert house.call("GET", "/agents", key=first["secret"]).status_code == 200
+
+
+@pytest.mark.parametrize("second", ["same-key-1", "other-key-2", ""])
+def test_two_idempotency_keys_are_refused_and_nothing_is_done(house: House, second: str) -> None:
+    headers = {**KEY, "idempotency-key": second}
+    answer = house.call("POST", "/agents", {"name": "美香"}, headers=headers)
+    found = problem(answer, 422, "Idempotency-Key")
+    assert found["detail"] == "the Idempotency-Key header is sent more than once"
+    assert found["cure"] == "send it once"
+    assert count(house, "/agents") == 0

@@ -141,7 +141,7 @@ def test_what_waits_counts_when_the_owner_has_read_this_version(house: House) ->
     assert (shown["status"], shown["taught_by"], shown["tainted"]) == ("quarantined", "Ada", True)
     problem(house.call("POST", f"{one}/toggle", {}), 409, "status")
     unread = problem(house.call("POST", f"{one}/approve"), 422, "If-Match")
-    assert unread["cure"] == "send the version that you read"
+    assert unread["cure"] == "send it as If-Match"
     stale = {"headers": {"If-Match": '"2"'}}
     problem(house.call("POST", f"{one}/approve", **stale), 409, "If-Match")
     once = {"headers": {"If-Match": '"1"', "Idempotency-Key": "once"}}
@@ -162,7 +162,7 @@ def test_a_measured_skill_shows_its_number_and_an_owner_switches_it_on_for_good(
     fact = facts.get(agent, SKILL, "good-questions")
     assert fact is not None
     measured = Effectiveness(points=12.5, low=3, high=22, turns=80)
-    facts.commit(fact.holding(fact.read(AcquiredSkill).replaced(effectiveness=measured)))
+    facts.commit(fact.with_body(fact.read(AcquiredSkill).replaced(effectiveness=measured)))
     shown = house.got(one, key=house.read)
     assert shown["effectiveness"] == {"points": 12.5, "low": 3.0, "high": 22.0, "turns": 80}
     on = done(house, "POST", f"{one}/toggle", {"on": True})

@@ -169,7 +169,11 @@ def test_a_running_task_hears_what_it_is_steered_by(busy: House, text: str) -> N
 
 
 def test_only_whoever_gave_an_instruction_or_an_owner_may_change_it(busy: House) -> None:
-    place, _ = given(busy)
+    place, task = given(busy)
+    for verb in ("cancel", "discard", "pause", "resume", "steer"):
+        body = {"text": "no"} if verb == "steer" else None
+        problem(busy.call("POST", f"{place}/G1/{verb}", body, key=busy.chat), 404)
+    busy.invite(task["session_id"], busy.chat)
     for verb in ("cancel", "discard", "pause", "resume", "steer"):
         body = {"text": "no"} if verb == "steer" else None
         problem(busy.call("POST", f"{place}/G1/{verb}", body, key=busy.chat), 403)
@@ -279,7 +283,9 @@ def test_what_a_task_asks_is_shown_to_those_who_may_decide(busy: House) -> None:
     agent = busy.agent(policy="strict", approvals={"delegates": [key.id]})
     busy.script(step("海を", "ws_write", path="秘密.md", content="x"))
     place = f"/agents/{agent}/tasks"
-    busy.made(place, {"instruction": "海を描いて"})
+    session_id = busy.made(place, {"instruction": "海を描いて"})["session_id"]
+    for member in (busy.chat, secret):
+        busy.invite(session_id, member)
     busy.work()
     for reader in (busy.owner, secret):
         asked = busy.got(f"{place}/G1", key=reader)["approval"]

@@ -4,6 +4,8 @@ from urllib.parse import quote, unquote
 
 import pytest
 
+from opencrab.domain.access.authority import Scope
+from opencrab.engine.erasure.file_versions import mark_file_forgotten
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.test_workspace import ESCAPES, place
 
@@ -37,6 +39,22 @@ def test_what_was_replaced_or_deleted_can_be_read(path: str, text: str, shared: 
     found = shared.call("GET", f"{where}?version={quote(first)}", key=shared.read)
     assert found.content == text.encode()
     assert found.headers["etag"] == f'"{first}"'
+
+
+def test_a_chat_key_reads_no_older_version_of_what_was_published(shared: House) -> None:
+    agent_id, (chat, _) = shared.agent(), shared.key(Scope.CHAT)
+    where = place(shared, agent_id, "public/menu.md")
+    first = shared.call("PUT", where, content=b"draft").json()["version"]
+    second = shared.call("PUT", where, content=b"menu").json()["version"]
+    current = shared.call("GET", f"{where}?version={quote(second)}", key=chat)
+    assert current.content == b"menu"
+    shown = f"/agents/{agent_id}/workspace-versions/public/menu.md"
+    problem(shared.call("GET", f"{where}?version={quote(first)}", key=chat), 404, "version")
+    problem(shared.call("GET", shown, key=chat), 404, "path")
+    shared.call("DELETE", where)
+    problem(shared.call("GET", f"{where}?version={quote(second)}", key=chat), 404, "version")
+    problem(shared.call("GET", shown, key=chat), 404, "path")
+    assert len(versions(shared, agent_id, "public/menu.md")) == 2
 
 
 def test_what_is_not_kept_is_not_found(shared: House) -> None:
@@ -92,3 +110,47 @@ def test_if_match_deletes_only_that_version(shared: House) -> None:
     assert shared.call("GET", where).content == b"two"
     deleted = shared.call("DELETE", where, headers={"If-Match": f'"{second}"'})
     assert deleted.status_code == 204
+
+
+@both_languages
+def test_the_owner_deletes_versions_also_of_a_deleted_file(
+    path: str, text: str, shared: House
+) -> None:
+    agent_id = shared.agent()
+    where, kept = (
+        place(shared, agent_id, path),
+        f"/agents/{agent_id}/workspace-versions/{quote(path)}",
+    )
+    first, second, third = (
+        shared.call("PUT", where, content=f"{text}{n}".encode()).json()["version"] for n in range(3)
+    )
+    problem(shared.call("DELETE", kept, key=shared.read), 403)
+    assert len(versions(shared, agent_id, path)) == 3
+    answer = shared.call("DELETE", f"{kept}?version={quote(first)}")
+    assert (answer.status_code, answer.json()) == (200, {"path": path, "deleted": 1})
+    problem(shared.call("DELETE", f"{kept}?version={quote(first)}"), 404, "version")
+    problem(shared.call("DELETE", f"{kept}?version={quote(third)}"), 409)
+    shared.call("DELETE", where)
+    assert shared.call("DELETE", kept).json() == {"path": path, "deleted": 2}
+    problem(shared.call("GET", kept), 404)
+    problem(shared.call("GET", f"{where}?version={quote(second)}"), 404)
+    problem(shared.call("DELETE", kept), 404, "path")
+
+
+def test_a_file_without_older_versions_loses_none(shared: House) -> None:
+    agent_id = shared.agent()
+    shared.call("PUT", place(shared, agent_id, "a.md"), content=b"1")
+    kept = f"/agents/{agent_id}/workspace-versions/a.md"
+    assert shared.call("DELETE", kept).json() == {"path": "a.md", "deleted": 0}
+    assert len(versions(shared, agent_id, "a.md")) == 1
+
+
+def test_a_file_under_a_forgetting_request_leaves_no_versions(shared: House) -> None:
+    agent_id = shared.agent()
+    where = place(shared, agent_id, "海.md")
+    shared.call("PUT", where, content=b"1")
+    mark_file_forgotten(shared.runtime, agent_id, "海.md")
+    shared.call("PUT", where, content=b"2")
+    assert [each["is_current"] for each in versions(shared, agent_id, "海.md")] == [True]
+    shared.call("DELETE", where)
+    problem(shared.call("GET", f"/agents/{agent_id}/workspace-versions/{quote('海.md')}"), 404)

@@ -7,8 +7,10 @@ from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences, ProviderChange
 from opencrab.domain.models.routing import Routing, Use
-from opencrab.domain.money.budget import FREE, Price
+from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.ports.models.model import (
+    SETTLE_BY_HAND,
+    CallUsage,
     ChatModel,
     Embedder,
     ModelInfo,
@@ -76,6 +78,7 @@ class Thinking:
     vault: Vault = field(default_factory=Vault)
     model: ChatModel = field(default_factory=Scripted)
     asked: list[tuple[str, float]] = field(default_factory=list)
+    billed: dict[str, int] = field(default_factory=dict)
     version: int = 0
     _preferences: Preferences = field(default_factory=Preferences)
 
@@ -119,6 +122,12 @@ class Thinking:
         if provider == "openai":
             return ProviderHealth(ok=False, latency_ms=7, problem="鍵 \ud83e", cure="set it")
         return ProviderHealth(ok=True, latency_ms=3, models=("llama", "かに"))
+
+    def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
+        self.asked.append((f"{provider} {call_id}", timeout_seconds))
+        if call_id not in self.billed:
+            return CallUsage(None, f"{provider} does not know this call", SETTLE_BY_HAND)
+        return CallUsage(Usage(input_tokens=7, reported_micro_usd=self.billed[call_id]))
 
     def embedder(self, name: str | None) -> Embedder:
         raise Invalid(f"{name!r} does not embed")

@@ -25,6 +25,7 @@ from opencrab.ports.turn.action import ActionContext, ActionReach
 from opencrab.ports.turn.journal import SessionHistory
 from opencrab.ports.usage.counters import Tallies
 from opencrab.ports.usage.ledger import UsageLedger
+from tests.clearing import with_nobody_else
 from tests.unit.engine.known_models import Known, Named
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -108,7 +109,8 @@ def context(folder: Path, quota_bytes: int = 1_000_000) -> ActionContext:
         tallies=cast(Tallies, None),
         budgets=cast(Budgets, None),
     )
-    return ActionContext(agent(), session, turn, "t1-c1", reach, FakeClock(NOW), REGISTRY)
+    cleared = with_nobody_else(session, turn)
+    return ActionContext(agent(), session, turn, "t1-c1", reach, FakeClock(NOW), REGISTRY, cleared)
 
 
 def prepared(at: ActionContext, name: str, **arguments: Any) -> ActionContext:

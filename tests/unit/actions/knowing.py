@@ -24,6 +24,7 @@ from opencrab.domain.value import Language
 from opencrab.ports.home import Home
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import ActionContext, ActionReach
+from tests.clearing import with_nobody_else
 from tests.contract.homes import sqlite
 from tests.searching import searching
 from tests.unit.engine.known_models import Known
@@ -52,7 +53,8 @@ class Desk:
     ) -> None:
         """Another turn, for somebody else."""
         turn = self.at.turn.replaced(authority=authority, taint=taint, principal_id=person)
-        self.at = replace(self.at, turn=turn)
+        cleared = with_nobody_else(self.at.session, turn)
+        self.at = replace(self.at, turn=turn, clearance=cleared)
 
     def do(self, name: str, /, **arguments: Any) -> ActionResult:
         """One whole call: prepared, run, and its facts committed."""
@@ -125,7 +127,9 @@ def desk(folder: Path) -> Iterator[Desk]:
             tallies=home.tallies,
             budgets=home.budgets,
         )
-        at = ActionContext(mika, _session("s1"), _turn(), "t1-c1", reach, clock, REGISTRY)
+        session, turn = _session("s1"), _turn()
+        cleared = with_nobody_else(session, turn)
+        at = ActionContext(mika, session, turn, "t1-c1", reach, clock, REGISTRY, cleared)
         yield Desk(home, clock, at)
 
 

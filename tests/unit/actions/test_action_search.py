@@ -85,7 +85,7 @@ def test_one_answer_is_never_too_large(mika: Desk) -> None:
 
         def run(arguments: Wide, context: ActionContext) -> ActionResult:
             """Weigh much."""
-            return ActionResult.done()
+            return ActionResult.ok()
 
         run.__name__ = f"heavy_{number:02}"
         many.action(impact=Impact.READ, effect=Effect.PURE, ja="重い", sentences=("Weigh", "重い"))(

@@ -104,5 +104,7 @@ def test_the_number_of_impressions_has_an_end(mika: Desk) -> None:
         known = Impression(target_id=target, target_name=target, created_at=NOW, updated_at=NOW)
         mika.home.facts.commit(new_fact("mika", "impression", target, known))
     full = mika.do("update_impression", target_id="ken", notes="x")
-    assert full.error == "limit reached: 500 impressions"
+    assert full.error == (
+        "limit reached: 500 impressions: update the impression of somebody whom you know already"
+    )
     assert mika.do("update_impression", target_id="p007", notes="x").success

@@ -46,26 +46,26 @@ class Careless(Value, extra="ignore"):
 
 def dance(arguments: Nothing, context: ActionContext) -> ActionResult:
     """Dance like a crab."""
-    return ActionResult.done()
+    return ActionResult.ok()
 
 
 def mute(arguments: Nothing, context: ActionContext) -> ActionResult:
-    return ActionResult.done()
+    return ActionResult.ok()
 
 
 def loose(arguments: Loose, context: ActionContext) -> ActionResult:
     """Take anything."""
-    return ActionResult.done()
+    return ActionResult.ok()
 
 
 def careless(arguments: Careless, context: ActionContext) -> ActionResult:
     """Overlook mistakes."""
-    return ActionResult.done()
+    return ActionResult.ok()
 
 
 def untyped(arguments, context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, RUF100
     """Say nothing of what it takes."""
-    return ActionResult.done()
+    return ActionResult.ok()
 
 
 def ready(arguments: Nothing, context: ActionContext) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def test_a_function_becomes_an_action_and_stays_a_function() -> None:
     ids=["always", "never", "by its arguments", "by its result", "not by its result"],
 )
 def test_an_action_tells_whether_it_ends_the_turn(given: Any, *, ends: bool) -> None:
-    result = ActionResult.done(over=True)
+    result = ActionResult.ok(over=True)
     assert registered(dance, ends_turn=given).ends_turn(Nothing(), result) is ends
 
 
@@ -190,7 +190,7 @@ def test_an_error_becomes_an_answer_to_the_model(
     kind: type[OpenCrabError], message: str, cure: str | None, told: str, at: ActionContext
 ) -> None:
     result = failing(kind(message, cure=cure)).run(Nothing(), at)
-    assert result == ActionResult.failed(told)
+    assert result == ActionResult.failure(told)
 
 
 @pytest.mark.parametrize("kind", [Unavailable, NeverSent, Changed])
@@ -223,7 +223,7 @@ def test_a_preparation_that_fails_is_what_the_call_answers(at: ActionContext) ->
     kept = action.prepare(Nothing(), at)
     assert json.loads(json.dumps(kept)) == kept
     at.prepared.update(kept)
-    assert action.run(Nothing(), at) == ActionResult.failed("path '../x' is none: use another")
+    assert action.run(Nothing(), at) == ActionResult.failure("path '../x' is none: use another")
 
 
 def test_a_preparation_that_must_wait_stays_an_error(at: ActionContext) -> None:

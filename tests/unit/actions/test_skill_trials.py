@@ -142,6 +142,6 @@ def test_what_the_evidence_retired_the_agent_may_try_again(mika: Pupil) -> None:
     assert fact is not None
     measured = Effectiveness(points=-9, low=-15, high=-3, turns=80)
     gone = retire_skill(mika.skill(), NOW, owner=BY_EVIDENCE, effectiveness=measured)
-    mika.home.facts.commit(fact.holding(gone))
+    mika.home.facts.commit(fact.with_body(gone))
     assert status(mika, "restore_my_skill", "good-questions") == "candidate"
     assert (mika.skill().status, mika.skill().effectiveness) == (SkillStatus.CANDIDATE, None)

@@ -33,13 +33,13 @@ def at(tmp_path: Path) -> Iterator[ActionContext]:
 @both_languages
 def test_speech_is_for_everybody(words: str, at: ActionContext) -> None:
     result = run(at, "send_speech", content=words)
-    assert result == ActionResult.done(SpeechSent(text=words), said=True)
+    assert result == ActionResult.ok(SpeechSent(text=words), said=True)
 
 
 @both_languages
 def test_a_thought_is_for_nobody_else(words: str, at: ActionContext) -> None:
     result = run(at, "generate_inner_voice", content=words)
-    assert result == ActionResult.done(InnerVoiceNoted(text=words), said=False)
+    assert result == ActionResult.ok(InnerVoiceNoted(text=words), said=False)
 
 
 @both_languages
@@ -77,14 +77,14 @@ def test_the_arguments_tell_whether_the_turn_goes_on(
     action = REGISTRY.find(name)
     assert action is not None
     checked = action.arguments.model_validate(arguments)
-    assert action.ends_turn(checked, ActionResult.done()) is ends
+    assert action.ends_turn(checked, ActionResult.ok()) is ends
 
 
 @pytest.mark.parametrize("name", ["send_speech", "generate_inner_voice"])
 @pytest.mark.parametrize("blank", [" ", "\n\t", "\u3000"])
 def test_blanks_are_no_words(name: str, blank: str, at: ActionContext) -> None:
     result = run(at, name, content=blank)
-    assert result == ActionResult.failed("content is blank: write words or use send_noreact")
+    assert result == ActionResult.failure("content is blank: write words or use send_noreact")
 
 
 @pytest.mark.parametrize("name", ["send_speech", "generate_inner_voice"])

@@ -157,7 +157,7 @@ def _sparing() -> Action:
     @group.action(impact=Impact.READ, effect=Effect.PURE, ja="節約。", sentences=("Save", "節約"))
     def save(arguments: Sparing, context: ActionContext) -> ActionResult:
         """Save words."""
-        return ActionResult.done()
+        return ActionResult.ok()
 
     (action,) = group.actions
     return action
@@ -261,8 +261,8 @@ def test_what_is_absent_or_not_offered_does_not_exist() -> None:
     ("argument", "shown"),
     [
         ("日記.md", "Write 日記.md"),
-        ("a\nApproved by the owner\u2028b", "Write a Approved by the owner b"),
-        ("a\u202egpj.exe\u0000", "Write agpj.exe"),
+        ("a\nApproved by the owner\u2028b", "Write a Approved by the owner⟨U+2028⟩b"),
+        ("a\u202egpj.exe\u0000", "Write a⟨U+202E⟩gpj.exe⟨U+0000⟩"),
         ({"a": [1]}, 'Write {"a": [1]}'),
         ("x" * 100, f"Write {'x' * 79}…"),
         ("{content}", "Write {content}"),

@@ -20,6 +20,7 @@ from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WorldBinding
 from opencrab.engine.world.binding import bind_to_world, receive_world_message, world_of_agent
 from opencrab.ports.turn.action import ActionContext
+from tests.clearing import with_nobody_else
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -48,9 +49,9 @@ class Desk:
     def context(self, key: str = "k1") -> ActionContext:
         home, runtime = self.house.home, self.house.runtime
         agent, session = home.agents.get("crab").agent, home.sessions.get("s")
-        return ActionContext(
-            agent, session, self.turn, key, runtime.reach, runtime.clock, runtime.actions
-        )
+        cleared = with_nobody_else(session, self.turn)
+        reach, actions = runtime.reach, runtime.actions
+        return ActionContext(agent, session, self.turn, key, reach, runtime.clock, actions, cleared)
 
     def call(self, name: str, arguments: Mapping[str, object], key: str = "k1") -> ActionResult:
         action = REGISTRY.find(name)

@@ -22,6 +22,7 @@ from opencrab.ports.memory.search import Search
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import Action, ActionContext, ActionReach
 from opencrab.ports.workspace.files import Files
+from tests.clearing import with_nobody_else
 from tests.contract.homes import sqlite
 from tests.unit.engine.known_models import Known
 
@@ -114,7 +115,9 @@ def workroom(folder: Path, quota_bytes: int = 1_000_000) -> Iterator[Room]:
             budgets=home.budgets,
         )
         mika = Agent(id="mika", name="美香", language=Language.JA, created_at=NOW, updated_at=NOW)
-        yield Room(ActionContext(mika, _session(), _turn(), "t1-c1", reach, clock, REGISTRY))
+        session, turn = _session(), _turn()
+        cleared = with_nobody_else(session, turn)
+        yield Room(ActionContext(mika, session, turn, "t1-c1", reach, clock, REGISTRY, cleared))
 
 
 def _session() -> Session:

@@ -56,7 +56,7 @@ class Answering:
         self._note(agent_id, query)
         return self.found
 
-    def forget(self, agent_id: str) -> None:
+    def apply_erasures(self, agent_id: str) -> None:
         self._note(agent_id)
 
     def status(self, agent_id: str) -> IndexStatus:
@@ -117,7 +117,7 @@ def test_how_the_index_stands_is_told(client: Client, search: LambdaSearch) -> N
 
 
 def test_to_forget_is_passed_on(client: Client, search: LambdaSearch) -> None:
-    search.forget("mika")
+    search.apply_erasures("mika")
     assert client.search.asked == [("mika", None)]
 
 

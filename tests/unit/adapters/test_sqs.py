@@ -138,7 +138,7 @@ def test_what_an_operator_or_time_can_mend_is_unavailable(
     calls: list[Callable[[], object]] = [
         lambda: queue.send("一", group="g", deduplication="d"),
         lambda: queue.receive(visibility_seconds=30, wait_seconds=0),
-        lambda: queue.done("receipt"),
+        lambda: queue.acknowledge("receipt"),
         lambda: queue.continue_later("receipt", 5),
         lambda: queue.dead_letter("一", group="g", reason="broken"),
         lambda: queue.list_dead_letters(1),
@@ -167,7 +167,7 @@ def test_a_message_whose_answer_was_lost_is_sent_again_and_there_once(
     with pytest.raises(Unavailable):
         queue.send("一", group="g", deduplication="d")
     queue.send("一", group="g", deduplication="d")
-    queue.done(taken(queue).receipt)
+    queue.acknowledge(taken(queue).receipt)
     queue.send("一", group="g", deduplication="d")
     assert queue.receive(visibility_seconds=30, wait_seconds=0) is None
 
@@ -188,8 +188,8 @@ def test_a_removal_whose_answer_was_lost_may_be_repeated(aws: Account, queue: Sq
     delivery = taken(queue)
     aws.fails(answer_is_lost)
     with pytest.raises(Unavailable):
-        queue.done(delivery.receipt)
-    queue.done(delivery.receipt)
+        queue.acknowledge(delivery.receipt)
+    queue.acknowledge(delivery.receipt)
     assert not queue.continue_later(delivery.receipt, 5)
 
 
@@ -217,7 +217,7 @@ def test_a_receipt_that_counts_no_more_is_no_error(
 ) -> None:
     aws.fails(fault, fault)
     assert not queue.continue_later("AQ", 5)
-    queue.done("AQ")
+    queue.acknowledge("AQ")
 
 
 def test_nothing_is_hidden_for_longer_than_sqs_can(aws: Account, queue: SqsQueue) -> None:
@@ -272,7 +272,7 @@ def test_a_standard_queue_gets_neither_group_nor_deduplication(
     bodies = [taken(standard), taken(standard)]
     assert [(each.body, each.group) for each in bodies] == [(JAPANESE, "朝の会")] * 2
     for each in bodies:
-        standard.done(each.receipt)
+        standard.acknowledge(each.receipt)
     standard.dead_letter("letter", group="朝の会", reason="壊れた")
     assert standard.list_dead_letters(1) == (("letter", "壊れた"),)
 

@@ -67,18 +67,18 @@ def test_every_other_refusal_means_that_it_takes_nothing(api: Api, code: str, st
 
 def test_a_connection_is_cut(api: Api) -> None:
     api.answers.add_response("delete_connection", {}, {"ConnectionId": ID})
-    api.push.cut(ID)
+    api.push.disconnect(ID)
 
 
 def test_a_connection_that_is_gone_is_as_good_as_cut(api: Api) -> None:
     api.refuses("delete_connection", "GoneException", 410)
-    api.push.cut(ID)
+    api.push.disconnect(ID)
 
 
 def test_one_that_cannot_be_cut_is_told(api: Api) -> None:
     api.refuses("delete_connection", "InternalServerError", 500)
     with pytest.raises(Unavailable):
-        api.push.cut(ID)
+        api.push.disconnect(ID)
 
 
 class Wire(ThreadingHTTPServer):

@@ -36,15 +36,15 @@ def test_every_message_comes_back_as_it_was_sent() -> None:
     for message in (*outbound_world_messages(), *inbound_world_messages()):
         body = message.to_wire(example(message))
         sent = envelope(code=message.code, body=body, reply_to="ab" * 16)
-        opened = ENVELOPES.opened(ENVELOPES.sealed(sent, KEY.private_key))
+        opened = ENVELOPES.open(ENVELOPES.seal(sent, KEY.private_key))
         assert opened.envelope == sent, message.name
-        assert ENVELOPES.proven(opened, KEY.public_key)
-        assert not ENVELOPES.proven(opened, OTHER.public_key)
+        assert ENVELOPES.is_signed_by(opened, KEY.public_key)
+        assert not ENVELOPES.is_signed_by(opened, OTHER.public_key)
 
 
 def test_a_key_is_known_by_its_hash_and_signs_the_same_twice() -> None:
     assert ENVELOPES.key_id(KEY.public_key) == KEY.key_id != OTHER.key_id
-    assert ENVELOPES.sealed(envelope(), KEY.private_key) == ENVELOPES.sealed(
+    assert ENVELOPES.seal(envelope(), KEY.private_key) == ENVELOPES.seal(
         envelope(), KEY.private_key
     )
     for wrong in ("", "xyz", "ab" * 31):
@@ -53,28 +53,28 @@ def test_a_key_is_known_by_its_hash_and_signs_the_same_twice() -> None:
 
 
 def test_no_bit_can_be_changed() -> None:
-    raw = ENVELOPES.sealed(envelope(), KEY.private_key)
+    raw = ENVELOPES.seal(envelope(), KEY.private_key)
     for other in damaged(raw):
         try:
-            opened = ENVELOPES.opened(other)
+            opened = ENVELOPES.open(other)
         except Invalid:
             continue
-        assert not ENVELOPES.proven(opened, KEY.public_key)
+        assert not ENVELOPES.is_signed_by(opened, KEY.public_key)
 
 
 def test_an_envelope_of_another_version_is_refused_by_name() -> None:
-    raw = ENVELOPES.sealed(envelope(version=2), KEY.private_key)
+    raw = ENVELOPES.seal(envelope(version=2), KEY.private_key)
     with pytest.raises(Invalid, match="unsupported envelope version"):
-        ENVELOPES.opened(raw)
+        ENVELOPES.open(raw)
 
 
 def test_what_is_too_long_is_neither_sent_nor_read() -> None:
     with pytest.raises(TooLarge):
-        ENVELOPES.sealed(envelope(body={"x": "a" * ENVELOPE_BYTES}), KEY.private_key)
+        ENVELOPES.seal(envelope(body={"x": "a" * ENVELOPE_BYTES}), KEY.private_key)
     with pytest.raises(TooLarge):
-        ENVELOPES.opened(b"\x00" * (ENVELOPE_BYTES + 1))
+        ENVELOPES.open(b"\x00" * (ENVELOPE_BYTES + 1))
     with pytest.raises(Invalid):
-        ENVELOPES.sealed(envelope(body={"x": 2**64}), KEY.private_key)
+        ENVELOPES.seal(envelope(body={"x": 2**64}), KEY.private_key)
 
 
 @pytest.mark.parametrize(
@@ -95,20 +95,20 @@ def test_what_is_too_long_is_neither_sent_nor_read() -> None:
 )
 def test_signed_bytes_of_another_form_are_refused(row: object) -> None:
     with pytest.raises(Invalid):
-        ENVELOPES.opened(msgpack.packb([msgpack.packb(row), b"\0" * 64]))
+        ENVELOPES.open(msgpack.packb([msgpack.packb(row), b"\0" * 64]))
 
 
 @given(st.binary(max_size=200))
 @settings(max_examples=examples(200))
 def test_any_bytes_are_refused_and_nothing_else_happens(raw: bytes) -> None:
     with pytest.raises(Invalid):
-        ENVELOPES.opened(raw)
+        ENVELOPES.open(raw)
     with pytest.raises(Invalid):
-        ENVELOPES.opened(msgpack.packb([raw, b"\0" * 64]))
+        ENVELOPES.open(msgpack.packb([raw, b"\0" * 64]))
 
 
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(Invalid):
-        ENVELOPES.opened(b"\x91" * 60_000)
+        ENVELOPES.open(b"\x91" * 60_000)
     with pytest.raises(Invalid):
-        ENVELOPES.opened(b"\x81" * 60_000)
+        ENVELOPES.open(b"\x81" * 60_000)

@@ -50,7 +50,7 @@ def kept(home: Home) -> int:
     assert home.interactions is not None
     count = 0
     while (found := home.interactions.receive(visibility_seconds=30, wait_seconds=0)) is not None:
-        home.interactions.done(found.receipt)
+        home.interactions.acknowledge(found.receipt)
         count += 1
     return count
 

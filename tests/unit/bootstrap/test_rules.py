@@ -2,11 +2,13 @@
 
 import pytest
 
-from opencrab.bootstrap.rules import budget_limits_of, rules_of
+from opencrab.bootstrap.rules import budget_limits_of, deleted_versions_kept, rules_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import Limits
 from opencrab.engine.runtime import Rules
 from opencrab.settings import load_settings
+
+VERSIONS_DAYS = "OPENCRAB_WORKSPACE__DELETED_VERSIONS_DAYS"
 
 
 def test_the_defaults_are_the_engines_own() -> None:
@@ -121,3 +123,15 @@ def test_a_number_of_autonomy_is_checked_and_named() -> None:
     assert (rules.heartbeat_seconds, rules.autonomy.hop_limit) == (67, 3)
     with pytest.raises(Invalid, match=r"autonomy\.hop_limit"):
         rules_of(load_settings({}, {"OPENCRAB_AUTONOMY__HOP_LIMIT": "0"}))
+
+
+@pytest.mark.parametrize(("days", "seconds"), [("1", 86_400), ("3650", 315_360_000)])
+def test_how_long_versions_of_deleted_files_are_kept_is_a_setting(days: str, seconds: int) -> None:
+    kept = deleted_versions_kept(load_settings({}, {VERSIONS_DAYS: days}))
+    assert kept.total_seconds() == seconds
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "3651"])
+def test_versions_that_end_never_or_at_once_are_refused(days: str) -> None:
+    with pytest.raises(Invalid, match=r"workspace\.deleted_versions_days must be from 1"):
+        deleted_versions_kept(load_settings({}, {VERSIONS_DAYS: days}))

@@ -68,7 +68,7 @@ def apart(models: dict[str, ModelEvidence]) -> Evidence:
         answers[answer] = answers.get(answer, ModelEvidence()) + each
         groups = {Grouping.PURPOSE: purpose, Grouping.TASK_TYPE: task_type}
         for group in (ALL, *(worth_key(by, name) for by, name in groups.items())):
-            worths[group] = worths.get(group, MomentSums()) + each.worth
+            worths[group] = worths.get(group, MomentSums()) + each.value_sums
     n = worths.get(ALL, MomentSums()).n
     return Evidence(turns=n, judged=n, models=models, answers=answers, worths=worths)
 

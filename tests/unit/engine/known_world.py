@@ -142,7 +142,14 @@ def took_step(
 
 def _profile(agent_id: str, name: str, language: Language) -> Profile:
     return Profile(
-        agent=Agent(id=agent_id, name=name, language=language, created_at=NOW, updated_at=NOW),
+        agent=Agent(
+            id=agent_id,
+            name=name,
+            language=language,
+            owner="owner",
+            created_at=NOW,
+            updated_at=NOW,
+        ),
         soul=Soul(persona_name=name),
         identity=Identity(name=name),
     )

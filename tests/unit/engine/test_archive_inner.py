@@ -121,7 +121,7 @@ def test_no_archive_brings_more_beliefs_than_may_be_kept(runtime: Runtime) -> No
         HELD.replaced(claim=f"x{n}y", formed_at=NOW + timedelta(seconds=n)).model_dump_json()
         for n in range(BELIEFS)
     )
-    with pytest.raises(TooLarge, match=f"1 of kind belief are kept, {BELIEFS} more are in the"):
+    with pytest.raises(TooLarge, match=f"1 of kind belief are stored, {BELIEFS} more are in the"):
         restore_memory_archive(
             runtime.home, runtime.clock, "mika", zipped(belief=rows), trusted=True
         )

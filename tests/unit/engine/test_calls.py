@@ -67,7 +67,7 @@ class Lab:
                 raise Unavailable(f"clouds {len(self.ran)}")
             long = "海" * MOST if arguments.text.endswith("long") else arguments.text
             n = len(self.ran) if arguments.text == "clock" else 0
-            result = ActionResult.done(seen=long, n=n)
+            result = ActionResult.ok(seen=long, n=n)
             return result.replaced(taint=arguments.text.startswith("foreign"))
 
         @group.action(
@@ -80,7 +80,7 @@ class Lab:
         )
         def confide(arguments: Note, context: ActionContext) -> ActionResult:
             """Confide more than can be shown."""
-            return ActionResult.done(secret="海" * MOST)
+            return ActionResult.ok(secret="海" * MOST)
 
         @group.action(
             impact=Impact.SELF,
@@ -92,7 +92,7 @@ class Lab:
         def post(arguments: Note, context: ActionContext) -> ActionResult:
             """Send it, to everybody if told so."""
             self.ran.append(arguments.text)
-            return ActionResult.done(posted=arguments.text)
+            return ActionResult.ok(posted=arguments.text)
 
     def _counting(self, group: Group) -> None:
         @group.action(
@@ -110,7 +110,7 @@ class Lab:
             if self.rivals:
                 self.rivals -= 1
                 facts.commit(_next(owner, old, n + 10))
-            return ActionResult.done(n=n + 1).keeping(_next(owner, old, n + 1))
+            return ActionResult.ok(n=n + 1).keeping(_next(owner, old, n + 1))
 
     def turn(self, *replies: Reply, text: str = "go", **changes: Any) -> Turn:
         """What became of a turn of the owner, or of whom the changes say."""
@@ -139,7 +139,7 @@ class Lab:
 
 def _next(owner: str, old: Document | None, n: int) -> Document:
     note = Note(text=str(n))
-    return new_fact(owner, KIND, "count", note) if old is None else old.holding(note)
+    return new_fact(owner, KIND, "count", note) if old is None else old.with_body(note)
 
 
 def call(name: str, /, **arguments: Any) -> Reply:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from opencrab.domain.memory.summary import Gap, Span
+from opencrab.domain.memory.summary import Gap, SummarySpan
 from opencrab.engine.memory.compaction.turn import retry_compaction
 from opencrab.engine.memory.status import memory_status
 from tests.crash.outside import Reply
@@ -42,7 +42,7 @@ def test_what_fails_a_day_later_too_is_passed_over_with_a_visible_gap(tmp_path: 
     script(made, TOLD)
     ask(made, "next")
     made.work()
-    firsts = [s.sources[0].first for s in summaries(made) if s.span is Span.TOPIC]
+    firsts = [s.sources[0].first for s in summaries(made) if s.span is SummarySpan.TOPIC]
     assert firsts == [EVERY + 1, EVERY * 2 + 1]
     assert progress(made).gaps == stood.gaps
     made.close()
@@ -59,7 +59,7 @@ def test_a_gap_is_closed_when_an_owner_has_it_tried_again(tmp_path: Path) -> Non
     retry_compaction(made.runtime, "mika", "s")
     made.work()
     stood = progress(made)
-    assert (stood.passed, stood.done, stood.failures, stood.retried) == (1, EVERY * 2, 0, None)
+    assert (stood.passed, stood.done, stood.failures, stood.gap_to_retry) == (1, EVERY * 2, 0, None)
     script(made, TOLD)
     made.clock.advance(60)
     retry_compaction(made.runtime, "mika", "s")
@@ -75,7 +75,7 @@ def test_a_gap_of_which_nothing_is_left_is_closed_without_a_model(tmp_path: Path
     grow(made, EVERY)
     fact, before = library(made).compaction("s")
     gap = Gap(first=2, last=1, at=made.clock.now())
-    made.home.facts.commit(fact.holding(before.replaced(done=EVERY, gaps=(gap,), passed=1)))
+    made.home.facts.commit(fact.with_body(before.replaced(done=EVERY, gaps=(gap,), passed=1)))
     retry_compaction(made.runtime, "mika", "s")
     made.work()
     assert (progress(made).gaps, progress(made).done) == ((), EVERY)
@@ -108,7 +108,7 @@ def test_a_day_that_cannot_be_summarised_is_passed_over_too_and_tried_again(tmp_
     retry_compaction(made.runtime, "mika", "s")
     made.work()
     assert (shelf(made).gaps, shelf(made).passed) == ((), 0)
-    assert [s.span for s in summaries(made)] == [Span.TOPIC, Span.DAY]
+    assert [s.span for s in summaries(made)] == [SummarySpan.TOPIC, SummarySpan.DAY]
     made.close()
 
 

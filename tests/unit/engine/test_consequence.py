@@ -30,5 +30,5 @@ def test_whoever_has_a_hook_is_asked_in_order() -> None:
 def test_a_hook_that_does_nothing_is_not_asked() -> None:
     registered = Consequences(Noted("b"), TurnConsequence[list[str], list[str]]())
     assert len(registered.on_begin) == 1
-    assert not any((registered.on_message, registered.is_resumed, registered.on_save))
-    assert not any((registered.writes_on_close, registered.on_close, registered.on_abandon))
+    assert not any((registered.on_message, registered.try_resume, registered.on_save))
+    assert not any((registered.may_write_on_close, registered.on_close, registered.on_abandon))

@@ -137,7 +137,7 @@ class Function:
 
     def turns(self, *records: dict[str, Any], milliseconds: int = ENOUGH) -> list[str]:
         """Which messages come again after a batch."""
-        answer = self.worker.turns({"Records": list(records)}, Call(milliseconds))
+        answer = self.worker.run_turns({"Records": list(records)}, Call(milliseconds))
         assert set(answer) == {"batchItemFailures"}
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 

@@ -16,7 +16,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.aws.functions import LambdaLog, Worker
 from opencrab.gateways.discord.interactions.worker import handle_interaction
-from opencrab.gateways.local.runner import Consumer
+from opencrab.gateways.local.consumer import Consumer
 from opencrab.ports.turn.queue import Delivery
 from tests.unit.gateways.discord.stage import Stage, staged
 from tests.unit.gateways.function import SERVICE, Call, own_log
@@ -50,7 +50,7 @@ def event(*bodies: str) -> dict[str, Any]:
 def test_a_batch_of_interactions_is_handled(stage: Stage) -> None:
     asked = stage.door.command("ask", agent="crab", text="元気?")
     with worker(stage.runtime) as function:
-        answer = function.interactions(
+        answer = function.run_interactions(
             event(json.dumps(asked), "no json"), Call(), handle_interaction
         )
     assert answer == {"batchItemFailures": []}
@@ -65,7 +65,7 @@ def test_an_interaction_that_breaks_comes_again_and_holds_up_its_channel(
         raise RuntimeError("nobody expected this")
 
     with worker(stage.runtime) as function:
-        answer = function.interactions(event("one-secret", "two"), Call(), broken)
+        answer = function.run_interactions(event("one-secret", "two"), Call(), broken)
     assert [each["itemIdentifier"] for each in answer["batchItemFailures"]] == ["m0", "m1"]
     assert "one-secret" not in capsys.readouterr().out
 
@@ -73,7 +73,7 @@ def test_an_interaction_that_breaks_comes_again_and_holds_up_its_channel(
 def test_without_a_queue_of_interactions_none_are_handled(stage: Stage) -> None:
     runtime = stage.replaced(home=replace(stage.runtime.home, interactions=None))
     with worker(runtime) as function:
-        assert function.interactions(event("x"), Call(), handle_interaction) == {
+        assert function.run_interactions(event("x"), Call(), handle_interaction) == {
             "batchItemFailures": []
         }
     assert discord_worker(runtime) is None
@@ -96,14 +96,16 @@ def test_the_log_of_a_private_message_that_breaks_does_not_repeat_it(
         return MessageOutcome.FINISHED
 
     queue = stage.house.home.turns
-    consumer = Consumer(queue, once_broken, workers=1, visibility=60, private=True)
+    consumer = Consumer("interactions", queue, once_broken, workers=1, visibility=60, private=True)
     queue.send("a-secret-token", group="g", deduplication="1")
     with caplog.at_level(logging.WARNING):
         consumer.start()
-        while not caplog.records and not enough.wait(0.05):
-            pass
-        stage.house.clock.advance(60)
-        assert enough.wait(PATIENCE)
+        for _ in range(int(PATIENCE / 0.05)):
+            if enough.wait(0.05):
+                break
+            if caplog.records:
+                stage.house.clock.advance(60)
+        assert enough.is_set()
         consumer.stop()
         consumer.join()
     assert "nobody expected this" in caplog.text

@@ -1,8 +1,8 @@
-"""Settings: every configured number and name as one value that knows where each came from.
+"""Settings: configured values by name, each with its source.
 
 A setting comes from `config/default.toml`, from an `OPENCRAB_SECTION__KEY` environment variable, or
-from the command line; the later one wins. `${VAR}` in the file takes the variable's value. A name
-that no setting has is refused, or a misspelt limit would be no limit.
+from the command line; the later one wins. `${VAR}` in the file takes the variable's value. An
+unknown name is rejected, since a misspelt limit would be no limit.
 """
 
 import json
@@ -22,20 +22,20 @@ _PREFIX = "OPENCRAB_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PROVIDERS = "llm.providers."
 _MAY_BE_ABSENT = (_PROVIDERS, "gateway.", "web.")
-"""Sections of which one part may lack its variable: then that part is absent, and setup says so."""
+"""Sections whose subsections may lack a variable; the subsection is then disabled and reported."""
 
 _HERE = Path(__file__).parent
 _CONFIG_FOLDERS = (
     _HERE / "config",
     *(above / "config" for above in _HERE.parents[1:4]),
 )
-"""In a wheel inside the package; in a layer beside `python/`; in a checkout at its root."""
+"""Possible places: inside a wheel's package, beside `python/` in a layer, at a checkout's root."""
 _SKILL_FOLDERS = tuple(place.with_name("skills") for place in _CONFIG_FOLDERS)
 
 
 @dataclass(frozen=True)
 class EffectiveSetting:
-    """A setting's value and where it came from."""
+    """A setting's value and its source."""
 
     value: Any = field(repr=False)
     source: str
@@ -43,7 +43,7 @@ class EffectiveSetting:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, by dotted name; `absent` says which part lacks which variable.
+    """All settings, by dotted name; `absent` names the variable that a section lacks.
 
     `variables` names the first variable that each setting of the file takes its value from.
     """
@@ -54,13 +54,17 @@ class Settings:
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def effective(self, name: str, **scopes: Mapping[str, Any]) -> EffectiveSetting:
-        """A setting as it holds for the narrowest scope that sets it.
+        """Return a setting from the narrowest scope that sets it.
 
-        `scopes` are own settings from wide to narrow, as in `agent={...}, session={...}`.
+        `scopes` are the scopes' settings from wide to narrow, as in `agent={...}, session={...}`.
         Raises Invalid for a name that does not exist.
         """
         if name not in self.values:
-            raise Invalid(f"there is no setting {name!r}", field=name)
+            raise Invalid(
+                f"there is no setting {name!r}",
+                field=name,
+                cure="docs/reference/configuration.md lists the settings",
+            )
         found = self.values[name]
         for scope, own in scopes.items():
             if own.get(name) is not None:
@@ -68,11 +72,11 @@ class Settings:
         return found
 
     def get(self, name: str) -> Any:
-        """A setting's value for the whole installation."""
+        """Return a setting's value for the whole installation."""
         return self.effective(name).value
 
     def absent_below(self, section: str) -> dict[str, str]:
-        """The parts of a section that are absent, each with the variable that it lacks."""
+        """Return the disabled subsections of a section, each with the variable that it lacks."""
         prefix = f"{section}."
         return {
             part.removeprefix(prefix): variable
@@ -81,7 +85,7 @@ class Settings:
         }
 
     def variables_of(self, key: str, section: str) -> dict[str, str]:
-        """The variable behind a key of each part of a section, where there is one."""
+        """Return the variable behind a key of each subsection, if it has one."""
         start, end = f"{section}.", f".{key}"
         return {
             name.removeprefix(start).removesuffix(end): variable
@@ -90,7 +94,7 @@ class Settings:
         }
 
     def table(self, section: str) -> dict[str, Any]:
-        """A section as nested tables, as it was written."""
+        """Return a section as nested tables, as in the file."""
         nested: dict[str, Any] = {}
         for name, found in self.values.items():
             if name.startswith(f"{section}."):
@@ -114,7 +118,7 @@ def load_settings(
 ) -> Settings:
     """Read the files and the environment; overrides (from the command line) win.
 
-    `secret` is asked for variables that the environment does not have. Raises Invalid, naming the
+    `secret` is called for variables that the environment does not have. Raises Invalid, naming the
     file, the setting or the variable.
     """
     environ = os.environ if environment is None else environment
@@ -123,7 +127,11 @@ def load_settings(
     given = _from_environment(written, environ)
     for name, value in overrides.items():
         if name not in written:
-            raise Invalid(f"there is no setting {name!r}", field=name)
+            raise Invalid(
+                f"there is no setting {name!r}",
+                field=name,
+                cure="docs/reference/configuration.md lists the settings",
+            )
         if value is not None:
             given[name] = EffectiveSetting(value, "command line")
     values, absent = _from_file(written, given, _Variables(environ, secret))
@@ -137,7 +145,7 @@ def load_settings(
 
 @cache
 def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
-    """The public prices of models as config/models.json has them, read when somebody needs one."""
+    """Read the public prices of models from config/models.json, once per process."""
     path = _folder(folder) / "models.json"
     try:
         found = json.loads(path.read_bytes())
@@ -149,27 +157,30 @@ def listed_models(*, folder: Path | None = None) -> Mapping[str, Any]:
 
 
 def aws_pricing(*, folder: Path | None = None) -> Mapping[str, Any]:
-    """What AWS charges and an installation uses, as config/aws-pricing.toml says."""
+    """Read AWS prices and an installation's typical usage from config/aws-pricing.toml."""
     return _read_toml(_folder(folder) / "aws-pricing.toml")
 
 
 def skills_folder() -> Path:
-    """Where the shipped skills are; they travel as the configuration does."""
+    """Return the folder of the shipped skills; raises Invalid if it is missing."""
     places = (place for place in _SKILL_FOLDERS if (place / "task-execution").is_dir())
     found = next(places, None)
     if found is None:
-        raise Invalid("the folder of skills is missing", cure="install OpenCrab again")
+        raise Invalid(
+            f"the folder of skills is missing at {str(_SKILL_FOLDERS[0])!r}",
+            cure="install OpenCrab again",
+        )
     return found
 
 
 def owner_key(environment: Mapping[str, str] | None = None) -> str | None:
-    """The first owner key as the operator sets it, if any."""
+    """Return the owner key from OPENCRAB_OWNER_KEY, None if it is not set."""
     environ = os.environ if environment is None else environment
     return environ.get("OPENCRAB_OWNER_KEY") or None
 
 
 def _folder(given: Path | None) -> Path:
-    """The given folder, or the first that holds our files."""
+    """Return the given folder, or the first that has default.toml; raises Invalid if none has."""
     places = _CONFIG_FOLDERS if given is None else (given,)
     found = next((place for place in places if (place / "default.toml").is_file()), None)
     if found is None:
@@ -180,7 +191,10 @@ def _folder(given: Path | None) -> Path:
 def _from_environment(
     written: Mapping[str, Any], environ: Mapping[str, str]
 ) -> dict[str, EffectiveSetting]:
-    """What OPENCRAB_SECTION__KEY variables set; providers may get keys that the file lacks."""
+    """Return the settings from OPENCRAB_SECTION__KEY variables.
+
+    Providers may have keys that the file lacks; raises Invalid for any other unknown name.
+    """
     names = {_PREFIX + name.upper().replace(".", "__"): name for name in written}
     given = {}
     for variable in environ:
@@ -199,7 +213,7 @@ def _from_environment(
 
 
 class _Variables:
-    """What `${NAME}` stands for: a variable of the environment, or a secret of that name."""
+    """Values for `${NAME}`: a variable of the environment, or a secret of that name."""
 
     def __init__(
         self, environ: Mapping[str, str], secret: Callable[[str], str | None] | None
@@ -208,16 +222,17 @@ class _Variables:
         self._secret = secret
 
     def get(self, name: str) -> str | None:
-        """The value, or None."""
+        """Return the value, or None."""
         return self._environ.get(name) or (self._secret(name) if self._secret else None)
 
 
 def _from_file(
     written: Mapping[str, Any], given: Mapping[str, EffectiveSetting], environ: _Variables
 ) -> tuple[dict[str, EffectiveSetting], dict[str, str]]:
-    """The file's settings with their variables filled in, and which part lacks which variable.
+    """Return the file's settings with variables filled in, and the variables that sections lack.
 
-    A setting that is given elsewhere needs no variable.
+    A setting that another source sets needs no variable. Raises Invalid for a missing variable of a
+    section that is not optional.
     """
     values: dict[str, EffectiveSetting] = {}
     absent: dict[str, str] = {}
@@ -238,7 +253,7 @@ def _from_file(
 
 
 def _part(name: str) -> str | None:
-    """The section that is absent without this setting; None if OpenCrab cannot do without it."""
+    """Return the optional section of a setting, or None if the setting is required."""
     for prefix in _MAY_BE_ABSENT:
         if name.startswith(prefix):
             return prefix + name.removeprefix(prefix).split(".")[0]
@@ -268,7 +283,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _expand_variables(value: Any, environ: _Variables) -> tuple[Any, str]:
-    """The value with its variables filled in, and the first variable that is not set."""
+    """Return the value with its variables filled in, and the first one that is not set."""
     if isinstance(value, list):
         parts = [_expand_variables(part, environ) for part in value]
         return [part for part, _ in parts], next((lacks for _, lacks in parts if lacks), "")
@@ -281,7 +296,7 @@ def _expand_variables(value: Any, environ: _Variables) -> tuple[Any, str]:
 
 
 def _like(default: Any, text: str, variable: str) -> Any:
-    """A variable's text as the type that the setting has."""
+    """Convert a variable's text to the type of the setting's default; raises Invalid."""
     try:
         if isinstance(default, bool):
             return {"true": True, "1": True, "false": False, "0": False}[text.strip().lower()]

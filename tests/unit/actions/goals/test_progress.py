@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.actions.goals.progress import Report, report
+from opencrab.actions.goals.progress import FailTask, Report, fail_task, report
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.goal import GOAL, Goal, goal_key
+from opencrab.domain.errors import Invalid
+from opencrab.domain.goals.goal import GOAL, Goal, Task, TaskStatus, goal_key
 from tests.unit.actions.knowing import NOW, desk
 
 
@@ -34,3 +35,38 @@ def test_a_goal_that_is_reported_keeps_that_foreign_words_were_read_for_it(
     ended = fact.read(Goal)
     assert text in ended.report
     assert ended.taint == (read_before or read_now)
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted", "why", "cure"),
+    [
+        (TaskStatus.DONE, "G1-T1", "G1 has no current task", "call report"),
+        (TaskStatus.ACTIVE, "G1-T2", "your current task is G1-T1", "give G1-T1"),
+        (TaskStatus.ACTIVE, "G1-T1", "G1-T1 is carried out by another turn", "end your turn"),
+    ],
+)
+def test_a_task_that_this_turn_does_not_serve_cannot_be_ended(
+    tmp_path: Path, status: TaskStatus, wanted: str, why: str, cure: str
+) -> None:
+    task = Task(
+        id="G1-T1",
+        name="数える",
+        precondition="地図がある",
+        postcondition="数がある",
+        status=status,
+        turn_id="another",
+    )
+    goal = Goal(
+        id="G1",
+        agent_id="mika",
+        session_id="s1",
+        name="灯台を数える",
+        principal_id="owner",
+        created_at=NOW,
+        tasks=(task,),
+    )
+    with desk(tmp_path) as mika:
+        mika.home.facts.commit(new_fact("mika", GOAL, goal_key("G1"), goal))
+        with pytest.raises(Invalid, match=why) as caught:
+            fail_task(FailTask(task_id=wanted, cause="暗い"), replace(mika.at, goal=goal))
+    assert cure in (caught.value.cure or "")

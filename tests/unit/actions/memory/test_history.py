@@ -10,12 +10,13 @@ import pytest
 
 from opencrab.actions import Registry
 from opencrab.actions.memory import history
-from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.authority import Authority, Scope
+from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
-from opencrab.domain.memory.summary import SUMMARY, Span, Summary, SummarySource, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySource, SummarySpan, summary_key
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.turn.transcript import Transcript
@@ -31,6 +32,8 @@ REGISTRY = Registry((history.group,))
 @pytest.fixture
 def made(tmp_path: Path) -> Iterator[House]:
     found, _ = house(tmp_path)
+    key = ApiKey(id="k1", name="o", scope=Scope.OWNER, hash="0" * 64, created_at=found.clock.now())
+    found.home.keys.put(key.replaced(principal_id="owner"))
     yield found
     found.close()
 
@@ -62,7 +65,7 @@ def summarised(made: House, number: int, **changes: Any) -> Summary:
     """A summary of the first lines, stored as a turn of compaction does."""
     summary = Summary(
         id=f"S{number}",
-        span=Span.TOPIC,
+        span=SummarySpan.TOPIC,
         title=f"題名{number}",
         text=f"本文{number}",
         sources=(SummarySource(session_id="s", first=1, last=8),),

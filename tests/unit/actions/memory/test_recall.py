@@ -12,8 +12,10 @@ from pydantic import ValidationError
 from opencrab.actions.memory import recall
 from opencrab.actions.workspace.provenance import is_foreign_file
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.conversation.message import Audience
+from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.memory.memory import Memory
 from opencrab.domain.turn.action import FileWritten, MemoriesFound
@@ -26,6 +28,15 @@ def mika(tmp_path: Path) -> Iterator[Desk]:
     """Mika's place."""
     with desk(tmp_path) as place:
         yield place
+
+
+def share(mika: Desk, session_id: str, *members: str) -> None:
+    """Share a session with these people and nobody else."""
+    fact = mika.home.facts.get(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
+    access = SessionAccess(members=members)
+    fresh = new_fact(INSTALLATION_FACTS, SESSION_ACCESS, session_id, access)
+    mika.home.facts.commit(fresh if fact is None else fact.with_body(access))
+    mika.at = replace(mika.at, reach=replace(mika.at.reach, sessions=mika.home.sessions))
 
 
 @pytest.mark.parametrize(
@@ -128,11 +139,29 @@ def test_a_user_finds_the_conversations_that_the_user_spoke_in(
     mika: Desk, asks: str, count: int
 ) -> None:
     mika.hear("秘密の話", session_id="s2", authority=Authority.USER)
+    share(mika, "s2", "taro", "ken")
     mika.data("save_memory", category="fact", content="秘密の話は蟹のこと")
     mika.on_behalf_of(Authority.USER, person=asks)
     assert mika.data("search_my_history", query="秘密")["count"] == count
     mika.on_behalf_of(Authority.PUBLIC, person=asks)
     assert mika.data("search_my_history", query="秘密")["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("secret", "question"), [("秘密の話", "秘密"), ("a secret talk", "secret")]
+)
+def test_who_was_uninvited_finds_nothing_that_was_said_since(
+    mika: Desk, secret: str, question: str
+) -> None:
+    share(mika, "s2", "taro")
+    mika.hear("やあ hello", session_id="s2", authority=Authority.USER)
+    mika.on_behalf_of(Authority.USER, person="taro")
+    share(mika, "s2")
+    mika.hear(secret, session_id="s2", authority=Authority.USER, speaker_id="ken")
+    assert mika.data("search_my_history", query=question)["count"] == 0
+    share(mika, "s2", "taro")
+    found = mika.data("search_my_history", query=question)["results"]
+    assert any(secret in row["excerpt"] for row in found)
 
 
 def test_a_turn_does_not_find_the_question_it_was_asked(mika: Desk) -> None:

@@ -181,8 +181,8 @@ def test_a_mind_that_is_full_says_what_to_do(mika: Desk) -> None:
         save(mika, f"蟹{chr(0x4E00 + number * 7)}は仲間", category="core")
     full = mika.do("save_memory", category="core", content="海は広い")
     assert full.error == (
-        "there are 20 core memories: "
-        "forget one, or save this in another category: search finds it there"
+        "limit reached: 20 core memories: "
+        "forget one, or use another category, which search still finds"
     )
     assert (count(mika), len(mika.mind().core)) == (20, 20)
 
@@ -326,7 +326,7 @@ def test_a_user_changes_no_words_that_were_made_core_since(mika: Desk, room: int
     assert fact is not None
     memory = fact.read(Memory).replaced(category="core")
     mind = new_fact("mika", MIND, MIND, with_core_memory(AgentState(), memory))
-    mika.home.facts.commit(fact.holding(memory), mind)
+    mika.home.facts.commit(fact.with_body(memory), mind)
     assert save(mika, f"Ken's office is room {room}")["category"] == "fact"
     assert mika.mind().core == ()
 
@@ -366,6 +366,6 @@ def test_what_nobody_in_particular_said_is_nobodys_own(mika: Desk) -> None:
     saved = save(mika, "合言葉は山")["memory_id"]
     fact = mika.home.facts.get("mika", MEMORY, saved)
     assert fact is not None
-    mika.home.facts.commit(fact.holding(fact.read(Memory).replaced(hearing=Hearing.PRIVATE)))
+    mika.home.facts.commit(fact.with_body(fact.read(Memory).replaced(hearing=Hearing.PRIVATE)))
     mika.on_behalf_of(Authority.PUBLIC)
     assert not may_hear_memory(mika.memory(saved), mika.at)

@@ -76,7 +76,7 @@ def test_a_retired_insight_is_recalled_no_more(mika: Office) -> None:
     fact = mika.desk.home.facts.get("mika", EXPERIENCE, first)
     assert fact is not None
     retired = fact.read(Experience).replaced(retired_at=mika.desk.clock.now())
-    mika.desk.home.facts.commit(fact.holding(retired))
+    mika.desk.home.facts.commit(fact.with_body(retired))
     told = mika.data("recall_model_experiences")["experiences"]
     assert [each["id"] for each in told] == [second]
 

@@ -164,7 +164,7 @@ def test_calls_are_listed_newest_first_in_pages(mika: Office) -> None:
     assert "next_after" not in rest
     assert first["metrics"][0]["cost_usd"] == 0.000412
     assert "quality_score" not in first["metrics"][0]
-    assert "invalid row" in mika.error("get_llm_metrics", after="nonsense")
+    assert "not a row ID" in mika.error("get_llm_metrics", after="nonsense")
 
 
 def test_models_are_compared_by_alias_or_name_and_unknown_ones_named(mika: Office) -> None:

@@ -14,7 +14,7 @@ from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, end_adjustment
 from opencrab.domain.learning.evidence import Evidence
-from opencrab.domain.models.optimization import Leave, Wish
+from opencrab.domain.models.optimization import LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.value import Language
@@ -70,7 +70,7 @@ def test_advice_names_what_suits_each_kind_of_work_and_changes_nothing(mika: Off
 
 
 def test_where_the_owner_lets_it_the_mix_is_made_with_its_evidence(mika: Office) -> None:
-    mika.aim(leave=Leave.APPLY, goal=Wish.MINIMIZE_COST)
+    mika.aim(leave=LearningMode.APPLY, goal=OptimizationGoal.MINIMIZE_COST)
     told = mika.data("optimize_model_selection", apply_immediately=True)
     assert told["status"] == "applied"
     (mix,) = mind(mika).mixes
@@ -91,7 +91,7 @@ def test_where_the_owner_lets_it_the_mix_is_made_with_its_evidence(mika: Office)
 def test_what_the_owner_did_not_allow_is_kept_as_a_proposal(
     mika: Office, language: Language
 ) -> None:
-    mika.aim(language, leave=Leave.RECOMMEND, goal=Wish.MINIMIZE_COST)
+    mika.aim(language, leave=LearningMode.RECOMMEND, goal=OptimizationGoal.MINIMIZE_COST)
     mika.desk.on_behalf_of(Authority.USER)
     told = mika.data("optimize_model_selection", apply_immediately=True)
     assert (told["status"], told["note"]) == (
@@ -102,7 +102,7 @@ def test_what_the_owner_did_not_allow_is_kept_as_a_proposal(
     assert mind(mika).mixes == ()
 
 
-@pytest.mark.parametrize("leave", [Leave.APPLY, Leave.RECOMMEND])
+@pytest.mark.parametrize("leave", [LearningMode.APPLY, LearningMode.RECOMMEND])
 @pytest.mark.parametrize(
     ("taint", "asked", "status"),
     [
@@ -115,10 +115,10 @@ def test_what_the_owner_did_not_allow_is_kept_as_a_proposal(
     ],
 )
 def test_what_others_wish_for_is_neither_made_nor_proposed(
-    mika: Office, *, leave: Leave, taint: bool, asked: dict[str, Any], status: str
+    mika: Office, *, leave: LearningMode, taint: bool, asked: dict[str, Any], status: str
 ) -> None:
     mika.know(Evidence(models={f"{TASK}/{MINI}": of(900, 0.95, cost=1_000)}), "2026-02-17")
-    mika.aim(Language.EN, leave=leave, goal=Wish.MINIMIZE_COST)
+    mika.aim(Language.EN, leave=leave, goal=OptimizationGoal.MINIMIZE_COST)
     for authority in (Authority.USER, Authority.SELF):
         mika.desk.on_behalf_of(authority, taint=taint)
         told = mika.data("optimize_model_selection", apply_immediately=True, **asked)
@@ -127,7 +127,7 @@ def test_what_others_wish_for_is_neither_made_nor_proposed(
 
 
 def test_in_a_turn_of_the_owner_another_aim_counts(mika: Office) -> None:
-    mika.aim(leave=Leave.APPLY, goal=Wish.MAXIMIZE_QUALITY)
+    mika.aim(leave=LearningMode.APPLY, goal=OptimizationGoal.MAXIMIZE_QUALITY)
     told = mika.data(
         "optimize_model_selection", optimization_goal="minimize_cost", apply_immediately=True
     )
@@ -135,7 +135,7 @@ def test_in_a_turn_of_the_owner_another_aim_counts(mika: Office) -> None:
 
 
 def test_the_same_is_proposed_once_until_it_can_be_followed_no_more(mika: Office) -> None:
-    mika.aim(leave=Leave.RECOMMEND, goal=Wish.MINIMIZE_COST)
+    mika.aim(leave=LearningMode.RECOMMEND, goal=OptimizationGoal.MINIMIZE_COST)
     told = [mika.data("optimize_model_selection", apply_immediately=True) for _ in range(3)]
     (first,) = changes(mika)
     assert [each["changes"] for each in told] == [[first.id]] * 3
@@ -145,7 +145,7 @@ def test_the_same_is_proposed_once_until_it_can_be_followed_no_more(mika: Office
 
 
 def test_what_was_followed_while_a_proposal_was_made_stays_as_it_is(mika: Office) -> None:
-    mika.aim(leave=Leave.RECOMMEND, goal=Wish.MINIMIZE_COST)
+    mika.aim(leave=LearningMode.RECOMMEND, goal=OptimizationGoal.MINIMIZE_COST)
     mika.data("optimize_model_selection", apply_immediately=True)
     facts = mika.desk.home.facts
     slow: Any = Followed(facts)
@@ -165,19 +165,19 @@ class Followed:
         found = self._page(owner, kind, **more)
         for fact in found if kind == ADJUSTMENT else ():
             made = fact.read(Adjustment).replaced(state=AdjustmentState.APPLIED)
-            self.commit(fact.holding(made))
+            self.commit(fact.with_body(made))
         return found
 
 
 def test_an_owner_who_switched_it_off_is_left_in_peace(mika: Office) -> None:
-    mika.aim(leave=Leave.OFF, goal=Wish.MINIMIZE_COST)
+    mika.aim(leave=LearningMode.OFF, goal=OptimizationGoal.MINIMIZE_COST)
     told = mika.data("optimize_model_selection", apply_immediately=True)
     assert told["status"] == "off"
     assert changes(mika) == []
 
 
 def test_what_the_owner_took_back_is_not_made_again(mika: Office) -> None:
-    mika.aim(leave=Leave.APPLY, goal=Wish.MINIMIZE_COST)
+    mika.aim(leave=LearningMode.APPLY, goal=OptimizationGoal.MINIMIZE_COST)
     mika.data("optimize_model_selection", apply_immediately=True)
     facts = mika.desk.home.facts
     (fact,) = facts.page("mika", ADJUSTMENT)
@@ -186,7 +186,7 @@ def test_what_the_owner_took_back_is_not_made_again(mika: Office) -> None:
     )
     held = facts.get("mika", MIND, MIND)
     assert held is not None
-    facts.commit(fact.holding(undone), held.holding(AgentState()))
+    facts.commit(fact.with_body(undone), held.with_body(AgentState()))
     again = mika.data("optimize_model_selection", apply_immediately=True)
     assert again["unchanged"] == {TASK: "taken_back"}
     assert mind(mika).mixes == ()
@@ -212,7 +212,7 @@ def test_what_the_owner_fixed_stays(
 def test_no_model_is_chosen_that_may_not_be_selected(mika: Office) -> None:
     better = {f"{TASK}/{name}": of(400, 0.99, cost=1) for name in ("x:outside", "ollama:able")}
     mika.know(evidence(**better), "2026-02-17")
-    for goal in Wish:
+    for goal in OptimizationGoal:
         told = mika.data("optimize_model_selection", optimization_goal=goal.value)
         assert set(told["optimized_config"][TASK]) <= {"smart", "fast"}
     mika.owned(selectable=())
@@ -224,7 +224,7 @@ def test_without_enough_data_it_says_so_and_changes_nothing(
     tmp_path: Path, language: Language
 ) -> None:
     with office(tmp_path) as mika:
-        mika.aim(language, leave=Leave.APPLY)
+        mika.aim(language, leave=LearningMode.APPLY)
         for known in (None, Evidence(models={f"{TASK}/{GPT}": of(3, 1.0)})):
             if known is not None:
                 mika.know(known)
@@ -244,7 +244,7 @@ def test_a_turn_writes_no_more_changes_than_it_has_room_for(mika: Office) -> Non
         for model, known in ((GPT, of(400, 0.85, cost=4_000)), (MINI, of(400, 0.85)))
     }
     mika.know(Evidence(models=many), "2026-02-17")
-    mika.aim(leave=Leave.APPLY, goal=Wish.MINIMIZE_COST)
+    mika.aim(leave=LearningMode.APPLY, goal=OptimizationGoal.MINIMIZE_COST)
     left = 10
     while left:
         told = mika.data("optimize_model_selection", apply_immediately=True)

@@ -79,7 +79,7 @@ def test_only_what_is_on_the_list_may_be_chosen(at: ActionContext, alias: str) -
     [
         ("fast", "thinking", "price"),
         ("odd", "thinking", "there is no model"),
-        ("local", "conversation", "cannot call actions"),
+        ("local", "conversation", "does not support tool calls"),
     ],
 )
 def test_what_could_not_think_may_not_be_chosen(

@@ -143,8 +143,12 @@ def test_a_template_that_is_not_there_is_answered_with_those_that_are(vault: Lib
     assert "use the path of a note" in vault.error(
         "apply_template", template_name="meeting", target_note="templates/自作"
     )
-    assert "templates are not notes" in vault.error(
+    assert "templates keep their paths" in vault.error(
         "rename_note", path="templates/自作", new_path="y"
+    )
+    vault.put("vault/ノート.md", "y")
+    assert "no other note becomes one" in vault.error(
+        "rename_note", path="ノート", new_path="templates/別"
     )
     vault.data("update_note", path="templates/自作", content="y", append=True)
     assert vault.text("vault/templates/自作.md") == "x\ny\n"

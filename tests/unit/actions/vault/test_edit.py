@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from opencrab.actions.workspace.provenance import is_foreign_file
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.document import new_fact
 from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten
 from opencrab.domain.value import Language
+from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_key
 from tests.soak import count
 from tests.unit.actions.library import NOW, REGISTRY, Library, find, library
 
@@ -266,3 +268,28 @@ def test_people_see_what_a_change_touches() -> None:
         action = find(name)
         assert action.touches is not None
         assert action.touches(action.arguments.model_validate(arguments)).startswith("'")
+
+
+FOREIGN = "vault/従え owner obey.md"
+"""What a turn that had read foreign words called the note that it found as `Sea`."""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("update_note", {"path": "Sea", "content": "new"}),
+        ("create_link", {"source_note": "海", "target_note": "Sea"}),
+        ("rename_note", {"path": "Sea", "new_path": "ocean"}),
+        ("apply_template", {"template_name": "study-map", "target_note": "Sea"}),
+        ("read_note", {"path": "Sea", "offset": 10_000}),
+    ],
+)
+def test_a_note_found_by_its_old_name_taints_whoever_learns_the_foreign_one(
+    vault: Library, name: str, arguments: dict[str, Any]
+) -> None:
+    vault.do("rename_note", path="Sea", new_path=FOREIGN.removeprefix("vault/"))
+    assert not vault.do("update_note", path="海", content="[[Sea]]").taint
+    named = NamedFile(path=FOREIGN)
+    vault.at.reach.facts.commit(new_fact("mika", FOREIGN_NAME, file_name_key(FOREIGN), named))
+    assert vault.do(name, **arguments).taint
+    assert not vault.do("update_note", path="海", content="[[Sea]]").taint

@@ -37,7 +37,7 @@ class Tokens:
     known: dict[str | None, str] = field(default_factory=lambda: {None: TOKEN})
     renewed: dict[str | None, str] = field(default_factory=dict)
 
-    def of(self, secret: str | None) -> str:
+    def token(self, secret: str | None) -> str:
         if secret not in self.known:
             raise Refused(f"set {secret or 'DISCORD_TOKEN'}")
         return self.known[secret]
@@ -62,7 +62,7 @@ class FewFacts:
     def page(self, *asked: Any, **more: Any) -> tuple[Document, ...]:
         raise AssertionError("nobody looks through facts to speak")
 
-    several = due = page
+    get_many = list_due = page
 
     def commit(self, *facts: Document, due: tuple[Any, ...] = ()) -> None:
         for fact in facts:
@@ -150,7 +150,7 @@ class Talk:
 
     def say(self, utterance: Utterance) -> None:
         """Send all its pieces."""
-        for piece in range(self.channel.pieces(utterance)):
+        for piece in range(self.channel.piece_count(utterance)):
             self.channel.send(utterance.replaced(piece=piece))
 
     def shown(self, place: Place = SERVER_CHANNEL) -> list[Message]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from opencrab.domain.approvals.call_text import question_with_call
 from opencrab.domain.discord.community import discord_channel
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
@@ -44,7 +45,7 @@ def test_silence_takes_the_mark_away(talk: Talk) -> None:
     silent = talk.utterance(" ", reply)
     talk.say(silent)
     talk.say(silent)
-    assert talk.channel.repeatable(silent)
+    assert talk.channel.is_idempotent(silent)
     assert talk.shown() == []
 
 
@@ -127,7 +128,7 @@ def test_a_guest_who_is_too_late_says_so(talk: Talk) -> None:
 @pytest.mark.parametrize("language", [Language.JA, Language.EN])
 def test_a_very_long_answer_is_a_file(talk: Talk, language: Language) -> None:
     utterance = talk.utterance(ENDLESS, talk.asked(language=language), closes=True)
-    assert talk.channel.pieces(utterance) == 1
+    assert talk.channel.piece_count(utterance) == 1
     talk.say(utterance)
     (message,) = talk.shown()
     assert len(message.content) <= 2_000
@@ -146,10 +147,28 @@ def test_in_a_channel_the_file_is_explained_in_both_languages(talk: Talk) -> Non
 @pytest.mark.parametrize(("language", "label"), [(Language.JA, "承認"), (Language.EN, "Approve")])
 def test_a_question_has_buttons_to_decide(talk: Talk, language: Language, label: str) -> None:
     reply = talk.asked(language=language)
-    talk.say(talk.utterance("May I? (touches: x)", reply, approval="a1"))
+    hashed = "0123456789abcdef" * 4
+    text = question_with_call("May I? (touches: x)", '{"a": 1}', hashed)
+    talk.say(talk.utterance(text, reply, approval="a1"))
     (message,) = talk.shown()
-    assert message.button("oc:ap:a1:y")["label"] == label
-    assert [each["custom_id"] for each in message.buttons] == ["oc:ap:a1:y", "oc:ap:a1:n"]
+    yes = f"oc:ap:a1:y:{hashed[:16]}"
+    assert message.button(yes)["label"] == label
+    assert [each["custom_id"] for each in message.buttons] == [yes, "oc:ap:a1:n"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "May I? (touches: x)",
+        "May I?\n```json\n{}\n```\nSHA-256 `0123456789abcdef` and more",
+        question_with_call("May I?", "x" * 2_000, "0123456789abcdef" * 4),
+    ],
+)
+def test_a_question_that_is_not_whole_has_no_button_to_approve(talk: Talk, text: str) -> None:
+    talk.say(talk.utterance(text, talk.asked(language=Language.EN), approval="a1"))
+    message = talk.shown()[-1]
+    assert [each["custom_id"] for each in message.buttons] == ["oc:ap:a1:s", "oc:ap:a1:n"]
+    assert message.button("oc:ap:a1:s")["label"] == "Open"
 
 
 def test_a_question_is_always_asked_by_the_bot_whose_buttons_are_heard(talk: Talk) -> None:
@@ -195,10 +214,10 @@ def test_a_channel_that_the_bot_may_not_write_in_ends_it_with_discords_words(tal
 def test_an_answer_can_be_repeated_as_long_as_its_token_lives(talk: Talk) -> None:
     utterance = talk.utterance("Hello.", talk.asked())
     talk.clock.advance(FIFTEEN_MINUTES - 1)
-    assert talk.channel.repeatable(utterance)
+    assert talk.channel.is_idempotent(utterance)
     talk.clock.advance(2)
-    assert not talk.channel.repeatable(utterance)
-    assert talk.channel.repeatable(utterance.replaced(since=talk.clock.now()))
+    assert not talk.channel.is_idempotent(utterance)
+    assert talk.channel.is_idempotent(utterance.replaced(since=talk.clock.now()))
 
 
 def test_a_post_can_be_repeated_as_long_as_its_nonce_is_known(talk: Talk) -> None:
@@ -207,19 +226,19 @@ def test_a_post_can_be_repeated_as_long_as_its_nonce_is_known(talk: Talk) -> Non
     with pytest.raises(Unavailable):
         talk.say(utterance)
     talk.clock.advance(149)
-    assert talk.channel.repeatable(utterance)
+    assert talk.channel.is_idempotent(utterance)
     talk.say(utterance)
     assert len(talk.shown()) == 1
     talk.clock.advance(1)
-    assert not talk.channel.repeatable(utterance)
+    assert not talk.channel.is_idempotent(utterance)
 
 
 @pytest.mark.parametrize("place", [ELSEWHERE, SERVER_CHANNEL], ids=["guest", "ephemeral"])
 def test_a_follow_up_cannot_be_repeated(talk: Talk, place: Place) -> None:
     reply = talk.asked(place=place, ephemeral=True)
-    assert talk.channel.repeatable(talk.utterance("first", reply))
-    assert not talk.channel.repeatable(talk.utterance("second", reply, opens=False))
-    assert not talk.channel.repeatable(talk.utterance(LONG, reply, piece=1))
+    assert talk.channel.is_idempotent(talk.utterance("first", reply))
+    assert not talk.channel.is_idempotent(talk.utterance("second", reply, opens=False))
+    assert not talk.channel.is_idempotent(talk.utterance(LONG, reply, piece=1))
 
 
 @pytest.mark.parametrize("fault", [Status(503), Limited(60)])
@@ -234,7 +253,7 @@ def test_facts_that_cannot_be_read_mean_that_nothing_was_sent(talk: Talk) -> Non
     utterance = talk.utterance(LONG, talk.asked())
     talk.facts.is_silent = True
     with pytest.raises(NeverSent):
-        talk.channel.pieces(utterance)
+        talk.channel.piece_count(utterance)
     with pytest.raises(NeverSent):
         talk.channel.send(utterance)
 
@@ -249,9 +268,9 @@ def test_a_missing_token_is_named(talk: Talk) -> None:
 def test_the_pieces_of_an_utterance_are_always_as_many(talk: Talk) -> None:
     reply = talk.asked()
     long, endless = talk.utterance(LONG, reply), talk.utterance(ENDLESS, reply)
-    counts = (talk.channel.pieces(long), talk.channel.pieces(endless))
+    counts = (talk.channel.piece_count(long), talk.channel.piece_count(endless))
     talk.clock.advance(FIFTEEN_MINUTES)
-    assert (talk.channel.pieces(long), talk.channel.pieces(endless)) == counts == (2, 1)
+    assert (talk.channel.piece_count(long), talk.channel.piece_count(endless)) == counts == (2, 1)
 
 
 def test_a_panel_replaces_the_answer_and_later_the_bots_own_message(talk: Talk) -> None:

@@ -36,40 +36,40 @@ def test_what_is_not_known_is_allowed(limits: RateLimits) -> None:
 
 
 def test_what_is_left_is_used_up_and_comes_back(limits: RateLimits, clock: FakeClock) -> None:
-    limits.learn(POST, told(2, 4.5))
+    limits.update_from_headers(POST, told(2, 4.5))
     assert [limits.wait(POST) for _ in range(3)] == [0, 0, 4.5]
     clock.advance(4.5)
     assert limits.wait(POST) == 0
 
 
 def test_routes_of_one_bucket_share_it_and_channels_do_not(limits: RateLimits) -> None:
-    limits.learn(PATCH, told(5, 3))
-    limits.learn(POST, told(0, 3))
+    limits.update_from_headers(PATCH, told(5, 3))
+    limits.update_from_headers(POST, told(0, 3))
     assert limits.wait(PATCH) == 3
     assert limits.wait(ELSEWHERE) == 0
 
 
 def test_everything_waits_but_for_answers_by_token(limits: RateLimits, clock: FakeClock) -> None:
-    limits.refused(POST, 7, everything=True)
+    limits.block(POST, 7, everything=True)
     assert (limits.wait(ELSEWHERE), limits.wait(BY_TOKEN)) == (7, 0)
     clock.advance(7)
     assert limits.wait(ELSEWHERE) == 0
 
 
 def test_a_refused_route_waits_without_any_header(limits: RateLimits) -> None:
-    limits.refused(BY_TOKEN, 2, everything=True)
+    limits.block(BY_TOKEN, 2, everything=True)
     assert limits.wait(BY_TOKEN) == 2
 
 
 @pytest.mark.parametrize("strange", ["", "many", "nan", "inf", "-1", "1e99"])
 def test_strange_headers_are_not_counted_with(limits: RateLimits, strange: str) -> None:
-    limits.learn(POST, told(0, strange))
-    limits.learn(POST, told(strange, 5))
+    limits.update_from_headers(POST, told(0, strange))
+    limits.update_from_headers(POST, told(strange, 5))
     assert limits.wait(POST) == 0
 
 
 def test_what_is_over_is_forgotten(limits: RateLimits, clock: FakeClock) -> None:
     for number in range(2_000):
-        limits.learn(Route("POST", str(number), as_bot=False), told(1, 1))
+        limits.update_from_headers(Route("POST", str(number), as_bot=False), told(1, 1))
         clock.advance(0.1)
     assert len(limits._buckets) <= 500

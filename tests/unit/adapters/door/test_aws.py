@@ -118,7 +118,7 @@ def test_what_it_sends_is_received_as_by_the_sdk_and_once(aws: Account) -> None:
     delivery = queue.receive(visibility_seconds=30, wait_seconds=0)
     assert delivery is not None
     assert (delivery.body, delivery.group) == (JAPANESE, "150")
-    queue.done(delivery.receipt)
+    queue.acknowledge(delivery.receipt)
     assert queue.receive(visibility_seconds=30, wait_seconds=0) is None
 
 
@@ -166,7 +166,7 @@ def test_what_fails_once_is_sent_once_more(said: bytes | None) -> None:
     ("said", "why"),
     [
         ((answer(500), answer(502)), "502"),
-        ((None, None), "did not answer"),
+        ((None, None), "no response from"),
         ((answer(403, b'{"__type": "a.b#AccessDenied", "message": "no"}'),), "AccessDenied"),
         ((answer(400, b"{}"),), "400"),
         ((answer(400, b"[]"),), "400"),

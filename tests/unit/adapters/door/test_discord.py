@@ -43,7 +43,7 @@ def test_what_is_acknowledged_is_acknowledged(said: bytes) -> None:
         (answer(429, b'{"retry_after": 1.5}'), "429, code None"),
         (answer(502, b"<html>"), "502, code None"),
         (answer(500, b"[40060]"), "500, code None"),
-        (None, "does not answer"),
+        (None, "no response from"),
         (b"", "TimeoutError"),
     ],
 )

@@ -56,7 +56,7 @@ def table_of_ten_thousand(due: int) -> Meter:
 def test_a_look_at_what_is_due_reads_that_and_not_every_agent(due: int) -> None:
     meter = table_of_ten_thousand(due)
     facts = DynamoFacts(Table("t", meter, pause=lambda _: None))
-    found = facts.due("vitals", NOW, DUE)
+    found = facts.list_due("vitals", NOW, DUE)
     assert len(found) == min(due, DUE)
     assert [each.due_at for each in found] == sorted(each.due_at or NOW for each in found)
     assert len(meter.charges) <= DUE_SHARDS + 1
@@ -68,10 +68,10 @@ def test_what_an_index_shows_too_late_is_no_longer_due(dynamo: Dynamo) -> None:
     facts.commit(fact(due_at=later(1)), fact(owner="ken", due_at=later(2)))
     moved = fact(version=2, due_at=later(99))
     dynamo.wire.before("BatchGetItem", lambda: dynamo.others.facts.commit(moved))
-    assert [each.owner for each in facts.due("note", later(9), 9)] == ["ken"]
+    assert [each.owner for each in facts.list_due("note", later(9), 9)] == ["ken"]
     gone = fact(owner="ken", version=2, body=None)
     dynamo.wire.before("BatchGetItem", lambda: dynamo.others.facts.commit(gone))
-    assert facts.due("note", later(9), 9) == ()
+    assert facts.list_due("note", later(9), 9) == ()
 
 
 def test_an_item_that_the_index_shows_twice_is_one_fact(dynamo: Dynamo) -> None:
@@ -83,7 +83,7 @@ def test_an_item_that_the_index_shows_twice_is_one_fact(dynamo: Dynamo) -> None:
         return answer | {"Items": answer["Items"] * 2} if operation == "Query" else answer
 
     behind = DynamoFacts(dynamo.behind(twice))
-    assert behind.due("note", later(9), 9) == (fact(due_at=later(1)),)
+    assert behind.list_due("note", later(9), 9) == (fact(due_at=later(1)),)
 
 
 def test_what_cannot_be_read_hides_no_other(
@@ -95,13 +95,13 @@ def test_what_cannot_be_read_hides_no_other(
     dynamo.table.write(update_item("FACT#hana", "note#a", newer))
     dynamo.table.write(update_item("FACT#hana", "note#b", attribute_changes({"body": "[]"})))
     with caplog.at_level("WARNING"):
-        found = facts.due("note", later(9), 9)
+        found = facts.list_due("note", later(9), 9)
     assert [each.id for each in found] == ["c"]
-    assert caplog.text.count("skipping unreadable item") == 2
+    assert caplog.text.count("cannot read item") == 2
 
 
 def test_several_facts_are_one_consistent_read(dynamo: Dynamo) -> None:
-    dynamo.stores.facts.several("hana", ("note", "a"), ("vitals", "vitals"))
+    dynamo.stores.facts.get_many("hana", ("note", "a"), ("vitals", "vitals"))
     ((operation, asked),) = dynamo.wire.calls
     assert operation == "BatchGetItem"
     ((_, wanted),) = asked["RequestItems"].items()

@@ -13,7 +13,7 @@ from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.models.optimization import Aim, Leave
+from opencrab.domain.models.optimization import Aim, LearningMode
 from opencrab.domain.models.routing import LlmConfig, ModelAssignment, RoutingBasis, Use
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, IndexedSkill, SkillStatus, SourceType
 from opencrab.domain.turn.action import ActionResult, MemoriesFound, SkillUsed
@@ -91,7 +91,7 @@ def test_a_record_is_left_alone_exactly_where_it_says_what_is_new(
     [
         ({}, False),
         ({"llm": LlmConfig(private=True)}, False),
-        ({"llm": LlmConfig(aim=Aim(leave=Leave.APPLY))}, True),
+        ({"llm": LlmConfig(aim=Aim(leave=LearningMode.APPLY))}, True),
         ({"heartbeat": Heartbeat(interval_seconds=127)}, True),
         ({"world": "garden"}, True),
     ],

@@ -14,7 +14,7 @@ from opencrab.adapters.dynamodb.turn import header as turn_items
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.ports.conversation.feed import FactTold
+from opencrab.ports.conversation.feed import DocumentChange
 from tests.contract.example import ENGLISH, JAPANESE, line, session, turn
 
 
@@ -78,7 +78,7 @@ def test_facts_are_told_by_their_names_whatever_code_wrote_them(fact_id: str) ->
     records = [record(stored), record(stored, stored, 2), record(None, stored, 3)]
     told = [(each.kind, each.session_id, each.position) for each in stream_entries(records)]
     assert told == [("fact", "", 1), ("fact", "", 2), ("fact", "", 3)]
-    bodies = [FactTold.model_validate_json(each.body) for each in stream_entries(records)]
+    bodies = [DocumentChange.model_validate_json(each.body) for each in stream_entries(records)]
     assert [(each.owner, each.kind, each.id) for each in bodies] == [
         ("hana", "memory", fact_id)
     ] * 3

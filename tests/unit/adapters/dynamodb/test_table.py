@@ -131,7 +131,7 @@ def test_so_it_is_for_reads(dynamo: Dynamo, fault: Fault) -> None:
     for read in (
         lambda: dynamo.table.get("P", "1"),
         lambda: dynamo.table.query("P", "0", "9"),
-        lambda: dynamo.table.several([("P", "1")]),
+        lambda: dynamo.table.get_many([("P", "1")]),
     ):
         dynamo.fails(fault)
         with pytest.raises(Unavailable):
@@ -204,14 +204,14 @@ def test_a_limit_is_told_to_dynamodb_so_that_no_more_is_read(dynamo: Dynamo) -> 
 def test_a_prefix_is_found_across_pages(dynamo: Dynamo) -> None:
     items = filled(dynamo, 12)
     table = dynamo.behind(in_pages(dynamo.real, 2))
-    assert table.beginning("P", "00") == items[:10]
-    assert table.beginning("P", "00", limit=3) == items[:3]
+    assert table.query_prefix("P", "00") == items[:10]
+    assert table.query_prefix("P", "00", limit=3) == items[:3]
 
 
 def test_many_items_are_asked_for_a_hundred_at_a_time_and_each_once(dynamo: Dynamo) -> None:
     items = filled(dynamo, 120)
     keys = [("P", one["sk"]["S"]) for one in items]
-    found = dynamo.table.several([*keys[:2], *keys, ("P", "none")])
+    found = dynamo.table.get_many([*keys[:2], *keys, ("P", "none")])
     assert [found[key] for key in keys] == items
     assert len(found) == 120
     sizes = [
@@ -242,7 +242,7 @@ class Hesitant:
 def test_keys_that_were_not_processed_are_asked_for_again(dynamo: Dynamo) -> None:
     items = filled(dynamo, 5)
     hesitant = Hesitant(dynamo.real, 2)
-    found = dynamo.behind(hesitant).several([("P", one["sk"]["S"]) for one in items])
+    found = dynamo.behind(hesitant).get_many([("P", one["sk"]["S"]) for one in items])
     assert list(found.values()) == items
     assert hesitant.asked == [5, 3, 1]
     assert len(dynamo.pauses) == 2
@@ -251,12 +251,12 @@ def test_keys_that_were_not_processed_are_asked_for_again(dynamo: Dynamo) -> Non
 def test_keys_that_are_never_processed_are_unavailable(dynamo: Dynamo) -> None:
     hesitant = Hesitant(dynamo.real, 0)
     with pytest.raises(Unavailable):
-        dynamo.behind(hesitant).several([("P", "1")])
+        dynamo.behind(hesitant).get_many([("P", "1")])
     assert len(hesitant.asked) == TRIES
 
 
 def test_no_keys_cost_no_call(dynamo: Dynamo) -> None:
-    assert dynamo.table.several([]) == {}
+    assert dynamo.table.get_many([]) == {}
     assert dynamo.table.query("P", "0", "9", limit=0) == []
     assert dynamo.wire.calls == []
 

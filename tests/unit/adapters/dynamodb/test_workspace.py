@@ -69,23 +69,23 @@ def info(path: str, size: int) -> FileInfo:
 def test_a_save_whose_answer_was_lost_is_saved_once(dynamo: Opened) -> None:
     ledger, now = dynamo.ledger, dynamo.clock.now()
     dynamo.wire.twice = True
-    made = ledger.save("mika", LedgerEntry(PATH).reserving("w", 90, now), quota_bytes=QUOTA)
+    made = ledger.save("mika", LedgerEntry(PATH).with_reservation("w", 90, now), quota_bytes=QUOTA)
     assert made == ledger.entry("mika", PATH)
     assert ledger.usage("mika") == 90
-    settled = ledger.save("mika", made.seen(info(PATH, 90), now).without("w"))
+    settled = ledger.save("mika", made.with_file_info(info(PATH, 90), now).without_reservation("w"))
     assert settled == ledger.entry("mika", PATH)
     assert settled is not None
-    shorter = ledger.save("mika", settled.seen(info(PATH, 20), now))
+    shorter = ledger.save("mika", settled.with_file_info(info(PATH, 20), now))
     assert shorter is not None
     assert ledger.usage("mika") == 20
-    assert ledger.save("mika", shorter.seen(None, now)) == LedgerEntry(PATH)
+    assert ledger.save("mika", shorter.with_file_info(None, now)) == LedgerEntry(PATH)
     assert ledger.usage("mika") == 0
     assert ledger.save("mika", LedgerEntry("海", 1, info("海", 1))), "its folder counts nothing now"
 
 
 def test_a_save_writes_no_more_than_what_changed(dynamo: Opened) -> None:
     entry = dynamo.kept(PATH, 10)
-    dynamo.ledger.save("mika", entry.seen(info(PATH, 10), NOW), quota_bytes=QUOTA)
+    dynamo.ledger.save("mika", entry.with_file_info(info(PATH, 10), NOW), quota_bytes=QUOTA)
     assert dynamo.wire.calls == ["PutItem"]
 
 
@@ -94,8 +94,8 @@ def test_what_was_saved_here_is_known_until_somebody_else_changed_it(dynamo: Ope
     assert dynamo.ledger.entry("mika", PATH) == entry
     assert dynamo.wire.calls == []
     other = DynamoLedger(dynamo.table, FakeClock(NOW + timedelta(hours=1)))
-    theirs = other.save("mika", other.entry("mika", PATH).seen(info(PATH, 30), NOW))
-    assert dynamo.ledger.save("mika", entry.seen(info(PATH, 20), NOW)) is None
+    theirs = other.save("mika", other.entry("mika", PATH).with_file_info(info(PATH, 30), NOW))
+    assert dynamo.ledger.save("mika", entry.with_file_info(info(PATH, 20), NOW)) is None
     assert dynamo.ledger.entry("mika", PATH) == theirs
 
 
@@ -119,7 +119,7 @@ def test_what_a_newer_version_wrote_is_left_to_it(dynamo: Opened) -> None:
             workspace_partition("mika"), workspace_sort_key(PATH), attribute_changes({"schema": 2})
         )
     )
-    assert dynamo.ledger.save("mika", entry.seen(info(PATH, 20), NOW)) is None
+    assert dynamo.ledger.save("mika", entry.with_file_info(info(PATH, 20), NOW)) is None
     with pytest.raises(Unavailable, match="newer version"):
         dynamo.ledger.entry("mika", PATH)
     assert dynamo.ledger.usage("mika") == 10

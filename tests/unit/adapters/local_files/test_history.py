@@ -1,6 +1,7 @@
 """Older contents in a directory: few, bounded, beside the workspace, and never in anybody's way."""
 
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from opencrab.adapters.local_files import LocalFiles
 from opencrab.adapters.local_files.history import CONTENTS, MOST, VersionHistory
 from opencrab.domain.errors import Invalid, NotFound
+
+NOW, MONTH = datetime(2020, 1, 1, tzinfo=UTC), timedelta(days=30)
 
 
 def kept(root: Path) -> list[Path]:
@@ -118,3 +121,63 @@ def test_the_same_words_again_are_no_new_version(tmp_path: Path) -> None:
     for _ in range(3):
         files.write("mika", "a", "海".encode())
     assert len(files.versions("mika", "a")) == 1
+
+
+def deleted_ago(root: Path, ago: timedelta) -> None:
+    """Let the only deletion of Mika's be so long ago."""
+    (mark,) = (root / "mika" / "versions").rglob("deleted")
+    at = (NOW - ago).timestamp()
+    os.utime(mark, (at, at))
+
+
+@pytest.mark.parametrize("path", ["メモ/今日.md", "notes/today.md"])
+def test_versions_end_some_time_after_their_file(path: str, tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    for content in (b"1", b"2"):
+        files.write("mika", path, content)
+        files.write("mika", "other.md", content)
+    files.delete("mika", path)
+    deleted_ago(tmp_path, MONTH - timedelta(seconds=1))
+    assert files.end_deleted_versions(NOW, MONTH) == 0
+    assert len(files.versions("mika", path)) == 2
+    deleted_ago(tmp_path, MONTH)
+    assert files.end_deleted_versions(NOW, MONTH) == 2
+    assert files.versions("mika", path) == ()
+    assert len(files.versions("mika", "other.md")) == 2, "those of a file stay with it"
+    assert len(list((tmp_path / "mika" / "versions").iterdir())) == 1
+
+
+def test_a_file_that_was_written_again_keeps_its_versions(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    files.write("mika", "a", b"1")
+    files.delete("mika", "a")
+    deleted_ago(tmp_path, MONTH * 2)
+    files.write("mika", "a", b"2")
+    assert files.end_deleted_versions(NOW, MONTH) == 0
+    assert len(files.versions("mika", "a")) == 2
+    files.delete("mika", "a")
+    assert files.end_deleted_versions(NOW, MONTH) == 0, "the time begins anew"
+    assert len(files.versions("mika", "a")) == 2
+
+
+def test_a_deletion_behind_our_back_counts_from_when_it_is_seen(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    files.write("mika", "a", b"1")
+    files.write("mika", "a", b"2")
+    (tmp_path / "mika/workspace/a").unlink()
+    assert files.end_deleted_versions(NOW, MONTH) == 0
+    deleted_ago(tmp_path, MONTH)
+    assert files.end_deleted_versions(NOW, MONTH) == 1
+    assert files.versions("mika", "a") == ()
+
+
+def test_what_is_no_history_stops_no_clean_up(tmp_path: Path) -> None:
+    files = LocalFiles(tmp_path)
+    (tmp_path / "ken").mkdir()
+    (tmp_path / "ken" / "versions").write_text("a file in the way")
+    files.write("mika", "a", b"1")
+    files.delete("mika", "a")
+    (tmp_path / "mika" / "workspace").mkdir(exist_ok=True)
+    (tmp_path / "mika" / "workspace" / os.fsdecode(b"\xff")).write_text("no UTF-8")
+    deleted_ago(tmp_path, MONTH)
+    assert files.end_deleted_versions(NOW, MONTH) == 1

@@ -102,6 +102,8 @@ def test_a_document_that_is_refused_for_good_is_reported_and_the_others_are_kept
     assert set(collection.sources(INDEX)) == {"seen:0", "seen:1"}
     with pytest.raises(Unavailable, match=r"'bad' \(strict_dynamic_mapping_exception"):
         all_documents_written(refused)
+    with pytest.raises(Unavailable, match=r"rejected 7 documents, the first 5: 'bad'"):
+        all_documents_written(refused * 7)
 
 
 def test_many_documents_go_in_several_requests(

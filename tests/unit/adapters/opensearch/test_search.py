@@ -40,7 +40,7 @@ class Ground:
 
     def follow(self) -> None:
         assert self.home.feed is not None
-        self.search.follow(self.home.feed.read(after=0, limit=10_000))
+        self.search.index_entries(self.home.feed.read(after=0, limit=10_000))
 
     def settle(self) -> None:
         self.follow()
@@ -200,7 +200,7 @@ def test_an_index_from_before_everything_was_forgotten_goes_once(ground: Ground)
     ground.settle()
     ground.life.mark(everything=True)
     ground.clock.advance(1)
-    ground.search.forget("hana")
+    ground.search.apply_erasures("hana")
     assert ground.collection.sources(INDEX) == {}
     ground.life.say("new crab")
     ground.settle()

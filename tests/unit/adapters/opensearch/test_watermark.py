@@ -28,7 +28,7 @@ def client(clock: FakeClock) -> OpenSearchClient:
 def reach(client: OpenSearchClient, clock: FakeClock, last: int) -> None:
     reached = Watermarks(client, INDEX)
     reached.load()
-    client.write(INDEX, [reached.line("s1", last, last, clock.now())])
+    client.write(INDEX, [reached.session_document("s1", last, last, clock.now())])
 
 
 def settled(client: OpenSearchClient, clock: FakeClock) -> int:

@@ -1,7 +1,7 @@
 """Recorded exchanges with real servers, as their bytes went over the wire.
 
 `exchanges(wire, "anthropic", "messages")` gives what was recorded with one provider, streams and
-errors included; without endpoints, all of it. `read(OpenAIWire(), exchange)` makes an Answer of
+errors included; without endpoints, all of it. `read(OpenAIWire(), exchange)` makes a ModelAnswer of
 one, through framing and assembly where it is a stream, or raises ModelCallFailed.
 `sequences(wire, "anthropic")` gives whole conversations, each a tuple of exchanges.
 """
@@ -110,7 +110,7 @@ def read_stream(wire: Wire, chunks: Iterable[bytes], party: ErrorParty = PARTY) 
     assembly = wire.assembly(party)
     for event in stream_frames(chunks, wire.framing):
         assembly.add(event)
-    assert assembly.ended, "the stream was cut"
+    assert assembly.is_complete, "the stream was cut"
     return wire.from_wire(assembly.body(), party)
 
 

@@ -139,7 +139,7 @@ def _as_far_as_it_came(wire: Wire, stream: bytes) -> tuple[str, str] | None:
     assembly = wire.assembly(PARTY)
     for event in stream_frames([stream], wire.framing):
         assembly.add(event)
-    if not assembly.ended:
+    if not assembly.is_complete:
         return None
     answer = wire.from_wire(assembly.body(), PARTY)
     return answer.text, repr(answer.calls)

@@ -1,4 +1,4 @@
-"""A vendor's model: a whole answer or Unanswered, and the key is told to nobody."""
+"""A vendor's model: a whole answer or ModelCallFailed, and no error or log has the key."""
 
 import json
 from collections.abc import Callable, Iterator

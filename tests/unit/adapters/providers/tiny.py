@@ -7,9 +7,9 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
-    as_list,
-    as_mapping,
     as_token_count,
+    dict_or_empty,
+    list_or_empty,
     parse_provider_json,
     reply_json_excerpt,
 )
@@ -28,22 +28,22 @@ class TinyAssembly:
 
     party: ErrorParty
     words: str = ""
-    ended: bool = False
+    is_complete: bool = False
     usage: Any = None
 
     @property
-    def began(self) -> bool:
+    def has_content(self) -> bool:
         return bool(self.words)
 
     def add(self, event: StreamFrame) -> None:
-        body = as_mapping(parse_provider_json(event.data.encode()))
+        body = dict_or_empty(parse_provider_json(event.data.encode()))
         if "error" in body:
             raise ModelCallFailed(
                 f"{self.party.provider}: {reply_json_excerpt(body)}", Fault.SERVER_ERROR
             )
         self.words += as_label(body.get("w"))
         self.usage = body.get("usage", self.usage)
-        self.ended = self.ended or "end" in body
+        self.is_complete = self.is_complete or "end" in body
 
     def body(self) -> Any:
         return {"text": self.words, "usage": self.usage}
@@ -70,7 +70,7 @@ class TinyWire:
     def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
         if self.bug is not None:
             raise self.bug
-        if "text" not in as_mapping(body):
+        if "text" not in dict_or_empty(body):
             raise ModelCallFailed(
                 f"no answer of {party.provider}: {reply_json_excerpt(body)}", Fault.NONSENSE
             )
@@ -105,7 +105,7 @@ class TinyWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        if len(as_list(body)) != len(texts):
+        if len(list_or_empty(body)) != len(texts):
             raise ModelCallFailed(f"{party.provider} sent too few vectors", Fault.NONSENSE)
         usage = Usage(input_tokens=len(texts), reported_micro_usd=len(texts))
         return Embeddings(tuple((float(number),) for number in body), usage)

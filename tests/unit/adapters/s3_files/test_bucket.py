@@ -53,7 +53,7 @@ def called(bucket: Bucket, name: str) -> object:
     ids=str,
 )
 def test_what_may_pass_is_unavailable(error: Exception, name: str) -> None:
-    with pytest.raises(Unavailable, match="bucket 'crab' rejected") as refused:
+    with pytest.raises(Unavailable, match="on bucket 'crab' failed") as refused:
         called(Bucket(Failing(error), "crab"), name)
     assert refused.value.cure
 

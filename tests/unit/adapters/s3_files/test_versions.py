@@ -1,5 +1,6 @@
 """Older versions in a bucket: told of one key alone, and what S3 says of those it has not."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,8 +8,8 @@ from botocore.exceptions import ClientError
 
 from opencrab.adapters.s3_files import S3Files
 from opencrab.domain.errors import NotFound, TooLarge, Unavailable
-from opencrab.ports.workspace.files import VERSIONS
-from tests.unit.adapters.s3_files.trouble import LARGEST, World
+from opencrab.ports.workspace.files import DELETED_VERSIONS_KEPT, VERSIONS
+from tests.unit.adapters.s3_files.trouble import LARGEST, World, key
 
 
 class Refusing:
@@ -77,3 +78,30 @@ def test_what_an_operator_put_there_is_read_within_the_limit(s3: World) -> None:
     assert s3.calm.read_version("mika", "海.md", newest.version) == b"by hand"
     with pytest.raises(TooLarge):
         s3.calm.read_version("mika", "海.md", large.version)
+
+
+def test_versions_of_a_deleted_file_are_read_for_a_while_only(s3: World) -> None:
+    written = s3.calm.write("mika", "海.md", b"1")
+    s3.calm.write("mika", "kept.md", b"1")
+    kept = s3.calm.write("mika", "kept.md", b"2")
+    s3.calm.delete("mika", "海.md")
+    marked = s3.s3.list_object_versions(Bucket=s3.bucket, Prefix=key("海.md"))["DeleteMarkers"]
+    s3.clock.advance((marked[0]["LastModified"] - s3.clock.now()).total_seconds())
+    s3.clock.advance((DELETED_VERSIONS_KEPT - timedelta(hours=1)).total_seconds())
+    assert s3.calm.read_version("mika", "海.md", written.version) == b"1"
+    s3.clock.advance(3_600)
+    assert s3.calm.versions("mika", "海.md") == ()
+    with pytest.raises(NotFound, match="is not stored"):
+        s3.calm.read_version("mika", "海.md", written.version)
+    assert len(s3.calm.versions("mika", "kept.md")) == 2
+    assert s3.calm.read_version("mika", "kept.md", kept.version) == b"2"
+    assert s3.calm.delete_versions("mika", "海.md") == 1, "what is hidden can still be deleted"
+
+
+def test_not_even_the_mark_of_a_deletion_is_left(s3: World) -> None:
+    for n in range(3):
+        s3.calm.write("mika", "海.md", f"{n}".encode())
+        s3.calm.delete("mika", "海.md")
+    assert s3.calm.delete_versions("mika", "海.md") == 3
+    answer = s3.s3.list_object_versions(Bucket=s3.bucket, Prefix=key("海.md"))
+    assert not {"Versions", "DeleteMarkers"} & answer.keys()

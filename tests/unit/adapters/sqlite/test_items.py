@@ -26,20 +26,20 @@ def opened(tmp_path: Path) -> Iterator[Database]:
 
 def test_more_items_are_read_than_one_statement_can_name(opened: Database) -> None:
     rows = [ItemRow("p", f"{number:04d}", JAPANESE) for number in range(1_001)]
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         items.write(WriteBatch(new=rows))
-    with opened.reading() as items:
-        found = items.several([(row.pk, row.sk) for row in rows] + [("p", "none")])
+    with opened.read_transaction() as items:
+        found = items.get_many([(row.pk, row.sk) for row in rows] + [("p", "none")])
     assert found == {(row.pk, row.sk): JAPANESE for row in rows}
 
 
 def test_no_items_are_read_where_none_are_named(opened: Database) -> None:
-    with opened.reading() as items:
-        assert items.several(()) == {}
+    with opened.read_transaction() as items:
+        assert items.get_many(()) == {}
 
 
 def test_an_item_that_is_there_keeps_all_new_ones_out_and_is_named(opened: Database) -> None:
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         items.put("p", "b", "first")
         with pytest.raises(AlreadyThere) as caught:
             items.write(
@@ -56,19 +56,19 @@ def test_an_item_that_is_there_keeps_all_new_ones_out_and_is_named(opened: Datab
             )
         assert caught.value.place == ("p", "b")
         assert items.between("p", "a", "z") == [("b", "first")]
-    with opened.reading() as items:
+    with opened.read_transaction() as items:
         assert items.execute("SELECT count(*) FROM feed").fetchone() == (0,)
 
 
 def test_the_last_of_two_rows_for_one_place_stays(opened: Database) -> None:
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         items.write(WriteBatch(put=[ItemRow("p", "a", "1"), ItemRow("p", "a", "2")]))
-    with opened.reading() as items:
+    with opened.read_transaction() as items:
         assert items.get("p", "a") == "2"
 
 
 def test_a_partition_expires_with_what_the_same_batch_puts(opened: Database) -> None:
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         items.put("p", "before", "1")
         items.write(WriteBatch(new=[ItemRow("p", "new", "2")], expiring=[("p", NOW)]))
         rows = items.execute("SELECT sk, expires_at FROM item ORDER BY sk").fetchall()
@@ -78,7 +78,7 @@ def test_a_partition_expires_with_what_the_same_batch_puts(opened: Database) -> 
 def test_the_feed_keeps_the_order_of_a_batch_and_lends_the_newest_time(opened: Database) -> None:
     later = NOW + timedelta(seconds=1)
     told = FeedItem(None, "fact", "", None, "{}")
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         items.write(WriteBatch(feed=[told]))
         items.write(WriteBatch(feed=[FeedItem(NOW, "line", "s1", None, "1")]))
         items.write(WriteBatch(feed=[told, FeedItem(later, "line", "s1", None, "2"), told]))
@@ -94,7 +94,7 @@ def test_the_feed_keeps_the_order_of_a_batch_and_lends_the_newest_time(opened: D
 
 
 def test_the_last_key_lies_between_its_bounds(opened: Database) -> None:
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         assert items.last_key("p", "L#", "L$") is None
         items.write(WriteBatch(put=[ItemRow("p", sk, "") for sk in ("A", "L#1", "L#2", "S")]))
         assert items.last_key("p", "L#", "L$") == "L#2"

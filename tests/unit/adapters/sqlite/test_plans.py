@@ -110,28 +110,28 @@ def a_turns_life(home: Home) -> None:
     told = SessionChange(agent_id="hana", spoke_at=NOW)
     said = (line(turn_id="t1", group_line=1),)
     home.journal.commit(ending(current, session=told, lines=said, utterances=(utterance(),)))
-    home.turns.done(receipt)
+    home.turns.acknowledge(receipt)
 
 
 def what_surrounds_it(home: Home) -> None:
     home.turns.receive(visibility_seconds=60, wait_seconds=0.001)
     home.turns.dead_letter("t0", group="s1", reason="壊れた")
     home.turns.list_dead_letters(5)
-    home.journal.overdue(NOW, 10)
+    home.journal.list_overdue(NOW, 10)
     told = Instruction(id="i1", session_id="s1", text=JAPANESE, by="owner", at=NOW)
     for _ in range(2):
         home.journal.instruct(told, line(group="i1"))
     home.outbox.get(CHANNEL.target, "t1#0001")
     home.outbox.mark(utterance(state=DeliveryState.SENDING), DeliveryState.QUEUED)
-    home.outbox.unsent(NOW, 10)
+    home.outbox.list_unsent(NOW, 10)
     home.due.put(due_item("d2"))
-    home.due.due(NOW, 10)
-    home.due.done("d2")
+    home.due.list_due(NOW, 10)
+    home.due.remove("d2")
     feed_of(home).wait(after=feed_of(home).position(), seconds=0.001)
     feed_of(home).read(after=0, limit=10)
-    home.budgets.drawn("agent:hana", DAY)
+    home.budgets.drawn_micro_usd("agent:hana", DAY)
     home.switches.set("hana", frozen=False)
-    home.switches.frozen("hana")
+    home.switches.is_frozen("hana")
     home.keys.put(ApiKey(id="k", name="鍵", scope=Scope.CHAT, hash="h", created_at=NOW))
     home.keys.find("h")
     home.keys.revoke("k", NOW)
@@ -169,7 +169,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         what_is_seen_on_the_board(home)
         opened.purge(to_milliseconds(NOW), to_milliseconds(NOW))
         heard = sorted(found for found in opened.statements if DATA.match(found))
-        with opened.reading() as items:
+        with opened.read_transaction() as items:
             return {
                 statement: [row[3] for row in items.execute(f"EXPLAIN QUERY PLAN {statement}")]
                 for statement in heard

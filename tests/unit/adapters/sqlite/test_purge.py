@@ -29,7 +29,7 @@ NOW_MS = to_milliseconds(NOW)
 
 
 def expire(opened: Database, count: int, *, at: int = NOW_MS - 1) -> None:
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         items.connection.executemany(
             "INSERT INTO item (pk, sk, body, expires_at) VALUES (?, 'x', ?, ?)",
             ((f"{at}/{number}", JAPANESE, at) for number in range(count)),
@@ -37,7 +37,7 @@ def expire(opened: Database, count: int, *, at: int = NOW_MS - 1) -> None:
 
 
 def count(opened: Database, table: str) -> int:
-    with opened.reading() as items:
+    with opened.read_transaction() as items:
         rows = items.execute(f"SELECT count(*) FROM {table}")  # noqa: S608 - a table of ours
         (found,) = rows.fetchone()
     return int(found)
@@ -47,7 +47,7 @@ def test_what_has_expired_goes_and_the_rest_stays(tmp_path: Path) -> None:
     with database(tmp_path) as opened:
         expire(opened, 1_500)
         expire(opened, 3, at=NOW_MS + 1)
-        with opened.writing() as items:
+        with opened.write_transaction() as items:
             items.put("for", "ever", "いつまでも")
         opened.purge(NOW_MS, 0)
         assert count(opened, "item") == 4
@@ -69,7 +69,7 @@ def test_others_write_between_the_steps_of_a_purge(tmp_path: Path) -> None:
         purging.start()
         seen = []
         while purging.is_alive():
-            with opened.writing() as items:
+            with opened.write_transaction() as items:
                 items.put("written", "meanwhile", "書いた")
                 (left,) = items.execute("SELECT count(*) FROM item").fetchone()
             seen.append(left % 1_000)
@@ -133,7 +133,7 @@ def test_what_was_counted_goes_long_after_the_last_call_and_who_was_active_befor
         opened.journal.commit(step(current, usage=(usage_row(2, at=NOW + last),)))
         for kept, active in ((ACTIVE_KEPT + last, ("hana",)), (KEPT + last, ())):
             file.purge(to_milliseconds(NOW + kept) - 1, 0)
-            assert opened.tallies.active(day) == active
+            assert opened.tallies.active_agents(day) == active
             assert len(opened.tallies.between("hana", day, day)) == 1
         file.purge(to_milliseconds(NOW + KEPT + last) + 1, 0)
         assert opened.tallies.between("hana", day, day) == ()

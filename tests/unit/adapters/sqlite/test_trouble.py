@@ -21,12 +21,12 @@ from tests.unit.adapters.sqlite.home import database, home, run
 @contextmanager
 def full_disk(opened: Database) -> Iterator[None]:
     """No page more than there is."""
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         (free,) = items.execute("PRAGMA freelist_count").fetchone()
         (pages,) = items.execute("PRAGMA page_count").fetchone()
         items.execute(f"PRAGMA max_page_count={pages - free}")
     yield
-    with opened.writing() as items:
+    with opened.write_transaction() as items:
         items.execute("PRAGMA max_page_count=1000000")
 
 
@@ -102,16 +102,16 @@ def test_a_file_that_another_program_keeps_to_itself_is_not_opened(tmp_path: Pat
 
 def test_an_error_inside_a_transaction_undoes_it_and_frees_the_writer(tmp_path: Path) -> None:
     def fail() -> None:
-        with opened.writing() as items:
+        with opened.write_transaction() as items:
             items.put("p", "半分", "1")
             raise ZeroDivisionError
 
     with database(tmp_path) as opened:
         with pytest.raises(ZeroDivisionError):
             fail()
-        with opened.writing() as items:
+        with opened.write_transaction() as items:
             items.put("p", "全部", "2")
-        with opened.reading() as items:
+        with opened.read_transaction() as items:
             assert (items.get("p", "半分"), items.get("p", "全部")) == (None, "2")
 
 

@@ -71,7 +71,7 @@ class Machine:
 
     def index(self) -> None:
         assert self.home.feed is not None
-        self.search.follow(self.home.feed.read(after=0, limit=10_000))
+        self.search.index_entries(self.home.feed.read(after=0, limit=10_000))
 
     def newest(self, agent_id: str = "hana") -> Snapshot:
         newest = self.store.store.newest(agent_id)

@@ -6,7 +6,7 @@ from typing import Any
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.erasure.request import ErasureMark, LineRange, Scope
+from opencrab.domain.erasure.request import ErasureMark, ErasureScope, LineRange
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.memory.search import SearchHit, SearchQuery
 
@@ -41,7 +41,7 @@ def memory(ref: str, text: str, **changes: Any) -> SearchRow:
 
 def mark(number: int, **changes: Any) -> Batch:
     """One mark of forgetting."""
-    given: dict[str, Any] = {"scope": Scope.MEMORY, "at": NOW}
+    given: dict[str, Any] = {"scope": ErasureScope.MEMORY, "at": NOW}
     mark_id = f"m{number:03d}"
     return Batch(marks=((mark_id, ErasureMark(**{**given, **changes})),), last_id=mark_id)
 

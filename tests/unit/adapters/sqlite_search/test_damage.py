@@ -114,7 +114,7 @@ def test_a_copy_that_is_damaged_at_work_begins_anew(at: Machine) -> None:
     assert len(at.find("crab")) == 50
     overwritten(at.files()[0])
     at.life.say("a new 蟹")
-    with at.search._copies.held("hana") as copy:
+    with at.search._copies.acquire("hana") as copy:
         # What SQLite still holds in memory would hide it.
         copy.index._connection.execute("PRAGMA cache_size=0")
     assert "a new 蟹" in at.find("蟹")

@@ -11,7 +11,7 @@ import pytest
 from opencrab.adapters.search_rows import Batch, IndexProgress
 from opencrab.adapters.sqlite_search.index import DamagedIndex, Index
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.erasure.request import Scope
+from opencrab.domain.erasure.request import ErasureScope
 from opencrab.domain.memory.search_row import RowKind
 from opencrab.domain.text.terms import index_terms
 from tests.unit.adapters.sqlite_search.shelf import (
@@ -216,18 +216,18 @@ def test_the_same_again_and_older_news_change_nothing() -> None:
     index = Index("a1", None)
     batch = Batch(rows=TALK, session_id="s1", last=5)
     assert index.take([batch], NOW) == 5
-    seen = index.seen()
+    seen = index.progress()
     assert index.take([batch, Batch(rows=TALK[:2], session_id="s1", last=2)], NOW) == 0
     assert index.take([], NOW - timedelta(days=1)) == 0
-    assert index.seen() == seen == IndexProgress(lines={"s1": 5}, kept={}, mark="", at=NOW)
+    assert index.progress() == seen == IndexProgress(lines={"s1": 5}, kept={}, mark="", at=NOW)
     index.take([Batch(kind="memory", last_id="b"), Batch(kind="memory", last_id="a")], NOW)
     index.take([mark(2), mark(1)], NOW)
-    assert (index.seen().kept, index.seen().mark) == ({"memory": "b"}, "m002")
+    assert (index.progress().kept, index.progress().mark) == ({"memory": "b"}, "m002")
 
 
 def test_a_batch_that_cannot_be_read_leaves_everything_as_it_was() -> None:
     index = index_of(*TALK)
-    before = index.content(), index.seen()
+    before = index.content(), index.progress()
 
     def broken() -> Iterator[Batch]:
         yield mark(1, lines=lines(1, 3))
@@ -236,7 +236,7 @@ def test_a_batch_that_cannot_be_read_leaves_everything_as_it_was() -> None:
 
     with pytest.raises(OSError, match="does not answer"):
         index.take(broken(), NOW)
-    assert (index.content(), index.seen()) == before
+    assert (index.content(), index.progress()) == before
     assert index.take([Batch(rows=(line(2, "島根の温泉"), line(9, "新しい")))], NOW) == 1
 
 
@@ -275,7 +275,7 @@ def test_marks_remove_what_they_name_and_keep_it_out() -> None:
 def test_forgetting_everything_leaves_what_came_later() -> None:
     later = line(9, "温泉", at=NOW + timedelta(seconds=1))
     index = index_of(*TALK, memory("m1", "温泉"))
-    everything = mark(1, scope=Scope.EVERYTHING, everything=True)
+    everything = mark(1, scope=ErasureScope.EVERYTHING, everything=True)
     assert index.take([everything, Batch(rows=(later, *TALK))], NOW) == 7
     assert index.content() == index_of(later).content()
 
@@ -311,7 +311,7 @@ def test_a_copy_is_whole_and_goes_on_where_the_original_was(tmp_path: Path) -> N
     index.take([Batch(rows=TALK, session_id="s1", last=5), mark(1, lines=lines(2, 2))], NOW)
     index.save(tmp_path / "copy")
     copy = Index("a1", tmp_path / "copy")
-    assert (copy.content(), copy.seen()) == (index.content(), index.seen())
+    assert (copy.content(), copy.progress()) == (index.content(), index.progress())
     assert copy.take([Batch(rows=TALK)], NOW) == 0
     assert copy.size() == (tmp_path / "copy").stat().st_size
     index.close()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from opencrab.adapters.search_rows import Batch
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.erasure.request import ErasureMark, Scope
+from opencrab.domain.erasure.request import ErasureMark, ErasureScope
 from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
 from opencrab.ports.memory.search import SearchHit, SearchQuery
 from tests.soak import count, examples
@@ -140,7 +140,7 @@ def test_whatever_the_order_the_answers_are_the_same(
 _MARKS = (
     mark(1, lines=(*lines(3, 9), *lines(1, 20, "s2"))),
     mark(2, refs=tuple(f"{kind}:k{n}" for kind in _KEPT for n in range(1, 25))),
-    mark(3, scope=Scope.EVERYTHING, everything=True, at=NOW - timedelta(minutes=90)),
+    mark(3, scope=ErasureScope.EVERYTHING, everything=True, at=NOW - timedelta(minutes=90)),
 )
 
 

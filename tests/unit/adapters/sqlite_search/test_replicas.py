@@ -121,7 +121,7 @@ class Installation(RuleBasedStateMachine):
         again = pick.sample(self.told, min(2, len(self.told)))
         pick.shuffle(hints := chosen + again)
         try:
-            self.processes[process].follow(hints)
+            self.processes[process].index_entries(hints)
         except OpenCrabError:
             return
         self.told += chosen
@@ -135,7 +135,7 @@ class Installation(RuleBasedStateMachine):
     @rule(process=st.integers(0, PROCESSES - 1))
     def forget(self, process: int) -> None:
         with suppress(OpenCrabError):
-            self.processes[process].forget("hana")
+            self.processes[process].apply_erasures("hana")
 
     @rule(process=st.integers(0, PROCESSES - 1))
     def die(self, process: int) -> None:
@@ -170,7 +170,7 @@ class Installation(RuleBasedStateMachine):
         for faults in self.faults:
             faults.arm(-1)
         entries = self.home.feed.read(after=self.read, limit=1_000) if self.home.feed else ()
-        self.processes[0].follow([*reversed(entries), *self.untold])
+        self.processes[0].index_entries([*reversed(entries), *self.untold])
         self.clock.advance(61)
         rebuilt = made_anew(self)
         for process in (*self.processes, self.process(0)):
@@ -188,7 +188,7 @@ def made_anew(at: Installation) -> Any:
 def content(process: SqliteSearch) -> Any:
     """All that a process finds things in, after it has looked at what is new."""
     process.search("hana", SearchQuery("蟹"))
-    with process._copies.held("hana") as copy:
+    with process._copies.acquire("hana") as copy:
         return copy.index.content()
 
 

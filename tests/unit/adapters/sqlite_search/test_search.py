@@ -14,7 +14,7 @@ from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS, SqliteSearch
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
-from opencrab.ports.conversation.feed import FactTold, FeedEntry
+from opencrab.ports.conversation.feed import DocumentChange, FeedEntry
 from opencrab.ports.memory.search import SearchQuery
 from tests.contract.waiting import at_once
 from tests.searching import past_of
@@ -82,7 +82,7 @@ def test_a_newer_snapshot_is_looked_for_now_and_then(at: Machine) -> None:
     at.life.meet("quiet", "hana")
     at.life.say("quiet crab", "quiet")
     assert at.home.feed is not None
-    other.follow(at.home.feed.read(after=0, limit=100))
+    other.index_entries(at.home.feed.read(after=0, limit=100))
     at.store.calls.clear()
     for _ in range(5):
         assert at.find("crab") == ["hana's crab 蟹"]
@@ -102,7 +102,7 @@ def test_a_newer_snapshot_that_knows_less_takes_nothing_back(at: Machine) -> Non
     at.life.remember("memory crab")
     assert at.home.feed is not None
     facts = [each for each in at.home.feed.read(after=0, limit=100) if each.kind == "fact"]
-    other.follow(facts)
+    other.index_entries(facts)
     assert at.newest().rows == 2
     at.clock.advance(REFRESH_SECONDS + 1)
     assert at.find("crab") == ["hana's crab 蟹", "memory crab", "quiet crab"]
@@ -123,13 +123,13 @@ def test_hints_that_lead_nowhere_are_harmless(at: Machine) -> None:
         FeedEntry(3, "something else", "", None, ""),
     ]
     gone = [
-        FactTold(owner=owner, kind=kind, id=fact_id, removed=removed)
+        DocumentChange(owner=owner, kind=kind, id=fact_id, removed=removed)
         for owner in ("hana", "nobody")
         for kind, fact_id in (("memory", "m"), ("summary", "S000000001"), ("forgotten", "f"))
         for removed in (False, True)
     ]
     told = [FeedEntry(9, "fact", "", None, each.model_dump_json()) for each in gone]
-    at.search.follow([*nowhere, *told])
+    at.search.index_entries([*nowhere, *told])
     assert at.find("crab") == ["hana's crab 蟹"]
     assert at.find("crab", "nobody") == []
 
@@ -175,10 +175,10 @@ def test_a_life_that_is_too_long_for_one_transaction_is_read_bit_by_bit(at: Mach
     broken = at.started(Breaking(after=ROWS_AT_ONCE // 1_000 + 2))
     with pytest.raises(Unavailable):
         broken.search("hana", SearchQuery("crab"))
-    with broken._copies.held("hana") as copy:
+    with broken._copies.acquire("hana") as copy:
         assert copy.index.rows() == ROWS_AT_ONCE
         # As long as a part is missing it counts as too old to be used.
-        at_last = copy.index.seen().at
+        at_last = copy.index.progress().at
         assert at_last is not None
         assert at_last < at.clock.now() - COPIES_KEPT
     broken.search("hana", SearchQuery("crab"))
@@ -226,7 +226,7 @@ def test_forgetting_leaves_no_byte_on_the_machine(at: Machine) -> None:
     assert at.find("crab", search=other) == at.find("crab") == ["hana's crab 蟹"]
     assert not [each for each in holding(at, secret.encode()) if each.suffix == ".db"]
     at.index()
-    at.search.forget("hana")
+    at.search.apply_erasures("hana")
     assert at.newest().rows == 1
     assert holding(at, secret.encode()) == []
     assert holding(at, "極秘".encode()) == []
@@ -252,7 +252,7 @@ def test_many_threads_search_and_index_at_once(at: Machine) -> None:
         agent = agents[number % len(agents)]
         last = at.life.say(f"crab {number} of {agent}", f"of-{agent}")
         if number % 5 == 0:
-            search.follow(feed.read(after=0, limit=1_000))
+            search.index_entries(feed.read(after=0, limit=1_000))
         found = search.search(agent, SearchQuery("crab", session_id=f"of-{agent}", limit=50))
         assert all(each.row.session_id == f"of-{agent}" for each in found)
         assert last in {each.row.sequence for each in found}

@@ -46,7 +46,7 @@ def near(at: Machine, meaning: Fake) -> SqliteSearch:
 
 def taught(index: Index, meaning: Fake) -> Index:
     """An index all of whose rows have vectors."""
-    teach = Vectors(meaning).teaching("a1", FakeClock(NOW))
+    teach = Vectors(meaning).vector_writer("a1", FakeClock(NOW))
     while teach(index):
         pass
     return index
@@ -54,7 +54,7 @@ def taught(index: Index, meaning: Fake) -> Index:
 
 def sought(index: Index, text: str, meaning: Fake, **limits: object) -> tuple[SearchHit, ...]:
     query = SearchQuery(text, **limits)  # type: ignore[arg-type]  # limits of a query, by name
-    return index.find(query, NOW, Vectors(meaning).sense("a1", index, query))
+    return index.find(query, NOW, Vectors(meaning).query_vector("a1", index, query))
 
 
 @pytest.mark.parametrize(("asked", "said"), OTHER_WORDS)
@@ -89,7 +89,7 @@ def test_without_vectors_nothing_is_another_byte(tmp_path: Path) -> None:
             search.catch_up("hana")
             answers.append((search.search("hana", SearchQuery("公園 dog")), search.status("hana")))
             file = at.folder / "saved.db"
-            with search._copies.held("hana") as copy:
+            with search._copies.acquire("hana") as copy:
                 copy.index.save(file)
             files.append(file.read_bytes())
     assert files[0] == files[1]
@@ -160,7 +160,7 @@ def test_vectors_travel_with_snapshots_and_are_asked_for_once(lived: Machine) ->
 def test_a_publication_that_begins_again_asks_for_no_text_twice(lived: Machine) -> None:
     meaning = Fake()
     vectors = Vectors(meaning)
-    teach = vectors.teaching("a1", FakeClock(NOW))
+    teach = vectors.vector_writer("a1", FakeClock(NOW))
     rows = [line(n, f"話{n} of a dog") for n in range(1, 9)]
     with closing(index_of(*rows)) as one, closing(index_of(*rows, line(9, "new"))) as other:
         assert (teach(one), teach(other)) == (8, 9)
@@ -173,7 +173,7 @@ def test_a_long_past_gets_its_vectors_bit_by_bit() -> None:
     with closing(Index("a1", None)) as index:
         rows = tuple(line(n, f"{n}番目") for n in range(1, AT_ONCE + 11))
         index.take([Batch(rows=rows)], NOW)
-        teach = Vectors(meaning).teaching("a1", FakeClock(NOW))
+        teach = Vectors(meaning).vector_writer("a1", FakeClock(NOW))
         assert [teach(index), teach(index), teach(index)] == [AT_ONCE, 10, 0]
 
 
@@ -183,7 +183,7 @@ def test_a_slow_model_does_not_hold_up_a_publication() -> None:
     with closing(Index("a1", None)) as index:
         rows = tuple(line(n, f"{n}番目") for n in range(1, BATCH * 3))
         index.take([Batch(rows=rows)], NOW)
-        assert Vectors(meaning).teaching("a1", clock)(index) == BATCH
+        assert Vectors(meaning).vector_writer("a1", clock)(index) == BATCH
 
 
 def test_what_is_forgotten_loses_its_vector_to_the_last_byte(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_row_that_takes_the_number_of_another_has_no_vector_of_it() -> None:
     with closing(index_of(memory("m1", "犬"))) as index:
         taught(index, meaning)
         index.update(memory("m1", "値段", at=NOW + timedelta(days=1)))
-        assert Vectors(meaning).standing(index) == (0, "fake:one")
+        assert Vectors(meaning).coverage(index) == (0, "fake:one")
         assert sought(index, "わんこ", meaning) == ()
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.web.extraction import extract_page
-from opencrab.adapters.web.plain import one_visible_page_line, visible_page_text
+from opencrab.adapters.web.plain import one_visible_page_line, strip_invisible_page_text
 from opencrab.domain.errors import Unavailable
 
 ENGLISH = """<!DOCTYPE html><html><head><title> Crabs &amp;
@@ -29,7 +29,7 @@ JAPANESE = """<html lang=ja><head><title>蟹の話</title></head><body><h1>蟹</
 def test_an_english_page_is_read_as_people_see_it() -> None:
     title, text, more = extract_page(ENGLISH, 10_000)
     assert (title, more) == ("Crabs & shells", False)
-    assert visible_page_text(text) == (
+    assert strip_invisible_page_text(text) == (
         "# About crabs\nThey walk sideways, always.\n\n## Kinds\n- Red\n- Blue king\n\n"
         "def crab():\n    return 1\nName | Legs\nCrab | 10\none\ntwo"
     )
@@ -101,8 +101,8 @@ def test_no_markup_breaks_the_reading(html: str) -> None:
 
 @given(st.text(max_size=60))
 def test_visible_text_stays_as_it_is_when_cleaned_again(text: str) -> None:
-    once = visible_page_text(text)
-    assert visible_page_text(once) == once
+    once = strip_invisible_page_text(text)
+    assert strip_invisible_page_text(once) == once
     assert not set(once) & set("\u202e\u2066\u200b\u00ad\x1b\x00\r")
     assert "\n" not in one_visible_page_line(text, 20)
     assert len(one_visible_page_line(text, 20)) <= 20

@@ -244,14 +244,14 @@ def test_a_provider_without_its_key_is_missed_and_not_replaced() -> None:
 
 def test_a_worker_is_built_from_names_alone(environment: pytest.MonkeyPatch) -> None:
     made = functions.turn_worker()
-    assert made.turns({"Records": []}, Call()) == {"batchItemFailures": []}
-    assert made.deliveries({"Records": []}, Call()) == {"batchItemFailures": []}
+    assert made.run_turns({"Records": []}, Call()) == {"batchItemFailures": []}
+    assert made.send_deliveries({"Records": []}, Call()) == {"batchItemFailures": []}
 
 
 class Halves:
     """A worker that tells which of its halves was asked."""
 
-    def beats(self, _event: object, _context: object) -> str:
+    def run_heartbeats(self, _event: object, _context: object) -> str:
         return "beats"
 
     def sweep(self, _event: object, _context: object) -> str:

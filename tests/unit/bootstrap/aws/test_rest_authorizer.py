@@ -30,7 +30,7 @@ class Kept:
     def list(self) -> tuple[ApiKey, ...]:
         return tuple(self._keys.values())
 
-    def revoke(self, key_id: str, now: datetime) -> ApiKey:
+    def revoke(self, key_id: str, now: datetime, *, keep_last_owner: bool = True) -> ApiKey:
         raise NotImplementedError
 
 

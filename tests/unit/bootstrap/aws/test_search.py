@@ -50,7 +50,7 @@ def test_search_is_made_by_the_first_question_and_once() -> None:
     search = LaterSearch(make)
     assert made == []
     assert search.search("mika", SearchQuery("蟹")) == ()
-    search.forget("mika")
+    search.apply_erasures("mika")
     assert search.status("mika") == IndexStatus(backend="none")
     assert len(made) == 1
 

@@ -107,35 +107,35 @@ def test_nothing_heavy_is_loaded_before_somebody_speaks() -> None:
 
 
 def test_the_token_comes_from_the_environment_or_the_store(clock: FakeClock) -> None:
-    assert tokens(clock, Kept(), TOKEN).of(None) == TOKEN["DISCORD_TOKEN"]
-    assert tokens(clock, Kept(**TOKEN)).of(None) == TOKEN["DISCORD_TOKEN"]
-    assert tokens(clock, Kept(CRAB="own.token")).of("CRAB") == "own.token"
+    assert tokens(clock, Kept(), TOKEN).token(None) == TOKEN["DISCORD_TOKEN"]
+    assert tokens(clock, Kept(**TOKEN)).token(None) == TOKEN["DISCORD_TOKEN"]
+    assert tokens(clock, Kept(CRAB="own.token")).token("CRAB") == "own.token"
 
 
 def test_a_token_is_read_again_after_a_while_or_when_it_is_refused(clock: FakeClock) -> None:
     secrets = Kept(DISCORD_TOKEN="first")
     asked = tokens(clock, secrets)
-    assert asked.of(None) == "first"
+    assert asked.token(None) == "first"
     secrets.put("DISCORD_TOKEN", "second")
-    assert asked.of(None) == "first"
+    assert asked.token(None) == "first"
     asked.forget()
-    assert (asked.of(None), secrets.forgotten) == ("second", 1)
+    assert (asked.token(None), secrets.forgotten) == ("second", 1)
     secrets.put("DISCORD_TOKEN", "third")
     clock.advance(FRESH / timedelta(seconds=1))
-    assert asked.of(None) == "third"
+    assert asked.token(None) == "third"
 
 
 def test_a_token_that_is_missing_is_named_with_what_to_set(clock: FakeClock) -> None:
     with pytest.raises(Refused, match="DISCORD_TOKEN"):
-        tokens(clock, Kept()).of(None)
+        tokens(clock, Kept()).token(None)
     with pytest.raises(Refused, match="CRAB_TOKEN"):
-        tokens(clock, Kept()).of("CRAB_TOKEN")
+        tokens(clock, Kept()).token("CRAB_TOKEN")
 
 
 @pytest.mark.parametrize("token", ["two words", "トークン", "tab\there", "line\nbreak"])
 def test_what_cannot_be_a_token_is_not_sent_and_not_told(clock: FakeClock, token: str) -> None:
     with pytest.raises(Refused) as raised:
-        tokens(clock, Kept(CRAB=token)).of("CRAB")
+        tokens(clock, Kept(CRAB=token)).token("CRAB")
     assert token not in str(raised.value)
 
 
@@ -144,4 +144,4 @@ def test_a_store_that_is_silent_means_that_nothing_was_sent(clock: FakeClock) ->
     secrets.is_silent = True
     for name in (None, "CRAB"):
         with pytest.raises(NeverSent, match="store"):
-            tokens(clock, secrets).of(name)
+            tokens(clock, secrets).token(name)

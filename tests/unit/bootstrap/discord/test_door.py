@@ -15,7 +15,7 @@ from opencrab.bootstrap.discord.door import (
     ACKNOWLEDGE_SECONDS,
     KEEP_SECONDS,
     OFFER_SECONDS,
-    door_of,
+    discord_door_from_environment,
     local_door,
 )
 from opencrab.bootstrap.jobs import JOBS
@@ -78,7 +78,7 @@ def on_lambda(server: Listening, told: Any) -> dict[str, Any]:
     epoch = NOW.timestamp()
     headers, body = signed(told, epoch)
     event = {"headers": headers, "body": body.decode(), "isBase64Encoded": False}
-    door = door_of(environment(server), lambda: epoch)
+    door = discord_door_from_environment(environment(server), lambda: epoch)
     return as_result(door.answer(*of_event(event), epoch))
 
 
@@ -123,12 +123,14 @@ def test_all_of_it_fits_what_discord_waits() -> None:
 )
 def test_what_the_environment_lacks_is_named(server: Listening, missing: str) -> None:
     with pytest.raises(Invalid, match=missing):
-        door_of(environment(server, **{missing: ""}), NOW.timestamp)
+        discord_door_from_environment(environment(server, **{missing: ""}), NOW.timestamp)
 
 
 def test_what_is_no_public_key_is_named(server: Listening) -> None:
     with pytest.raises(Invalid, match="'abc' is not a valid Ed25519 public key"):
-        door_of(environment(server, OPENCRAB_DISCORD_PUBLIC_KEY="abc"), NOW.timestamp)
+        discord_door_from_environment(
+            environment(server, OPENCRAB_DISCORD_PUBLIC_KEY="abc"), NOW.timestamp
+        )
 
 
 def test_both_speak_to_discord_under_one_name() -> None:

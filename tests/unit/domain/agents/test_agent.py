@@ -141,7 +141,7 @@ def test_a_custom_role_is_described_by_its_own_name(language: Language, label: s
     "fields", [{"role": "custom"}, {"role": "observer", "custom_role": "書記"}]
 )
 def test_a_role_has_a_name_exactly_when_it_is_custom(fields: dict[str, str]) -> None:
-    with pytest.raises(ValidationError, match="custom_role is set exactly when"):
+    with pytest.raises(ValidationError, match="custom_role must be set if role is"):
         Identity.model_validate({"name": "蟹"} | fields)
 
 

@@ -99,5 +99,5 @@ def test_subscriptions_choose_events_by_type_and_source() -> None:
 
 @pytest.mark.parametrize(("words", "acts"), [("", False), (" \n", False), ("見て", True)])
 def test_empty_instructions_mean_do_nothing(words: str, *, acts: bool) -> None:
-    assert Heartbeat(instructions=words).acts_unasked is acts
-    assert not Heartbeat(instructions=words, initiative=False).acts_unasked
+    assert Heartbeat(instructions=words).acts_on_its_own is acts
+    assert not Heartbeat(instructions=words, initiative=False).acts_on_its_own

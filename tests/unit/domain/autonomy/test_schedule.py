@@ -135,27 +135,29 @@ def test_a_rule_is_kept_with_single_spaces() -> None:
 
 def test_an_edit_keeps_the_next_time_unless_the_times_change_and_never_brings_one_back() -> None:
     schedule = new_schedule("s1", "ada", draft(), START)
-    fired = schedule.moved(START + timedelta(hours=1)).done("t1", START + timedelta(hours=1))
+    fired = schedule.with_next_time(START + timedelta(hours=1)).after_run(
+        "t1", START + timedelta(hours=1)
+    )
     later = START + timedelta(hours=1, minutes=30)
-    reworded = fired.changed(draft(instructions="歌う"), later)
+    reworded = fired.with_draft(draft(instructions="歌う"), later)
     assert (reworded.next_at, reworded.version) == (START + timedelta(hours=2), 2)
-    moved = reworded.changed(draft("0 * * * *"), later)
+    moved = reworded.with_draft(draft("0 * * * *"), later)
     assert moved.next_at == START + timedelta(hours=2)
     assert (moved.last_at, moved.last_turn_id, moved.fired) == (fired.last_at, "t1", 1)
-    paused = moved.changed(draft("0 * * * *", enabled=False), later)
+    paused = moved.with_draft(draft("0 * * * *", enabled=False), later)
     assert paused.next_at is None
-    resumed = paused.changed(draft("0 * * * *"), later + timedelta(days=1))
+    resumed = paused.with_draft(draft("0 * * * *"), later + timedelta(days=1))
     assert resumed.next_at == START + timedelta(days=1, hours=2)
 
 
 def test_what_can_no_longer_be_read_says_so_and_can_be_switched_off() -> None:
     schedule = new_schedule("s1", "ada", draft("0 9 * * *"), START)
     with pytest.raises(Invalid) as refused:
-        schedule.replaced(zone="Mars/Olympus").moved(START)
+        schedule.replaced(zone="Mars/Olympus").with_next_time(START)
     assert (refused.value.field, refused.value.cure) == (
         "when",
         "use an IANA name such as Asia/Tokyo",
     )
-    off = schedule.off(WhyOff.NEVER, START)
+    off = schedule.with_off_reason(WhyOff.NEVER, START)
     assert (off.enabled, off.next_at, off.slot) == (False, None, 0)
-    assert off.changed(draft("0 9 * * *"), START).why_off is None
+    assert off.with_draft(draft("0 9 * * *"), START).why_off is None

@@ -85,7 +85,7 @@ def test_it_ends_within_its_hops_and_nobody_answers_themselves(
 ) -> None:
     session = discussion(count, hop_limit=limit)
     for name in NAMES[:count]:
-        session = session.after(said(name, f"{name}の意見", heard="m1"), NOW)
+        session = session.after_turn(said(name, f"{name}の意見", heard="m1"), NOW)
     for hop, (move, choice) in enumerate(zip(moves, pick, strict=True), 1):
         if session.status is SessionStatus.ENDED:
             break
@@ -93,7 +93,9 @@ def test_it_ends_within_its_hops_and_nobody_answers_themselves(
         speaker = session.candidates[choice % len(session.candidates)]
         before = session
         words = "" if move == "done" else move * hop
-        session = session.after(said(speaker.agent_id, words, floor=hop, done=move == "done"), NOW)
+        session = session.after_turn(
+            said(speaker.agent_id, words, floor=hop, done=move == "done"), NOW
+        )
         assert session.hops == session.floor == hop <= limit
         if speaker.agent_id == before.speaker_id:
             others = [p for p in before.participants if p.agent_id != speaker.agent_id]
@@ -105,21 +107,21 @@ def test_it_ends_within_its_hops_and_nobody_answers_themselves(
 
 
 def test_each_reason_ends_it_and_is_told() -> None:
-    every = discussion(2).after(said("kai", "潮", heard="m1"), NOW)
-    every = every.after(said("nami", "波", heard="m1"), NOW)
+    every = discussion(2).after_turn(said("kai", "潮", heard="m1"), NOW)
+    every = every.after_turn(said("nami", "波", heard="m1"), NOW)
     ends = {
-        Ending.QUIET: every.after(said("kai", floor=1), NOW),
-        Ending.MAX_TURNS: every.replaced(max_turns=3).after(said("kai", "砂", floor=1), NOW),
-        Ending.BUDGET: every.replaced(budget_micro_usd=5).after(
+        Ending.QUIET: every.after_turn(said("kai", floor=1), NOW),
+        Ending.MAX_TURNS: every.replaced(max_turns=3).after_turn(said("kai", "砂", floor=1), NOW),
+        Ending.BUDGET: every.replaced(budget_micro_usd=5).after_turn(
             said("kai", "砂", floor=1, spent=5), NOW
         ),
-        Ending.QUORUM: every.replaced(quorum=1).after(said("kai", floor=1, done=True), NOW),
-        Ending.CONCLUDED: every.after(said("kai", "砂", floor=1, phase=Phase.CONCLUDED), NOW),
-        Ending.HOPS: every.replaced(hop_limit=1).after(said("kai", "砂", floor=1), NOW),
-        Ending.BY_HAND: every.ended(NOW),
+        Ending.QUORUM: every.replaced(quorum=1).after_turn(said("kai", floor=1, done=True), NOW),
+        Ending.CONCLUDED: every.after_turn(said("kai", "砂", floor=1, phase=Phase.CONCLUDED), NOW),
+        Ending.HOPS: every.replaced(hop_limit=1).after_turn(said("kai", "砂", floor=1), NOW),
+        Ending.BY_HAND: every.with_end(NOW),
     }
     assert {reason: session.ended_by for reason, session in ends.items()} == {x: x for x in ends}
-    again = ends[Ending.HOPS].after(said("nami", done=True), NOW)
+    again = ends[Ending.HOPS].after_turn(said("nami", done=True), NOW)
     assert again.ended_by is Ending.HOPS
 
 
@@ -127,40 +129,40 @@ def test_observers_are_not_counted_among_those_who_must_be_done() -> None:
     people = (Participant(agent_id="kai"), Participant(agent_id="umi", role="observer"))
     session = discussion(participants=people)
     assert [each.agent_id for each in session.candidates] == ["kai"]
-    over = session.after(said("kai", floor=1, done=True), NOW)
+    over = session.after_turn(said("kai", floor=1, done=True), NOW)
     assert (over.ended_by, over.done_count) == (Ending.DONE, 1)
 
 
 def test_greetings_that_are_alike_end_nothing_until_agents_repeat_them() -> None:
     session = discussion()
     for name in NAMES:
-        session = session.after(said(name, "こんにちは", heard="m1"), NOW)
+        session = session.after_turn(said(name, "こんにちは", heard="m1"), NOW)
     assert session.status is SessionStatus.ACTIVE
-    assert session.after(said("kai", "こんにちは", floor=1), NOW).ended_by is Ending.NO_NOVELTY
-    assert session.after(said("kai", "海へ行こう", floor=1), NOW).ended_by is None
+    assert session.after_turn(said("kai", "こんにちは", floor=1), NOW).ended_by is Ending.NO_NOVELTY
+    assert session.after_turn(said("kai", "海へ行こう", floor=1), NOW).ended_by is None
 
 
 def test_a_human_word_begins_anew_and_a_late_turn_of_before_takes_no_place() -> None:
-    session = discussion(2).after(said("kai", "潮", heard="m1"), NOW)
-    session = session.after(said("nami", "波", floor=1), NOW)
+    session = discussion(2).after_turn(said("kai", "潮", heard="m1"), NOW)
+    session = session.after_turn(said("nami", "波", floor=1), NOW)
     assert (session.hops, session.floor, session.round) == (1, 1, "m1")
-    session = session.after(said("kai", "砂", heard="m2"), NOW)
+    session = session.after_turn(said("kai", "砂", heard="m2"), NOW)
     assert (session.hops, session.floor, session.awaited) == (0, 0, True)
-    session = session.after(said("nami", "貝", floor=2), NOW)
+    session = session.after_turn(said("nami", "貝", floor=2), NOW)
     assert (session.hops, session.floor) == (1, 0)
 
 
 def test_half_of_its_hops_make_it_convergent_unless_the_facilitator_says_otherwise() -> None:
-    session = discussion(2, hops=2, floor=2).after(said("kai", "潮", floor=3), NOW)
+    session = discussion(2, hops=2, floor=2).after_turn(said("kai", "潮", floor=3), NOW)
     assert session.phase is Phase.CONVERGENT
-    back = session.after(said("nami", "波", floor=4, phase=Phase.DIVERGENT), NOW)
+    back = session.after_turn(said("nami", "波", floor=4, phase=Phase.DIVERGENT), NOW)
     assert back.phase is Phase.DIVERGENT
-    assert back.after(said("kai", "砂", floor=5), NOW).phase is Phase.DIVERGENT
+    assert back.after_turn(said("kai", "砂", floor=5), NOW).phase is Phase.DIVERGENT
 
 
 def test_what_is_no_discussion_counts_and_keeps_no_marks() -> None:
-    alone = discussion(1).after(said("kai", "潮", heard="m1"), NOW)
-    old = discussion(2, hop_limit=None).after(said("kai", "潮", floor=1), NOW)
+    alone = discussion(1).after_turn(said("kai", "潮", heard="m1"), NOW)
+    old = discussion(2, hop_limit=None).after_turn(said("kai", "潮", floor=1), NOW)
     assert (alone.recent, alone.round, old.recent, old.hops) == ((), "", (), 0)
     assert old.participants[0].characters == 1
 

@@ -37,7 +37,7 @@ def traces() -> ErasureFingerprints:
     ],
 )
 def test_what_repeats_it_is_recognised(traces: ErasureFingerprints, text: str) -> None:
-    assert traces.among("else", text)
+    assert traces.matches_any("else", text)
 
 
 @pytest.mark.parametrize(
@@ -55,20 +55,20 @@ def test_what_repeats_it_is_recognised(traces: ErasureFingerprints, text: str) -
     ],
 )
 def test_what_everybody_says_is_nobodys(traces: ErasureFingerprints, text: str) -> None:
-    assert not traces.among(text)
+    assert not traces.matches_any(text)
 
 
 def test_a_whole_text_counts_however_short_it_is() -> None:
     traces = ErasureFingerprints()
     traces.add_words("猫が好き", whole=True)
-    assert traces.among("「猫が好き」")
-    assert not traces.among("猫")
+    assert traces.matches_any("「猫が好き」")
+    assert not traces.matches_any("猫")
 
 
 def test_a_name_of_one_letter_names_nobody() -> None:
     traces = ErasureFingerprints()
     traces.add_name("花", "", " ")
-    assert not traces.among("花見に行く", " ", "")
+    assert not traces.matches_any("花見に行く", " ", "")
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_a_name_of_one_letter_names_nobody() -> None:
 def test_a_name_that_anybody_may_write_names_nobody(name: str, text: str) -> None:
     traces = ErasureFingerprints()
     traces.add_name(name)
-    assert not traces.among(text)
+    assert not traces.matches_any(text)
 
 
 @pytest.mark.parametrize("name", ["花子", "はなこ", "ハナコ", "はな子", "Hana", "12345678"])
 def test_a_name_with_weight_names_somebody(name: str) -> None:
     traces = ErasureFingerprints()
     traces.add_name(name)
-    assert traces.among(f"「{name}」")
+    assert traces.matches_any(f"「{name}」")
 
 
 @pytest.mark.parametrize("name", ["花子", "Hanako"])
@@ -101,7 +101,7 @@ def test_a_name_that_two_people_have_names_neither(name: str) -> None:
     traces = ErasureFingerprints()
     traces.add_name(name)
     traces.add_others(name.upper())
-    assert not traces.among(f"{name}!")
+    assert not traces.matches_any(f"{name}!")
 
 
 @pytest.mark.parametrize("greeting", ["今日もよろしくお願いします", "How can I help you today?"])
@@ -112,15 +112,15 @@ def test_a_sentence_counts_when_nobody_else_said_it_before(greeting: str) -> Non
     own.add_said(dict.fromkeys(said, first), dict.fromkeys(said, then))
     common.add_said(dict.fromkeys(said, then), dict.fromkeys(said, first))
     common.add_words(greeting)
-    assert own.among(greeting)
-    assert not common.among(greeting)
+    assert own.matches_any(greeting)
+    assert not common.matches_any(greeting)
 
 
 def test_no_more_than_some_names_are_looked_for() -> None:
     traces = ErasureFingerprints()
     traces.add_name("花子", *(f"名前{n:04}" for n in range(1_000)))
     assert len(traces.names) == MOST_NAMES
-    assert traces.among("花子さん")
+    assert traces.matches_any("花子さん")
 
 
 def test_texts_inside_json_are_read_without_its_escapes() -> None:

@@ -13,7 +13,7 @@ from opencrab.domain.goals.priority import (
     priority_weights,
     reaches_priority_at,
 )
-from opencrab.domain.goals.value_estimate import Worth
+from opencrab.domain.goals.value_estimate import ValueEstimate
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 units = st.floats(0, 1, allow_subnormal=False)
@@ -26,7 +26,7 @@ drives = st.builds(
     quality_vs_speed=units,
 )
 worths = st.builds(
-    Worth,
+    ValueEstimate,
     expected_reward=units,
     capability_match=st.none() | units,
     novelty=units,
@@ -37,7 +37,7 @@ deadlines = st.none() | spans.map(NOW.__add__)
 
 @given(worth=worths, pressing=units, who=drives)
 def test_a_score_is_the_sum_of_its_weighted_terms_as_the_formula_says(
-    worth: Worth, pressing: float, who: Drives
+    worth: ValueEstimate, pressing: float, who: Drives
 ) -> None:
     able = 0.5 if worth.capability_match is None else worth.capability_match
     score = goal_priority(worth, pressing, who)
@@ -66,9 +66,13 @@ def test_weights_stay_within_their_bounds_and_urgency_is_the_same_for_all(who: D
     assert 0 <= found.social_value <= 0.5
 
 
-@given(worth=worths, name=st.sampled_from(sorted(Worth.model_fields)), pair=st.tuples(units, units))
+@given(
+    worth=worths,
+    name=st.sampled_from(sorted(ValueEstimate.model_fields)),
+    pair=st.tuples(units, units),
+)
 def test_more_of_anything_good_is_never_wanted_less(
-    worth: Worth, name: str, pair: tuple[float, float]
+    worth: ValueEstimate, name: str, pair: tuple[float, float]
 ) -> None:
     less, more = (
         goal_priority(worth.replaced(**{name: each}), 0.0, Drives()).priority
@@ -99,7 +103,7 @@ def test_urgency_is_the_share_of_the_time_that_is_over() -> None:
 
 @given(worth=worths, who=drives, deadline=deadlines, threshold=st.floats(0, 4))
 def test_a_goal_comes_to_the_threshold_when_it_is_said_to_and_not_before(
-    worth: Worth, who: Drives, deadline: datetime | None, threshold: float
+    worth: ValueEstimate, who: Drives, deadline: datetime | None, threshold: float
 ) -> None:
     def at(now: datetime) -> float:
         return goal_priority(worth, deadline_urgency(deadline, NOW, now), who).priority

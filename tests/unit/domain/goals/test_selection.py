@@ -42,7 +42,7 @@ from opencrab.domain.goals.value_estimate import (
     OBJECTIVES,
     Horizon,
     Satisfaction,
-    Worth,
+    ValueEstimate,
 )
 from opencrab.domain.outcome import Outcome
 from tests.soak import examples
@@ -50,7 +50,7 @@ from tests.soak import examples
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 units = st.floats(0, 1, allow_nan=False)
 worths = st.builds(
-    Worth,
+    ValueEstimate,
     expected_reward=units,
     capability_match=st.none() | units,
     novelty=units,
@@ -89,7 +89,7 @@ def steps(count: int = 5, **changes: object) -> tuple[PlannedTask, ...]:
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.tuples(worths, deadlines), max_size=8), units, drives)
 def test_goals_are_ranked_by_the_sum_of_the_terms_that_are_shown(
-    many: list[tuple[Worth, datetime | None]], able: float, wants: Drives
+    many: list[tuple[ValueEstimate, datetime | None]], able: float, wants: Drives
 ) -> None:
     goals = [goal(n, worth=worth, deadline=at) for n, (worth, at) in enumerate(many, 1)]
     listed = rank_goals(goals, able, wants, NOW + timedelta(minutes=5))
@@ -106,7 +106,7 @@ def test_goals_are_ranked_by_the_sum_of_the_terms_that_are_shown(
 @settings(max_examples=examples(50), deadline=None)
 @given(worths, deadlines, units, drives, st.floats(0, 3))
 def test_a_goal_is_worth_it_from_the_moment_on_that_is_foretold(
-    worth: Worth, deadline: datetime | None, able: float, wants: Drives, threshold: float
+    worth: ValueEstimate, deadline: datetime | None, able: float, wants: Drives, threshold: float
 ) -> None:
     wanted = goal(worth=worth, deadline=deadline)
     at = goal_begins_at(wanted, able, wants, threshold)
@@ -151,6 +151,7 @@ def test_horizons_are_full_with_a_clear_error_and_leave_room_for_the_owner() -> 
     ) as full:
         require_goal_room(Horizon.OBJECTIVE, OBJECTIVES, Authority.OWNER)
     assert full.value.field == "horizon"
+    assert full.value.cure == "complete or abandon one of them first"
     with pytest.raises(Invalid, match="'aspiration'"):
         require_goal_room(Horizon.ASPIRATION, ASPIRATIONS, Authority.OWNER)
 
@@ -168,6 +169,7 @@ def test_an_impossible_deadline_is_refused_by_its_name(deadline: datetime, why: 
     with pytest.raises(Invalid, match=why) as refused:
         require_valid_deadline(deadline, NOW)
     assert refused.value.field == "deadline"
+    assert refused.value.cure
     require_valid_deadline(NOW + timedelta(days=1), NOW)
 
 

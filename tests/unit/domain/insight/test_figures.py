@@ -109,7 +109,9 @@ def test_what_nobody_knows_stays_unknown() -> None:
     assert (none.success_rate, none.mean_latency_ms, none.quality, none.share) == (*[None] * 3, 0)
     assert usage_figures({"calls": 2, "cost": 0}, None, 2).cost_efficiency is None
     assert usage_figures({"calls": 2, "cost": 0}, MomentSums(), 2).cost_efficiency is None
-    assert quality_per_dollar(usage_figures({}, MomentSums().adding(0.5), 0).quality, 0, 0) is None
+    assert (
+        quality_per_dollar(usage_figures({}, MomentSums().with_value(0.5), 0).quality, 0, 0) is None
+    )
     assert model_qualities(evidence(mini=of(0, 0.0))) == {}
     failed = usage_figures({"calls": 2, "failed": 3}, None, 1)
     assert (failed.success_rate, failed.failed, failed.share) == (0.0, 2, 1.0)

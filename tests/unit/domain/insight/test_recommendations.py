@@ -5,8 +5,8 @@ import pytest
 from opencrab.domain.insight.recommendations import (
     Analysis,
     Category,
+    ComparisonOutcome,
     Focus,
-    Outcome,
     analyse_usage,
     compare_usage,
 )
@@ -88,7 +88,7 @@ def test_a_model_that_gives_no_answers_is_not_good() -> None:
     known = evidence(gpt=of(300, 0.5, cost=4_000), mini=silent)
     assert analysis(calls(GPT, 50), known).recommendations == ()
     (one,) = compare_usage((), known, (GPT, MINI)).differences
-    assert (one.outcome, one.judged) == (Outcome.FIRST, (300, 300))
+    assert (one.outcome, one.judged) == (ComparisonOutcome.FIRST, (300, 300))
 
 
 def test_groups_show_first_what_the_analysis_is_for() -> None:
@@ -125,10 +125,10 @@ def test_a_clear_difference_shows_and_a_small_one_does_not() -> None:
     assert found.models[MINI].calls == 0
     assert found.models[MINI].quality is not None
     clear, small = told[MINI, GPT], told[GPT, LOCAL]
-    assert clear.outcome is Outcome.SECOND
+    assert clear.outcome is ComparisonOutcome.SECOND
     assert clear.quality is not None
     assert clear.quality.low < -0.4 < clear.quality.high < 0
-    assert small.outcome is Outcome.OPEN
+    assert small.outcome is ComparisonOutcome.OPEN
 
 
 def test_models_are_compared_on_the_same_work_only() -> None:
@@ -143,11 +143,11 @@ def test_models_are_compared_on_the_same_work_only() -> None:
         }
     )
     (whole,) = compare_usage((), known, (GPT, MINI)).differences
-    assert whole.outcome is Outcome.OPEN
+    assert whole.outcome is ComparisonOutcome.OPEN
     assert whole.quality is not None
     assert whole.quality.mean == pytest.approx(0.0)
     assert whole.judged == (420, 420)
     one = compare_usage((), known, (GPT, MINI), purpose=Use.CREATIVE).differences[0]
-    assert (one.outcome, one.quality) == (Outcome.UNKNOWN, None)
+    assert (one.outcome, one.quality) == (ComparisonOutcome.UNKNOWN, None)
     chat = compare_usage((), known, (GPT, MINI), task_type="chat").differences[0]
     assert chat.judged == (20, 400)

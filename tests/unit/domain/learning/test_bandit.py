@@ -16,7 +16,7 @@ from opencrab.domain.learning.bandit import (
     is_quality_below,
 )
 from opencrab.domain.learning.evidence import ModelEvidence
-from opencrab.domain.models.optimization import Aim, Wish
+from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 
 
@@ -49,7 +49,7 @@ def of(
     *arms: BanditArm, money: int = RICH, current: str = "", **aim: Any
 ) -> tuple[BanditMix | None, str]:
     """The mix of such models for 100 turns a day."""
-    said = Aim(**{"min_quality": 0.5, "goal": Wish.MAXIMIZE_QUALITY, **aim})
+    said = Aim(**{"min_quality": 0.5, "goal": OptimizationGoal.MAXIMIZE_QUALITY, **aim})
     subject = BanditSubject(arms=arms, turns_a_day=100, current=current)
     return bandit_mixes({"": subject}, said, day_micro_usd=money, seed="x")[""]
 
@@ -63,11 +63,11 @@ def weights(found: tuple[BanditMix | None, str]) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("aim", "best"),
     [
-        ({"goal": Wish.MAXIMIZE_QUALITY}, "best"),
-        ({"goal": Wish.MINIMIZE_COST}, "small"),
-        ({"goal": Wish.MINIMIZE_COST, "min_quality": 0.7}, "smart"),
-        ({"goal": Wish.BALANCE}, "smart"),
-        ({"goal": Wish.MINIMIZE_COST, "min_quality": 0.99}, "best"),
+        ({"goal": OptimizationGoal.MAXIMIZE_QUALITY}, "best"),
+        ({"goal": OptimizationGoal.MINIMIZE_COST}, "small"),
+        ({"goal": OptimizationGoal.MINIMIZE_COST, "min_quality": 0.7}, "smart"),
+        ({"goal": OptimizationGoal.BALANCE}, "smart"),
+        ({"goal": OptimizationGoal.MINIMIZE_COST, "min_quality": 0.99}, "best"),
     ],
 )
 def test_each_goal_has_its_best_model(aim: dict[str, Any], best: str) -> None:
@@ -80,7 +80,7 @@ def test_the_quickest_that_is_good_enough_is_asked_where_time_counts() -> None:
         arm("quick", 0.8, 100, ms=100),
         arm("bad", 0.1, 1, ms=9),
     )
-    found, _ = of(*arms, goal=Wish.MINIMIZE_LATENCY)
+    found, _ = of(*arms, goal=OptimizationGoal.MINIMIZE_LATENCY)
     assert found is not None
     assert (found.weights, found.latency_ms) == ({"quick": 1.0}, 100)
 
@@ -104,7 +104,7 @@ def test_one_day_pays_for_all_types_of_task() -> None:
         "chat": BanditSubject(arms=(SMART, little), turns_a_day=50),
         "code": BanditSubject(arms=(SMALL, BEST), turns_a_day=50),
     }
-    aim = Aim(goal=Wish.MAXIMIZE_QUALITY, min_quality=0.5)
+    aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, min_quality=0.5)
     found = bandit_mixes(subjects, aim, day_micro_usd=600_000, seed="x")
     assert weights(found["chat"]) == {"smart": 1.0}
     assert weights(found["code"]) == {"best": 1.0}
@@ -134,7 +134,7 @@ def test_without_enough_data_nothing_changes_and_the_word_says_why(
 
 
 def test_a_model_that_costs_nothing_is_a_model_like_others() -> None:
-    assert weights(of(arm("free", 0.7, 0), SMART, goal=Wish.BALANCE)) == {"free": 1.0}
+    assert weights(of(arm("free", 0.7, 0), SMART, goal=OptimizationGoal.BALANCE)) == {"free": 1.0}
     assert weights(of(arm("free", 0.7, 0), arm("gift", 0.9, 0), money=0)) == {"gift": 1.0}
 
 
@@ -149,9 +149,14 @@ arms_given = st.lists(
 )
 
 
-@given(arms_given, st.sampled_from(Wish), st.sampled_from([0.0, 0.1, 0.5]), st.integers(0, 10**6))
+@given(
+    arms_given,
+    st.sampled_from(OptimizationGoal),
+    st.sampled_from([0.0, 0.1, 0.5]),
+    st.integers(0, 10**6),
+)
 def test_the_day_is_kept_and_no_more_is_tried_than_the_owner_allows(
-    known: list[tuple[float, int, int]], goal: Wish, explore: float, money: int
+    known: list[tuple[float, int, int]], goal: OptimizationGoal, explore: float, money: int
 ) -> None:
     arms = [arm(f"m{place}", good, cost, n=n) for place, (good, cost, n) in enumerate(known)]
     found, word = of(*arms, goal=goal, explore=explore, money=money)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from opencrab.domain.learning.aggregate import self_grade_bin
 from opencrab.domain.learning.calibration import (
     MOST_WEIGHT,
-    Curve,
+    CalibrationCurve,
     calibration_curve,
     calibration_sums,
 )
@@ -32,7 +32,7 @@ def graded(turns: Turns) -> tuple[GradedTurns, ...]:
     )
 
 
-def mean_of(found: Curve, turns: Turns) -> float:
+def mean_of(found: CalibrationCurve, turns: Turns) -> float:
     """What judged turns come to on a curve."""
     return sum(found.steps[self_grade_bin(grade)] for grade, _ in turns) / len(turns)
 
@@ -90,4 +90,4 @@ def test_praise_without_end_adds_no_more_than_a_quarter_of_the_judged_turns() ->
 
 
 def test_without_any_judged_turn_there_is_no_curve() -> None:
-    assert calibration_curve(graded([(1.0, None)] * 50)) == Curve()
+    assert calibration_curve(graded([(1.0, None)] * 50)) == CalibrationCurve()

@@ -27,7 +27,7 @@ from opencrab.domain.learning.model_selection import (
     model_budget_left,
     open_model_choices,
 )
-from opencrab.domain.models.optimization import Aim, Wish
+from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.money.budget import Price
@@ -113,7 +113,7 @@ def test_other_work_is_paid_for_first() -> None:
 def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
     known = evidence(gpt=of(300, 0.9, cost=1_000), mini=of(300, 0.5, cost=10))
     rich = ground(evidence=known, day_micro_usd=20_000)
-    aim = Aim(goal=Wish.MAXIMIZE_QUALITY, min_quality=0.0, explore=0.1)
+    aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, min_quality=0.0, explore=0.1)
     poor = rich.replaced(tallies=(*rich.tallies, *calls(MINI, 30, purpose=Use.CREATIVE)))
     asked = [choose_models(each, aim, NOW, seed="x") for each in (rich, poor)]
     assert asked[0].found.get(TASK) is None
@@ -151,7 +151,7 @@ def test_a_gain_is_told_against_the_present_model_and_unknown_where_nothing_is_k
 def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> None:
     known = evidence(gpt=of(300, 0.8, cost=4_000), mini=of(300, 0.9, cost=500))
     rich = ground(evidence=known, day_micro_usd=10**9)
-    aim = Aim(goal=Wish.MAXIMIZE_QUALITY)
+    aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY)
     follows = choose_models(rich, aim, NOW, seed="x")
     assert {name: each.weights for name, each in follows.found.items()} == {TASK: {"fast": 1.0}}
     skipped = choose_models(rich, aim, NOW, seed="x", skipped=(TASK,))
@@ -227,5 +227,7 @@ def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying(
         purpose=Use.CONVERSATION, task_type="conversation", weights={"smart": 0.9, "fast": 0.1}
     )
     rich = ground(evidence=known, mind=AgentState(mixes=(held,)), day_micro_usd=10**9)
-    follows = choose_models(rich, Aim(goal=Wish.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x")
+    follows = choose_models(
+        rich, Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x"
+    )
     assert "fast" not in follows.found[TASK].weights

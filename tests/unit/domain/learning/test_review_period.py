@@ -8,7 +8,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.evidence import Evidence, MemoryHits
 from opencrab.domain.learning.review_period import (
     ReviewPeriod,
-    Span,
+    ReviewSpan,
     last_ended_review_day,
     newest_period,
     parse_review_period,
@@ -34,15 +34,15 @@ def test_weeks_are_those_of_iso_8601_even_where_years_meet() -> None:
     assert sunday == ["daily-2027-01-03", "weekly-2026-W53"]
     week = parse_review_period("weekly-2026-W53")
     assert (week.first, week.last, len(week.days)) == (date(2026, 12, 28), date(2027, 1, 3), 7)
-    assert newest_period(Span.WEEKLY, date(2027, 1, 3)) == week
-    assert newest_period(Span.WEEKLY, date(2027, 1, 9)) == week
+    assert newest_period(ReviewSpan.WEEKLY, date(2027, 1, 3)) == week
+    assert newest_period(ReviewSpan.WEEKLY, date(2027, 1, 9)) == week
 
 
 @pytest.mark.parametrize(
     "stretch",
     [
-        newest_period(Span.DAILY, date(2026, 2, 28)),
-        newest_period(Span.WEEKLY, date(2026, 2, 28)),
+        newest_period(ReviewSpan.DAILY, date(2026, 2, 28)),
+        newest_period(ReviewSpan.WEEKLY, date(2026, 2, 28)),
         review_period(date(2026, 2, 28), 0),
         review_period(date(2026, 2, 28), 120),
     ],
@@ -50,7 +50,7 @@ def test_weeks_are_those_of_iso_8601_even_where_years_meet() -> None:
 )
 def test_a_period_is_read_back_from_its_name(stretch: ReviewPeriod) -> None:
     assert parse_review_period(stretch.id) == stretch
-    assert (stretch.ends() - stretch.begins()).days == len(stretch.days)
+    assert (stretch.end_time() - stretch.start_time()).days == len(stretch.days)
 
 
 @pytest.mark.parametrize(

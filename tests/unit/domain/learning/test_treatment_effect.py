@@ -7,8 +7,8 @@ from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     TrialVerdict,
-    overall_skill_effect,
     skill_effect,
+    skill_effect_over_models,
     skill_effects,
     skill_trial_verdict,
 )
@@ -78,6 +78,6 @@ def test_all_models_come_first_and_names_are_whole() -> None:
         ("v:a/x", 20, 6),
         ("v:b", 10, 4),
     ]
-    assert overall_skill_effect(known, "s") == found[0]
+    assert skill_effect_over_models(known, "s") == found[0]
     assert skill_effects(known, "none") == ()
-    assert overall_skill_effect(known, "none").estimate is None
+    assert skill_effect_over_models(known, "none").estimate is None

@@ -87,7 +87,7 @@ def test_a_graph_that_is_full_refuses_what_is_new(facts: Documents) -> None:
     facts.commit(*(new_fact("mika", NODE, each.id, each) for each in many))
     counted = facts.get("mika", KNOWLEDGE, KNOWLEDGE)
     assert counted is not None
-    facts.commit(counted.holding(GraphSize(nodes=NODES, edges=1)))
+    facts.commit(counted.with_body(GraphSize(nodes=NODES, edges=1)))
     with pytest.raises(Refused, match="limit reached"):
         link(facts, "蟹", "蛸")
     assert link(facts, "蟹", "海藻").weight > 0.5

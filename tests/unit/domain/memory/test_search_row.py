@@ -4,25 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from opencrab.domain.access.authority import Authority
-from opencrab.domain.conversation.session import Hearing, Participant, Session
+from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import (
     EVERYTHING,
     RowKind,
     SearchClearance,
     SearchRow,
-    search_clearance,
 )
-from tests.unit.adapters.sqlite_search.shelf import NOW, line, memory
+from tests.unit.adapters.sqlite_search.shelf import line, memory
 
-SESSION = Session(
-    id="s1",
-    participants=(Participant(agent_id="a1"),),
-    guild_id="g1",
-    created_by="p1",
-    created_at=NOW,
-    updated_at=NOW,
-)
 USER = SearchClearance(session_id="s1", guild_id="g1", person_id="p1")
 OUTSIDER = SearchClearance(session_id="s1", guild_id="g1")
 SPEECH = line(1, "x")
@@ -34,7 +24,8 @@ ELSEWHERE = replace(SPEECH, session_id="s2")
     ("row", "user", "outsider"),
     [
         (SPEECH, True, True),
-        (VOICE, True, False),
+        (VOICE, False, False),
+        (replace(VOICE, kind=RowKind.INSTRUCTION), True, False),
         (ELSEWHERE, False, False),
         (replace(ELSEWHERE, hearing=Hearing.PUBLIC), True, True),
         (replace(ELSEWHERE, hearing=Hearing.GUILD, guild_id="g1"), True, True),
@@ -60,12 +51,11 @@ def test_no_session_and_no_guild_are_not_shared_by_those_who_have_none() -> None
     assert not SearchClearance(person_id="p1").allows(nowhere)
 
 
-@pytest.mark.parametrize("authority", list(Authority))
-def test_only_the_owner_and_the_agent_itself_find_everything(authority: Authority) -> None:
-    given = search_clearance(authority, SESSION, "p1")
-    assert given.whole == (authority in {Authority.OWNER, Authority.SELF})
-    assert given.person_id == ("p1" if authority is Authority.USER else "")
-    assert (given.session_id, given.guild_id) == ("s1", "g1")
+def test_where_several_listen_other_sessions_are_left_out() -> None:
+    several = SearchClearance(session_id="s1", guild_id="g1", is_member=True)
+    assert several.allows(memory("m1", "x", session_id="s1", hearing=Hearing.SESSION))
+    assert not several.allows(VOICE)
+    assert not several.allows(ELSEWHERE, {"s2"})
 
 
 def test_a_row_is_called_by_its_session_and_number_or_by_its_kind_and_id() -> None:

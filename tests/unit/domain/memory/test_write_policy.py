@@ -14,8 +14,8 @@ from opencrab.domain.memory.memory import EARLIER_KEPT, Memory, Provenance
 from opencrab.domain.memory.write_policy import (
     TAINTED_CONFIDENCE,
     MemoryCounts,
+    MemoryRefusalReason,
     MemoryVerdict,
-    Reason,
     Ruling,
     judge_memory,
     memory_audience,
@@ -116,18 +116,18 @@ def test_what_the_author_names_is_replaced_whatever_it_says() -> None:
 @pytest.mark.parametrize(
     ("content", "changes", "reason"),
     [
-        (" \n", {}, Reason.BLANK),
-        ("\u200b\u3164", {}, Reason.BLANK),
-        ("!?…", {}, Reason.SAYS_NOTHING),
-        ("太郎", {"session_id": "", "turn_id": "", "person_id": ""}, Reason.UNSOURCED),
-        ("太郎は緑茶が好きで、毎朝それを飲む。" * 10, {}, Reason.NOT_ATOMIC),
-        ("Taro likes tea. He drinks it every day. " * 5, {}, Reason.NOT_ATOMIC),
-        ("緑茶と紅茶と麦茶、" * 100, {}, Reason.NOT_ATOMIC),
-        ("- tea for Taro\n" * 20, {}, Reason.NOT_ATOMIC),
+        (" \n", {}, MemoryRefusalReason.BLANK),
+        ("\u200b\u3164", {}, MemoryRefusalReason.BLANK),
+        ("!?…", {}, MemoryRefusalReason.SAYS_NOTHING),
+        ("太郎", {"session_id": "", "turn_id": "", "person_id": ""}, MemoryRefusalReason.UNSOURCED),
+        ("太郎は緑茶が好きで、毎朝それを飲む。" * 10, {}, MemoryRefusalReason.NOT_ATOMIC),
+        ("Taro likes tea. He drinks it every day. " * 5, {}, MemoryRefusalReason.NOT_ATOMIC),
+        ("緑茶と紅茶と麦茶、" * 100, {}, MemoryRefusalReason.NOT_ATOMIC),
+        ("- tea for Taro\n" * 20, {}, MemoryRefusalReason.NOT_ATOMIC),
     ],
 )
 def test_what_is_no_single_sourced_claim_is_refused(
-    content: str, changes: dict[str, Any], reason: Reason
+    content: str, changes: dict[str, Any], reason: MemoryRefusalReason
 ) -> None:
     assert judge_memory(memory(content, **changes), []) == MemoryVerdict(
         Ruling.REFUSED, reason=reason
@@ -159,7 +159,7 @@ def test_foreign_words_never_touch_what_somebody_vouches_for(
     verdict = judge_memory(new, [stored], replaces=stored if named else None)
     assert verdict in {
         MemoryVerdict(Ruling.KEPT, new),
-        MemoryVerdict(Ruling.REFUSED, stored, Reason.KNOWN),
+        MemoryVerdict(Ruling.REFUSED, stored, MemoryRefusalReason.KNOWN),
     }
     assert new.confidence <= TAINTED_CONFIDENCE
 
@@ -199,7 +199,7 @@ def test_a_user_does_not_change_what_the_owner_opened() -> None:
     ken |= {"hearing": Hearing.GUILD, "guild_id": "g"}
     assert judge_memory(memory("The code is 9921", 2, **ken), [stored]).ruling is Ruling.KEPT
     known = judge_memory(memory("The code is 4412", 2, **ken), [stored])
-    assert (known.ruling, known.reason) == (Ruling.REFUSED, Reason.KNOWN)
+    assert (known.ruling, known.reason) == (Ruling.REFUSED, MemoryRefusalReason.KNOWN)
 
 
 @given(memories, st.lists(memories, max_size=4, unique_by=lambda each: each.id))
@@ -292,7 +292,11 @@ def test_a_memory_rests_on_the_word_of_who_is_behind_the_turn(
 
 def test_the_gate_counts_by_reason() -> None:
     gate = (
-        MemoryCounts().with_refusal(Reason.BLANK).with_refusal(Reason.BLANK).changed(-1).changed(2)
+        MemoryCounts()
+        .with_refusal(MemoryRefusalReason.BLANK)
+        .with_refusal(MemoryRefusalReason.BLANK)
+        .changed(-1)
+        .changed(2)
     )
-    assert (gate.kept, gate.refused) == (2, {Reason.BLANK: 2})
+    assert (gate.kept, gate.refused) == (2, {MemoryRefusalReason.BLANK: 2})
     assert MemoryCounts.model_validate(gate.model_dump(mode="json")) == gate

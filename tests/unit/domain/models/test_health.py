@@ -61,7 +61,7 @@ def test_after_its_pause_a_provider_is_tried_by_one() -> None:
     assert not ill.needs_probe(at(31.9))
     assert not ill.is_paused(at(32))
     assert ill.needs_probe(at(32))
-    tried = ill.probed(at(32))
+    tried = ill.with_probe(at(32))
     assert tried.is_paused(at(33)), "the others wait"
     assert (tried.failures, tried.failed_at) == (ill.failures, ill.failed_at)
     assert tried.needs_probe(at(62)), "who tried it may have died"

@@ -51,7 +51,7 @@ def test_prices_of_two_thousand_models_fit() -> None:
 
 def test_more_than_a_store_takes_is_refused_naming_it() -> None:
     vast = Preferences(prices={f"{n:04d}{'長い名前' * 60}": PRICED for n in range(PRICES)})
-    with pytest.raises(Invalid, match="preferences take") as refusal:
+    with pytest.raises(Invalid, match="preferences have") as refusal:
         vast.document()
     assert refusal.value.field == "preferences"
     assert refusal.value.cure

@@ -232,6 +232,16 @@ def test_a_limit_that_cannot_be_is_named() -> None:
         assert caught.value.cure
 
 
+@pytest.mark.parametrize(
+    ("name", "unit"), [("turn_micro_usd", "micro-dollars"), ("heartbeat_percent", "percent")]
+)
+def test_a_limit_that_cannot_be_is_answered_with_its_unit(name: str, unit: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        budget_limit_changes({name: -1})
+    assert unit in (caught.value.cure or "")
+    assert "null" in (caught.value.cure or "")
+
+
 def test_no_ones_budget_is_anothers() -> None:
     scopes = [scope(name) for scope in SCOPES for name in ("mika", INSTALLATION, "agent:mika")]
     assert len({INSTALLATION, *scopes}) == 1 + len(scopes)

@@ -68,9 +68,9 @@ def test_a_difference_is_held_at_every_look_though_few_turns_are_without(
         always = True
         for n in range(1, LOOKS[-1] + 1):
             if random.random() < 0.3:
-                kept = kept.adding(random.random() < without)
+                kept = kept.with_value(random.random() < without)
             else:
-                given = given.adding(random.random() < with_it)
+                given = given.with_value(random.random() < with_it)
             found = estimate_difference(given, kept) if n in LOOKS else None
             always &= found is None or found.low <= with_it - without <= found.high
         held += always
@@ -127,7 +127,7 @@ def test_parts_are_combined_by_their_weights() -> None:
 def _holds_always(draw: Callable[[Random], float], truth: float, random: Random) -> bool:
     known = MomentSums()
     for n in range(1, LOOKS[-1] + 1):
-        known = known.adding(draw(random))
+        known = known.with_value(draw(random))
         found = estimate_mean(known) if n in LOOKS else None
         if found is not None and not found.low <= truth <= found.high:
             return False

@@ -58,7 +58,7 @@ def test_a_turn_without_an_answer_is_worth_nothing_as_often_as_answers_are_judge
     answered = [(0.2, 1.0)] * 20 + [(0.2, None)] * 20
     found = off_policy_estimate(weigh_turns_by_propensity(answered, [0.2] * 20))
     plain = ModelEvidence(quality=MomentSums(n=20, total=20, squares=20), turns=60, failed=20)
-    assert found == estimate_mean(plain.worth)
+    assert found == estimate_mean(plain.value_sums)
     silent = off_policy_estimate(weigh_turns_by_propensity([], [0.2] * 20))
     assert silent is not None
     assert (silent.mean, silent.low) == (0, 0)

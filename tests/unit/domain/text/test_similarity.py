@@ -42,8 +42,8 @@ def test_only_what_says_the_same_of_the_same_is_alike(
 ) -> None:
     texts = "\n".join(one), "\n".join(other)
     first, second = map(TextTerms.of, texts)
-    assert (first.like(second) >= ALIKE) is same
-    assert first.like(second) == second.like(first)
+    assert (first.similarity_to(second) >= ALIKE) is same
+    assert first.similarity_to(second) == second.similarity_to(first)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_only_what_says_the_same_of_the_same_is_alike(
     ],
 )
 def test_what_says_the_opposite_or_another_number_is_not_alike(one: str, other: str) -> None:
-    assert TextTerms.of(one).like(TextTerms.of(other)) == 0.0
-    assert TextTerms.of(one).like(TextTerms.of(one)) == 1.0
+    assert TextTerms.of(one).similarity_to(TextTerms.of(other)) == 0.0
+    assert TextTerms.of(one).similarity_to(TextTerms.of(one)) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_what_says_the_opposite_or_another_number_is_not_alike(one: str, other: 
     ],
 )
 def test_one_negation_is_like_another_of_the_same(one: str, other: str) -> None:
-    assert TextTerms.of(one).like(TextTerms.of(other)) >= ALIKE
+    assert TextTerms.of(one).similarity_to(TextTerms.of(other)) >= ALIKE

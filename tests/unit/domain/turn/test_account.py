@@ -80,7 +80,7 @@ def done(call: ActionCall, seconds: float, state: CallState = CallState.COMPLETE
         call_id=call.id,
         name=call.name,
         state=state,
-        result=ActionResult.done(),
+        result=ActionResult.ok(),
         at=after(seconds),
     )
 
@@ -131,7 +131,11 @@ def test_a_model_call_is_thought_about_until_it_ends_and_counts_when_it_fails() 
     account = TurnAccount.of(TURN, (ASKED,))
     assert account.is_thinking
     account.add(ModelResult(n=1, state=CallState.FAILED, error="?"))
-    assert (account.is_thinking, account.failed_calls, list(account.answered)) == (False, 1, [])
+    assert (account.is_thinking, account.failed_calls, list(account.answered_steps)) == (
+        False,
+        1,
+        [],
+    )
 
 
 def test_times_never_go_back() -> None:
@@ -141,5 +145,5 @@ def test_times_never_go_back() -> None:
 
 
 def test_what_lies_elsewhere_must_be_read_before() -> None:
-    with pytest.raises(AssertionError, match="resolved"):
+    with pytest.raises(AssertionError, match="blob pointer"):
         TurnAccount.of(TURN, (BlobPointer(n=1, sha256="0" * 64, size=1),))

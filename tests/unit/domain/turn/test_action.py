@@ -52,18 +52,18 @@ def test_a_list_names_impacts_and_actions_that_run_unasked(impact: Impact) -> No
 
 
 def test_a_success_carries_data_and_side_effects() -> None:
-    result = ActionResult.done(SpeechSent(text="こんにちは"), InnerVoiceNoted(text="hm"), said=True)
+    result = ActionResult.ok(SpeechSent(text="こんにちは"), InnerVoiceNoted(text="hm"), said=True)
     assert (result.success, result.data, result.error) == (True, {"said": True}, None)
     assert [effect.kind for effect in result.side_effects] == ["spoke", "mused"]
 
 
 def test_a_failure_says_why() -> None:
-    result = ActionResult.failed("ファイルがありません")
+    result = ActionResult.failure("ファイルがありません")
     assert (result.success, result.data, result.error) == (False, None, "ファイルがありません")
 
 
 def test_a_result_comes_back_from_its_stored_form() -> None:
-    result = ActionResult.done(SpeechSent(text="海 🦀"), path="メモ.md")
+    result = ActionResult.ok(SpeechSent(text="海 🦀"), path="メモ.md")
     assert ActionResult.model_validate_json(result.model_dump_json()) == result
 
 

@@ -24,7 +24,7 @@ def running(seconds: float, **fields: Any) -> Turn:
 
 def judged(*turns: Turn) -> list[tuple[int, int]]:
     """Crashes and deliveries of turns that ran when their process died."""
-    return [(each.crashes, each.deliveries) for each in CRASH_RULE.judged(turns, DIED)]
+    return [(each.crashes, each.deliveries) for each in CRASH_RULE.turns_after_crash(turns, DIED)]
 
 
 @pytest.mark.parametrize("seconds", [0.0, FAIR, FAIR * 2])
@@ -53,17 +53,19 @@ def test_a_step_whose_beginning_or_end_is_unknown_is_taken_for_a_short_one() -> 
 
 def test_pauses_double_up_to_the_longest() -> None:
     rule = CrashRule(pause_seconds=2, longest_pause_seconds=20)
-    pauses = [rule.pause(turn(crashes=crashes)).total_seconds() for crashes in range(7)]
+    pauses = [rule.start_delay(turn(crashes=crashes)).total_seconds() for crashes in range(7)]
     assert pauses == [0, 2, 4, 8, 16, 20, 20]
-    assert rule.pause(turn(crashes=10**6)).total_seconds() == 20
+    assert rule.start_delay(turn(crashes=10**6)).total_seconds() == 20
 
 
 @given(st.lists(st.booleans(), max_size=40))
 def test_whoever_never_runs_alone_is_never_hopeless(with_result: list[bool]) -> None:
     header = turn()
     for ended in with_result:
-        header = header.claimed(lease_until=DIED, receipt=None)
-        (header, _) = CRASH_RULE.judged((header.replaced(crashes=0), running(FAIR)), DIED)
+        header = header.with_claim(lease_until=DIED, receipt=None)
+        (header, _) = CRASH_RULE.turns_after_crash(
+            (header.replaced(crashes=0), running(FAIR)), DIED
+        )
         assert not header.give_up_reason
         if ended:
             header = header.replaced(crashes=0, deliveries=0)
@@ -71,15 +73,15 @@ def test_whoever_never_runs_alone_is_never_hopeless(with_result: list[bool]) -> 
 
 @given(st.lists(st.floats(0, 400), min_size=CRASHES_WITHOUT_PROGRESS, max_size=20))
 def test_whoever_kills_each_time_alone_is_hopeless_in_bounded_attempts(steps: list[float]) -> None:
-    (header,) = CRASH_RULE.judged((running(1.0),), DIED)
+    (header,) = CRASH_RULE.turns_after_crash((running(1.0),), DIED)
     attempts = 0
     for seconds in steps:
-        header = header.claimed(lease_until=running(seconds).lease_until or DIED, receipt=None)
+        header = header.with_claim(lease_until=running(seconds).lease_until or DIED, receipt=None)
         if header.give_up_reason:
             break
         attempts += 1
-        (header,) = CRASH_RULE.judged((header,), DIED)
-    assert header.claimed(lease_until=DIED, receipt=None).give_up_reason
+        (header,) = CRASH_RULE.turns_after_crash((header,), DIED)
+    assert header.with_claim(lease_until=DIED, receipt=None).give_up_reason
     assert DELIVERIES_WITHOUT_PROGRESS <= attempts <= CRASHES_WITHOUT_PROGRESS
 
 

@@ -35,7 +35,7 @@ KEYED = ActionIntent(
     n=2, call_id="c1", name="ws_write", effect=Effect.KEYED, argument_hash="h", prepared={"a": "b"}
 )
 RETURNED = CallResult(
-    n=2, call_id="c1", name="ws_write", state=CallState.COMPLETED, result=ActionResult.done(ok=1)
+    n=2, call_id="c1", name="ws_write", state=CallState.COMPLETED, result=ActionResult.ok(ok=1)
 )
 ASKED = ApprovalRequest(
     n=3, call_id="c2", name="post", argument_hash="h", what="投稿する", touches="掲示板"

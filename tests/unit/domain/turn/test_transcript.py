@@ -3,7 +3,14 @@
 import pytest
 
 from opencrab.domain.models.fault import Fault
-from opencrab.domain.turn.action import ActionResult, Effect, SpeechSent
+from opencrab.domain.turn.action import (
+    ActionResult,
+    Effect,
+    FileDeleted,
+    FileWritten,
+    SideEffect,
+    SpeechSent,
+)
 from opencrab.domain.turn.record import (
     ActionCall,
     ActionIntent,
@@ -35,13 +42,13 @@ def ended(n: int, state: CallState) -> ModelResult:
     return ModelResult(n=n, state=state, error="away")
 
 
-def returned(n: int, call: ActionCall, *effects: SpeechSent, ends: bool = False) -> CallResult:
+def returned(n: int, call: ActionCall, *effects: SideEffect, ends: bool = False) -> CallResult:
     return CallResult(
         n=n,
         call_id=call.id,
         name=call.name,
         state=CallState.COMPLETED,
-        result=ActionResult.done(*effects),
+        result=ActionResult.ok(*effects),
         ends_turn=ends,
     )
 
@@ -146,22 +153,22 @@ def test_what_a_failed_attempt_had_heard_belongs_to_the_next_answer() -> None:
 def test_a_turn_waits_from_the_question_to_the_decision() -> None:
     until = (intent(1), answered(1, WRITE), asked(2, WRITE))
     assert Transcript.of(until).decision is None
-    assert Transcript.of(until).approves(WRITE) is None
+    assert Transcript.of(until).human_decision(WRITE) is None
     decision = decided(2, WRITE, approved=True)
     assert Transcript.of((*until, decision)).decision == decision
-    assert Transcript.of((*until, decision)).approves(WRITE) is True
+    assert Transcript.of((*until, decision)).human_decision(WRITE) is True
 
 
 def test_a_new_question_forgets_the_old_decision() -> None:
     told = Transcript.of((asked(2, WRITE), decided(2, WRITE, approved=True), asked(3, SAY)))
     assert told.decision is None
-    assert told.approves(WRITE) is None
+    assert told.human_decision(WRITE) is None
 
 
 def test_a_human_who_says_no_approves_nothing() -> None:
     told = Transcript.of((asked(2, WRITE), decided(2, WRITE, approved=False)))
-    assert told.approves(WRITE) is False
-    assert told.approves(SAY) is None
+    assert told.human_decision(WRITE) is False
+    assert told.human_decision(SAY) is None
 
 
 @pytest.mark.parametrize(
@@ -169,9 +176,32 @@ def test_a_human_who_says_no_approves_nothing() -> None:
 )
 def test_an_approval_holds_for_exactly_the_stored_arguments(other: dict[str, str] | None) -> None:
     told = Transcript.of((asked(2, WRITE), decided(2, WRITE, approved=True)))
-    assert told.approves(WRITE.replaced(arguments=other)) is False
+    assert told.human_decision(WRITE.replaced(arguments=other)) is False
 
 
 def test_a_pointer_must_be_resolved_before_it_is_read() -> None:
     with pytest.raises(AssertionError, match="pointer"):
         Transcript.of((BlobPointer(n=1, sha256="0" * 64, size=1),))
+
+
+WRITTEN = FileWritten(path="メモ.md", sha256="h", size=1)
+DELETED = FileDeleted(path="memo.md")
+
+
+@pytest.mark.parametrize(
+    ("prepared", "effects", "replaced"),
+    [
+        ({"condition": "absent"}, (WRITTEN,), []),
+        ({"condition": "v1"}, (WRITTEN,), ["メモ.md"]),
+        ({"condition": "v1"}, (DELETED,), ["memo.md"]),
+        ({"condition": None}, (DELETED,), ["memo.md"]),
+        ({}, (DELETED, WRITTEN), ["memo.md", "メモ.md"]),
+        ({"condition": "v1"}, (SpeechSent(text="はい"),), []),
+    ],
+)
+def test_files_that_were_there_before_are_told_from_new_ones(
+    prepared: dict[str, str], effects: tuple[SideEffect, ...], replaced: list[str]
+) -> None:
+    begun = running(3, WRITE).replaced(prepared=prepared)
+    records = (intent(1), answered(2, WRITE), begun, returned(3, WRITE, *effects))
+    assert Transcript.of(records).replaced_files == replaced

@@ -45,7 +45,7 @@ def turn(**fields: Any) -> Turn:
 
 def returned(closing: Turn) -> dict[str, int]:
     """What a closing turn gives back to its agent's budget, by day."""
-    draws = closing.returns(DAYS[0])
+    draws = closing.closing_budget_draws(DAYS[0])
     own = {d.day: -d.micro_usd for d in draws if d.scope == agent_budget_scope(closing.agent_id)}
     shared = {d.day: -d.micro_usd for d in draws if d.scope == INSTALLATION}
     assert own == shared
@@ -54,11 +54,11 @@ def returned(closing: Turn) -> dict[str, int]:
 
 def reserved(header: Turn, amount: int, day: str = DAYS[0]) -> Turn:
     """The header after a reservation, with a block drawn if it takes one."""
-    return header.reserving(amount, header.block_for(amount, day, LIMITS))
+    return header.with_reservation(amount, header.block_for(amount, day, LIMITS))
 
 
 def test_a_claim_is_a_new_epoch_and_one_more_delivery() -> None:
-    claimed = turn(deliveries=1, epoch=4).claimed(lease_until=NOW, receipt="r1")
+    claimed = turn(deliveries=1, epoch=4).with_claim(lease_until=NOW, receipt="r1")
     assert (claimed.status, claimed.epoch, claimed.deliveries) == (TurnStatus.RUNNING, 5, 2)
     assert (claimed.lease_until, claimed.receipt) == (NOW, "r1")
 
@@ -99,21 +99,23 @@ def test_a_reservation_counts_an_attempt_and_leaves_the_rest_as_allowance() -> N
 
 
 def test_settling_gives_the_difference_back_to_the_allowance() -> None:
-    settled = reserved(turn(), 60).settled(reserved=60, cost=25)
+    settled = reserved(turn(), 60).with_cost(reserved=60, cost=25)
     assert (settled.allowance, settled.spent) == (75, 25)
     assert returned(settled) == {DAYS[0]: 75}
 
 
 def test_the_rest_goes_back_to_the_newest_day_first() -> None:
-    first = reserved(turn(), 100).settled(reserved=100, cost=80)
-    second = reserved(first, 90, DAYS[1]).settled(reserved=90, cost=0)
+    first = reserved(turn(), 100).with_cost(reserved=100, cost=80)
+    second = reserved(first, 90, DAYS[1]).with_cost(reserved=90, cost=0)
     assert [block.day for block in second.blocks] == list(DAYS[:2])
     assert returned(second) == {DAYS[1]: 100, DAYS[0]: 20}
 
 
 def test_a_turn_that_used_all_gives_nothing_back() -> None:
-    assert reserved(turn(), 100).settled(reserved=100, cost=100).returns(DAYS[0]) == ()
-    assert turn().returns(DAYS[0]) == ()
+    assert (
+        reserved(turn(), 100).with_cost(reserved=100, cost=100).closing_budget_draws(DAYS[0]) == ()
+    )
+    assert turn().closing_budget_draws(DAYS[0]) == ()
 
 
 calls = st.lists(
@@ -132,11 +134,11 @@ def test_money_is_conserved_whatever_a_turn_does(made: list[tuple[int, int, str,
             continue
         if block is not None:
             drawn[day] += block.micro_usd
-        held = header.reserving(amount, block)
+        held = header.with_reservation(amount, block)
         assert held.allowance >= 0
         assert held.allowance + held.spent + amount == sum(drawn.values())
         cost = amount if crashed else amount * percent // 100
-        header = held.settled(reserved=amount, cost=cost)
+        header = held.with_cost(reserved=amount, cost=cost)
         assert header.allowance + header.spent == sum(drawn.values())
     back = returned(header)
     # By what was really drawn, whatever the header says of it: only the last two days get theirs.
@@ -207,7 +209,7 @@ def test_a_turn_of_no_human_draws_from_the_day_of_the_public_person_that_it_goes
     older = header.model_dump(mode="json")
     del older["payer"]
     assert Turn.model_validate(older).public_payer is None
-    assert header.erased().payer is None
+    assert header.without_content().payer is None
 
 
 def test_no_block_takes_from_more_than_five_budgets() -> None:
@@ -224,13 +226,13 @@ def test_no_block_takes_from_more_than_five_budgets() -> None:
 
 def test_a_turn_keeps_the_budgets_that_it_began_with() -> None:
     header, block, under = asked_by(session_micro_usd=300)
-    held = header.reserving(50, block)
+    held = header.with_reservation(50, block)
     assert held.scopes == ("session:s1",)
     later = held.block_for(60, DAYS[1], LIMITS)
     assert later is not None
     assert later.scopes == ("session:s1",), "though sessions have no limit any more"
     assert budget_draws_for_turn(held, later, LIMITS, None)[-1].limit_micro_usd is None
-    begun = turn().reserving(50, turn().block_for(50, DAYS[0], LIMITS))
+    begun = turn().with_reservation(50, turn().block_for(50, DAYS[0], LIMITS))
     assert begun.scopes == ()
     again = begun.block_for(60, DAYS[1], under)
     assert again is not None
@@ -272,8 +274,8 @@ def test_what_is_drawn_from_every_budget_was_spent_or_is_given_back(
             scopes.add(draw.scope)
         # A provider may count more than was reserved.
         cost = amount * percent // 100
-        header = header.reserving(amount, block).settled(reserved=amount, cost=cost)
-    back = header.returns(DAYS[0])
+        header = header.with_reservation(amount, block).with_cost(reserved=amount, cost=cost)
+    back = header.closing_budget_draws(DAYS[0])
     # By what was really drawn, whatever the header says of it.
     days = [
         drawn[agent_budget_scope("mika"), day]
@@ -300,7 +302,9 @@ def test_a_header_comes_back_from_its_stored_form(reason: str) -> None:
 
 def test_what_a_vendor_says_beyond_a_free_price_is_taken_from_today() -> None:
     header = turn(allowance=-700, spent=700)
-    changes = {(draw.scope, draw.day): draw.micro_usd for draw in header.returns("2026-02-19")}
+    changes = {
+        (draw.scope, draw.day): draw.micro_usd for draw in header.closing_budget_draws("2026-02-19")
+    }
     assert changes == {
         (agent_budget_scope("mika"), "2026-02-19"): 700,
         (INSTALLATION, "2026-02-19"): 700,
@@ -313,3 +317,71 @@ def test_a_turn_that_drew_before_it_knew_of_other_budgets_draws_from_no_other() 
     block = header.block_for(50, DAYS[0], Limits())
     assert block is not None
     assert block.scopes == ()
+
+
+def given_back(ended: Turn, change: int, before: int = 0) -> dict[str, int]:
+    """What a settlement gives back to the agent's budget, by day."""
+    draws = ended.settlement_budget_draws(change, returned_before=before)
+    own = {d.day: -d.micro_usd for d in draws if d.scope == agent_budget_scope(ended.agent_id)}
+    assert own == {d.day: -d.micro_usd for d in draws if d.scope == INSTALLATION}
+    assert all(d.limit_micro_usd is None for d in draws)
+    return own
+
+
+def spent(amount: int, *blocks: int) -> Turn:
+    """An ended turn that drew these blocks, one a day, and spent so much of them."""
+    days = tuple(Block(day=day, micro_usd=each) for day, each in zip(DAYS, blocks, strict=False))
+    return turn(status=TurnStatus.COMPLETED, blocks=days, spent=amount)
+
+
+@pytest.mark.parametrize(
+    ("ended", "change", "before", "expected"),
+    [
+        (spent(100, 100), -40, 0, {DAYS[0]: 40}),
+        (spent(100, 100), 0, 0, {}),
+        (spent(100, 100), 7, 0, {DAYS[0]: -7}),
+        (spent(100, 50, 50), 7, 0, {DAYS[1]: -7}),
+        (spent(70, 50, 20), -60, 0, {DAYS[1]: 20, DAYS[0]: 40}),
+        (spent(70, 50, 50), -60, 0, {DAYS[1]: 20, DAYS[0]: 40}),
+        (spent(70, 50, 20), -30, 15, {DAYS[1]: 5, DAYS[0]: 25}),
+        (spent(90, 50, 20), -60, 0, {DAYS[1]: 40, DAYS[0]: 20}),
+        (spent(10), -10, 0, {}),
+    ],
+)
+def test_a_settlement_goes_back_to_the_days_that_paid_newest_first(
+    ended: Turn, change: int, before: int, expected: dict[str, int]
+) -> None:
+    assert given_back(ended, change, before) == expected
+
+
+@given(
+    st.lists(st.integers(0, 100), min_size=1, max_size=3),
+    st.integers(0, 100),
+    st.integers(0, 100),
+    st.integers(0, 400),
+)
+def test_settlements_leave_no_day_below_zero(
+    blocks: list[int], first: int, second: int, beyond: int
+) -> None:
+    total = sum(blocks) + beyond
+    ended = spent(total, *blocks)
+    paid = dict(zip(DAYS, blocks, strict=False))
+    paid[ended.blocks[-1].day] += beyond
+    first, second = min(first, total), min(second, total - min(first, total))
+    for amount, before in ((first, 0), (second, first)):
+        returned = given_back(ended, -amount, before)
+        assert sum(returned.values()) == amount
+        for day, each in returned.items():
+            paid[day] -= each
+    assert min(paid.values()) >= 0
+
+
+def test_a_settlement_goes_back_to_every_budget_of_the_turn() -> None:
+    ended = spent(100, 100).replaced(scopes=(session_budget_scope("s1"), public_budget_scope("p")))
+    draws = ended.settlement_budget_draws(-40)
+    assert {(d.scope, d.day, d.micro_usd) for d in draws} == {
+        (agent_budget_scope("mika"), DAYS[0], -40),
+        (INSTALLATION, DAYS[0], -40),
+        (session_budget_scope("s1"), WHOLE, -40),
+        (public_budget_scope("p"), DAYS[0], -40),
+    }

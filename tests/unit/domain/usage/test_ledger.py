@@ -13,13 +13,14 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.usage.ledger import (
+    CallSummary,
     Grouping,
     Period,
-    Summary,
     UsageRow,
     group_usage,
     is_ledger_row_id,
     ledger_row_bounds,
+    turn_of_ledger_row,
     usage_summary,
 )
 
@@ -110,8 +111,38 @@ def test_a_period_begins_so_long_ago() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("state", "usage", "held"),
+    [
+        (CallState.UNKNOWN, Usage(), 7),
+        (CallState.FAILED, Usage(), 7),
+        (CallState.FAILED, Usage(input_tokens=1), 0),
+        (CallState.FAILED, Usage(reported_micro_usd=7), 0),
+        (CallState.COMPLETED, Usage(), 0),
+    ],
+)
+def test_a_call_without_an_answer_that_nobody_counted_is_unconfirmed(
+    state: CallState, usage: Usage, held: int
+) -> None:
+    assert row(state=state, usage=usage, cost=7).unconfirmed_micro_usd == held
+
+
+def test_the_turn_of_a_call_is_read_from_its_id() -> None:
+    found = row(turn_id="t-1-x")
+    assert turn_of_ledger_row(found.id) == "t-1-x"
+    for text in ("", "t1", "20260217T090000.000000Z--0001", found.id + "x"):
+        with pytest.raises(Invalid) as refusal:
+            turn_of_ledger_row(text)
+        assert (refusal.value.field, bool(refusal.value.cure)) == ("call", True)
+
+
+def test_what_is_not_known_of_a_call_is_not_stored() -> None:
+    stored = row().model_dump()
+    assert not {"provider_call_id", "settlement"} & stored.keys()
+
+
 def test_no_calls_come_to_nothing() -> None:
-    assert usage_summary(()) == Summary()
+    assert usage_summary(()) == CallSummary()
     assert usage_summary(()).mean_quality is None
 
 
@@ -128,7 +159,7 @@ def test_a_summary_adds_up_and_means_leave_out_who_said_nothing() -> None:
         row(state=CallState.FAILED, cost=0),
         row(state=CallState.UNKNOWN, cost=90),
     )
-    assert usage_summary(iter(rows)) == Summary(
+    assert usage_summary(iter(rows)) == CallSummary(
         calls=4,
         answered=2,
         failed=1,
@@ -138,6 +169,7 @@ def test_a_summary_adds_up_and_means_leave_out_who_said_nothing() -> None:
         cached_tokens=4,
         reasoning_tokens=1,
         cost_micro_usd=100,
+        unconfirmed_micro_usd=90,
         mean_latency_ms=150.5,
         mean_first_token_ms=50,
         mean_quality=0.25,

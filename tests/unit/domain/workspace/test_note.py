@@ -70,7 +70,7 @@ def test_a_changed_value_is_read_again_and_nothing_else_changes(
     text: str, key: str, value: str
 ) -> None:
     note = parse_note(text)
-    again = parse_note(note.holding(key, value).text)
+    again = parse_note(note.with_value(key, value).text)
     assert again.values(key) == (value,)
     assert again.body == note.body
     assert [field for field in again.fields if field.key != key] == [
@@ -81,7 +81,7 @@ def test_a_changed_value_is_read_again_and_nothing_else_changes(
 @given(files, st.lists(texts, max_size=4).map(tuple))
 @often
 def test_a_changed_list_is_read_again(text: str, values: tuple[str, ...]) -> None:
-    again = parse_note(parse_note(text).holding(ALIASES, values).text)
+    again = parse_note(parse_note(text).with_value(ALIASES, values).text)
     assert again.values(ALIASES) == values
     assert again.body == parse_note(text).body
 
@@ -89,7 +89,7 @@ def test_a_changed_list_is_read_again(text: str, values: tuple[str, ...]) -> Non
 @given(files, files)
 @often
 def test_a_new_body_leaves_the_front_matter_as_it_is(text: str, body: str) -> None:
-    note = parse_note(text).holding(TITLE, "海")
+    note = parse_note(text).with_value(TITLE, "海")
     again = parse_note(note.with_body(body).text)
     assert (again.fields, again.body) == (note.fields, body)
 
@@ -105,7 +105,10 @@ def test_the_subset_of_yaml_is_read() -> None:
 
 def test_unknown_keys_and_comments_stay_word_for_word() -> None:
     changed = (
-        parse_note(JAPANESE).holding(TITLE, "改題").holding(UPDATED, "2026-02-17T09:00:00Z").text
+        parse_note(JAPANESE)
+        .with_value(TITLE, "改題")
+        .with_value(UPDATED, "2026-02-17T09:00:00Z")
+        .text
     )
     assert changed == JAPANESE.replace("会議", "改題").replace("2026-01-02", "2026-02-17T09:00:00Z")
 
@@ -126,7 +129,7 @@ def test_unknown_keys_and_comments_stay_word_for_word() -> None:
 def test_a_broken_front_matter_is_text_and_never_lost(text: str) -> None:
     note = parse_note(text)
     assert (note.fields, note.body) == ((), text)
-    again = parse_note(note.holding(TITLE, "新しい").text)
+    again = parse_note(note.with_value(TITLE, "新しい").text)
     assert (again.value(TITLE), again.body) == ("新しい", text)
 
 
@@ -147,7 +150,7 @@ def test_a_broken_front_matter_is_text_and_never_lost(text: str) -> None:
 def test_a_value_is_quoted_where_yaml_would_take_it_for_something_else(
     value: str, written: str
 ) -> None:
-    assert Note("").holding(TITLE, value).text == f"---\ntitle: {written}\n---\n"
+    assert Note("").with_value(TITLE, value).text == f"---\ntitle: {written}\n---\n"
 
 
 def test_what_another_front_matter_has_is_added_but_replaces_nothing() -> None:

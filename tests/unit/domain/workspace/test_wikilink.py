@@ -42,8 +42,8 @@ names = stems | paths | inputs
 def note(title: str, aliases: tuple[str, ...]) -> Note:
     """A note that goes by these names."""
     made = Note("")
-    made = made.holding(TITLE, title) if title else made
-    return made.holding(ALIASES, aliases) if aliases else made
+    made = made.with_value(TITLE, title) if title else made
+    return made.with_value(ALIASES, aliases) if aliases else made
 
 
 notes = st.builds(note, st.just("") | names, st.lists(names, max_size=2).map(tuple))

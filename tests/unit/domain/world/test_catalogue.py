@@ -94,9 +94,9 @@ def test_rows_say_what_the_original_says() -> None:
 
 def test_what_is_required_is_missed_and_what_is_unknown_is_named() -> None:
     vote = outbound_message_by_name("PROPOSAL_VOTE")
-    with pytest.raises(Invalid, match="lacks weight"):
+    with pytest.raises(Invalid, match="lacks the fields weight"):
         vote.to_wire({"proposal_id": HASH, "vote": True})
-    with pytest.raises(Invalid, match="has no color"):
+    with pytest.raises(Invalid, match="has no fields color"):
         vote.to_wire({"proposal_id": HASH, "vote": True, "weight": 1, "color": "red"})
     assert outbound_message_by_name("ENTRY_GET").to_wire({"entry_id": HASH}) == {
         "entry_id": bytes.fromhex(HASH)

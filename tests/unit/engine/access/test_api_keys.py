@@ -75,7 +75,7 @@ def test_nobody_holds_an_unknown_secret(secret: str, world: World) -> None:
 
 def test_a_revoked_key_opens_nothing_and_never_comes_back(world: World) -> None:
     key = register_api_key(world.runtime, name="鍵", scope=Scope.OWNER, secret=CHOSEN)
-    world.runtime.home.keys.revoke(key.id, NOW)
+    world.runtime.home.keys.revoke(key.id, NOW, keep_last_owner=False)
     with pytest.raises(Unauthenticated):
         principal_of_api_key(world.runtime.home.keys, CHOSEN)
     with pytest.raises(Invalid, match="was revoked"):

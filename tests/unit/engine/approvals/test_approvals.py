@@ -6,7 +6,7 @@ import pytest
 
 from opencrab.domain.approvals.approval import DECIDED, OPEN, Approval, ApprovalState
 from opencrab.domain.document import INSTALLATION_FACTS
-from opencrab.domain.errors import Conflict, NotFound, Refused
+from opencrab.domain.errors import Conflict, NotFound, OpenCrabError, Refused
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
@@ -34,7 +34,7 @@ def drained(world: World) -> list[str]:
     queue, found = world.runtime.home.turns, []
     while delivery := queue.receive(visibility_seconds=600, wait_seconds=0):
         found.append(delivery.body)
-        queue.done(delivery.receipt)
+        queue.acknowledge(delivery.receipt)
     return found
 
 
@@ -77,6 +77,22 @@ def test_a_decision_is_made_once(world: World) -> None:
     with pytest.raises(Conflict, match="approved already"):
         decide_approval(world.runtime, approval.id, approved=False, who=OWNER)
     assert len(decisions(world, approval)) == 1
+
+
+def test_whoever_may_not_decide_is_told_what_to_do(world: World) -> None:
+    decided = asked(world)
+    decide_approval(world.runtime, decided.id, approved=True, who=OWNER)
+    waits = asked(world, delegates=("taro",), escalate_minutes=30)
+    cures = {
+        ("nothing", OWNER): "list them with `opencrab approvals list`",
+        (decided.id, DELEGATE): "read it to see who decided and why",
+        (waits.id, STRANGER): "ask the owner, who can name you in the agent's approvals.delegates",
+        (waits.id, DELEGATE): "try again then, or ask the owner",
+    }
+    for (wanted, who), cure in cures.items():
+        with pytest.raises(OpenCrabError) as refused:
+            decide_approval(world.runtime, wanted, approved=True, who=who)
+        assert refused.value.cure == cure
 
 
 def test_what_does_not_exist_cannot_be_decided(world: World) -> None:
@@ -199,7 +215,7 @@ def test_a_sweep_goes_on_after_one_that_fails(world: World) -> None:
     fact = world.runtime.home.facts.get(INSTALLATION_FACTS, OPEN, gone.id)
     assert fact is not None
     lost = gone.replaced(turn_id="gone", agent_id="gone")
-    world.runtime.home.facts.commit(fact.holding(lost))
+    world.runtime.home.facts.commit(fact.with_body(lost))
     later(world, 2)
     assert sweep_approvals(world.runtime) == 2
     states: list[Any] = [

@@ -14,7 +14,7 @@ from opencrab.domain.approvals.approval import GRANT, Grant
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy, needs_approval
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound
-from opencrab.engine.approvals.approvals import approval_ruling
+from opencrab.engine.approvals.approvals import rule_on_approval
 from opencrab.engine.approvals.grants import (
     MOST,
     NewGrant,
@@ -47,10 +47,10 @@ class Kept:
     def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
         raise AssertionError("nobody asks for one")
 
-    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
+    def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         raise AssertionError("nobody asks for some")
 
-    def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
+    def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         raise AssertionError("nobody asks what is due")
 
     def commit(self, *facts: Document, due: tuple[Any, ...] = ()) -> None:
@@ -113,16 +113,16 @@ def test_a_ruling_never_lets_more_run_than_policy_and_grants_say(
     tainted: bool,  # noqa: FBT001
 ) -> None:
     kept, (action, impact, touches) = Kept(there), call
-    found = approval_ruling(kept, ken(policy), *call, tainted=tainted, now=NOW)
+    found = rule_on_approval(kept, ken(policy), *call, tainted=tainted, now=NOW)
     asks = needs_approval(action, impact, policy, tainted=tainted)
     if tainted and impact in OUTSIDE:
-        assert found.ask
+        assert found.must_ask
     if tainted or not asks:
-        assert (found.ask, found.spend, kept.reads) == (asks, None, 0)
+        assert (found.must_ask, found.spend, kept.reads) == (asks, None, 0)
         return
     covering = [each for each in there if each.covers(action, impact, touches, NOW)]
-    assert found.ask is not bool(covering)
-    assert (found.spend is None) is found.ask
+    assert found.must_ask is not bool(covering)
+    assert (found.spend is None) is found.must_ask
     if found.spend is not None:
         before = next(fact for fact in kept.facts if fact.id == found.spend.id)
         old, new = before.read(Grant), found.spend.read(Grant)
@@ -142,7 +142,7 @@ def rule(world: World, touches: str = "notes/海.md", **changes: Any) -> Any:
     facts: dict[str, Any] = {"tainted": False, "now": world.clock.now()} | changes
     agent = ken(ApprovalPolicy.STRICT)
     home = world.runtime.home
-    return approval_ruling(home.facts, agent, "ws_write", Impact.SELF, touches, **facts)
+    return rule_on_approval(home.facts, agent, "ws_write", Impact.SELF, touches, **facts)
 
 
 def test_a_grant_is_good_for_so_many_calls(world: World, granted: Grant) -> None:
@@ -150,15 +150,15 @@ def test_a_grant_is_good_for_so_many_calls(world: World, granted: Grant) -> None
         found = rule(world)
         assert found.spend.read(Grant).used == used
         world.runtime.home.facts.commit(found.spend)
-    assert rule(world).ask
+    assert rule(world).must_ask
     assert open_grants(world.runtime, "ken") == (granted.replaced(used=2),)
 
 
 def test_a_grant_names_what_is_touched_as_it_is(world: World, granted: Grant) -> None:
-    for named in ("notes/海.md", "'notes/海.md' (12 bytes)", '"notes/it\'s.md"'):
+    for named in ("notes/海.md", "'notes/海.md' (12 B)", '"notes/it\'s.md"'):
         assert rule(world, named).spend, named
     for other in ("'diary.md'", "\"'notes/海.md'\"", "x 'notes/海.md'", ""):
-        assert rule(world, other).ask, other
+        assert rule(world, other).must_ask, other
     assert granted.touches == "notes/"
 
 
@@ -172,17 +172,17 @@ def test_two_calls_cannot_spend_the_same_leave(world: World, granted: Grant) -> 
 
 
 def test_a_grant_covers_only_what_it_names_until_its_end(world: World, granted: Grant) -> None:
-    assert rule(world, "diary.md").ask
-    assert rule(world, tainted=True).ask
+    assert rule(world, "diary.md").must_ask
+    assert rule(world, tainted=True).must_ask
     assert rule(world, now=granted.until - timedelta(seconds=1)).spend
-    assert rule(world, now=granted.until).ask
+    assert rule(world, now=granted.until).must_ask
     world.clock.advance(3_600)
     assert open_grants(world.runtime, "ken") == ()
 
 
 def test_a_grant_is_taken_back_once_and_for_all(world: World, granted: Grant) -> None:
     assert revoke_grant(world.runtime.home.facts, "ken", granted.id) == granted
-    assert rule(world).ask
+    assert rule(world).must_ask
     with pytest.raises(NotFound):
         revoke_grant(world.runtime.home.facts, "ken", granted.id)
 

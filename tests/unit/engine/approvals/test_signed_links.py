@@ -121,8 +121,9 @@ def test_the_secret_is_made_once_and_kept_where_others_find_it(
 
 
 def test_without_a_place_for_secrets_there_are_no_links(world: World) -> None:
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="no secret store") as missing:
         create_approval_link(world.runtime, "a1", key_id="k1", until=UNTIL)
+    assert missing.value.cure == "use the API or the terminal"
 
 
 @pytest.mark.parametrize("scope", [Scope.OWNER, Scope.CHAT])
@@ -134,8 +135,8 @@ def test_a_link_decides_as_its_maker_could_until_their_key_ends(
     link = read_approval_link(shared.runtime.secrets, token)
     who = decider_of_approval_link(shared.runtime.home.keys, link)
     assert (who.id, who.is_owner) == (made.id, scope is Scope.OWNER)
-    assert who.recorded == f"link:{made.id[:8]}"
-    shared.runtime.home.keys.revoke(made.id, NOW)
+    assert who.recorded_name == f"link:{made.id[:8]}"
+    shared.runtime.home.keys.revoke(made.id, NOW, keep_last_owner=False)
     with pytest.raises(Refused):
         decider_of_approval_link(shared.runtime.home.keys, link)
 

@@ -185,7 +185,7 @@ def test_agents_that_sleep_or_have_retired_do_not_beat_whatever_their_signs_say(
     house.home.agents.save(agent.replaced(status=status))
     minutes(house, 3, step=30)
     assert log(house, "crab") == []
-    assert house.home.facts.due(VITALS, house.clock.now(), 10) == ()
+    assert house.home.facts.list_due(VITALS, house.clock.now(), 10) == ()
     assert run_heartbeat(house.runtime, "crab", heartbeat_slot(START)) is HeartbeatResult.DROPPED
 
 

@@ -32,8 +32,8 @@ class Raced:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        found: tuple[Turn, ...] = self._journal.overdue(now, limit)
+    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
+        found: tuple[Turn, ...] = self._journal.list_overdue(now, limit)
         happens, self._happens = self._happens, lambda: None
         happens()
         return found
@@ -51,7 +51,7 @@ def lose(queue: Queue) -> int:
     """Take all messages that are visible away, as if they had never been sent; how many."""
     lost = 0
     while (delivery := queue.receive(visibility_seconds=600, wait_seconds=0)) is not None:
-        queue.done(delivery.receipt)
+        queue.acknowledge(delivery.receipt)
         lost += 1
     return lost
 
@@ -68,7 +68,7 @@ def test_speech_whose_message_was_lost_is_shown_once_all_the_same(house: House) 
     delivery = house.home.turns.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None
     assert run_turn(house.runtime, delivery, Pace()) is MessageOutcome.FINISHED
-    house.home.turns.done(delivery.receipt)
+    house.home.turns.acknowledge(delivery.receipt)
     assert lose(house.home.deliveries) == 1
     house.later(STALE)
     house.later(STALE)

@@ -29,7 +29,6 @@ from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import (
     CONNECTION,
     CONNECTION_LIVES,
-    KEY_BELIEVED,
     MOST_MESSAGES,
     MOST_OPENED,
     MOST_WATCHED,
@@ -37,8 +36,8 @@ from opencrab.engine.conversation.connections import (
     TICKET,
     WINDOW_SECONDS,
     Flooding,
-    KeyHolders,
 )
+from opencrab.engine.conversation.key_holders import KEY_BELIEVED, KeyHolders
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
@@ -147,7 +146,7 @@ def test_two_who_use_one_ticket_at_once_are_one(place: Place) -> None:
     ticket, _ = connections.issue_connection_ticket(place.runtime, place.hash)
     fact = place.runtime.home.facts.get(INSTALLATION_FACTS, TICKET, content_hash(ticket.encode()))
     assert fact is not None
-    place.runtime.home.facts.commit(fact.holding(fact.read(connections.ConnectionTicket)))
+    place.runtime.home.facts.commit(fact.with_body(fact.read(connections.ConnectionTicket)))
     place.runtime.home.facts.commit(fact.replaced(version=3, body=None))
     with pytest.raises(Unauthenticated):
         connections.redeem_connection_ticket(place.runtime, ticket)

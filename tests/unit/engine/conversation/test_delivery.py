@@ -30,10 +30,10 @@ class Page:
     lost: list[BaseException | None] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
 
-    def pieces(self, utterance: Utterance) -> int:
+    def piece_count(self, utterance: Utterance) -> int:
         return len(utterance.text.split())
 
-    def repeatable(self, utterance: Utterance) -> bool:
+    def is_idempotent(self, utterance: Utterance) -> bool:
         return self.repeats
 
     def send(self, utterance: Utterance) -> None:
@@ -63,7 +63,7 @@ class Told:
         assert delivery is not None
         outcome = deliver_utterance(self.world.runtime, delivery)
         if outcome is MessageOutcome.FINISHED:
-            queue.done(delivery.receipt)
+            queue.acknowledge(delivery.receipt)
         return outcome
 
     def until_the_end(self) -> None:

@@ -102,7 +102,7 @@ def test_what_waits_for_a_human_and_what_agents_are_told_are_custom() -> None:
 
 
 def test_a_forgotten_line_keeps_its_place_and_nothing_else() -> None:
-    (event,) = events_of_line(line(sequence=4).erased())
+    (event,) = events_of_line(line(sequence=4).without_content())
     assert (event["delta"], event["metadata"]["sequence"]) == ("", 4)
     assert "太郎" not in json.dumps(event, ensure_ascii=False)
 

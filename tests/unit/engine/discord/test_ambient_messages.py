@@ -20,7 +20,7 @@ from opencrab.engine.conversation.channel_bindings import (
 )
 from opencrab.engine.discord.ambient_messages import (
     AmbientOutcome,
-    Said,
+    ReceivedMessage,
     Silence,
     answer_ambient_message,
 )
@@ -39,17 +39,17 @@ class Channel:
         self.world = world
         self._seconds = 0
 
-    def says(self, content: str, author: Person = HANA, **fields: Any) -> Said:
+    def says(self, content: str, author: Person = HANA, **fields: Any) -> ReceivedMessage:
         self._seconds += 5
         at = NOW + timedelta(seconds=self._seconds)
         number = (int(at.timestamp() * 1_000) - 1_420_070_400_000) << 22
         given = {"channel_id": HERE, "guild_id": GUILD} | fields
-        return Said(id=str(number), author=author, content=content, **given)
+        return ReceivedMessage(id=str(number), author=author, content=content, **given)
 
     def hears(self, content: str, author: Person = HANA, **fields: Any) -> AmbientOutcome:
         return self.again(self.says(content, author, **fields))
 
-    def again(self, said: Said) -> AmbientOutcome:
+    def again(self, said: ReceivedMessage) -> AmbientOutcome:
         return answer_ambient_message(self.world.runtime, said, own_ids=frozenset({OURS}))
 
     def listens(self, agent_id: str, **changes: Any) -> None:

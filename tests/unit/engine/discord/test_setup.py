@@ -15,7 +15,7 @@ from opencrab.engine.discord.presence import save_discord_presence
 from opencrab.engine.discord.setup import (
     PERMISSIONS,
     BotApplication,
-    Difference,
+    CommandsDifference,
     bot_invitation,
     command_registration_difference,
     compare_commands,
@@ -63,11 +63,11 @@ def worst(world: World) -> list[str]:
 
 def test_registering_shows_the_difference_and_is_done_once(world: World, portal: Portal) -> None:
     both = ("/ask", "Ask about this")
-    assert command_registration_difference(world.runtime.discord, OURS, None) == Difference(
+    assert command_registration_difference(world.runtime.discord, OURS, None) == CommandsDifference(
         added=both
     )
-    assert register_commands(world.runtime.discord, OURS, None) == Difference(added=both)
-    assert register_commands(world.runtime.discord, OURS, None) == Difference(same=both)
+    assert register_commands(world.runtime.discord, OURS, None) == CommandsDifference(added=both)
+    assert register_commands(world.runtime.discord, OURS, None) == CommandsDifference(same=both)
     assert portal.asked.count(f"PUT /applications/{BOT}/commands") == 1
 
 
@@ -75,9 +75,9 @@ def test_a_change_and_a_leftover_are_told(world: World, portal: Portal) -> None:
     register_commands(world.runtime.discord, OURS, None)
     other = {**ASK, "options": [*ASK["options"][:1]]}
     fewer = replace(OURS, commands=lambda: (other,))
-    assert command_registration_difference(world.runtime.discord, fewer, None) == Difference(
-        changed=("/ask",), removed=("Ask about this",)
-    )
+    assert command_registration_difference(
+        world.runtime.discord, fewer, None
+    ) == CommandsDifference(changed=("/ask",), removed=("Ask about this",))
 
 
 def test_the_order_of_options_is_a_difference_and_that_of_contexts_is_none() -> None:

@@ -26,7 +26,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 def test_a_place_that_is_taken_asks_nobody_again(house: House) -> None:
     house.clock.advance(SOON)
-    (item,) = house.home.due.due(house.clock.now(), 10)
+    (item,) = house.home.due.list_due(house.clock.now(), 10)
     house.later(0)
     admitted = house.calls["journal.admit"]
     give_floor_for_due_item(house.runtime, item)
@@ -35,6 +35,6 @@ def test_a_place_that_is_taken_asks_nobody_again(house: House) -> None:
 
 def test_whoever_takes_the_floor_does_so_after_others_words(house: House) -> None:
     house.clock.advance(SOON)
-    (item,) = house.home.due.due(house.clock.now(), 10)
+    (item,) = house.home.due.list_due(house.clock.now(), 10)
     assert item.taint
     assert item.floor == 1

@@ -4,14 +4,32 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.goals.goal import GOAL, Goal, TaskStatus
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.goals.goal import (
+    GOAL,
+    Goal,
+    GoalStatus,
+    TaskStatus,
+)
+from opencrab.domain.turn.action import ActionResult, GoalBegun
+from opencrab.domain.turn.record import (
+    ActionCall,
+    ApprovalDecision,
+    CallResult,
+    CallState,
+    ModelAnswer,
+)
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.consequence import TurnEnding
+from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.after_turn import GoalConsequence
 from opencrab.engine.phrases import system_phrase
 from tests.unit.engine.goals.aims import aim, pursues, step
-from tests.unit.engine.known_world import World
+from tests.unit.engine.known_world import World, took_step
+
+WROTE = ("ws_write", ActionResult.ok(size=3))
+NO_PLAN = ("plan_goal", ActionResult.failure("the plan is cyclic"))
+REJECTED = ApprovalDecision(n=9, call_id="c", argument_hash="h", approved=False, by="owner")
 
 
 def after(
@@ -39,6 +57,22 @@ def test_however_a_turn_ends_its_goal_keeps_that_foreign_words_were_read(
 ) -> None:
     (goal,) = after(world, status, read=read, taint=known)
     assert goal.taint is (known or read)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("read", [True, False])
+def test_a_goal_that_was_cancelled_meanwhile_keeps_that_foreign_words_were_read(
+    world: World, *, read: bool, known: bool
+) -> None:
+    turn, _ = world.say("灯台を数えて")
+    given_up = aim(turn_id=turn.id, status=GoalStatus.ABANDONED, taint=known)
+    pursues(world, given_up, current="G1")
+    work = world.work(turn)
+    work.turn = work.turn.replaced(task="G1", taint=read)
+    ended = TurnEnding(turn=work.turn, status=TurnStatus.STOPPED, speech="")
+    following = GoalConsequence().on_close(work, ended)
+    (goal,) = (fact.read(Goal) for fact in following.facts if fact.kind == GOAL)
+    assert (goal.status, goal.taint) == (GoalStatus.ABANDONED, known or read)
 
 
 def test_a_task_whose_turn_said_something_is_done(world: World) -> None:
@@ -71,3 +105,118 @@ def test_a_goal_whose_turn_is_abandoned_waits_and_keeps_that_foreign_words_were_
     assert waits.taint == (known or read)
     assert waits.pause is not None
     assert waits.pause.reason == "消えました"
+
+
+def closed(
+    world: World,
+    goal: Goal | None,
+    *deeds: tuple[str, ActionResult],
+    status: TurnStatus = TurnStatus.COMPLETED,
+    decision: ApprovalDecision | None = None,
+    hops: int = 0,
+) -> FollowUp:
+    """What follows when a turn of Mika's ends that has made these calls, for a goal or for none."""
+    turn, _ = world.say("灯台を数えて")
+    if goal is not None:
+        pursues(world, goal.replaced(turn_id=turn.id), current="G1")
+        turn = turn.replaced(task="G1")
+    work = world.work(turn)
+    work.turn = work.turn.replaced(task=turn.task, hops=hops)
+    if deeds:
+        calls = tuple(
+            ActionCall(id=f"c{n}", name=name, arguments={}) for n, (name, _) in enumerate(deeds)
+        )
+        results = (
+            CallResult(n=n + 3, call_id=f"c{n}", name=name, state=CallState.COMPLETED, result=done)
+            for n, (name, done) in enumerate(deeds)
+        )
+        took_step(work, ModelAnswer(calls=calls), *results)
+    if decision is not None:
+        work.transcript.add(decision)
+    return GoalConsequence().on_close(
+        work, TurnEnding(turn=work.turn, status=status, speech="三つ")
+    )
+
+
+def written(following: FollowUp) -> Goal:
+    """The goal as it is stored in the end."""
+    (goal,) = (fact.read(Goal) for fact in following.facts if fact.kind == GOAL)
+    return goal
+
+
+def test_a_task_ends_when_its_turn_does(world: World) -> None:
+    world.clock.advance(90)
+    (goal,) = after(world, TurnStatus.COMPLETED)
+    assert goal.tasks[0].ended_at == world.clock.now()
+    assert goal.tasks[1].ended_at is None
+
+
+def test_a_goal_without_a_plan_is_done_by_what_its_turn_did(world: World) -> None:
+    following = closed(world, aim(), WROTE)
+    goal = written(following)
+    assert (goal.status, goal.report, goal.unconfirmed) == (GoalStatus.COMPLETED, "三つ", ())
+    assert [receipt.action for receipt in goal.receipts] == ["ws_write"]
+    assert following.session_notice == "[G1] DONE 灯台を数える / 100%"
+
+
+def test_a_goal_that_was_only_talked_about_says_so(world: World) -> None:
+    following = closed(world, aim())
+    nothing = system_phrase("nothing_done", Language.JA)
+    assert written(following).unconfirmed == (nothing,)
+    assert following.session_notice.endswith(nothing)
+
+
+def test_a_report_after_all_tasks_ends_the_goal_though_it_asks_for_another_plan(
+    world: World,
+) -> None:
+    tasks = (step(1, status=TaskStatus.DONE), step(2, status=TaskStatus.FAIL))
+    goal = written(closed(world, aim(tasks=tasks), NO_PLAN))
+    assert (goal.status, goal.pause) == (GoalStatus.COMPLETED, None)
+
+
+def test_a_goal_whose_only_plan_was_refused_waits_and_says_why(world: World) -> None:
+    unplanned = written(closed(world, aim(), NO_PLAN))
+    assert unplanned.status is not GoalStatus.COMPLETED
+    assert unplanned.pause is not None
+    assert "the plan is cyclic" in unplanned.pause.reason
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize(
+    ("status", "decision", "reason"),
+    [
+        (TurnStatus.STOPPED, None, "goal_stopped"),
+        (TurnStatus.STOPPED, REJECTED, "goal_rejected"),
+        (TurnStatus.STOPPED, REJECTED.replaced(approved=True), "goal_stopped"),
+        (TurnStatus.FAILED, REJECTED, "goal_failed"),
+        (TurnStatus.EXHAUSTED, REJECTED, "goal_exhausted"),
+    ],
+)
+def test_a_goal_that_waits_says_what_has_ended_its_turn(
+    world: World,
+    status: TurnStatus,
+    decision: ApprovalDecision | None,
+    reason: str,
+    language: Language,
+) -> None:
+    agents = world.runtime.home.agents
+    agents.save(agents.get("mika").agent.replaced(language=language))
+    goal = written(closed(world, aim(), status=status, decision=decision))
+    assert goal.pause is not None
+    assert goal.pause.reason == system_phrase(reason, language)
+
+
+def test_a_goal_of_its_own_that_finds_no_other_plan_waits_for_its_owner(world: World) -> None:
+    tasks = (step(1, status=TaskStatus.FAIL, cause="暗い"), step(2))
+    stuck = aim(tasks=tasks, authority=Authority.SELF, stuck="G1-T1: 暗い")
+    goal = written(closed(world, stuck))
+    assert (goal.status.is_end, goal.stuck) == (False, "G1-T1: 暗い")
+    assert goal.pause is not None
+    assert goal.pause.reason == system_phrase("goal_stuck", Language.JA, cause="G1-T1: 暗い")
+
+
+def test_a_goal_that_is_begun_counts_as_one_step_further_from_the_human(world: World) -> None:
+    begun = ActionResult.ok().replaced(side_effects=(GoalBegun(goal="G1"),))
+    pursues(world, aim())
+    (due,) = closed(world, None, ("start_task", begun), hops=2).due
+    assert (due.task, due.hops) == ("G1", 3)

@@ -28,10 +28,10 @@ class Frame:
         self.error = error
         self.shown: list[tuple[Channel, Panel]] = []
 
-    def pieces(self, utterance: Utterance) -> int:
+    def piece_count(self, utterance: Utterance) -> int:
         return 1
 
-    def repeatable(self, utterance: Utterance) -> bool:
+    def is_idempotent(self, utterance: Utterance) -> bool:
         return True
 
     def send(self, utterance: Utterance) -> None:
@@ -48,7 +48,7 @@ def waiting(world: World) -> list[Delivery]:
     queue, found = world.runtime.home.deliveries, list[Delivery]()
     while (delivery := queue.receive(visibility_seconds=60, wait_seconds=0)) is not None:
         found.append(delivery)
-        queue.done(delivery.receipt)
+        queue.acknowledge(delivery.receipt)
     return found
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.goals.goal import GoalStatus, Pause
-from opencrab.engine.goals.pausing import align_turn_with_goal
+from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal
 from tests.unit.engine.goals.aims import aim, pursues
 from tests.unit.engine.known_world import NOW, World
 
@@ -27,3 +27,11 @@ def test_a_turn_does_as_its_goal_does_by_now(world: World, *, waits: bool) -> No
     pursues(world, aim(turn_id=turn.id, pause=now))
     stop = align_turn_with_goal(world.runtime, aim(turn_id=turn.id, pause=read), turn.id).stop
     assert (stop is not None and stop.pause) is waits
+
+
+def test_while_a_goal_is_paused_the_next_one_begins(world: World) -> None:
+    pursues(world, aim(1), aim(2), current="G1", waiting="G2")
+    for _ in range(2):
+        pause_goal(world.runtime, "mika", "G1", by="owner", reason="待って")
+    begun = world.runtime.home.due.list_due(world.clock.now(), 10)
+    assert [item.task for item in begun] == ["G2"]

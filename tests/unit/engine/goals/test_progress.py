@@ -25,7 +25,13 @@ from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction
 from opencrab.engine.goals.pausing import stored_goal
-from opencrab.engine.goals.progress import Mark, Progress, Standing, goal_progress, goal_summary
+from opencrab.engine.goals.progress import (
+    ActionStatus,
+    Progress,
+    Standing,
+    goal_progress,
+    goal_summary,
+)
 from opencrab.engine.turn.work import TurnWork
 from tests.unit.engine.known_world import NOW, World
 
@@ -70,7 +76,7 @@ def ended(
     call: ActionCall, n: int, state: CallState = CallState.COMPLETED, **more: Any
 ) -> CallResult:
     done = state is CallState.COMPLETED
-    result = ActionResult.done(size=3) if done else ActionResult.failed("no such\nfile")
+    result = ActionResult.ok(size=3) if done else ActionResult.failure("no such\nfile")
     fields: dict[str, Any] = {"call_id": call.id, "name": call.name, "result": result} | more
     return CallResult(n=n, state=state, **fields)
 
@@ -101,7 +107,7 @@ def test_thinking_is_what_happens_while_the_model_is_asked(world: World, agent_i
     asked(begun(world, goal))
     told = shown(world, goal)
     assert told.current is not None
-    assert (told.current.sentence, told.current.mark) == (TOLD[agent_id][2], Mark.RUNNING)
+    assert (told.current.sentence, told.current.mark) == (TOLD[agent_id][2], ActionStatus.RUNNING)
     assert told.step == 1
 
 
@@ -113,8 +119,8 @@ def test_actions_are_told_in_the_agents_language_with_their_marks(
     work = begun(world, goal)
     answered(work, WRITE, LIST, text="まず書く", thought=Reflection(judgment="急ぐ", intent="書く"))
     first, second = shown(world, goal).actions
-    assert (first.sentence, first.mark) == (TOLD[agent_id][0], Mark.RUNNING)
-    assert second.mark is Mark.PENDING
+    assert (first.sentence, first.mark) == (TOLD[agent_id][0], ActionStatus.RUNNING)
+    assert second.mark is ActionStatus.PENDING
     intent = ActionIntent(
         n=3,
         call_id=WRITE.id,
@@ -127,13 +133,13 @@ def test_actions_are_told_in_the_agents_language_with_their_marks(
     work.save(work.turn, ended(WRITE, 3, at=NOW + timedelta(seconds=3.5)))
     told = shown(world, goal)
     done, running = told.actions
-    assert (done.mark, done.seconds, done.result) == (Mark.DONE, 1.5, '{"size": 3}')
+    assert (done.mark, done.seconds, done.result) == (ActionStatus.DONE, 1.5, '{"size": 3}')
     assert done.arguments == '{"path": "n.md", "content": "秘密"}'
     assert told.current == running
     assert told.thinking == "急ぐ\n書く\nまず書く"
     work.save(work.turn, ended(LIST, 4, CallState.FAILED))
     failed = shown(world, goal).actions[1]
-    assert (failed.mark, failed.result) == (Mark.FAILED, "no such file")
+    assert (failed.mark, failed.result) == (ActionStatus.FAILED, "no such file")
     assert shown(world, goal).current is None
 
 
@@ -147,7 +153,7 @@ def test_only_owners_see_arguments_results_and_thoughts(world: World, agent_id: 
     (deed,) = told.actions
     assert deed.sentence == TOLD[agent_id][1]
     assert (deed.arguments, deed.result, told.thinking) == (None, None, None)
-    assert deed.mark is Mark.DONE
+    assert deed.mark is ActionStatus.DONE
     for secret in ("秘密", "n.md", "内緒", "size"):
         assert secret not in told.model_dump_json()
 
@@ -171,16 +177,17 @@ def test_a_call_that_waits_for_a_human_is_asked_about_until_it_is_decided(world:
     assert told.approval is not None
     assert (told.approval.what, told.approval.touches) == ("書く", "n.md")
     assert told.current == told.actions[0]
-    assert told.actions[0].mark is Mark.WAITING
+    assert told.actions[0].mark is ActionStatus.WAITING
     decision = ApprovalDecision(
         n=3, call_id=WRITE.id, argument_hash=WRITE.argument_hash, approved=True, by="owner"
     )
     world.runtime.home.journal.decide(work.turn.id, decision)
-    assert shown(world, goal).approval is None
+    decided = shown(world, goal)
+    assert (decided.approval, decided.actions[0].mark) == (None, ActionStatus.PENDING)
     work = world.work(work.turn)
     work.save(work.turn, ended(WRITE, 4, at=NOW + timedelta(hours=1)))
     (deed,) = shown(world, goal).actions
-    assert (deed.mark, deed.seconds) == (Mark.DONE, None)
+    assert (deed.mark, deed.seconds) == (ActionStatus.DONE, None)
 
 
 def test_a_stopped_turn_asks_nobody_any_more(world: World) -> None:
@@ -203,7 +210,7 @@ def test_a_plan_shows_its_tasks_and_how_much_of_it_is_done(world: World) -> None
     one, two, *_ = whole.tasks
     whole = whole.with_task(one.replaced(status=TaskStatus.DONE, result="秘密"))
     whole = whole.with_task(two.replaced(status=TaskStatus.FAIL, cause="no file"))
-    world.runtime.home.facts.commit(fact.holding(whole))
+    world.runtime.home.facts.commit(fact.with_body(whole))
     told = shown(world, goal)
     assert (told.completion, told.tasks_over, told.tasks_total) == (20, 2, 5)
     assert [task.status.value for task in told.tasks[:3]] == ["done", "fail", "pending"]

@@ -24,7 +24,7 @@ def test_tasks_are_rows_in_their_order(world: World) -> None:
     steps = [PlannedTask(name=name, precondition="a", postcondition="b") for name in NAMES]
     plan = with_plan(fact.read(Goal), tuple(steps))
     first = plan.tasks[0].replaced(status=TaskStatus.DONE)
-    world.runtime.home.facts.commit(fact.holding(plan.replaced(tasks=(first, *plan.tasks[1:]))))
+    world.runtime.home.facts.commit(fact.with_body(plan.replaced(tasks=(first, *plan.tasks[1:]))))
     panel = shown(world, frame, goal)
     assert panel.rows[0] == PanelRow("G1-T1", "見る", "done")
     assert [row.name for row in panel.rows] == list(NAMES)

@@ -4,7 +4,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.goals.goal import GoalStatus, Pause
-from opencrab.engine.goals.queue import begin_goal_turn, queue_goal, release_goal_queue_place
+from opencrab.engine.goals.queue import begin_goal_turn, dequeue_goal_and_begin_next, queue_goal
 from tests.unit.engine.goals.aims import aim, board, pursues
 from tests.unit.engine.known_world import NOW, World
 
@@ -24,7 +24,7 @@ def test_after_a_goal_the_next_one_begins_that_does_not_wait_for_somebody(world:
     ended = aim(1, status=GoalStatus.COMPLETED)
     pursues(world, ended, aim(2, pause=WAITS), aim(3), aim(4), current="G1", waiting="G2 G3 G4")
     at = board(world)
-    release_goal_queue_place(at, ended)
+    dequeue_goal_and_begin_next(at, ended)
     assert (at.agenda().current, at.agenda().waiting) == ("G3", ("G4",))
     assert [item.task for item in at.due] == ["G3"]
 

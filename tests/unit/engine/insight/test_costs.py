@@ -13,7 +13,7 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.turn import Block, Trigger, Turn
-from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow
+from opencrab.domain.usage.ledger import Grouping, Judgement, Period, Settlement, UsageRow
 from opencrab.engine.insight.costs import (
     Ground,
     cost_report,
@@ -106,14 +106,14 @@ def began(world: World, reserved: int = 30, drew: int = 100) -> tuple[Turn, Mode
     turn = world.claimed(world.say("いくら?")[0])
     intent = ModelIntent(n=1, model="openai:gpt", request_hash="h", reserved=reserved, price=PRICE)
     block = Block(day="2026-02-17", micro_usd=drew, scopes=("session:s1",))
-    held = turn.reserving(reserved, block).replaced(sequence=2)
+    held = turn.with_reservation(reserved, block).replaced(sequence=2)
     change = TurnChange(turn=held, expected=turn.sequence, records=(intent,), at=NOW)
     return world.runtime.home.journal.commit(change), intent
 
 
 def settled(world: World, turn: Turn, result: ModelResult, intent: ModelIntent) -> Turn:
     """The turn after its call had a result, with its row."""
-    after = turn.settled(reserved=intent.reserved, cost=result.cost).replaced(sequence=3)
+    after = turn.with_cost(reserved=intent.reserved, cost=result.cost).replaced(sequence=3)
     written = UsageRow.of_call(after, intent, result, NOW)
     change = TurnChange(
         turn=after, expected=turn.sequence, records=(result,), usage=(written,), at=NOW
@@ -135,7 +135,7 @@ def test_a_running_call_holds_its_reservation(world: World) -> None:
 
 def test_a_call_whose_worker_died_is_charged_in_full_and_says_so(world: World) -> None:
     turn, intent = began(world)
-    settled(world, turn, ModelResult.unknown(intent), intent)
+    settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
     found = explain_turn_cost(world.runtime, turn.id)
     assert found.calls[0].ground is Ground.UNKNOWN
     assert (found.spent_micro_usd, found.held_micro_usd, found.adds_up) == (30, 70, True)
@@ -143,8 +143,8 @@ def test_a_call_whose_worker_died_is_charged_in_full_and_says_so(world: World) -
 
 def test_a_call_without_a_row_is_missed(world: World) -> None:
     turn, intent = began(world)
-    result = ModelResult.unknown(intent)
-    after = turn.settled(reserved=30, cost=30).replaced(sequence=3)
+    result = ModelResult.with_unknown_outcome(intent)
+    after = turn.with_cost(reserved=30, cost=30).replaced(sequence=3)
     change = TurnChange(turn=after, expected=turn.sequence, records=(result,), at=NOW)
     world.runtime.home.journal.commit(change)
     found = explain_turn_cost(world.runtime, turn.id)
@@ -154,7 +154,7 @@ def test_a_call_without_a_row_is_missed(world: World) -> None:
 def test_rows_of_other_turns_are_left_out(world: World) -> None:
     first, second = began(world), began(world)
     for turn, intent in (first, second):
-        settled(world, turn, ModelResult.unknown(intent), intent)
+        settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
     found = explain_turn_cost(world.runtime, first[0].id)
     assert [call.metrics_id for call in found.calls if first[0].id in (call.metrics_id or "")]
     assert len(found.calls) == 1
@@ -180,6 +180,9 @@ class Long:
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
         return self._ledger.judge(agent_id, row_id, judgement)
 
+    def settle(self, agent_id: str, row_id: str, settlement: Settlement, **beside: Any) -> UsageRow:
+        return self._ledger.settle(agent_id, row_id, settlement, **beside)
+
     def redact_evaluation(self, agent_id: str, row_id: str) -> None:
         self._ledger.redact_evaluation(agent_id, row_id)
 
@@ -187,7 +190,7 @@ class Long:
 @pytest.mark.parametrize("others", [500, 10_500])
 def test_a_long_turns_calls_are_found_behind_many_others(world: World, others: int) -> None:
     turn, intent = began(world)
-    settled(world, turn, ModelResult.unknown(intent), intent)
+    settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
     home = world.runtime.home
     world.runtime = replace(world.runtime, home=replace(home, usage=Long(home.usage, others)))
     found = explain_turn_cost(world.runtime, turn.id)
@@ -202,7 +205,7 @@ def test_a_report_reads_so_many_rows_and_says_if_there_were_more(
 ) -> None:
     for _ in range(3):
         turn, intent = began(world)
-        settled(world, turn, ModelResult.unknown(intent), intent)
+        settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
     found = cost_report(world.runtime, "mika", Period.ALL, (Grouping.MODEL,), most=most)
     assert (found.total.calls, found.complete) == (most, complete)
     assert found.groups[Grouping.MODEL]["openai:gpt"].unknown == most
@@ -210,7 +213,7 @@ def test_a_report_reads_so_many_rows_and_says_if_there_were_more(
 
 def test_a_report_begins_where_its_period_does(world: World) -> None:
     turn, intent = began(world)
-    settled(world, turn, ModelResult.unknown(intent), intent)
+    settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
     world.clock.advance(timedelta(hours=2).total_seconds())
     hour, day = (
         cost_report(world.runtime, "mika", period, ())

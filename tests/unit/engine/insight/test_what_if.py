@@ -6,7 +6,11 @@ from typing import Any
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import CallState
-from opencrab.engine.insight.what_if import Meant, ReplayedLedger, replay_ledger_with_other_models
+from opencrab.engine.insight.what_if import (
+    AliasChange,
+    ReplayedLedger,
+    replay_ledger_with_other_models,
+)
 from tests.contract.example import NOW, usage_row
 
 OTHER = Price(input_per_million=2_000_000, output_per_million=8_000_000, cached_per_million=500_000)
@@ -15,7 +19,7 @@ DEAR: dict[str, Any] = {"provider": "openai", "model": "dear", "task_type": "cod
 
 
 def ledger(*rows: dict[str, Any], price: Price = OTHER) -> ReplayedLedger:
-    meant = Meant(alias="smart", model="openai:dear", other="openai:cheap", price=price)
+    meant = AliasChange(alias="smart", model="openai:dear", other="openai:cheap", price=price)
     later = NOW.date() + timedelta(days=1)
 
     def on(name: str, day: date) -> Price:

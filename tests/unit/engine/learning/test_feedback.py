@@ -32,7 +32,7 @@ def ended(
             call_id=f"c{place}",
             name="send_speech",
             state=CallState.COMPLETED,
-            result=ActionResult.done(SpeechSent(text=text)),
+            result=ActionResult.ok(SpeechSent(text=text)),
         )
         for place, text in enumerate(spoken)
     )

@@ -54,7 +54,7 @@ class Buyer:
         )
 
     def buy(self, texts: tuple[str, ...] = TEXTS) -> Any:
-        return self.embedder.of("mika", texts)
+        return self.embedder.embed("mika", texts)
 
     def rows(self) -> tuple[UsageRow, ...]:
         return self.house.home.usage.rows("mika", limit=100)
@@ -64,7 +64,10 @@ class Buyer:
 
     def drawn(self) -> set[int]:
         budgets = self.house.home.budgets
-        return {budgets.drawn(scope, DAY) for scope in (INSTALLATION, agent_budget_scope("mika"))}
+        return {
+            budgets.drawn_micro_usd(scope, DAY)
+            for scope in (INSTALLATION, agent_budget_scope("mika"))
+        }
 
     def commits(self) -> int:
         return self.house.calls["journal.commit"]
@@ -151,7 +154,7 @@ def test_a_budget_that_is_used_up_buys_nothing(limit: str, tmp_path: Path) -> No
     with buying(tmp_path, sqlite, **{f"{limit}_micro_usd": 3}) as at:
         assert at.buy() is None
         assert (at.vendor.received, at.rows(), at.drawn()) == (0, (), {0})
-        assert at.house.home.journal.overdue(at.house.clock.now().replace(year=2030), 10) == ()
+        assert at.house.home.journal.list_overdue(at.house.clock.now().replace(year=2030), 10) == ()
 
 
 def test_an_agents_own_day_counts(tmp_path: Path) -> None:
@@ -236,11 +239,11 @@ class Refusing:
 def test_a_turn_that_cannot_draw_is_ended(tmp_path: Path) -> None:
     with buying(tmp_path) as at:
         refusing = at.made(journal=Refusing(at.house.home.journal))
-        assert refusing.of("mika", TEXTS) is None
-        assert at.house.home.journal.overdue(at.house.clock.now().replace(year=2030), 10) == ()
+        assert refusing.embed("mika", TEXTS) is None
+        assert at.house.home.journal.list_overdue(at.house.clock.now().replace(year=2030), 10) == ()
 
 
 def test_the_name_is_that_of_the_model_or_nothing(tmp_path: Path) -> None:
     with buying(tmp_path) as at:
         assert at.embedder.name == "fake:vectors"
-        assert at.embedder.of("mika", ()) is None
+        assert at.embedder.embed("mika", ()) is None

@@ -1,7 +1,9 @@
 """Whom the router asks next: never twice in vain, never the ill, never outside for the private."""
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from types import MappingProxyType
 
 import pytest
@@ -165,7 +167,7 @@ def test_a_provider_whose_pause_is_over_is_to_be_tried_by_one_caller() -> None:
     assert _asked(picked) == "openai:gpt"
     assert picked is not None
     assert picked.probe == health["openai"]
-    probed = {"openai": health["openai"].probed(NOW + timedelta(minutes=6))}
+    probed = {"openai": health["openai"].with_probe(NOW + timedelta(minutes=6))}
     assert _asked(pick_model(ALL, (), probed, NOW + timedelta(minutes=6))) == "anthropic:claude"
 
 
@@ -180,13 +182,13 @@ def test_one_that_turns_requests_away_is_asked_twice_more_and_then_another() -> 
     assert _asked(pick_model(ALL, attempts, NOBODY, NOW)) == "anthropic:claude"
 
 
-@pytest.mark.parametrize("fault", [f for f in Fault if f.course is FaultResponse.NEXT])
+@pytest.mark.parametrize("fault", [f for f in Fault if f.response is FaultResponse.NEXT])
 def test_after_a_failure_the_next_provider_is_asked(fault: Fault) -> None:
     attempts = [ModelAttempt("openai:gpt", fault)]
     assert _asked(pick_model(ALL, attempts, NOBODY, NOW)) == "anthropic:claude"
 
 
-@pytest.mark.parametrize("fault", [f for f in Fault if f.course is FaultResponse.STOP])
+@pytest.mark.parametrize("fault", [f for f in Fault if f.response is FaultResponse.STOP])
 def test_what_no_other_provider_can_mend_ends_the_matter(fault: Fault) -> None:
     assert pick_model(ALL, [ModelAttempt("openai:gpt", fault)], NOBODY, NOW) is None
 
@@ -201,11 +203,11 @@ def test_a_provider_that_is_ill_is_not_asked_for_another_of_its_models() -> None
 
 
 @pytest.mark.parametrize("fault", Fault)
-def test_the_last_one_is_asked_once_more_if_it_may_pass(fault: Fault) -> None:
+def test_the_last_one_is_asked_again_if_it_may_pass(fault: Fault) -> None:
     attempts = [ModelAttempt("openai:gpt", fault)]
     picked = pick_model((OPENAI,), attempts, NOBODY, NOW)
     assert (picked is not None) == fault.may_pass
-    most = {Fault.RATE_LIMITED: RETRIES, Fault.NONSENSE: NONSENSE_RETRIES}.get(fault, LAST_RETRIES)
+    most = NONSENSE_RETRIES if fault is Fault.NONSENSE else LAST_RETRIES
     if fault.may_pass:
         assert pick_model((OPENAI,), attempts * most, NOBODY, NOW) is not None
     assert pick_model((OPENAI,), attempts * (most + 1), NOBODY, NOW) is None
@@ -227,7 +229,7 @@ def test_however_all_fail_it_comes_to_an_end_and_nobody_is_asked_too_often(
         attempts.append(ModelAttempt(picked.model.info.name, fault))
     assert pick_model(ALL, attempts, health, NOW) is None
     for model in ALL:
-        assert sum(a.model == model.info.name for a in attempts) <= RETRIES + 1
+        assert sum(a.model == model.info.name for a in attempts) <= LAST_RETRIES + 1
 
 
 def test_nonsense_after_two_other_failures_is_the_last_word() -> None:
@@ -237,11 +239,22 @@ def test_nonsense_after_two_other_failures_is_the_last_word() -> None:
     assert pick_model([OPENAI], attempts[:2], {}, NOW) is not None
 
 
-@given(st.integers(1, 6), st.text(max_size=8), st.none() | st.floats(0, 1e17))
-def test_a_wait_is_at_least_what_the_provider_asks_and_grows(
+@given(st.integers(1, 8), st.text(max_size=8), st.none() | st.floats(0, 1e17))
+def test_a_wait_begins_when_the_providers_is_over_and_has_full_jitter(
     again: int, turn_id: str, asked_for: float | None
 ) -> None:
     seconds = seconds_before_model_retry(ModelPick(OPENAI, again), turn_id, asked_for)
-    assert seconds >= min(asked_for or 0, LONGEST_WAIT_SECONDS)
-    assert min(2 ** (again - 1), LONGEST_WAIT_SECONDS) <= seconds <= LONGEST_WAIT_SECONDS
+    least = min(asked_for or 0, LONGEST_WAIT_SECONDS)
+    assert max(1, least) <= seconds <= min(ceil(least + 2**again), LONGEST_WAIT_SECONDS)
+    repeated = seconds_before_model_retry(ModelPick(OPENAI, again), turn_id, asked_for)
+    assert repeated == seconds, "another worker waits as long"
     assert seconds_before_model_retry(ModelPick(OPENAI), turn_id, asked_for) == 0
+
+
+@pytest.mark.parametrize("again", [1, 2, 3])
+def test_turns_that_failed_together_come_back_spread_over_the_whole_wait(again: int) -> None:
+    pick = ModelPick(OPENAI, again)
+    waits = Counter(seconds_before_model_retry(pick, f"t{n}", None) for n in range(1_000))
+    even = 1_000 / 2**again
+    assert set(waits) == set(range(1, 2**again + 1))
+    assert all(0.6 * even < times < 1.4 * even for times in waits.values())

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.models.optimization import Aim, Leave
+from opencrab.domain.models.optimization import Aim, LearningMode
 from opencrab.domain.models.routing import LlmConfig, ModelAssignment, ModelReference, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.engine.models.router import draw_models_for_turn, model_mix_shares
@@ -89,7 +89,11 @@ def test_only_who_may_be_asked_has_a_share(
 
 
 def test_an_owner_who_lets_nothing_be_learned_gets_no_lots() -> None:
-    for leave, drawn in ((Leave.OFF, 0), (Leave.RECOMMEND, 1), (Leave.APPLY, 1)):
+    for leave, drawn in (
+        (LearningMode.OFF, 0),
+        (LearningMode.RECOMMEND, 1),
+        (LearningMode.APPLY, 1),
+    ):
         assert (
             len(draw_models_for_turn(MODELS, agent(aim=Aim(leave=leave)), (mix(fast=1.0),), "t1"))
             == drawn

@@ -215,7 +215,7 @@ def test_only_live_skills_have_a_text(facts: Documents) -> None:
     for status in SkillStatus:
         stored = facts.get("mika", SKILL, "good-questions")
         assert stored is not None
-        facts.commit(stored.holding(skill().replaced(status=status)))
+        facts.commit(stored.with_body(skill().replaced(status=status)))
         text = skill_text("good-questions", SHIPPED, facts, "mika", Language.JA)
         live = status in {SkillStatus.CANDIDATE, SkillStatus.ACTIVE}
         assert text == ("「なぜ」と尋ねる。" if live else None)
@@ -267,7 +267,7 @@ class Contested:
 
     def __init__(self, facts: Documents, times: int) -> None:
         self.get, self.page = facts.get, facts.page
-        self.several, self.due = facts.several, facts.due
+        self.get_many, self.list_due = facts.get_many, facts.list_due
         self._facts, self.times = facts, times
 
     def commit(self, *facts: Document, due: tuple[object, ...] = ()) -> None:

@@ -71,7 +71,7 @@ def with_a_goal(facts: Documents) -> None:
     number = mind.agenda.last_number + 1
     grown = mind.replaced(agenda=Agenda(last_number=number))
     fresh = Document(owner="mika", kind=MIND, id=MIND, body={}, version=0)
-    facts.commit((known or fresh).holding(grown))
+    facts.commit((known or fresh).with_body(grown))
 
 
 def counted(facts: Documents) -> None:
@@ -79,7 +79,7 @@ def counted(facts: Documents) -> None:
     fact = facts.get("mika", SKILL, "good-questions")
     assert fact is not None
     skill = fact.read(AcquiredSkill)
-    facts.commit(fact.holding(skill.replaced(usage_count=skill.usage_count + 1)))
+    facts.commit(fact.with_body(skill.replaced(usage_count=skill.usage_count + 1)))
 
 
 def mind_of(keeper: SkillOwner) -> AgentState:
@@ -140,7 +140,7 @@ def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: SkillOw
     fact = keeper.runtime.home.facts.get("mika", SKILL, "good-questions")
     assert fact is not None
     active = promote_skill(fact.read(AcquiredSkill), NOW)
-    keeper.runtime.home.facts.commit(fact.holding(active))
+    keeper.runtime.home.facts.commit(fact.with_body(active))
     assert keeper.toggle("good-questions", on=True).skill == active
     assert mind_of(keeper).pinned == ("skill:good-questions",)
 

@@ -13,3 +13,9 @@ def test_an_agent_does_not_answer_its_own_message(world: World, text: str) -> No
     turns = world.say(text, sender=Sender(id="mika", name="美香"), **peer)
     assert [turn.agent_id for turn in turns] == ["ken"]
     assert [turn.agent_id for turn in world.say(text)] == ["mika", "ken"]
+
+
+def test_a_message_of_words_alone_has_nothing_beside_its_words(world: World) -> None:
+    world.say("海は青い")
+    (line,) = world.runtime.home.journal.lines("s1")
+    assert (line.text, line.data) == ("海は青い", None)

@@ -3,6 +3,8 @@
 import dataclasses
 from pathlib import Path
 
+import pytest
+
 from opencrab.domain.turn.turn import DELIVERIES_WITHOUT_PROGRESS
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
@@ -19,7 +21,7 @@ def carried(made: House, *, jobs: bool) -> MessageOutcome:
     runtime = made.runtime if jobs else dataclasses.replace(made.runtime, jobs=())
     outcome = run_background_turn(runtime, delivery, Pace())
     if outcome is MessageOutcome.FINISHED:
-        queue.done(delivery.receipt)
+        queue.acknowledge(delivery.receipt)
     return outcome
 
 
@@ -45,10 +47,8 @@ def test_a_turn_that_no_job_serves_ends_as_failed_and_is_kept(tmp_path: Path) ->
     made.close()
 
 
-def test_a_summary_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
-    made, _ = house(tmp_path)
-    grow(made, EVERY)
-    ask(made)
+def deaths(made: House) -> int:
+    """Let every worker die in its model call, until nobody tries any more."""
 
     def dies() -> None:
         raise Killed
@@ -62,6 +62,16 @@ def test_a_summary_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
         except Killed:
             died += 1
         made.clock.advance(3_600)
-    assert died == DELIVERIES_WITHOUT_PROGRESS
+    return died
+
+
+@pytest.mark.parametrize(("max_steps", "died"), [(50, DELIVERIES_WITHOUT_PROGRESS), (2, 2), (1, 1)])
+def test_a_summary_that_kills_its_workers_is_given_up(
+    tmp_path: Path, max_steps: int, died: int
+) -> None:
+    made, _ = house(tmp_path, max_steps=max_steps)
+    grow(made, EVERY)
+    ask(made)
+    assert deaths(made) == died
     assert not summaries(made)
     made.close()

@@ -1,12 +1,16 @@
-"""What a turn says last fits one message."""
+"""What a turn says last fits one message, and what of it operators find in its header."""
+
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.conversation.message import TextPart
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.engine.turn.close import truncate_message
+from opencrab.engine.turn.close import close_turn, truncate_message
+from tests.unit.engine.known_world import World
 
 
 @pytest.mark.parametrize(
@@ -30,3 +34,21 @@ def test_what_is_too_long_is_cut_at_a_character_and_says_so(
     assert text.startswith(cut.removesuffix(" […]"))
     assert MESSAGE_BYTES - 24 < len(cut.encode()) <= MESSAGE_BYTES
     assert TextPart(text=cut).text == cut
+
+
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        ({"notice": "止めました"}, "止めました"),
+        ({"notice": "Stopped", "note": "frozen by owner"}, "frozen by owner"),
+        ({"speech": "はい"}, ""),
+    ],
+)
+def test_operators_find_what_was_noted_else_what_was_said_in_the_agents_place(
+    world: World, said: dict[str, Any], note: str
+) -> None:
+    work = world.begun()
+    close_turn(work, TurnStatus.STOPPED, **said)
+    stored = world.runtime.home.journal.header(work.turn.id)
+    assert (stored.status, stored.note) == (TurnStatus.STOPPED, note)
+    assert world.runtime.home.journal.lines("s1")[-1].text == (said.get("notice") or said["speech"])

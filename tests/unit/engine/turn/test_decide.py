@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import INSTALLATION
-from opencrab.domain.turn.record import ModelIntent
-from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.turn.record import ModelIntent, ModelResult
+from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -39,7 +40,7 @@ def test_the_last_money_of_a_day_is_spent_where_it_covers_a_call_but_no_block(
     house.work()
     ended = house.turn(turn.id)
     assert ended.status is TurnStatus.COMPLETED
-    assert 0 < ended.spent == house.home.budgets.drawn(INSTALLATION, DAY) < BLOCK
+    assert 0 < ended.spent == house.home.budgets.drawn_micro_usd(INSTALLATION, DAY) < BLOCK
 
 
 @pytest.mark.parametrize("text", ["短く話して", "Be brief"])
@@ -76,3 +77,62 @@ def test_each_failed_call_is_one_line_of_the_log_without_what_was_said(
     told = "model call failed: model=fake:crab, fault={}, latency_ms=0, turn={}"
     assert lines == [told.format(fault, turn.id) for fault in ("overloaded", "auth")]
     assert text not in caplog.text
+
+
+_LOST = (Fault.SERVER_ERROR, Fault.TIMEOUT, Fault.BROKEN_OFF)
+_TRIES = 4
+_BOUND_SECONDS = 2 + 4 + 8
+"""The longest sum of the three waits, when the provider asks for none."""
+
+
+def _fail_and_wait(house: House, *faults: Fault) -> Turn:
+    """A turn whose model fails so; each second its queue is looked at, as long as it may take."""
+    house.session(house.agent("crab", (Reply("はい, yes", fails=faults),)))
+    (turn,) = house.say("hello")
+    house.work()
+    for _ in range(_BOUND_SECONDS):
+        house.clock.advance(1)
+        house.work()
+    return house.turn(turn.id)
+
+
+@pytest.mark.parametrize("fault", [*_LOST, Fault.OVERLOADED, Fault.UNREACHABLE, Fault.RATE_LIMITED])
+@pytest.mark.parametrize("failures", [1, 2, 3])
+def test_a_message_is_answered_after_up_to_three_failures_of_the_only_model(
+    house: House, fault: Fault, failures: int
+) -> None:
+    ended = _fail_and_wait(house, *(fault,) * failures)
+    assert ended.status is TurnStatus.COMPLETED
+    assert [line.text for line in house.lines(LineKind.SPEECH)] == ["はい, yes"]
+    records = house.home.journal.load(ended.id).records
+    intents = {each.n: each for each in records if isinstance(each, ModelIntent)}
+    results = [each for each in records if isinstance(each, ModelResult)]
+    assert len(intents) == len(results) == failures + 1
+    # To the micro-dollar: a failed call costs its own reservation if the vendor may have worked.
+    for result in results[:-1]:
+        assert result.cost == (intents[result.n].reserved if fault.may_be_billed else 0)
+    assert ended.spent == sum(result.cost for result in results)
+    assert ended.spent >= house.provider.bill.total
+    assert ended.spent == house.home.budgets.drawn_micro_usd(INSTALLATION, DAY)
+
+
+@pytest.mark.parametrize("fault", _LOST)
+def test_a_failure_for_good_ends_with_its_reason_after_four_calls(
+    house: House, fault: Fault
+) -> None:
+    ended = _fail_and_wait(house, *(fault,) * 50)
+    assert ended.status is TurnStatus.FAILED
+    assert "the model fails on purpose" in ended.note
+    (told,) = house.lines(LineKind.SYSTEM)
+    assert "the model fails on purpose" in told.text
+    assert house.provider.bill.received == _TRIES
+    assert ended.spent == house.home.budgets.drawn_micro_usd(INSTALLATION, DAY)
+
+
+def test_retries_that_the_budget_cannot_pay_end_with_the_models_error_too(house: House) -> None:
+    house.home.budgets.change_limits({"turn_micro_usd": 10_000})
+    ended = _fail_and_wait(house, *(Fault.TIMEOUT,) * 50)
+    assert ended.status is TurnStatus.EXHAUSTED
+    assert ended.spent <= 10_000
+    assert "fake:crab: the model fails on purpose" in ended.note
+    assert ended.spent == house.home.budgets.drawn_micro_usd(INSTALLATION, DAY)

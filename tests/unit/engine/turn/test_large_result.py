@@ -7,13 +7,20 @@ from typing import Any
 import pytest
 
 from opencrab.actions import GROUPS, Registry
-from opencrab.domain.turn.record import CallResult
+from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.turn.record import ActionCall, CallResult
 from opencrab.domain.value import Language
-from opencrab.engine.turn.large_result import LONGEST_LINE, pageable_tool_result
+from opencrab.engine.turn.call import ReadyCall, check_call
+from opencrab.engine.turn.large_result import (
+    LONGEST_LINE,
+    pageable_tool_result,
+    spill_large_result,
+)
 from opencrab.ports.turn.action import PAGED_BYTES, RESULT_BYTES
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
+from tests.unit.engine.known_world import World
 
 WORDS = {"ja": "海の話をしましょう。", "en": "Let us talk about the sea. "}
 
@@ -74,3 +81,21 @@ def test_what_tells_of_the_past_never_becomes_a_file(name: str) -> None:
     assert action is not None
     assert not action.spills
     assert action.result_bytes == PAGED_BYTES
+
+
+@pytest.mark.parametrize(
+    ("turn", "result", "clean"),
+    [(False, False, True), (True, False, False), (False, True, False), (True, True, False)],
+)
+def test_a_file_of_a_result_is_clean_only_if_no_foreign_words_were_read(
+    world: World, *, turn: bool, result: bool, clean: bool
+) -> None:
+    work = world.begun("探して")
+    work.turn = work.turn.replaced(taint=turn)
+    ready = check_call(work, ActionCall(id="c1", name="ws_list", arguments={}))
+    assert isinstance(ready, ReadyCall)
+    found = ActionResult.ok(found=[WORDS["ja"]] * RESULT_BYTES).replaced(taint=result)
+    shown = spill_large_result(work, ready, found).data or {}
+    stored = world.runtime.home.files.info(work.turn.agent_id, shown["path"])
+    assert stored is not None
+    assert stored.clean is clean

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.access.authority import Authority, Scope, Source
+from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.conversation.message import Audience, LineKind, Sender
 from opencrab.domain.turn.turn import Turn
-from tests.unit.engine.known_world import World
+from tests.unit.engine.known_world import NOW, World
 
 PRIVATE: dict[str, Any] = {"kind": LineKind.INNER_VOICE, "audience": Audience.SELF}
 GUEST: dict[str, Any] = {
@@ -78,6 +79,8 @@ def test_private_lines_are_seen_by_their_agent_only(world: World) -> None:
 def test_what_was_found_out_for_somebody_is_not_told_to_those_who_may_hear_less(
     reader: Authority, found_for: list[Authority], world: World
 ) -> None:
+    key = ApiKey(id="k1", name="o", scope=Scope.OWNER, hash="0" * 64, created_at=NOW)
+    world.runtime.home.keys.put(key.replaced(principal_id="owner"))
     for authority in Authority:
         mika, _ = world.say("探して", authority=authority)
         world.spoken(mika, f"{authority}の秘密", **PRIVATE, authority=authority)

@@ -256,7 +256,7 @@ def test_a_message_may_wait_long_in_a_queue_and_its_nonce_is_not_used_again(
         receive_world_message(house.runtime, raw)
     assert receive_world_message(house.runtime, raw, arrived_at=arrived) is Reception.TAKEN
     assert receive_world_message(house.runtime, raw, arrived_at=arrived) is Reception.AGAIN
-    nonce = kingdom.envelopes.opened(raw).envelope.nonce
+    nonce = kingdom.envelopes.open(raw).envelope.nonce
     with pytest.raises(Refused, match="nonce"):
         receive_world_message(house.runtime, kingdom.say(crab.key_id, "EVENT", {}, nonce=nonce))
     assert world_of_agent(house.runtime.home, "crab").units == 3

@@ -87,7 +87,7 @@ def test_trouble_with_the_queue_as_well_is_no_more_than_trouble(
     function.queue.silent = True
     record = function.record(body_of("t"))
     assert function.turns(record) == [record["messageId"]]
-    assert function.log()[-1]["message"].startswith("message returns after its visibility")
+    assert function.log()[-1]["message"].startswith("cannot set retry delay")
 
 
 def test_the_rest_of_a_group_waits_and_other_groups_go_on(function: Function) -> None:
@@ -147,7 +147,7 @@ def test_an_official_event_is_read_as_sqs_means_it(wire: Path) -> None:
 
 def test_a_delivery_that_names_nothing_is_done(function: Function) -> None:
     event = {"Records": [function.record("wall:room\nt1#1", group="wall:room")]}
-    assert function.worker.deliveries(event, Call()) == {"batchItemFailures": []}
+    assert function.worker.send_deliveries(event, Call()) == {"batchItemFailures": []}
 
 
 def test_a_sweep_tells_what_it_found(function: Function) -> None:
@@ -183,7 +183,7 @@ def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
     records = [function.record(body) for body in bodies]
     for record in records:
         del record["attributes"]["MessageGroupId"]
-    answer = function.worker.beats({"Records": records}, Call())
+    answer = function.worker.run_heartbeats({"Records": records}, Call())
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[2]["messageId"]}]}
     stored = stored_vital_signs(house.runtime.home.facts, "mika")
     assert stored is not None
@@ -241,7 +241,7 @@ def failing(text: str) -> None:
 
 
 def exception_told(function: Function, text: str) -> dict[str, Any]:
-    function.journalist.begin()
+    function.journalist.set_context()
     try:
         failing(text)
     except ValueError:
@@ -274,7 +274,7 @@ def test_who_debugs_sees_an_errors_own_words(function: Function) -> None:
 )
 def test_the_level_says_how_much_is_told(function: Function, level: int, told: list[str]) -> None:
     function.level = level
-    function.journalist.begin()
+    function.journalist.set_context()
     log = logging.getLogger("opencrab.engine")
     log.debug("fine")
     log.info("well")
@@ -320,7 +320,7 @@ def test_a_batch_of_summaries_is_worked_on_as_far_as_the_time_allows(
 
     record = function.record("a wish", group="s1")
     event = {"Records": [record]}
-    answer = function.worker.compactions(event, Call(SHORT), run)
+    answer = function.worker.run_compactions(event, Call(SHORT), run)
     again = [{"itemIdentifier": record["messageId"]}] if outcome is MessageOutcome.CONTINUE else []
     assert answer == {"batchItemFailures": again}
     assert seen == [("a wish", False)]

@@ -16,6 +16,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_proof
 from opencrab.domain.usage.aws_cost import PriceSheet
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import NewestPrices, Options, UpOptions
@@ -25,6 +26,9 @@ CTRL_C = "\x03"
 
 _SILENT = ("OPENCRAB_URL", "OPENCRAB_KEY", "OPENCRAB_OWNER_KEY", "OPENCRAB_DATA")
 _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG", "VISUAL", "EDITOR", "XDG_STATE_HOME")
+
+INSTANCE = "the secret of this server"
+"""What the server knows of its data folder; it answers every challenge, which no test counts."""
 
 Answer = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
 
@@ -59,6 +63,8 @@ class Server:
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         """What a transport does with a request."""
+        if CHALLENGE_HEADER in request.headers:
+            return ok({"proof": instance_proof(INSTANCE, request.headers[CHALLENGE_HEADER])})
         self.requests.append(request)
         raw = request.url.raw_path.decode().partition("?")[0]
         waiting = self.answers.get(f"{request.method} {raw.removeprefix('/api')}")

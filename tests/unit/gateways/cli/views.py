@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from opencrab.domain.access.authority import Authority, Scope, Source
+from opencrab.domain.access.session_access import SessionAccess
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.message import Audience, LineKind
@@ -32,12 +33,15 @@ def session_view(*agent_ids: str, **changes: Any) -> dict[str, Any]:
     """The session `s1` of some agents."""
     participants = tuple(Participant(agent_id=agent_id) for agent_id in agent_ids)
     facts = {"id": "s1", "created_by": "k1", "created_at": NOW, "updated_at": NOW, **changes}
-    return SessionView.of(Session(participants=participants, **facts)).model_dump(mode="json")
+    members = facts.pop("members", ())
+    session = Session(participants=participants, **facts)
+    return SessionView.shared(session, SessionAccess(members=members)).model_dump(mode="json")
 
 
 def key_view(name: str, **changes: Any) -> dict[str, Any]:
     """A key without its secret."""
-    facts = {"id": "k1", "scope": Scope.CHAT, "created_at": NOW, "revoked_at": None, **changes}
+    facts: dict[str, Any] = {"id": "k1", "scope": Scope.CHAT, "created_at": NOW}
+    facts |= {"revoked_at": None, "principal_id": "k1", "grants": (), **changes}
     return KeyView(name=name, **facts).model_dump(mode="json")
 
 

@@ -39,10 +39,10 @@ class Room:
         self.heard: list[Utterance] = []
         self.panels: list[tuple[Place, Panel]] = []
 
-    def pieces(self, utterance: Utterance) -> int:
+    def piece_count(self, utterance: Utterance) -> int:
         return 1
 
-    def repeatable(self, utterance: Utterance) -> bool:
+    def is_idempotent(self, utterance: Utterance) -> bool:
         return True
 
     def send(self, utterance: Utterance) -> None:
@@ -97,7 +97,7 @@ class Stage:
         queue.send(body, group=CHANNEL, deduplication=self.house.clock.new_id())
         taken = queue.receive(visibility_seconds=60, wait_seconds=0)
         assert taken is not None
-        queue.done(taken.receipt)
+        queue.acknowledge(taken.receipt)
         return replace(taken, count=count)
 
     def works(self) -> None:
@@ -109,7 +109,7 @@ class Stage:
         queue = self.house.home.deliveries
         while taken := queue.receive(visibility_seconds=60, wait_seconds=0):
             deliver_utterance(self.runtime, taken)
-            queue.done(taken.receipt)
+            queue.acknowledge(taken.receipt)
 
     def session(self, channel: str = CHANNEL) -> Session | None:
         return session_bound_to_channel(self.runtime.home, f"{KIND}.{channel}")

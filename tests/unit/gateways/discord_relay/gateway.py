@@ -31,7 +31,7 @@ def user(user_id: str, name: str, *, bot: bool = False) -> dict[str, Any]:
     }
 
 
-def member_of(user: dict[str, Any] | None, nick: str | None = "花子") -> dict[str, Any]:
+def member_of(user: dict[str, Any] | None, nick: str | None = "花\u200b子") -> dict[str, Any]:
     """Discord's member object: what somebody is in the server, with one role."""
     return {
         **({} if user is None else {"user": user}),

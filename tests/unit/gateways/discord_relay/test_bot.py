@@ -211,9 +211,9 @@ def test_what_is_remembered_is_read_again_and_rubbish_is_nothing(tmp_path: Path)
     connection = RelayConnection(
         TOKEN, "", crab.bring, lambda: (), crab.tell, now=lambda: NOW, memory=memory
     )
-    assert connection.remembered() == {}
-    connection.remember({HERE: "5"})
-    assert connection.remembered() == {HERE: "5"}
+    assert connection.load_positions() == {}
+    connection.save_positions({HERE: "5"})
+    assert connection.load_positions() == {HERE: "5"}
     for rubbish in ("", "[]", '{"seen": {"x": "y"}}', '{"seen": 5}'):
         memory.write_text(rubbish)
-        assert connection.remembered() == {}
+        assert connection.load_positions() == {}

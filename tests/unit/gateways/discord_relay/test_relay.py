@@ -35,7 +35,7 @@ def said(
 @pytest.fixture
 def relay() -> Relay:
     relay = Relay(own_id=BOT)
-    relay.listen((ALL, NAMED), NOW)
+    relay.update_presences((ALL, NAMED), NOW)
     return relay
 
 
@@ -44,7 +44,7 @@ def brought(relay: Relay) -> list[RelayMessage]:
     found = list[RelayMessage]()
     while isinstance(job := relay.next(NOW), Forward):
         found.append(job.heard)
-        relay.accepted(job.heard)
+        relay.mark_forwarded(job.heard)
     assert job is None
     return found
 
@@ -57,49 +57,49 @@ def test_mentions_private_words_and_channels_that_are_heard_are_brought(relay: R
         said(4, "999", mentions=True),
     ]
     for heard in (said(0, THERE), *wanted, said(5, "999"), said(6, author=BOT)):
-        relay.hear(heard)
+        relay.add_message(heard)
     assert sorted(brought(relay), key=lambda each: each.id) == wanted
 
 
 def test_a_message_is_offered_until_it_is_taken(relay: Relay) -> None:
-    relay.hear(said(1))
-    relay.hear(said(2))
+    relay.add_message(said(1))
+    relay.add_message(said(2))
     assert relay.next(NOW) == relay.next(NOW) == Forward(said(1))
-    relay.accepted(said(1))
+    relay.mark_forwarded(said(1))
     assert relay.next(NOW) == Forward(said(2))
 
 
 def test_what_was_missed_is_fetched_after_the_last_that_was_brought(relay: Relay) -> None:
-    relay.hear(said(1))
+    relay.add_message(said(1))
     brought(relay)
-    relay.reconnected()
+    relay.refetch_all()
     jobs = [relay.next(NOW), relay.next(NOW)]
     assert jobs == [FetchPage(HERE, said(1).id), FetchPage(THERE, discord_id_at(NOW))]
-    relay.hear(said(4))
-    relay.fetched(HERE, [said(3), said(2), said(4)])
-    relay.fetched(THERE, [said(2, THERE), said(3, THERE, mentions=True)])
+    relay.add_message(said(4))
+    relay.add_fetched_page(HERE, [said(3), said(2), said(4)])
+    relay.add_fetched_page(THERE, [said(2, THERE), said(3, THERE, mentions=True)])
     assert brought(relay) == [said(2), said(3), said(4), said(3, THERE, mentions=True)]
     assert relay.seen[HERE] == said(4).id
 
 
 def test_what_comes_during_a_fetch_is_brought_after_it(relay: Relay) -> None:
-    relay.reconnected()
+    relay.refetch_all()
     relay.next(NOW)
-    relay.hear(said(5))
-    relay.fetched(HERE, [said(1)])
+    relay.add_message(said(5))
+    relay.add_fetched_page(HERE, [said(1)])
     relay.next(NOW)
-    relay.accepted(said(1))
+    relay.mark_forwarded(said(1))
     assert relay.next(NOW) == Forward(said(5))
 
 
 def test_a_whole_page_is_followed_by_the_next_one(relay: Relay) -> None:
-    relay.reconnected()
+    relay.refetch_all()
     relay.next(NOW)
-    relay.fetched(HERE, [said(n) for n in range(1, PAGE + 1)])
+    relay.add_fetched_page(HERE, [said(n) for n in range(1, PAGE + 1)])
     jobs = []
     while isinstance(job := relay.next(NOW), Forward):
         jobs.append(job.heard)
-        relay.accepted(job.heard)
+        relay.mark_forwarded(job.heard)
     assert len(jobs) == PAGE
     assert job == FetchPage(HERE, said(PAGE).id)
 
@@ -107,41 +107,41 @@ def test_a_whole_page_is_followed_by_the_next_one(relay: Relay) -> None:
 def test_a_fetch_that_failed_is_tried_again_and_a_channel_that_is_gone_is_forgotten(
     relay: Relay,
 ) -> None:
-    relay.reconnected()
+    relay.refetch_all()
     relay.next(NOW)
-    relay.missed(HERE)
+    relay.retry_fetch(HERE)
     assert relay.next(NOW) == FetchPage(HERE, discord_id_at(NOW))
-    relay.lost(HERE)
+    relay.forget_channel(HERE)
     assert HERE not in relay.seen
     relay.next(NOW)
-    relay.fetched(THERE, [])
+    relay.add_fetched_page(THERE, [])
     assert relay.next(NOW) is None
 
 
 def test_nothing_older_than_a_day_is_fetched() -> None:
     relay = Relay(seen={HERE: "1"}, own_id=BOT)
-    relay.reconnected()
+    relay.refetch_all()
     job = relay.next(NOW)
     assert isinstance(job, FetchPage)
     assert snowflake_time(job.after) == NOW - OLDEST
 
 
 def test_a_fetch_from_before_a_new_connection_is_passed_over(relay: Relay) -> None:
-    relay.reconnected()
+    relay.refetch_all()
     relay.next(NOW)
-    relay.reconnected()
-    relay.fetched(HERE, [said(1)])
+    relay.refetch_all()
+    relay.add_fetched_page(HERE, [said(1)])
     assert relay.next(NOW) == FetchPage(HERE, discord_id_at(NOW))
 
 
 def test_more_than_can_be_held_is_fetched_later() -> None:
     relay = Relay(own_id=BOT, most=3)
-    relay.listen((ALL,), NOW)
+    relay.update_presences((ALL,), NOW)
     for number in range(1, 8):
-        relay.hear(said(number))
+        relay.add_message(said(number))
     for number in range(1, 4):
         assert relay.next(NOW) == Forward(said(number))
-        relay.accepted(said(number))
+        relay.mark_forwarded(said(number))
     assert relay.next(NOW) == FetchPage(HERE, said(3).id)
 
 
@@ -150,7 +150,7 @@ class Channels:
 
     def __init__(self) -> None:
         self.relay = Relay(own_id=BOT, most=4)
-        self.relay.listen((ALL, NAMED), NOW)
+        self.relay.update_presences((ALL, NAMED), NOW)
         self.log: dict[str, list[RelayMessage]] = {HERE: [], THERE: []}
         self.connected = True
         self.brought: list[RelayMessage] = []
@@ -161,25 +161,25 @@ class Channels:
         heard = said(self.count, channel_id, mentions=mentions)
         self.log[channel_id].append(heard)
         if self.connected:
-            self.relay.hear(heard)
+            self.relay.add_message(heard)
 
     def drop(self) -> None:
         self.connected = False
 
     def reconnect(self) -> None:
         self.connected = True
-        self.relay.reconnected()
+        self.relay.refetch_all()
 
     def step(self, *, works: bool = True) -> bool:
         job = self.relay.next(NOW + timedelta(minutes=1))
         if isinstance(job, Forward) and works:
             self.brought.append(job.heard)
-            self.relay.accepted(job.heard)
+            self.relay.mark_forwarded(job.heard)
         elif isinstance(job, FetchPage) and works:
             after = [each for each in self.log[job.channel_id] if int(each.id) > int(job.after)]
-            self.relay.fetched(job.channel_id, after[:PAGE])
+            self.relay.add_fetched_page(job.channel_id, after[:PAGE])
         elif isinstance(job, FetchPage):
-            self.relay.missed(job.channel_id)
+            self.relay.retry_fetch(job.channel_id)
         return job is not None
 
 
@@ -209,5 +209,5 @@ def test_everything_that_concerns_agents_is_brought_in_order_and_once(
     while channels.step():
         pass
     for channel_id, log in channels.log.items():
-        wanted = [each for each in log if channels.relay.concerns(each)]
+        wanted = [each for each in log if channels.relay.should_forward(each)]
         assert [each for each in channels.brought if each.channel_id == channel_id] == wanted

@@ -28,7 +28,7 @@ class Noting:
         self._fail()
         self.caught_up.append(agent_id)
 
-    def follow(self, entries: Iterable[FeedEntry]) -> None:
+    def index_entries(self, entries: Iterable[FeedEntry]) -> None:
         self._fail()
         self.sessions += [each.session_id for each in entries if each.kind == "line"]
 

@@ -40,7 +40,7 @@ class Sockets:
             raise Unavailable("it takes nothing")
         self.sent.setdefault(connection_id, []).append(json.loads(text))
 
-    def cut(self, connection_id: str) -> None:
+    def disconnect(self, connection_id: str) -> None:
         if connection_id in self.stuck:
             raise Unavailable("it cannot be cut either")
         self.cuts.append(connection_id)

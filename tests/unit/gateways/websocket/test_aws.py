@@ -10,6 +10,7 @@ import pytest
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.engine.access.api_keys import create_api_key
+from opencrab.engine.access.membership import invite_to_session
 from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.connections import (
     CONNECTION,
@@ -34,8 +35,16 @@ class Function:
         self.world, self.sockets = world, Sockets()
         self.gateway = Gateway(world.runtime, self.sockets, frozenset({PAGE}), nothing)
         made = {
-            scope: create_api_key(world.runtime, name=scope.value, scope=scope) for scope in Scope
+            scope: create_api_key(
+                world.runtime,
+                name=scope.value,
+                scope=scope,
+                grants=("all",) if scope is Scope.READ else (),
+            )
+            for scope in Scope
         }
+        home, (_, chat) = world.runtime.home, made[Scope.CHAT]
+        invite_to_session(home.facts, home.keys, "s1", chat.principal.id)
         self.secrets = {scope: secret for scope, (secret, _) in made.items()}
         self.keys = {scope: key for scope, (_, key) in made.items()}
 

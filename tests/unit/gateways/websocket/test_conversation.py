@@ -9,12 +9,13 @@ import pytest
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Exhausted, Refused, Unauthenticated
 from opencrab.engine.access.api_keys import create_api_key
+from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
 from opencrab.engine.conversation.connections import (
     CONNECTION_LIVES,
-    KEY_BELIEVED,
     MOST_MESSAGES,
     MOST_WATCHED,
 )
+from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.gateways.websocket.authentication import allowed_origins
 from opencrab.gateways.websocket.conversation import Conversation, LocalTalk
 from tests.contract.example import session
@@ -32,6 +33,12 @@ class Table:
         self.world = world
         self.talk = LocalTalk(world.runtime, feed, allowed_origins([]))
         self.secret, self.key = create_api_key(world.runtime, name="鍵", scope=Scope.CHAT)
+        self.invite("s1")
+
+    def invite(self, session_id: str) -> None:
+        """Share a session with the holder of the key."""
+        home = self.world.runtime.home
+        invite_to_session(home.facts, home.keys, session_id, self.key.principal.id)
 
     def sit(self) -> Conversation:
         return self.talk.enter({"authorization": f"Bearer {self.secret}"}, "")
@@ -51,7 +58,7 @@ def deltas(events: Iterator[dict[str, Any]]) -> list[str]:
 def test_the_past_follows_the_answer_and_the_present_follows_that(table: Table, text: str) -> None:
     table.world.say("前")
     conversation = table.sit()
-    answer, past = conversation.hear(SUBSCRIBE.replace("}", ',"after":0}'))
+    answer, past = conversation.handle_frame(SUBSCRIBE.replace("}", ',"after":0}'))
     assert (answer["subscribed"], past["delta"]) == (True, "前")
     table.world.say(text)
     assert deltas(conversation.new_events()) == [text]
@@ -60,7 +67,7 @@ def test_the_past_follows_the_answer_and_the_present_follows_that(table: Table, 
 def test_a_long_past_begins_with_a_gap(table: Table) -> None:
     for number in range(505):
         table.world.say(f"m{number}")
-    answer, gap, *past = table.sit().hear(SUBSCRIBE.replace("}", ',"after":0}'))
+    answer, gap, *past = table.sit().handle_frame(SUBSCRIBE.replace("}", ',"after":0}'))
     assert answer["after"] == 5
     assert gap["value"] == {"after": 0, "before": 6}
     assert len(past) == 500
@@ -68,7 +75,7 @@ def test_a_long_past_begins_with_a_gap(table: Table) -> None:
 
 def test_one_client_is_told_nothing_of_what_another_watches(table: Table) -> None:
     watching, other = table.sit(), table.sit()
-    list(watching.hear(SUBSCRIBE))
+    list(watching.handle_frame(SUBSCRIBE))
     table.world.say("一")
     assert deltas(watching.new_events()) == ["一"]
     assert list(other.new_events()) == []
@@ -77,23 +84,44 @@ def test_one_client_is_told_nothing_of_what_another_watches(table: Table) -> Non
 def test_a_flood_ends_it(table: Table) -> None:
     conversation = table.sit()
     for _ in range(MOST_MESSAGES):
-        list(conversation.hear("{"))
+        list(conversation.handle_frame("{"))
     with pytest.raises(Exhausted):
-        conversation.hear('{"type":"ping"}')
+        conversation.handle_frame('{"type":"ping"}')
     table.world.clock.advance(10)
-    assert next(conversation.hear('{"type":"ping"}'))["type"] == "pong"
+    assert next(conversation.handle_frame('{"type":"ping"}'))["type"] == "pong"
 
 
 def test_a_revoked_key_ends_it_with_the_next_word_or_within_a_minute(table: Table) -> None:
     speaking, silent = table.sit(), table.sit()
-    list(silent.hear(SUBSCRIBE))
+    list(silent.handle_frame(SUBSCRIBE))
     table.world.runtime.home.keys.revoke(table.key.id, table.world.clock.now())
     with pytest.raises(Unauthenticated):
-        speaking.hear('{"type":"ping"}')
+        speaking.handle_frame('{"type":"ping"}')
     table.world.say("秘密")
     table.world.clock.advance(KEY_BELIEVED.total_seconds())
     with pytest.raises(Unauthenticated):
         silent.new_events()
+
+
+def test_a_session_that_is_no_longer_shared_is_told_no_more_within_a_minute(table: Table) -> None:
+    conversation = table.sit()
+    list(conversation.handle_frame(SUBSCRIBE))
+    home = table.world.runtime.home
+    uninvite_from_session(home.facts, "s1", table.key.principal.id)
+    table.world.clock.advance(KEY_BELIEVED.total_seconds())
+    table.world.say("秘密")
+    assert not list(conversation.new_events())
+    for frame in (
+        SUBSCRIBE,
+        SUBSCRIBE.replace("subscribe", "message").replace("}", ',"text":"x"}'),
+    ):
+        (answer,) = conversation.handle_frame(frame)
+        assert answer["code"] == "not-found", answer
+
+
+def test_a_chat_key_watches_sessions_and_no_agent(table: Table) -> None:
+    (answer,) = table.sit().handle_frame('{"type":"subscribe","id":"1","agent_id":"mika"}')
+    assert answer["code"] == "refused"
 
 
 def test_two_hours_end_it(table: Table) -> None:
@@ -110,7 +138,8 @@ def test_one_conversation_watches_at_most_fifty_things(table: Table) -> None:
     for number in range(MOST_WATCHED + 1):
         name = f"n{number}"
         table.world.runtime.home.sessions.create(session(name))
-        (answer,) = conversation.hear(SUBSCRIBE.replace("s1", name))
+        table.invite(name)
+        (answer,) = conversation.handle_frame(SUBSCRIBE.replace("s1", name))
         assert answer["type"] == ("answer" if number < MOST_WATCHED else "error")
         table.world.clock.advance(1)
 

@@ -12,8 +12,9 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Unavailable
 from opencrab.engine.access.api_keys import create_api_key
+from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
 from opencrab.engine.conversation import connections
-from opencrab.engine.conversation.connections import KEY_BELIEVED
+from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_line_kinds
 from opencrab.gateways.websocket.pushing import (
     AT_ONCE,
@@ -57,7 +58,7 @@ class Desk:
 
     def connect(self, name: str, *watched: WatchTarget, sight: VisibleKinds | None = None) -> str:
         """A connection with a key of its own; the key's id."""
-        _, key = create_api_key(self.world.runtime, name=name, scope=Scope.READ)
+        _, key = create_api_key(self.world.runtime, name=name, scope=Scope.READ, grants=("all",))
         connections.open_connection(self.world.runtime, name, key.hash)
         for each in watched:
             connections.watch_from_connection(
@@ -74,7 +75,7 @@ class Desk:
         return found
 
     def push(self) -> None:
-        self.pusher.follow(self.entries())
+        self.pusher.push_entries(self.entries())
 
     def watching(self, watched: WatchTarget = S1) -> list[str]:
         found = connections.session_watchers_of(self.world.runtime, watched)
@@ -89,6 +90,23 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 def kinds(events: list[dict[str, Any]]) -> list[str]:
     return [event["type"] for event in events]
+
+
+def test_who_is_no_longer_invited_is_pushed_nothing_more_within_a_minute(desk: Desk) -> None:
+    runtime = desk.world.runtime
+    home = runtime.home
+    _, key = create_api_key(runtime, name="健", scope=Scope.CHAT)
+    invite_to_session(home.facts, home.keys, "s1", key.principal.id)
+    connections.open_connection(runtime, "k", key.hash)
+    connections.watch_from_connection(runtime, "k", S1, VisibleKinds(), None)
+    desk.world.say("一")
+    desk.push()
+    uninvite_from_session(home.facts, "s1", key.principal.id)
+    desk.world.clock.advance(KEY_BELIEVED.total_seconds())
+    desk.world.say("秘密")
+    desk.push()
+    assert desk.sockets.said("k") == ["一"]
+    assert desk.watching() == []
 
 
 @pytest.mark.parametrize("text", ["海の未来を話しましょう🦀", "Let us talk"])
@@ -107,8 +125,8 @@ def test_what_the_stream_tells_again_is_not_told_again(desk: Desk) -> None:
     desk.world.say("一")
     entries = desk.entries()
     for _ in range(2):
-        desk.pusher.follow(entries)
-    desk.pusher.follow(entries[::-1])
+        desk.pusher.push_entries(entries)
+    desk.pusher.push_entries(entries[::-1])
     assert desk.sockets.said("a") == ["一"]
 
 
@@ -116,7 +134,7 @@ def test_lines_that_the_stream_tells_out_of_order_come_in_theirs(desk: Desk) -> 
     desk.connect("a", S1)
     for text in ("一", "二", "三"):
         desk.world.say(text)
-    desk.pusher.follow(desk.entries()[::-1])
+    desk.pusher.push_entries(desk.entries()[::-1])
     assert desk.sockets.said("a") == ["一", "二", "三"]
 
 
@@ -126,7 +144,7 @@ def test_a_run_begins_before_its_words_and_ends_after_them(desk: Desk) -> None:
     desk.world.spoken(mika, "はい")
     begun = [entry for entry in desk.entries() if entry.session_id]
     ended = FeedEntry(99, "turn", "s1", mika.id, "completed")
-    desk.pusher.follow([ended, *begun])
+    desk.pusher.push_entries([ended, *begun])
     assert kinds(desk.sockets.seen("a")) == [
         "RUN_STARTED",
         "TEXT_MESSAGE_CHUNK",
@@ -215,8 +233,8 @@ def test_turns_that_are_kept_no_more_and_queued_ones_tell_nothing(desk: Desk) ->
     desk.connect("a", S1)
     (mika, _) = desk.world.say("x")
     gone = [FeedEntry(1, "turn", "s1", name, "running") for name in ("unknown", "")]
-    desk.pusher.follow([*gone, FeedEntry(3, "turn", "s1", mika.id, "queued")])
-    desk.pusher.follow([FeedEntry(4, "fact", "", None, "{}")])
+    desk.pusher.push_entries([*gone, FeedEntry(3, "turn", "s1", mika.id, "queued")])
+    desk.pusher.push_entries([FeedEntry(4, "fact", "", None, "{}")])
     assert not desk.sockets.sent
 
 

@@ -46,6 +46,15 @@ def test_a_wish_is_read(frame: str, wish: object) -> None:
     assert read_websocket_frame(frame) == wish
 
 
+def test_a_name_that_stands_twice_is_named_and_cut() -> None:
+    for name in ("text", "x" * 1_000):
+        with pytest.raises(Invalid, match="twice") as caught:
+            read_websocket_frame(f'{{"type":"message","{name}":"a","{name}":"b"}}')
+        assert name[:60] in caught.value.message
+        assert len(caught.value.message) < 130
+        assert caught.value.cure == "send each name once"
+
+
 def test_what_is_watched_is_a_session_or_an_agent() -> None:
     wish = read_websocket_frame('{"type":"subscribe","agent_id":"a"}')
     assert isinstance(wish, Subscribe)

@@ -30,7 +30,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 def record(house: House, kingdom: ReferenceWorld, raw: bytes, name: str) -> dict[str, Any]:
     """A record of the queue, as the rule of the bus fills it."""
-    envelope = kingdom.envelopes.opened(raw).envelope
+    envelope = kingdom.envelopes.open(raw).envelope
     body = json.dumps({"source": "a.world", "detail": world_event_detail(raw, envelope)})
     arrived = int(house.clock.now().timestamp() * 1_000)
     return {"messageId": name, "body": body, "attributes": {"SentTimestamp": str(arrived)}}
@@ -57,7 +57,7 @@ def test_a_batch_is_taken_what_is_refused_goes_and_what_fails_comes_again(
     told = caplog.text
     assert "m1, code=invalid" in told
     assert "m2, code=refused" in told
-    assert "m3, became=taken" in told
+    assert "m3, outcome=taken" in told
     assert "秘密" not in told
 
 

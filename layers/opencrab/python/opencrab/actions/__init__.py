@@ -1,4 +1,4 @@
-"""What an agent can do: one module a group, one function an action."""
+"""The actions of agents: one module per group, one function per action."""
 
 from opencrab.actions import action_search, discussion, speech, web, world
 from opencrab.actions.goals import progress
@@ -25,6 +25,6 @@ GROUPS: tuple[Group, ...] = (
     optimize.group,
     world.group,
 )
-"""Every group; an action that is in none of them does not exist."""
+"""All groups; an action that is in none of them is not registered."""
 
 __all__ = ["GROUPS", "Group", "Registry"]

@@ -1,4 +1,4 @@
-"""Finding and using the actions that a model is not told of in every prompt."""
+"""Finding and using actions whose schemas are not part of every prompt."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from opencrab.domain.value import Language, ShortText, Value
 from opencrab.ports.turn.action import Action, ActionContext
 
 RESULT_BYTES = 16 * 1024
-"""Most bytes of JSON that one answer has."""
+"""Upper limit of one result, in bytes of JSON."""
 
 _MATCHES = 20
 _ENVELOPE = 512
@@ -54,16 +54,14 @@ def find_actions(arguments: FindActions, context: ActionContext) -> ActionResult
     if arguments.query.strip():
         known = _matching(arguments.query, known)
     elif not wanted:
-        return ActionResult.done(groups=_overview(known, language))
+        return ActionResult.ok(groups=_overview(known, language))
     described = (action.schema(language) for action in known)
     actions = [
         {"name": each.name, "description": each.description, "parameters": each.parameters}
         for each in described
     ]
     shown = _fitting(actions)
-    return ActionResult.done(
-        actions=shown, left_out=[each["name"] for each in actions[len(shown) :]]
-    )
+    return ActionResult.ok(actions=shown, left_out=[each["name"] for each in actions[len(shown) :]])
 
 
 @group.action(
@@ -74,7 +72,7 @@ def find_actions(arguments: FindActions, context: ActionContext) -> ActionResult
 )
 def use_action(arguments: UseAction, context: ActionContext) -> ActionResult:
     """Use an action that find_actions showed."""
-    # The engine puts the action itself in the place of this call, before anything runs.
+    # The engine replaces this call by the action itself before anything runs.
     raise Invalid(
         f"{arguments.name!r} cannot be used through use_action",
         field="name",
@@ -88,7 +86,7 @@ def _allowed_actions(context: ActionContext) -> tuple[Action, ...]:
 
 
 def _matching(query: str, known: list[Action]) -> list[Action]:
-    """Those that fit the query in either language, best first."""
+    """Return at most 20 actions that match the query in either language, best match first."""
     sought = text_terms(query)
     scored = [(share_of_terms(sought, _words(action)), action) for action in known]
     fitting = [(score, action) for score, action in scored if score]
@@ -102,7 +100,7 @@ def _words(action: Action) -> str:
 
 
 def _overview(known: list[Action], language: Language) -> dict[str, dict[str, str]]:
-    """Every group with the names of its actions and a line about each."""
+    """Return, for every group, the names of its actions with their one-line descriptions."""
     overview = dict[str, dict[str, str]]()
     for action in known:
         overview.setdefault(action.group, {})[action.name] = action.descriptions[language]
@@ -110,7 +108,7 @@ def _overview(known: list[Action], language: Language) -> dict[str, dict[str, st
 
 
 def _fitting(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As many of them from the first on as one answer can hold, room left for all names."""
+    """Return as many of the first actions as fit into RESULT_BYTES beside the names of all."""
     names = sum(len(each["name"]) + 4 for each in actions)
     room = RESULT_BYTES - _ENVELOPE - names
     shown = list[dict[str, Any]]()

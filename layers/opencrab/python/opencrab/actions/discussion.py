@@ -1,4 +1,4 @@
-"""Leading a discussion: guidance for its agents, and the phase that it has come to."""
+"""Facilitating a discussion: guidance for its agents, and its phase."""
 
 from enum import StrEnum
 
@@ -42,7 +42,7 @@ def broadcast_guidance(arguments: BroadcastGuidance, context: ActionContext) -> 
     _require_facilitator(context)
     if not arguments.text.strip():
         raise Invalid("text is blank", field="text", cure="write the guidance in words")
-    return ActionResult.done(GuidanceGiven(text=arguments.text), guided=True)
+    return ActionResult.ok(GuidanceGiven(text=arguments.text), guided=True)
 
 
 @group.action(
@@ -54,7 +54,7 @@ def broadcast_guidance(arguments: BroadcastGuidance, context: ActionContext) -> 
 def set_phase(arguments: SetPhase, context: ActionContext) -> ActionResult:
     """As the facilitator, set the phase of this discussion; concluded ends it with this turn."""
     _require_facilitator(context)
-    return ActionResult.done(PhaseSet(phase=arguments.phase.value), phase=arguments.phase.value)
+    return ActionResult.ok(PhaseSet(phase=arguments.phase.value), phase=arguments.phase.value)
 
 
 def _require_facilitator(context: ActionContext) -> None:

@@ -1,4 +1,4 @@
-"""How a function becomes an action, and how the actions of all groups are found."""
+"""Registration of functions as actions, and the registry of all groups."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -17,6 +17,7 @@ from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import (
     Action,
     ActionContext,
+    ChangeOf,
     EndsTurn,
     ImpactOf,
     Offered,
@@ -27,15 +28,19 @@ from opencrab.ports.turn.action import (
 
 Arguments = TypeVar("Arguments", bound=Value)
 
+Taints = Callable[[ActionContext, ActionResult], bool]
+"""A function that decides whether a result shows words from outside."""
+
 _FAILURE = "failure"
 
 
 class Details(TypedDict, total=False):
-    """What only some actions have; `Action` says what each means."""
+    """Optional keyword arguments of `Group.action`; `Action` says what each means."""
 
     touches: Callable[[Any], str]
     offered: Offered
     impact_of: ImpactOf
+    change: ChangeOf
     for_peers: bool
     argument_bytes: int
     result_bytes: int
@@ -43,10 +48,15 @@ class Details(TypedDict, total=False):
 
 
 class Group:
-    """Actions that belong together, in one module."""
+    """Actions that belong together, in one module.
 
-    def __init__(self, name: str) -> None:
+    `taints` decides whether a result, or an error, of any of them shows words from outside; it is
+    asked about those that do not say so themselves.
+    """
+
+    def __init__(self, name: str, *, taints: Taints | None = None) -> None:
         self.name = name
+        self._taints = taints
         self.actions: list[Action] = []
 
     def action(
@@ -66,13 +76,13 @@ class Group:
         """Register a function: its name is the action's, its docstring the English prompt.
 
         Args:
-            impact: What it touches.
-            effect: What a crash may do to it.
+            impact: The impact of a call.
+            effect: The behaviour on a retry after a crash.
             ja: The Japanese prompt.
-            sentences: What a call does, for people, in English and Japanese.
-            ends_turn: Whether the turn is over after it, or how arguments and result tell.
-            prepare: For keyed actions, what makes a repeat harmless.
-            details: What else `Action` can be told.
+            sentences: The description of a call for people, in English and Japanese.
+            ends_turn: True if it ends the turn, or a function of arguments and result.
+            prepare: For keyed actions, a function whose stored result makes a retry harmless.
+            details: Other fields of `Action`.
         """
 
         def register(
@@ -84,7 +94,7 @@ class Group:
                 impact=impact,
                 effect=effect,
                 arguments=_argument_model(function),
-                run=_answering(function),
+                run=_answering(function, self._taints),
                 descriptions={Language.EN: _prompt(function.__doc__), Language.JA: _prompt(ja)},
                 sentences=dict(zip((Language.EN, Language.JA), sentences, strict=True)),
                 ends_turn=ends_turn if callable(ends_turn) else _ENDS[ends_turn],
@@ -109,7 +119,7 @@ CORE = frozenset(
         "use_skill",
     }
 )
-"""Actions that every agent's models are told of."""
+"""Actions that are part of every prompt."""
 
 
 class Registry:
@@ -166,33 +176,43 @@ class Registry:
 
 
 def _enabled_skill_actions(skills: StandardSkills, mind: AgentState) -> frozenset[str]:
-    """The actions that an agent's enabled standard skills are about."""
+    """Return the names of the actions that the agent's enabled standard skills unlock."""
     enabled = (skill for skill in skills.all() if is_skill_enabled(skill, mind))
     return frozenset(name for skill in enabled for name in skill.actions)
 
 
-def _answering(function: Callable[[Arguments, ActionContext], ActionResult]) -> Run:
-    """The one place where an error becomes an answer to the model.
+def _answering(
+    function: Callable[[Arguments, ActionContext], ActionResult], taints: Taints | None
+) -> Run:
+    """Wrap an action so that an error becomes a failed result for the model.
 
-    What is out of order for a while stays an error: the engine decides whether to wait.
+    Unavailable and Changed are raised on: the engine decides whether to retry.
     """
 
     @wraps(function)
     def run(arguments: Arguments, context: ActionContext) -> ActionResult:
         if _FAILURE in context.prepared:
-            return ActionResult.failed(context.prepared[_FAILURE])
+            return ActionResult.failure(context.prepared[_FAILURE])
         try:
             return function(arguments, context)
         except (Unavailable, Changed):
             raise
         except OpenCrabError as error:
-            return ActionResult.failed(_sentence(error))
+            return ActionResult.failure(_sentence(error))
 
-    return run
+    if taints is None:
+        return run
+
+    @wraps(function)
+    def marking(arguments: Arguments, context: ActionContext) -> ActionResult:
+        result = run(arguments, context)
+        return result if result.taint else result.replaced(taint=taints(context, result))
+
+    return marking
 
 
 def _keeping_failure(prepare: Prepare) -> Prepare:
-    """A preparation that fails becomes part of the intent, so that `run` answers with it."""
+    """Wrap `prepare` so that its error is stored with the intent and `run` returns it."""
 
     @wraps(prepare)
     def keep(arguments: Any, context: ActionContext) -> dict[str, Any]:

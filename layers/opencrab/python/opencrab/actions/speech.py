@@ -1,4 +1,4 @@
-"""Speaking, staying silent, thinking to oneself, what one thinks of others, and being done."""
+"""Speaking, staying silent, thinking privately, noting impressions, and ending a conversation."""
 
 from pydantic import Field
 
@@ -20,7 +20,7 @@ from opencrab.domain.value import Identifier, MessageText, Name, ShortText, Valu
 from opencrab.ports.turn.action import ActionContext
 
 IMPRESSIONS = 500
-"""Persons and peers that one agent may have impressions of."""
+"""Most persons and peers of whom one agent may have an impression."""
 
 _LATELY = 50
 
@@ -70,7 +70,7 @@ def _is_last(arguments: SendSpeech, _result: ActionResult) -> bool:
 def send_speech(arguments: SendSpeech, context: ActionContext) -> ActionResult:
     """Say something to everybody in the conversation. Ends your turn unless `more` is true."""
     _require_words(arguments.content)
-    return ActionResult.done(SpeechSent(text=arguments.content), said=True)
+    return ActionResult.ok(SpeechSent(text=arguments.content), said=True)
 
 
 @group.action(
@@ -82,7 +82,7 @@ def send_speech(arguments: SendSpeech, context: ActionContext) -> ActionResult:
 )
 def send_noreact(arguments: SendNoreact, context: ActionContext) -> ActionResult:
     """Say nothing and end your turn: for when you have nothing new to add."""
-    return ActionResult.done(SilenceChosen(reason=arguments.reason), said=False)
+    return ActionResult.ok(SilenceChosen(reason=arguments.reason), said=False)
 
 
 @group.action(
@@ -94,7 +94,7 @@ def send_noreact(arguments: SendNoreact, context: ActionContext) -> ActionResult
 def generate_inner_voice(arguments: GenerateInnerVoice, context: ActionContext) -> ActionResult:
     """Think to yourself. Nobody else ever reads it, and your turn goes on."""
     _require_words(arguments.content)
-    return ActionResult.done(InnerVoiceNoted(text=arguments.content), said=False)
+    return ActionResult.ok(InnerVoiceNoted(text=arguments.content), said=False)
 
 
 @group.action(
@@ -109,7 +109,7 @@ def declare_done(arguments: DeclareDone, context: ActionContext) -> ActionResult
 
     The conversation is over once everybody has.
     """
-    return ActionResult.done(DeclaredDone(reason=arguments.reason), said=False)
+    return ActionResult.ok(DeclaredDone(reason=arguments.reason), said=False)
 
 
 @group.action(
@@ -141,12 +141,12 @@ def update_impression(arguments: UpdateImpression, context: ActionContext) -> Ac
     if stored is None:
         fact = new_fact(context.agent.id, IMPRESSION, target, impression)
     else:
-        fact = stored.holding(impression)
-    return ActionResult.done(target_id=target, updated=sorted(said)).keeping(fact)
+        fact = stored.with_body(impression)
+    return ActionResult.ok(target_id=target, updated=sorted(said)).keeping(fact)
 
 
 def _heard_name(target: str, context: ActionContext) -> str | None:
-    """What somebody was called who spoke here lately."""
+    """Return the name of a recent speaker in this session, None if they did not speak lately."""
     lines = context.reach.history.lines(context.session.id, limit=_LATELY, newest_first=True)
     return next((line.speaker_name for line in lines if line.speaker_id == target), None)
 
@@ -154,7 +154,10 @@ def _heard_name(target: str, context: ActionContext) -> str | None:
 def _require_room(context: ActionContext) -> None:
     known = context.reach.facts.page(context.agent.id, IMPRESSION, limit=IMPRESSIONS)
     if len(known) >= IMPRESSIONS:
-        raise Refused(f"limit reached: {IMPRESSIONS} impressions")
+        raise Refused(
+            f"limit reached: {IMPRESSIONS} impressions",
+            cure="update the impression of somebody whom you know already",
+        )
 
 
 def _require_words(text: str) -> None:

@@ -1,7 +1,7 @@
-"""The web: reading pages that the operator allowed, and asking a search service.
+"""Reading web pages that the operator allowed, and querying a search service.
 
-What the model writes into an address or a query leaves for somebody else's server, and so counts as
-external; what comes back are foreign words.
+An address or a query that the model writes is sent to an outside server, and so counts as external;
+what comes back is untrusted text.
 """
 
 from pydantic import Field
@@ -14,7 +14,7 @@ from opencrab.domain.value import Text, Value
 from opencrab.ports.turn.action import ActionContext, one_line
 
 RESULT_BYTES = 48 * 1024
-"""A page is cut at 20 KB of text, and what JSON escapes in it takes twice as much."""
+"""Upper limit of one result: a page is cut at 20 KB of text, and JSON may double that."""
 
 _SHOWN = 300
 
@@ -31,7 +31,7 @@ class WebSearch(Value):
 
 
 def _host_and_path(arguments: WebFetch) -> str:
-    """Everything that is sent: host, path and query."""
+    """Return what a request sends, host, path and query, on one line for the approval."""
     sent, _, _ = arguments.url.partition("#")
     return one_line(sent.removeprefix("https://"), _SHOWN)
 
@@ -41,9 +41,10 @@ def _query(arguments: WebSearch) -> str:
 
 
 def _impact(arguments: WebFetch, context: ActionContext) -> Impact:
-    """READ if the model adds nothing to an allowed prefix, or if nothing is sent at all.
+    """Return READ if the URL is an allowed prefix as it stands, or is not allowed; else EXTERNAL.
 
-    Everything beyond a prefix is text that a model may have made.
+    Everything after a prefix is text that a model may have made; a URL that is not allowed is not
+    fetched.
     """
     web = context.reach.web
     try:
@@ -72,7 +73,7 @@ def web_fetch(arguments: WebFetch, context: ActionContext) -> ActionResult:
         )
     page = web.fetch(arguments.url)
     note = {"note": "The page is longer; only its beginning is shown."} if page.cut else {}
-    shown = ActionResult.done(url=page.url, title=page.title, text=page.text, cut=page.cut, **note)
+    shown = ActionResult.ok(url=page.url, title=page.title, text=page.text, cut=page.cut, **note)
     return shown.replaced(taint=True)
 
 
@@ -94,4 +95,4 @@ def web_search(arguments: WebSearch, context: ActionContext) -> ActionResult:
         {"title": result.title, "url": result.url, "snippet": result.snippet}
         for result in service.search(arguments.query, arguments.limit)
     ]
-    return ActionResult.done(results=results).replaced(taint=True)
+    return ActionResult.ok(results=results).replaced(taint=True)

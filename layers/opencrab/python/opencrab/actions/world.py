@@ -1,9 +1,10 @@
-"""The world: what an agent may say to an outside world that it is bound to, in that one's protocol.
+"""Messages to the outside world that an agent is bound to, in that world's protocol.
 
-Each message costs a budget unit of the world; what comes back is an event.
+Each message costs one of the world's budget units; answers arrive as events.
 """
 
 import hashlib
+import json
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import Field
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
+from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Refused
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -42,8 +44,15 @@ def _message_excerpt(arguments: WorldSend) -> str:
     return one_line({arguments.message: arguments.payload}, _SHOWN)
 
 
+def _message_change(arguments: WorldSend, _context: ActionContext) -> TextChange:
+    """The message in the form in which it is sent; nothing stored here is replaced."""
+    wire = outbound_message_by_name(arguments.message).to_wire(arguments.payload)
+    text = json.dumps(wire, ensure_ascii=False, indent=2) + "\n"
+    return TextChange(name=f"world/{arguments.message}", before=None, after=text)
+
+
 def _nonce(arguments: WorldSend, context: ActionContext) -> dict[str, Any]:
-    """One nonce and one time for every attempt: the world takes the message once."""
+    """Return one nonce and time for all retries, so that the world accepts the message once."""
     outbound_message_by_name(arguments.message).to_wire(arguments.payload)
     digest = hashlib.sha256(f"world {context.key}".encode()).hexdigest()
     return {"nonce": digest[:32], "at": context.clock.now().isoformat()}
@@ -74,7 +83,7 @@ def world_messages(arguments: WorldMessages, context: ActionContext) -> ActionRe
             holds = f" {message.notation}" if wanted else ""
             described = f"{message.descriptions[language]}{holds}"
             shown.setdefault(message.other, {})[message.name] = described
-    return ActionResult.done(
+    return ActionResult.ok(
         messages=shown,
         you=place.key_id,
         role=place.genome.role,
@@ -91,6 +100,7 @@ def world_messages(arguments: WorldMessages, context: ActionContext) -> ActionRe
     ja="ワールドにメッセージを送ります。予算を1使い、返事はあとで出来事として届きます。",
     prepare=_nonce,
     touches=_message_excerpt,
+    change=_message_change,
     offered=_is_bound,
 )
 def world_send(arguments: WorldSend, context: ActionContext) -> ActionResult:
@@ -102,4 +112,4 @@ def world_send(arguments: WorldSend, context: ActionContext) -> ActionResult:
         nonce=context.prepared["nonce"],
         at=datetime.fromisoformat(context.prepared["at"]),
     )
-    return ActionResult.done(sent=arguments.message, units_left=place.units or 0)
+    return ActionResult.ok(sent=arguments.message, units_left=place.units or 0)

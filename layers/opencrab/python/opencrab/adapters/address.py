@@ -50,22 +50,23 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class BaseUrlRules:
-    """What is demanded of one base URL.
+    """Safety rules for one base URL.
 
     Args:
-        whose: What it belongs to, as errors name it.
-        field: The setting that holds it.
+        whose: The owner of the URL, as error messages name it.
+        field: The setting that holds the URL.
     """
 
     def __init__(self, whose: str, field: str) -> None:
         self._whose = whose
         self._field = field
 
-    def checked(self, url: str) -> str:
-        """The base URL without a trailing slash, once it is known to be safe.
+    def validate(self, url: str) -> str:
+        """Return the base URL without a trailing slash; raise Invalid if it is unsafe.
 
-        Plain http is for this machine and private networks only, since the key travels with every
-        request; an address that clouds use for their instances' credentials is refused always.
+        Plain http is allowed for this machine and private networks only, since each request carries
+        the key. Addresses of cloud metadata services, which hand out credentials, are always
+        rejected.
         """
         parts = self._split(url)
         host = parts.hostname or ""
@@ -94,7 +95,7 @@ class BaseUrlRules:
         return parts
 
     def _is_metadata(self, host: str) -> bool:
-        """Whether the host hands out credentials; unusual spellings of numbers are refused."""
+        """Check for a cloud metadata host; raise Invalid for unusual spellings of IP addresses."""
         name = host.removesuffix(".")
         address = _numeric(name)
         if address is None:
@@ -112,9 +113,9 @@ class BaseUrlRules:
 
 
 def is_public_address(number: str) -> bool:
-    """Whether a numeric address is one that anybody on the internet may have.
+    """Check whether an IP address is publicly routable.
 
-    An IPv6 address that stands for one of IPv4 is judged as that one.
+    An IPv6 address that embeds an IPv4 address (mapped, 6to4, NAT64) is judged by the IPv4 address.
     """
     address = None if "%" in number else _numeric(number)
     if address is None or any(
@@ -125,7 +126,7 @@ def is_public_address(number: str) -> bool:
 
 
 def is_private_address(url: str) -> bool:
-    """Whether the address is this machine or on a private network, as far as its form tells."""
+    """Check, by its form alone, whether a URL's host is local or on a private network."""
     host = _host(url)
     address = _numeric(host)
     if address is not None:
@@ -135,7 +136,7 @@ def is_private_address(url: str) -> bool:
 
 
 def is_this_machine(url: str) -> bool:
-    """Whether the address is the very machine that asks."""
+    """Check whether a URL's host is the local machine (loopback or `localhost`)."""
     host = _host(url)
     address = _numeric(host)
     if address is not None:
@@ -144,16 +145,16 @@ def is_this_machine(url: str) -> bool:
 
 
 def _host(url: str) -> str:
-    """The host without the dot that may end it; empty for one that no rule here understands."""
+    """Return the URL's host without a final dot, or "" if the host has an unsupported form."""
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
     return (parts.hostname or "").removesuffix(".") if _is_plain(place) else ""
 
 
 def _is_plain(place: str) -> bool:
-    """Whether a host, with or without a port, is what it seems to be to whoever looks it up.
+    """Check that a host, with or without a port, resolves to the name that a reader sees.
 
-    Other scripts have signs that look-ups take for dots and digits.
+    Other scripts have characters that name resolution reads as dots and digits.
     """
     found = _PLACE.fullmatch(place)
     if found is None:
@@ -173,7 +174,7 @@ def _numeric(host: str) -> _Address | None:
 
 
 def _inner(address: ipaddress.IPv6Address) -> _Address:
-    """The IPv4 address that one of IPv6 stands for, if it does."""
+    """Return the IPv4 address embedded in an IPv6 address, or the IPv6 address itself."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or address

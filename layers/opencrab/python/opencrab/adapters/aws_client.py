@@ -41,10 +41,10 @@ _UNKNOWN_CALLER = frozenset(
 def aws_service_client(
     service: str, *, read_seconds: float = READ_SECONDS, attempts: int = ATTEMPTS, **given: str
 ) -> Any:
-    """A client of one service; region and credentials come from the function unless given.
+    """Create a botocore client; region and credentials default to the function's own.
 
-    What must not be done twice has one attempt; whatever it cannot know then is an error.
-    `given` are botocore's own names: region_name, endpoint_url, aws_access_key_id and so on.
+    `given` are botocore's parameters: region_name, endpoint_url, aws_access_key_id and so on. Pass
+    `attempts=1` for operations that must not be repeated: an unknown outcome is then an error.
     """
     config = Config(
         user_agent=USER_AGENT,
@@ -56,9 +56,10 @@ def aws_service_client(
 
 
 def aws_process_credentials() -> Any:
-    """Who this process is now, for requests that no client of botocore's sends.
+    """Return this process's AWS credentials, for requests sent without botocore.
 
-    Asked for each request: a function's credentials lapse within hours.
+    Call it for each request: a function's credentials expire within hours. Raises Unavailable if
+    there are none.
     """
     found = _session().get_credentials()
     if found is None:
@@ -69,7 +70,7 @@ def aws_process_credentials() -> Any:
 
 
 class Deferred:
-    """A client that is made when it is first used: most calls of a function need few of them."""
+    """An AWS client that is created on first use, since most invocations need few clients."""
 
     def __init__(self, service: str, **given: Any) -> None:
         self._service = service
@@ -85,7 +86,7 @@ class Deferred:
 
 
 def aws_error_code(error: Exception) -> str:
-    """What went wrong, in one word: AWS's code without its family, else the exception's name."""
+    """Return AWS's error code without its prefix, or the exception's class name."""
     if isinstance(error, ClientError):
         code = str(error.response.get("Error", {}).get("Code", "") or "unknown")
         return code.rpartition(".")[2]
@@ -93,19 +94,19 @@ def aws_error_code(error: Exception) -> str:
 
 
 def aws_error_text(error: Exception) -> str:
-    """What AWS says in words; it may name accounts, so that it is for looking at, not showing."""
+    """Return AWS's error message; log it only, since it may name accounts."""
     if isinstance(error, ClientError):
         return str(error.response.get("Error", {}).get("Message", ""))
     return str(error)
 
 
 def is_aws_forbidden(error: Exception) -> bool:
-    """Whether the function's role lacks a permission."""
+    """Check whether the function's role lacks a permission."""
     return aws_error_code(error) in _FORBIDDEN
 
 
 def aws_unavailable_error(what: str, error: Exception, *, permissions: str) -> Unavailable:
-    """The error for anything that may pass by itself, or once an operator has helped."""
+    """Return Unavailable for an AWS call that may succeed later or once an operator acts."""
     code = aws_error_code(error)
     if is_aws_forbidden(error):
         cure = f"allow {permissions} on it to the function's role"
@@ -113,7 +114,7 @@ def aws_unavailable_error(what: str, error: Exception, *, permissions: str) -> U
         cure = "give this process valid AWS credentials"
     else:
         cure = "wait and try again"
-    return Unavailable(f"{what} does not answer: {code}", cure=cure)
+    return Unavailable(f"{what} is unavailable: {code}", cure=cure)
 
 
 @cache

@@ -29,7 +29,7 @@ Told = TypeVar("Told")
 
 
 class LambdaSearch:
-    """`ports.memory.search.Search` that asks a function, by its name or ARN."""
+    """`ports.memory.search.Search` that invokes a Lambda function, by its name or ARN."""
 
     def __init__(self, client: Any, function_name: str) -> None:
         self._client = client
@@ -45,14 +45,14 @@ class LambdaSearch:
         told = self._asked("search", agent_id, query=_queries().dump_python(asked, mode="json"))
         return self._read(_founds(), told.get("found"))
 
-    def forget(self, agent_id: str) -> None:
+    def apply_erasures(self, agent_id: str) -> None:
         self._asked("forget", agent_id)
 
     def status(self, agent_id: str) -> IndexStatus:
         return self._read(_statuses(), self._asked("status", agent_id).get("status"))
 
     def _asked(self, what: str, agent_id: str, **more: Any) -> dict[str, Any]:
-        """The answer to a question; raises the error that it tells."""
+        """Invoke the function and return its response; raise the error that the response holds."""
         question = {"v": VERSION, "ask": what, "agent": _sendable(agent_id, _LONGEST_NAME), **more}
         try:
             answer = self._client.invoke(
@@ -63,7 +63,7 @@ class LambdaSearch:
             what = f"function {self._function_name!r}"
             raise aws_unavailable_error(what, error, permissions="lambda:InvokeFunction") from error
         if "FunctionError" in answer:
-            raise self._silent("failed", "read its log")
+            raise self._silent("failed", "read its log in CloudWatch")
         try:
             told = json.loads(content)
         except ValueError:
@@ -92,9 +92,9 @@ class LambdaSearch:
 def answer_search(
     search: Search, question: Mapping[str, Any], at_most: int = LARGEST_ANSWER
 ) -> dict[str, Any]:
-    """The answer of the function that is asked; errors of ours travel in it.
+    """Handle a search request inside the invoked function; our errors become part of the response.
 
-    Of what is found as much is told as fits into so many bytes, the best first.
+    Hits are limited to `at_most` bytes of JSON, best first.
     """
     try:
         told = _dispatch_request(search, question, at_most)
@@ -115,19 +115,27 @@ def _dispatch_request(search: Search, question: Mapping[str, Any], at_most: int)
         agent_id = _agent_ids().validate_python(question.get("agent"))
         query = _queries().validate_python(question["query"]) if what == "search" else None
     except (KeyError, ValidationError) as error:
-        raise Invalid("malformed search request", field="query") from error
+        raise Invalid(
+            "malformed search request",
+            field="query",
+            cure="deploy both functions from the same version",
+        ) from error
     if query is not None:
         return {"found": _fitting(search.search(agent_id, query), at_most)}
     if what == "forget":
-        search.forget(agent_id)
+        search.apply_erasures(agent_id)
         return {}
     if what == "status":
         return {"status": _statuses().dump_python(search.status(agent_id), mode="json")}
-    raise Invalid(f"unknown operation {what!r}", field="ask")
+    raise Invalid(
+        f"unknown operation {what!r}",
+        field="ask",
+        cure="deploy both functions from the same version",
+    )
 
 
 def _fitting(found: tuple[SearchHit, ...], at_most: int) -> list[Any]:
-    """As many as the answer may hold, best first."""
+    """Return as many hits as fit into a number of bytes, best first."""
     kept: list[Any] = []
     size = 0
     for each in _founds().dump_python(found, mode="json"):
@@ -139,10 +147,10 @@ def _fitting(found: tuple[SearchHit, ...], at_most: int) -> list[Any]:
 
 
 def _error_of(told: Any) -> OpenCrabError:
-    """The error that an answer tells; one of a kind that is not known here may pass by itself."""
+    """Rebuild the error of a response; Unavailable if its kind is unknown here."""
     told = told if isinstance(told, dict) else {}
     kind = next((each for each in _kinds(OpenCrabError) if each.code == told.get("code")), None)
-    message = str(told.get("message", "the search did not work"))
+    message = str(told.get("message", "the search failed without an error message"))
     return (kind or Unavailable)(message, field=told.get("field"), cure=told.get("cure"))
 
 
@@ -153,7 +161,7 @@ def _kinds(kind: type[OpenCrabError]) -> Iterator[type[OpenCrabError]]:
 
 
 def _sendable(text: str, longest: int) -> str:
-    """Text as UTF-8 can carry it: half of a pair of surrogates stands for nothing."""
+    """Cut a text and replace lone surrogates, which UTF-8 cannot encode."""
     return text[:longest].encode("utf-8", "replace").decode("utf-8")
 
 

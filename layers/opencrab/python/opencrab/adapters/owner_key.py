@@ -12,7 +12,7 @@ _DEPLOYED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class OwnerKey:
-    """`ports.access.keys.Keys` with one key more, which only a deployment can change."""
+    """`ports.access.keys.Keys` with the owner's key added, which only a deployment can change."""
 
     def __init__(self, keys: Keys, digest: str) -> None:
         self._keys = keys
@@ -22,7 +22,10 @@ class OwnerKey:
 
     def put(self, key: ApiKey) -> None:
         if key.hash == self._key.hash:
-            raise Conflict("a key with this secret exists already")
+            raise Conflict(
+                f"API key {key.id!r} has the same secret as the owner's key",
+                cure="create the key again, with another secret",
+            )
         self._keys.put(key)
 
     def find(self, digest: str) -> ApiKey | None:
@@ -31,10 +34,11 @@ class OwnerKey:
     def list(self) -> tuple[ApiKey, ...]:
         return (self._key, *self._keys.list())
 
-    def revoke(self, key_id: str, now: datetime) -> ApiKey:
+    def revoke(self, key_id: str, now: datetime, *, keep_last_owner: bool = True) -> ApiKey:  # noqa: ARG002
         if key_id == self._key.id:
             raise Refused(
                 "the owner's key was deployed, so it cannot be revoked here",
                 cure="deploy again with another OwnerKeyHash",
             )
-        return self._keys.revoke(key_id, now)
+        # The deployed key stays, so that the last stored one need not.
+        return self._keys.revoke(key_id, now, keep_last_owner=False)

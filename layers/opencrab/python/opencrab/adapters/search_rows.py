@@ -33,7 +33,7 @@ from opencrab.domain.memory.search_row import (
 )
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.ports.clock import Clock
-from opencrab.ports.conversation.feed import FactTold, FeedEntry
+from opencrab.ports.conversation.feed import DocumentChange, FeedEntry
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages, paginate
@@ -61,10 +61,10 @@ _ONE_BY_ONE = 50
 
 @dataclass(frozen=True)
 class IndexProgress:
-    """How far a copy of an index has come.
+    """How far an index has come.
 
-    `lines` is the last line of each session, `kept` the last id of each kind of fact, `mark` the
-    last mark of forgetting, `at` when it was brought up to date last; None for an empty one.
+    `lines` is the last line of each session, `kept` the last id of each kind of document, `mark`
+    the last erasure mark, `at` when it was last brought up to date; None for an empty index.
     """
 
     lines: Mapping[str, int] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class IndexProgress:
 
 @dataclass(frozen=True)
 class ChangeHint:
-    """What a feed says has changed for one agent: sessions, and facts by kind and id."""
+    """What a feed says has changed for one agent: sessions, and documents by kind and id."""
 
     sessions: tuple[str, ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
@@ -83,10 +83,10 @@ class ChangeHint:
 
 @dataclass(frozen=True)
 class Batch:
-    """A part of what is new, to be taken in at once together with how far it reaches.
+    """A part of what is new, to be indexed at once together with how far it reaches.
 
-    With a `session_id` the lines up to `last` are known then; with a `kind` the facts up to
-    `last_id` are; else these are marks up to `last_id`, which the rows of all other batches obey.
+    With a `session_id` it reaches to the line `last`; with a `kind` to the document `last_id`; else
+    it holds erasure marks up to `last_id`, which apply to the rows of all other batches.
     """
 
     rows: tuple[SearchRow, ...] = ()
@@ -98,9 +98,9 @@ class Batch:
 
 
 class ForgottenRows:
-    """All marks of an agent as one question: was this row forgotten?
+    """All erasure marks of an agent, to check rows against; their order does not matter.
 
-    `until` is the time up to which everything was. The order of the marks makes no difference.
+    `until` is the time up to which everything was erased; None if that never happened.
     """
 
     def __init__(self, marks: Iterable[tuple[str, ErasureMark]] = ()) -> None:
@@ -111,7 +111,7 @@ class ForgottenRows:
         self.add(marks)
 
     def add(self, marks: Iterable[tuple[str, ErasureMark]]) -> None:
-        """Obey more marks."""
+        """Add more erasure marks."""
         for mark_id, mark in marks:
             self.marks[mark_id] = mark
             for lines in mark.lines:
@@ -121,7 +121,7 @@ class ForgottenRows:
                 self.until = max(mark.at, self.until or mark.at, key=search_row_micros)
 
     def has(self, row: SearchRow) -> bool:
-        """Whether a row must neither be kept nor be found."""
+        """Check whether a row was erased."""
         if self.until is not None and search_row_micros(row.at) <= search_row_micros(self.until):
             return True
         if row.ref:
@@ -131,7 +131,7 @@ class ForgottenRows:
 
 
 class SearchRowReader:
-    """Reads what agents lived through."""
+    """A reader of an agent's lines and documents, as rows for a search index."""
 
     def __init__(
         self,
@@ -148,11 +148,11 @@ class SearchRowReader:
         self._clock = clock
 
     def new_batches(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
-        """What a copy does not know: marks first, then lines, then what is kept.
+        """Yield what an index lacks: erasure marks first, then lines, then documents.
 
-        The sessions named are read to their last line, and so are those in which the agent has
-        called a model since the copy was brought up to date. An empty copy gets everything.
-        Sessions of others give nothing.
+        The named sessions are read to their last line, and so are those with a model call of the
+        agent since the last update. An empty index gets everything. Sessions of others yield
+        nothing.
         """
         yield from self._marks(agent_id, seen)
         ids = dict.fromkeys((*session_ids, *self._busy(agent_id, seen.at)))
@@ -168,40 +168,42 @@ class SearchRowReader:
         yield from self._rewritten(agent_id, seen)
 
     def marks(self, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
-        """All marks of forgetting, each with its id, in the order in which they were made."""
+        """Yield all erasure marks with their ids, in the order in which they were made."""
         for batch in self._marks(agent_id, IndexProgress()):
             yield from batch.marks
 
     def sessions_of(self, agent_id: str) -> Iterator[Session]:
-        """All sessions that an agent ever took part in; the list may lag a moment behind."""
+        """Return all sessions that an agent ever took part in; eventually consistent."""
         every = paginate(self._sessions.page, limit=_SESSIONS)
-        return (each for each in every if agent_id in each.ever_ids)
+        return (each for each in every if agent_id in each.all_time_agent_ids)
 
-    def again(self, agent_id: str, row: SearchRow) -> SearchRow | None:
-        """A kept thing as it is now, or None when it is gone; lines are answered as they are."""
+    def reread(self, agent_id: str, row: SearchRow) -> SearchRow | None:
+        """Return a row as it is now; None if its document is gone. Lines are returned unchanged."""
         return self.row_named(agent_id, row.kind, row.ref) if row.ref else row
 
     def row_named(self, agent_id: str, kind: RowKind, ref: str) -> SearchRow | None:
-        """A kept thing by the name that rows have for it, or None when it is gone."""
-        return self.kept(agent_id, kind, summary_key(ref) if kind is RowKind.SUMMARY else ref)
+        """Return a document's row by kind and `ref`; None if it is gone."""
+        return self.read_document_row(
+            agent_id, kind, summary_key(ref) if kind is RowKind.SUMMARY else ref
+        )
 
-    def kept(self, agent_id: str, kind: str, fact_id: str) -> SearchRow | None:
-        """A fact of one of the KEPT kinds as a row, or None when it is gone or retired."""
+    def read_document_row(self, agent_id: str, kind: str, fact_id: str) -> SearchRow | None:
+        """Return a document of one of the KEPT kinds as a row; None if it is gone or retired."""
         fact = self._facts.get(agent_id, kind, fact_id)
         return None if fact is None else row_of_fact(fact)
 
-    def hinted(self, entries: Iterable[FeedEntry]) -> dict[str, ChangeHint]:
-        """By agent, what entries of a feed say has changed; the order and repeats mean nothing."""
-        sessions, kept = dict[str, None](), dict[FactTold, None]()
+    def change_hints(self, entries: Iterable[FeedEntry]) -> dict[str, ChangeHint]:
+        """Return the changes in feed entries, by agent; order and repeats do not matter."""
+        sessions, kept = dict[str, None](), dict[DocumentChange, None]()
         for entry in entries:
             if entry.kind == "line":
                 sessions[entry.session_id] = None
             elif entry.kind == "fact":
-                kept[FactTold.model_validate_json(entry.body).replaced(removed=False)] = None
+                kept[DocumentChange.model_validate_json(entry.body).replaced(removed=False)] = None
         found = dict[str, ChangeHint]()
         for session_id in sessions:
             with suppress(NotFound):
-                for agent_id in self._sessions.get(session_id).ever_ids:
+                for agent_id in self._sessions.get(session_id).all_time_agent_ids:
                     known = found.get(agent_id, ChangeHint())
                     found[agent_id] = replace(known, sessions=(*known.sessions, session_id))
         for told in kept:
@@ -242,7 +244,7 @@ class SearchRowReader:
                 session = self._sessions.get(session_id)
             except NotFound:
                 continue
-            if agent_id in session.ever_ids:
+            if agent_id in session.all_time_agent_ids:
                 yield session
 
     def _lines(self, agent_id: str, session: Session, after: int) -> Iterator[Batch]:
@@ -269,7 +271,7 @@ class SearchRowReader:
             after = page[-1].id
 
     def _rewritten(self, agent_id: str, seen: IndexProgress) -> Iterator[Batch]:
-        """What changed or came in under old ids; an empty copy has just read it as it is."""
+        """Yield what changed, or was added, under old ids; an empty index has just read it."""
         known, now = seen.kept.get(REWRITTEN, ""), self._clock.now()
         if seen.at is None:
             page = self._facts.page(agent_id, REWRITTEN, limit=1, newest_first=True)
@@ -288,7 +290,7 @@ class SearchRowReader:
             yield Batch(rows=rows, kind=REWRITTEN, last_id=_last_reached_id(known, page, now))
 
     def _named(self, agent_id: str, kind: str, refs: Mapping[str, None]) -> Iterator[Document]:
-        """Facts by their ids, where there are any; many are read in pages with all the others."""
+        """Return documents by their ids, those that exist; for many ids, scan all pages."""
         if len(refs) <= _ONE_BY_ONE:
             found = (self._facts.get(agent_id, kind, ref) for ref in refs)
             return (fact for fact in found if fact is not None)
@@ -296,7 +298,7 @@ class SearchRowReader:
 
 
 def row_of_fact(fact: Document) -> SearchRow | None:
-    """A fact of one of the kinds that can be found again, as a row; None for what is retired."""
+    """Convert a document of a searchable kind to a row; None if it is retired."""
     if fact.kind == MEMORY:
         return search_row_of_memory(fact.read(Memory))
     if fact.kind == EXPERIENCE:
@@ -310,12 +312,12 @@ def _rows(facts: Iterable[Document]) -> tuple[SearchRow, ...]:
 
 
 def search_row_ref(kind: str, fact_id: str) -> str:
-    """How rows name a fact of one of the KEPT kinds."""
+    """Return the `ref` by which rows name a document of one of the KEPT kinds."""
     return f"S{int(fact_id[1:])}" if kind == SUMMARY else fact_id
 
 
 def _last_reached_id(known: str, page: Iterable[Document], now: datetime) -> str:
-    """The last id that something new comes after: none of another form or far in the future."""
+    """Return the highest id reached, ignoring malformed ids and those far in the future."""
     latest = _milliseconds(now + LATE)
     ids = [fact.id for fact in page if _is_reached(fact.id, latest)]
     return max((known if _is_reached(known, latest) else "", *ids))
@@ -333,7 +335,7 @@ def _milliseconds(at: datetime) -> int:
 
 
 def _earlier(known: str, now: datetime) -> str:
-    """An id a little before one, as others may have come in before it since."""
+    """Return the id of five minutes (or five summaries) earlier, as documents may be added late."""
     if known[:1] == "S" and known[1:].isdigit():
         return summary_key(f"S{max(int(known[1:]) - _LATE_NUMBERS, 0)}")
     milliseconds = ulid_milliseconds(known)
@@ -343,10 +345,10 @@ def _earlier(known: str, now: datetime) -> str:
 
 
 def search_row_micros(at: datetime) -> int:
-    """Microseconds since 1970; a time without a zone is taken for UTC."""
+    """Return microseconds since 1970; a time without a zone is taken as UTC."""
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
 def search_row_time(microseconds: int) -> datetime:
-    """The time, in UTC."""
+    """Return the UTC time of a number of microseconds since 1970."""
     return _EPOCH + microseconds * _MICROSECOND

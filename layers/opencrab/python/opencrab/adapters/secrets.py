@@ -47,7 +47,10 @@ _SECRETS_MANAGER = "secretsmanager:"
 def secret_store_from_settings(
     place: str, clock: Clock, open_client: Callable[[str], Any] = aws_service_client
 ) -> Secrets:
-    """The secrets of a place: `ssm:/path/`, or `secretsmanager:` and a name or ARN."""
+    """Open the secret store of a setting: `ssm:/path/`, `secretsmanager:` and name or ARN.
+
+    Raises Invalid for any other value.
+    """
     if place.startswith(f"{_SSM}/"):
         return SsmSecrets(open_client("ssm"), place.removeprefix(_SSM), clock)
     name = place.removeprefix(_SECRETS_MANAGER)
@@ -61,7 +64,7 @@ def secret_store_from_settings(
 
 
 class _KeptSecrets:
-    """Secrets as they were read last; read again when they are old."""
+    """A cache of secrets, read again after KEPT."""
 
     def __init__(self, place: str, read: Callable[[], dict[str, str]], clock: Clock) -> None:
         self._place = place
@@ -79,7 +82,7 @@ class _KeptSecrets:
             return self._values.get(name)
 
     def put(self, name: str, value: str, write: Callable[[], object]) -> None:
-        """Write one after a look at the others: a place that holds too much would not be read."""
+        """Write one secret, after checking that the store stays within its limits."""
         require_secret(name, value)
         with self._lock:
             values = _require_within_limits(self._read() | {name: value}, self._place)
@@ -97,7 +100,7 @@ class _KeptSecrets:
         except OpenCrabError as error:
             if self._values is None:
                 raise
-            log.warning("keeping the cached secrets: %s", error.message)
+            log.warning("cannot read secrets, keeping the cached ones: error=%s", error.message)
             self._until = now + AGAIN
             return self._values
         self._until = now + KEPT
@@ -105,7 +108,7 @@ class _KeptSecrets:
 
 
 class SsmSecrets:
-    """`ports.access.secrets.Secrets` below a path of SSM's Parameter Store, by their last part."""
+    """`ports.access.secrets.Secrets` in SSM's Parameter Store, below a path."""
 
     def __init__(self, client: Any, path: str, clock: Clock) -> None:
         self._client = client
@@ -153,11 +156,11 @@ class SsmSecrets:
 
 
 class SecretsManagerSecrets:
-    """`ports.access.secrets.Secrets` in one secret of Secrets Manager: a JSON object of texts.
+    """`ports.access.secrets.Secrets` in one secret of Secrets Manager: a JSON object.
 
-    The whole object is written for each change, and Secrets Manager knows no condition. So whoever
-    wrote looks which version theirs replaced: if it is not the one that they had read, somebody
-    else's change is in it, and it is written again with theirs.
+    Each change writes the whole object, and Secrets Manager has no conditional write. So the writer
+    checks which version its own replaced: if it is not the one that it had read, a concurrent
+    change may be lost, and is written again together with its own.
     """
 
     def __init__(self, client: Any, name: str, clock: Clock) -> None:
@@ -202,13 +205,13 @@ class SecretsManagerSecrets:
         )
 
     def _version(self, stage: str) -> tuple[dict[str, str], str]:
-        """What the secret holds or held, and the id of that version."""
+        """Return the secret's values at a stage, and the id of that version."""
         get = partial(self._client.get_secret_value, SecretId=self._name, VersionStage=stage)
         answer = _call_aws(get, self._place, "secretsmanager:GetSecretValue")
         return _texts(answer.get("SecretString", ""), self._place), str(answer["VersionId"])
 
     def _put(self, values: dict[str, str]) -> str:
-        """Make these the newest version; answers its id."""
+        """Store the values as the newest version and return its id."""
         document = json.dumps(_require_within_limits(values, self._place))
         permission = "secretsmanager:PutSecretValue (and kms:GenerateDataKey if its key is yours)"
         put = partial(self._client.put_secret_value, SecretId=self._name, SecretString=document)
@@ -217,7 +220,7 @@ class SecretsManagerSecrets:
 
 
 def _texts(document: str, place: str) -> dict[str, str]:
-    """The object that a document holds; what it holds instead is never told."""
+    """Parse the secret; raise Unavailable, without quoting it, if it is no object of strings."""
     values = None
     with suppress(ValueError, RecursionError):
         values = json.loads(document)
@@ -240,7 +243,7 @@ def _require_within_limits(values: dict[str, str], place: str) -> dict[str, str]
 
 
 def _call_aws(ask: Callable[[], T], place: str, permission: str, *, deed: str = "read") -> T:
-    """What AWS answers; its errors become ours, and as they may quote what was sent, none stays."""
+    """Call AWS and translate its errors; the cause is dropped, as it may quote a secret."""
     try:
         return ask()
     except AWS_ERRORS as error:
@@ -249,7 +252,7 @@ def _call_aws(ask: Callable[[], T], place: str, permission: str, *, deed: str = 
 
 
 def _translate_error(error: Exception, place: str, permission: str, deed: str) -> OpenCrabError:
-    """Whatever it is, an operator can mend it, so that work waits; nobody else is told more."""
+    """Return Unavailable, so that work waits until an operator fixes the problem."""
     code = aws_error_code(error)
     if is_aws_forbidden(error):
         return Unavailable(

@@ -38,16 +38,16 @@ _OLDER = {"name", "description", "version", "actions", "situation_pattern"}
 
 @dataclass
 class FrontMatterValue:
-    """What a key of a front matter says, and in which line."""
+    """The value of a front matter key, with its line number."""
 
     line: int
     value: "str | list[str] | dict[str, FrontMatterValue]"
 
 
 class FileSkills:
-    """`ports.skills.StandardSkills` on a folder, read when somebody first asks; empty without it.
+    """`ports.skills.StandardSkills` on a folder, read on first use; empty if it does not exist.
 
-    Raises Invalid, naming file and line, for a skill that is not as it must be.
+    Raises Invalid, naming file and line, for a malformed skill.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -117,7 +117,7 @@ def _skill_of_file(path: Path) -> StandardSkill:
 
 
 class _Document:
-    """A file with a front matter of known keys, and what stands below it."""
+    """A skill file: front matter with known keys, and the Markdown body below it."""
 
     def __init__(self, path: Path, keys: set[str]) -> None:
         self._path = path
@@ -138,11 +138,14 @@ class _Document:
                 _wrong(path, found.line, f"{key!r} is not a known key", f"use {known}")
 
     def text(self, key: str, default: str | None = None) -> str:
-        """What a key says in words."""
+        """Return the string value of a key."""
         return self.of(self._said, key, default)
 
     def of(self, said: Mapping[str, FrontMatterValue], key: str, default: str | None = None) -> str:
-        """The same of a key in a map."""
+        """Return the string value of a key of a map.
+
+        Raise Invalid if it is missing without default.
+        """
         if key not in said:
             if default is None:
                 _wrong(self._path, 1, f"{key!r} is missing", f"write {key}: …")
@@ -153,7 +156,7 @@ class _Document:
         return found.value
 
     def list(self, key: str) -> tuple[str, ...]:
-        """What a key lists; nothing where it is missing."""
+        """Return the list value of a key; empty if it is missing."""
         found = self._said.get(key)
         if found is None:
             return ()
@@ -164,7 +167,7 @@ class _Document:
         return tuple(found.value)
 
     def map(self, key: str) -> Mapping[str, FrontMatterValue]:
-        """What a key maps; nothing where it is missing."""
+        """Return the map value of a key; empty if it is missing."""
         found = self._said.get(key)
         if found is None:
             return {}
@@ -173,14 +176,14 @@ class _Document:
         return found.value
 
     def truth(self, said: Mapping[str, FrontMatterValue], key: str) -> bool:
-        """What a key says, "true" or "false"; false where it is missing."""
+        """Return the value "true" or "false" of a key of a map; False if it is missing."""
         text = self.of(said, key, "false")
         if text not in {"true", "false"}:
             _wrong(self._path, said[key].line, f"{key!r} is {text!r}", 'write "true" or "false"')
         return text == "true"
 
     def skill(self, place: str, **fields: object) -> StandardSkill:
-        """The skill, if it is called as its place is and all is within its limits."""
+        """Build the skill; raise Invalid if its name differs from `place` or a field is invalid."""
         name = self.text("name")
         line = self._said["name"].line
         if name != place:
@@ -201,7 +204,7 @@ def _front_matter(path: Path, lines: list[str]) -> dict[str, FrontMatterValue]:
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if "\t" in line:
-            _wrong(path, number, "there is a tab", "indent by spaces")
+            _wrong(path, number, "the line contains a tab", "indent with spaces")
         item, entry = _ITEM.fullmatch(line), _ENTRY.fullmatch(line.rstrip())
         if item:
             _open_list(path, number, said.get(open_key)).append(
@@ -235,7 +238,7 @@ def _add_entry(
 
 
 def _open_list(path: Path, number: int, found: FrontMatterValue | None) -> list[str]:
-    """The list that an item belongs to: of the key above it, which has no value of its own."""
+    """Return the list that an item belongs to: that of the key above it."""
     if found is not None and found.value == {}:
         found.value = []
     if found is None or not isinstance(found.value, list):
@@ -267,7 +270,7 @@ def _scalar(path: Path, number: int, text: str) -> str:
         _wrong(path, number, f"a value cannot begin with {text[0]!r}", "write it in quotes")
     plain = _COMMENT.sub("", text).strip()
     if ": " in plain:
-        _wrong(path, number, "there is a colon in the value", "write it in quotes")
+        _wrong(path, number, "the unquoted value contains a colon", "write it in quotes")
     return plain
 
 

@@ -43,10 +43,10 @@ _MISSING = frozenset({"NonExistentQueue", "QueueDoesNotExist"})
 
 
 class SqsQueue:
-    """`ports.turn.queue.Queue` on a queue and its dead letters, each FIFO if its URL ends so.
+    """`ports.turn.queue.Queue` on an SQS queue and its dead-letter queue; FIFO by URL suffix.
 
-    Whatever an operator could mend (a missing permission, a queue that is not there) is
-    Unavailable: work then waits for the operator, while Refused and NotFound would drop it.
+    Errors that an operator can fix (a missing permission or queue) are Unavailable: work then
+    waits, while Refused and NotFound would drop it.
     """
 
     def __init__(self, client: Any, url: str, dead_url: str) -> None:
@@ -60,7 +60,7 @@ class SqsQueue:
         )
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
-        """As the port says; SQS counts the wait in whole seconds, so that it is rounded up."""
+        """Receive a message by long polling; SQS waits whole seconds, so the wait is rounded up."""
         deadline = time.monotonic() + wait_seconds
         while True:
             left = max(deadline - time.monotonic(), 0)
@@ -74,7 +74,7 @@ class SqsQueue:
             if time.monotonic() >= deadline:
                 return None
 
-    def done(self, receipt: str) -> None:
+    def acknowledge(self, receipt: str) -> None:
         try:
             self._client.delete_message(QueueUrl=self._url, ReceiptHandle=receipt)
         except AWS_ERRORS as error:
@@ -82,7 +82,7 @@ class SqsQueue:
                 raise _translate_error(error, self._url, "sqs:DeleteMessage") from error
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
-        """As the port says; at the latest 12 hours after it was received a message comes again."""
+        """Change the visibility timeout; SQS redelivers at the latest 12 hours after receipt."""
         try:
             self._client.change_message_visibility(
                 QueueUrl=self._url,
@@ -104,10 +104,10 @@ class SqsQueue:
         self._send(self._dead_url, body, group=group, deduplication=deduplication, reason=said)
 
     def list_dead_letters(self, limit: int) -> tuple[tuple[str, str], ...]:
-        """Dead letters, newest first, as far as SQS lets one look without taking.
+        """Return dead letters, newest first, by receiving them and making them visible again.
 
-        At most 500 are received, and given back at once; while one looks, nobody else sees
-        them. SQS hands out the oldest ten of a group, so that a group with more hides its newest.
+        At most 500 are received; meanwhile nobody else sees them. SQS returns the oldest ten of a
+        group, so that a group with more hides its newest.
         """
         letters: list[dict[str, Any]] = []
         try:
@@ -198,7 +198,7 @@ def _delivery(message: Mapping[str, Any]) -> Delivery:
 
 
 def _group(message: Mapping[str, Any]) -> str:
-    """The group as it was sent; SQS may know it by another name."""
+    """Return the group as it was sent; the id in SQS may be a hash of it."""
     known = str(message["Attributes"].get("MessageGroupId", ""))
     sent = message.get("MessageAttributes", {}).get(_GROUP, {}).get("StringValue", "")
     try:
@@ -214,20 +214,20 @@ def _reason(letter: Mapping[str, Any]) -> str:
 
 
 def _age(letter: tuple[int, Mapping[str, Any]]) -> tuple[int, int]:
-    """When a letter was sent, then the order in which it was received."""
+    """Return when a letter was sent, then its place in the order of receipt, as sort key."""
     place, message = letter
     return int(message["Attributes"]["SentTimestamp"]), place
 
 
 def _legal(name: str) -> str:
-    """The name of a group or a message, or a hash of it where SQS would refuse the name."""
+    """Return a group or deduplication id, or its hash if SQS does not allow its characters."""
     if _LEGAL_ID.fullmatch(name):
         return name
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _check(body: str, url: str) -> None:
-    """Raise Invalid for what SQS does not carry; it would replace such characters silently."""
+    """Raise Invalid for an empty body, or characters that SQS would replace silently."""
     where = f"a message for the queue {_name(url)!r}"
     if not body:
         raise Invalid(f"{where} is empty", cure="send at least one character")
@@ -240,7 +240,7 @@ def _check(body: str, url: str) -> None:
 
 
 def _is_gone(error: Exception) -> bool:
-    """Whether a receipt counts no more: unknown, spent, or its visibility has ended."""
+    """Check whether a receipt handle is invalid or expired."""
     return aws_error_code(error) in _GONE or "parameter ReceiptHandle is invalid" in aws_error_text(
         error
     )

@@ -19,7 +19,7 @@ _RANDOM_BYTES = 10
 
 
 class SystemClock:
-    """Time, ids and chance from the operating system; one id sorts after every earlier one."""
+    """Time, ids and randomness from the operating system; ids are monotonic ULIDs."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -43,9 +43,10 @@ class SystemClock:
 
 
 class FakeClock:
-    """A clock for tests: it moves when told to, and all that it makes up is the same every time.
+    """A clock for tests: it moves only when told to, and its ids and secrets are deterministic.
 
-    With `step_ms` each look at it moves it on, so that a test sees which of two things came first.
+    With `step_ms` each call of `now` moves it on, so that a test sees which of two things came
+    first.
     """
 
     def __init__(self, start: datetime, step_ms: int = 0) -> None:
@@ -58,7 +59,7 @@ class FakeClock:
         self._secrets = 0
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, forwards only."""
+        """Move the clock forward by a number of seconds."""
         if seconds < 0:
             raise Invalid("time cannot go backwards", field="seconds", cure="use a positive number")
         with self._lock:
@@ -87,10 +88,10 @@ class FakeClock:
 
 
 def _after(newest: tuple[int, int], proposed: tuple[int, int]) -> tuple[int, int]:
-    """The proposed time and randomness, or the next after the newest if that is later.
+    """Return the proposed time and randomness, or the next after the newest if that is later.
 
-    Within one millisecond, and when the clock was set back, randomness counts up; should it
-    overflow, the next millisecond begins early.
+    Within one millisecond, and after the clock was set back, the randomness is incremented; if it
+    overflows, the next millisecond is used.
     """
     if proposed[0] > newest[0]:
         return proposed

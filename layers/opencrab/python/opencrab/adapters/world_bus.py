@@ -41,11 +41,14 @@ class EventBridgeBus:
             ) from error
         if answer.get("FailedEntryCount"):
             code = str(answer["Entries"][0].get("ErrorCode", "an error"))
-            raise Unavailable(f"the world event bus rejected the message: {code[:100]}")
+            raise Unavailable(
+                f"the world event bus rejected the message: {code[:100]}",
+                cure="try again later; the log names the message",
+            )
 
 
 def world_event_detail(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
-    """What an event tells of an envelope."""
+    """Return the `detail` of an event that carries an envelope."""
     return {
         "v": 1,
         "envelope": base64.b64encode(raw).decode(),
@@ -57,7 +60,7 @@ def world_event_detail(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
 
 
 def envelope_in(body: str) -> bytes:
-    """The envelope that an event brings, as a queue delivers it; raises Invalid."""
+    """Return the envelope in an event as SQS delivers it; raise Invalid."""
     if len(body) > 2 * _DETAIL_BYTES:
         raise Invalid("the event is too large for an envelope")
     try:

@@ -26,7 +26,7 @@ _BODY = dict[Any, Any]
 
 
 class Ed25519Envelopes:
-    """`ports.world.Envelopes`."""
+    """`ports.world.Envelopes` with Ed25519 signatures over MessagePack."""
 
     def new_key(self) -> KeyPair:
         private = Ed25519PrivateKey.generate()
@@ -36,25 +36,31 @@ class Ed25519Envelopes:
     def key_id(self, public_key: str) -> str:
         return _digest(_public(public_key).public_bytes_raw())
 
-    def sealed(self, envelope: WorldEnvelope, private_key: str) -> bytes:
+    def seal(self, envelope: WorldEnvelope, private_key: str) -> bytes:
         try:
             signed = _encode_msgpack(_row(envelope))
         except (TypeError, ValueError, OverflowError) as error:
-            raise Invalid(f"the payload cannot be encoded: {error}"[:300]) from error
+            raise Invalid(
+                f"the payload cannot be encoded: {error}"[:300],
+                cure="send text, whole numbers of at most 64 bits, lists and objects",
+            ) from error
         raw = _encode_msgpack([signed, _private(private_key).sign(signed)])
         _require_size(raw)
         return raw
 
-    def opened(self, raw: bytes) -> OpenEnvelope:
+    def open(self, raw: bytes) -> OpenEnvelope:
         _require_size(raw)
         outer = _decode_msgpack(raw)
         if not _are(outer, bytes, bytes) or len(outer[1]) != _SIGNATURE_BYTES:
-            raise Invalid("invalid envelope", cure="send signed bytes and their signature")
+            raise Invalid(
+                "the envelope is not a list of signed bytes and a 64-byte signature",
+                cure="send signed bytes and their signature",
+            )
         signed, signature = outer
         envelope = _envelope(_decode_msgpack(signed))
         return OpenEnvelope(envelope, signed, signature, _digest(raw))
 
-    def proven(self, opened: OpenEnvelope, public_key: str) -> bool:
+    def is_signed_by(self, opened: OpenEnvelope, public_key: str) -> bool:
         try:
             _public(public_key).verify(opened.signature, opened.signed)
         except InvalidSignature:
@@ -80,7 +86,9 @@ def _row(envelope: WorldEnvelope) -> list[Any]:
 
 def _envelope(row: Any) -> WorldEnvelope:
     if not isinstance(row, list) or row[:1] != [_MAGIC]:
-        raise Invalid("invalid envelope", cure="start the signed bytes with OPENCRAB")
+        raise Invalid(
+            "the signed bytes have no OPENCRAB header", cure="start the signed bytes with OPENCRAB"
+        )
     if row[1:2] != [ENVELOPE_VERSION]:
         raise Invalid(
             "unsupported envelope version",
@@ -90,7 +98,10 @@ def _envelope(row: Any) -> WorldEnvelope:
     reply = b"" if len(row) == _FIELDS and row[7] is None else row[7:8]
     shaped = row if reply != b"" else [*row[:7], b"", *row[8:]]
     if not _are(shaped, str, int, str, int, bytes, str, bytes, bytes, int, bytes):
-        raise Invalid("an envelope field is missing or has the wrong type")
+        raise Invalid(
+            "an envelope field is missing or has the wrong type",
+            cure="docs/explanation/worlds.md has the format",
+        )
     try:
         return WorldEnvelope(
             world_id=row[2],
@@ -103,13 +114,16 @@ def _envelope(row: Any) -> WorldEnvelope:
             body=_body(row[9]),
         )
     except (ValidationError, ValueError, OverflowError, OSError) as error:
-        raise Invalid("an envelope field has an invalid value") from error
+        raise Invalid(
+            "an envelope field has an invalid value",
+            cure="docs/explanation/worlds.md has the format",
+        ) from error
 
 
 def _body(packed: bytes) -> _BODY:
     body = _decode_msgpack(packed)
     if not isinstance(body, dict):
-        raise Invalid("the payload is not a map")
+        raise Invalid("the payload is not a map", cure="docs/explanation/worlds.md has the format")
     return body
 
 
@@ -119,16 +133,21 @@ def _encode_msgpack(value: Any) -> bytes:
 
 
 def _decode_msgpack(raw: bytes) -> Any:
-    """One value and nothing after it; lengths that bytes claim are bounded by their own number."""
+    """Decode one MessagePack value; raise Invalid for malformed or extra bytes.
+
+    The lengths that it claims are limited by the number of bytes.
+    """
     try:
         return msgpack.unpackb(raw, raw=False, strict_map_key=False, use_list=True)
     except (ValueError, TypeError, RecursionError) as error:
         # TypeError: a map in the place of a key.
-        raise Invalid("invalid MessagePack") from error
+        raise Invalid(
+            "invalid MessagePack", cure="docs/explanation/worlds.md has the format"
+        ) from error
 
 
 def _are(row: Any, *kinds: type) -> bool:
-    """Whether it is a list of exactly these kinds; true and false are no numbers."""
+    """Check for a list of exactly these types; booleans do not count as integers."""
     return (
         isinstance(row, list)
         and len(row) == len(kinds)
@@ -139,7 +158,7 @@ def _are(row: Any, *kinds: type) -> bool:
 def _require_size(raw: bytes) -> None:
     if len(raw) > ENVELOPE_BYTES:
         raise TooLarge(
-            f"an envelope of {len(raw)} bytes is longer than {ENVELOPE_BYTES}",
+            f"an envelope of {len(raw)} bytes exceeds {ENVELOPE_BYTES} bytes",
             field="payload",
             cure="send less",
         )
@@ -149,7 +168,10 @@ def _private(key: str) -> Ed25519PrivateKey:
     try:
         return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(key))
     except ValueError:
-        raise Invalid("a world's private key is not a valid Ed25519 key") from None
+        raise Invalid(
+            "the agent's private key for its world is not a valid Ed25519 key",
+            cure="restore the secret WORLD_KEY_<KEY_ID>",
+        ) from None
 
 
 def _public(key: str) -> Ed25519PublicKey:

@@ -5,7 +5,7 @@
 
 
 def main() -> None:
-    """The `opencrab` command."""
+    """Run the `opencrab` command."""
     from opencrab.bootstrap.local.command import command
 
     command()

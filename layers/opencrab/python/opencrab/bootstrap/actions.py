@@ -1,4 +1,4 @@
-"""What agents may do in this installation: its actions, skills, search and the web."""
+"""The actions, skills, search and web access of this installation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ActionParts:
 def configured_actions(
     configured: "Settings", search: Search, carrier: "Callable[[], SearchTransport]"
 ) -> ActionParts:
-    """The actions of all groups, but for those that the settings leave without what they need."""
+    """Build the registry of actions, without those that the settings do not configure."""
     web, web_search, absent = web_of(configured, carrier)
     skills = FileSkills(settings.skills_folder())
     return ActionParts(

@@ -1,6 +1,6 @@
-"""What follows turns in this product: every capability that has something to do when one moves.
+"""The consequences of turns in this product: every capability that reacts to a turn.
 
-The order is that in which they are asked. Signals come last: they tell of what the others write.
+They are called in this order. Signals come last, since they record what the others write.
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ from opencrab.engine.approvals.consequence import ApprovalConsequence
 from opencrab.engine.autonomy.heartbeat_end import HeartbeatConsequence
 from opencrab.engine.consequence import Consequences
 from opencrab.engine.discussion.turn_taking import DiscussionConsequence
+from opencrab.engine.erasure.file_versions import ForgottenFileConsequence
 from opencrab.engine.goals.after_turn import GoalConsequence
 from opencrab.engine.learning.signals import SignalsConsequence
 from opencrab.engine.memory.compaction.trigger import CompactionConsequence
@@ -20,5 +21,6 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     DiscussionConsequence(),
     CompactionConsequence(),
     HeartbeatConsequence(),
+    ForgottenFileConsequence(),
     SignalsConsequence(),
 )

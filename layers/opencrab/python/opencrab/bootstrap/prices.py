@@ -1,4 +1,4 @@
-"""The public price list, learned by night where settings name one."""
+"""The nightly update of model prices from the public list, if `llm.prices_url` is set."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def nightly_price_update(
     configured: "Settings", transport: "Callable[[], Transport]"
 ) -> "Callable[[Runtime], int]":
-    """What takes over today's prices, and says how many are new; none without `llm.prices_url`."""
+    """Return a function that stores today's prices and returns how many are new.
+
+    It does nothing and returns 0 if `llm.prices_url` is empty.
+    """
     url = str(configured.get("llm.prices_url"))
 
     def price(runtime: "Runtime") -> int:

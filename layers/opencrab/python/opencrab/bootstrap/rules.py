@@ -1,6 +1,7 @@
-"""The engine's numbers, from the settings."""
+"""The engine's limits and intervals, from the settings."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -27,13 +28,16 @@ _WHOLE = 100
 
 
 def rules_of(configured: Settings) -> Rules:
-    """What the settings say about money, steps and prompts; all else is as the engine has it."""
+    """Return the engine's rules from the settings; raises Invalid for a number out of range.
+
+    Rules that no setting names keep the engine's defaults.
+    """
 
     def micro(name: str) -> int:
         amount = float(configured.get(f"budget.{name}")) * _MILLION
         if not 0 <= amount <= _MOST:
             raise Invalid(
-                f"budget.{name} must be from 0 to 1,000,000 US dollars",
+                f"budget.{name} must be from 0 to 1,000,000 US dollars, not {amount / _MILLION:,g}",
                 field=f"budget.{name}",
                 cure="correct it; see config/default.toml",
             )
@@ -97,10 +101,15 @@ def _whole(configured: Settings, name: str, least: int, most: int) -> int:
     return number
 
 
-def budget_limits_of(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:
-    """The limits in force as the setup shows them: named and counted like section `budget`.
+def deleted_versions_kept(configured: Settings) -> timedelta:
+    """Return how long a deleted file's versions can be read; raises Invalid out of range."""
+    return timedelta(days=_whole(configured, "workspace.deleted_versions_days", 1, 3_650))
 
-    None is no limit. `changed` names those that were set at run time: settings do not touch them.
+
+def budget_limits_of(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:
+    """Return the limits in force, with names and units as in settings section `budget`.
+
+    None is no limit. `changed` names those that were set at run time, which override the settings.
     """
     limits = configured.changed(changes)
     session = limits.session_micro_usd

@@ -1,4 +1,4 @@
-"""Vectors for the search, wired only where the settings ask for them."""
+"""Vectors for semantic search, created only if the settings enable them."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ _BACKEND = "sqlite"
 
 
 def vectors_enabled(configured: "Settings") -> bool:
-    """Whether rows are to be found by meaning; raises Invalid where the backend cannot do that."""
+    """Return True if semantic search is enabled; raises Invalid if the backend lacks it."""
     if not configured.get("search.vectors"):
         return False
     backend = configured.get("search.backend")
@@ -36,7 +36,7 @@ def vectors_of(
     models: "EmbeddingModels",
     clock: "Clock",
 ) -> "Vectors | None":
-    """What makes and compares vectors; nothing of it is loaded where they are not wanted."""
+    """Return the vectors for semantic search; None, and nothing loaded, if it is disabled."""
     if not vectors_enabled(configured):
         return None
     from opencrab.adapters.sqlite_search.vectors import Vectors

@@ -1,4 +1,4 @@
-"""The web as the settings allow it: pages below a list of prefixes, and one search service."""
+"""Web access from the settings: pages below allowed prefixes, and one search service."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -16,9 +16,9 @@ _BRAVE, _SEARXNG = "brave", "searxng"
 def web_of(
     configured: "Settings", carrier: "Callable[[], SearchTransport]"
 ) -> "tuple[Web | None, SearchEngine | None, frozenset[str]]":
-    """What is reached of the web, and the names of the actions that thus cannot be offered.
+    """Return web access, the search service, and the names of actions that lack either.
 
-    `carrier` is asked when somebody searches. Raises Invalid for settings that cannot be used.
+    `carrier` is called at the first search. Raises Invalid for settings that cannot be used.
     """
     web, search = _pages(configured), _search(configured, carrier)
     reached = {"web_fetch": web, "web_search": search}
@@ -43,7 +43,7 @@ def _search(
     key = str(configured.get("web.search.api_key"))
     if kind not in {_BRAVE, _SEARXNG}:
         raise Invalid(
-            f"web.search.kind must be {_BRAVE} or {_SEARXNG}",
+            f"web.search.kind must be {_BRAVE} or {_SEARXNG}, not {kind!r}",
             field="web.search.kind",
             cure="correct it; docs/how-to/let-agents-read-web-pages.md says what each needs",
         )
@@ -53,7 +53,7 @@ def _search(
     from opencrab.adapters.web.search import BRAVE_URL, BraveSearch, SearxngSearch
 
     url = str(configured.get("web.search.base_url")) or (BRAVE_URL if kind == _BRAVE else "")
-    base_url = BaseUrlRules("the web search", "web.search.base_url").checked(url)
+    base_url = BaseUrlRules("the web search", "web.search.base_url").validate(url)
     if kind == _BRAVE:
         return BraveSearch(carrier, key, base_url)
     return SearxngSearch(carrier, base_url)

@@ -1,4 +1,4 @@
-"""WebSocket in both homes: conversations in the local process, and the function on AWS."""
+"""WebSocket on both platforms: conversations in the local process, the function on AWS."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def local_websocket(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None":
-    """Conversations with this process; None where they are switched off."""
+    """Return WebSocket conversations with this process; None if they are disabled."""
     from opencrab.gateways.websocket.authentication import allowed_origins
     from opencrab.gateways.websocket.conversation import LocalTalk
 
@@ -23,7 +23,7 @@ def local_websocket(configured: "Settings", runtime: "Runtime") -> "LocalTalk | 
 
 
 def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
-    """What the function does that API Gateway and the table's stream call."""
+    """Build the handler of API Gateway's WebSocket events and of the table's stream."""
     from opencrab.adapters.aws_client import Deferred
     from opencrab.adapters.dynamodb.stream import stream_entries
     from opencrab.adapters.system_clock import SystemClock

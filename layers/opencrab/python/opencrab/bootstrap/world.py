@@ -1,4 +1,4 @@
-"""The way to worlds, as the settings name it; nothing that it takes is loaded before it is used."""
+"""The connection to worlds from the settings; its code is loaded at its first use."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LaterEnvelopes:
-    """`ports.world.Envelopes`, loaded by the first envelope: most agents are bound to no world."""
+    """`ports.world.Envelopes`, loaded at the first envelope: most agents are bound to no world."""
 
     def new_key(self) -> "KeyPair":
         return _envelopes().new_key()
@@ -21,18 +21,18 @@ class LaterEnvelopes:
     def key_id(self, public_key: str) -> str:
         return _envelopes().key_id(public_key)
 
-    def sealed(self, envelope: "WorldEnvelope", private_key: str) -> bytes:
-        return _envelopes().sealed(envelope, private_key)
+    def seal(self, envelope: "WorldEnvelope", private_key: str) -> bytes:
+        return _envelopes().seal(envelope, private_key)
 
-    def opened(self, raw: bytes) -> "OpenEnvelope":
-        return _envelopes().opened(raw)
+    def open(self, raw: bytes) -> "OpenEnvelope":
+        return _envelopes().open(raw)
 
-    def proven(self, opened: "OpenEnvelope", public_key: str) -> bool:
-        return _envelopes().proven(opened, public_key)
+    def is_signed_by(self, opened: "OpenEnvelope", public_key: str) -> bool:
+        return _envelopes().is_signed_by(opened, public_key)
 
 
 class LaterBus:
-    """`ports.world.EnvelopeTransport` to an EventBridge bus, opened by the first message."""
+    """`ports.world.EnvelopeTransport` to an EventBridge bus, opened at the first message."""
 
     def __init__(self, bus: str) -> None:
         self._bus = bus
@@ -46,7 +46,7 @@ class LaterBus:
 
 
 def world_of(configured: "Settings", secrets: "Secrets") -> WorldLink | None:
-    """The way to worlds; None where no bus leads to any."""
+    """Return the connection to worlds; None if `world.bus` is empty."""
     bus = str(configured.get("world.bus"))
     return WorldLink(LaterEnvelopes(), LaterBus(bus), secrets) if bus else None
 

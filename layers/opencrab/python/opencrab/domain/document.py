@@ -1,4 +1,4 @@
-"""Facts: what is kept about one owner beside its journal, each with a version of its own."""
+"""Documents: versioned JSON values of one owner, stored beside its journal."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -9,10 +9,10 @@ from pydantic import Field, StringConstraints
 from opencrab.domain.value import Identifier, Value
 
 INSTALLATION_FACTS = "installation"
-"""The owner of what belongs to no single agent, such as open approvals."""
+"""The owner of documents that belong to no single agent, such as open approvals."""
 
 FACTS_AT_ONCE = 6
-"""Facts that one change of a turn may write beside everything else."""
+"""The limit of documents in one change of a turn, besides everything else in it."""
 
 FactKind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z_]{0,30}$")]
 FactId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-.]{1,200}$")]
@@ -21,11 +21,11 @@ Body = TypeVar("Body", bound=Value)
 
 
 class Document(Value):
-    """One fact as it is to be stored; `body` None removes it.
+    """A versioned JSON document to be stored; `body` None removes it.
 
-    `version` is the one that it will have: 1 demands that there is none yet, n that n - 1 is
-    stored, 0 replaces whatever there is. Facts of one owner and kind are read in their ids' order.
-    With `due_at` it is found by its time, among the facts of its kind of all owners.
+    `version` is the version after the write: 1 requires that none is stored, n that n - 1 is
+    stored, 0 replaces any version. Documents of one owner and kind are read in the order of their
+    ids. With `due_at` a document is found by time, among those of its kind of all owners.
     """
 
     owner: Identifier
@@ -38,34 +38,35 @@ class Document(Value):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What no two facts have in common."""
+        """The unique key of the document: owner, kind and id."""
         return self.owner, self.kind, self.id
 
-    def holding(self, value: Value) -> "Document":
-        """The next version of this fact, with another body."""
+    def with_body(self, value: Value) -> "Document":
+        """Return the next version of this document, with another body."""
         body = value.model_dump(mode="json", exclude_defaults=True)
         return self.replaced(body=body, version=self.version + 1)
 
     def removed(self) -> "Document":
-        """The change that removes this fact."""
+        """Return the write that removes this document."""
         return self.replaced(body=None, version=self.version + 1)
 
     def read(self, kind: type[Body]) -> Body:
-        """The body as the value that it is; the caller knows which."""
+        """Parse the body as a model class; the caller knows which."""
         return kind.model_validate(self.body)
 
 
 def new_fact(
     owner: str, kind: str, fact_id: str, value: Value, *, expires_at: datetime | None = None
 ) -> Document:
-    """The first version of a fact."""
+    """Build the first version of a document, without storing it."""
     body = value.model_dump(mode="json", exclude_defaults=True)
     return Document(owner=owner, kind=kind, id=fact_id, body=body, expires_at=expires_at)
 
 
 def unique_facts(facts: Iterable[Document]) -> tuple[Document, ...]:
-    """The facts of one transaction, of which no two may be the same item."""
+    """Return the documents of one transaction; raises AssertionError if two have the same key."""
     listed = tuple(facts)
-    if len({fact.key for fact in listed}) < len(listed):
-        raise AssertionError("a transaction writes the same document twice")
+    keys = [fact.key for fact in listed]
+    if len(set(keys)) < len(keys):
+        raise AssertionError(f"a transaction writes the same document twice: {sorted(keys)}")
     return listed

@@ -1,4 +1,6 @@
-"""Every error of OpenCrab, sorted by what the caller must do about it.
+"""Errors that every layer may raise, sorted by what the caller must do about them.
+
+A gateway or an adapter derives its own from these.
 
 OpenCrabError
  ├── Refused        403  do not retry: the rules forbid it
@@ -31,79 +33,79 @@ class OpenCrabError(Exception):
 
 
 class Refused(OpenCrabError):
-    """The rules forbid it; trying again changes nothing."""
+    """An operation that a rule forbids; a retry fails in the same way."""
 
     code = "refused"
 
 
 class NoRoom(Refused):
-    """As many as there may be are kept already."""
+    """A limit on stored items that is reached."""
 
     code = "no_room"
 
 
 class Stopped(Refused):
-    """The turn was asked to stop before the next thing could start."""
+    """An operation that did not start because its turn was asked to stop."""
 
     code = "stopped"
 
 
 class Unauthenticated(OpenCrabError):
-    """The caller is unknown."""
+    """A caller without a valid key."""
 
     code = "unauthenticated"
 
 
 class NotFound(OpenCrabError):
-    """The named thing does not exist."""
+    """A named thing that does not exist."""
 
     code = "not-found"
 
 
 class Invalid(OpenCrabError):
-    """The input breaks a rule; the message names the field and the cure."""
+    """Input that breaks a rule; the message names the field, `cure` says what to do."""
 
     code = "invalid"
 
 
 class TooLarge(Invalid):
-    """The input exceeds a size limit."""
+    """Input that exceeds a size limit."""
 
     code = "too-large"
 
 
 class Conflict(OpenCrabError):
-    """Somebody else changed it first, or the same key was used for something else."""
+    """A change that another writer made first, or a key that was used for something else."""
 
     code = "conflict"
 
 
 class Superseded(Conflict):
-    """The turn's epoch has moved on: this worker no longer owns it."""
+    """A turn whose epoch has moved on: this worker no longer owns it."""
 
     code = "superseded"
 
 
 class Changed(Conflict):
-    """A fact was changed meanwhile."""
+    """A document that was changed since it was read."""
 
     code = "changed"
 
 
 class Unavailable(OpenCrabError):
-    """Something outside does not answer now."""
+    """An external service that does not answer now."""
 
     code = "unavailable"
 
 
 class NeverSent(Unavailable):
-    """Nobody can have worked on the request, so it cost nothing."""
+    """A request that was certainly not processed, so that it cost nothing."""
 
     code = "never-sent"
 
 
 class Exhausted(OpenCrabError):
-    """A budget is used up; `drawn_micro_usd` is what was drawn from it, where that is known."""
+    """A budget that is used up; `drawn_micro_usd` is what was drawn from it, None if unknown."""
 
     code = "exhausted"
 

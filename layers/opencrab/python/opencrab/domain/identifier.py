@@ -7,13 +7,13 @@ _LENGTH = 26
 
 
 def new_ulid(milliseconds: int, randomness: bytes) -> str:
-    """A 26-character id that sorts by time: 48 bits of time, 80 bits of randomness (ULID spec)."""
+    """Make a 26-character id that sorts by time: 48 bits time, 80 bits randomness (ULID spec)."""
     number = (milliseconds << 80) | int.from_bytes(randomness[:10], "big")
     return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
 
 
 def ulid_milliseconds(identifier: str) -> int | None:
-    """The time in such an id; None for an id of another form."""
+    """Return the time in a ULID, in ms since 1970; None for an id of another form."""
     places = [_CROCKFORD.find(letter) for letter in identifier[:_LENGTH]]
     if len(identifier) != _LENGTH or min(places) < 0:
         return None
@@ -24,7 +24,7 @@ def ulid_milliseconds(identifier: str) -> int | None:
 
 
 def stable_id(*causes: str) -> str:
-    """The same id for the same causes, whoever computes it and however often.
+    """Compute an id from its causes: the same causes always give the same id.
 
     Each cause is preceded by its length, so that ("ab", "c") and ("a", "bc") differ.
     """
@@ -35,10 +35,10 @@ def stable_id(*causes: str) -> str:
 
 
 def turn_id(*, source: str, principal: str, source_id: str, agent_id: str) -> str:
-    """A turn's identity: the same message twice is one turn, a message to three agents three."""
+    """Compute a turn's id: one per message and agent, the same if the message comes twice."""
     return stable_id("turn", source, principal, source_id, agent_id)
 
 
 def content_hash(content: bytes) -> str:
-    """Content identity, used wherever two bodies must be proven equal: SHA-256, in hex."""
+    """Compute the SHA-256 of some content in hexadecimal, to prove that two bodies are equal."""
     return hashlib.sha256(content).hexdigest()

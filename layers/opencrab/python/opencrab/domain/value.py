@@ -18,14 +18,14 @@ MESSAGE_BYTES = 65_536
 """Largest text of one message, in UTF-8 bytes."""
 
 JSON_DEPTH = 64
-"""How deeply values from outside may be nested."""
+"""The limit of nesting of values from outside."""
 
 
 class Value(BaseModel):
-    """A frozen value with no unknown fields and no NaN; change returns a new value.
+    """A frozen value without unknown fields and NaN; a change returns a new value.
 
-    Its errors say what is wrong where, and not what was said: they may end up in a log. How to
-    check one kind of value is worked out when the first is made: no function needs all kinds.
+    Its validation errors do not quote the input, as they may end up in a log. Validators are built
+    when a class is first used: no function needs all classes.
     """
 
     model_config = ConfigDict(
@@ -37,12 +37,12 @@ class Value(BaseModel):
     )
 
     def replaced(self, **changes: Any) -> Self:
-        """The same value with some fields changed; the caller vouches for their types."""
+        """Return the value with some fields changed; the caller ensures valid types."""
         return self.model_copy(update=changes)
 
 
 def is_json(value: Any) -> bool:
-    """Whether a value comes back from JSON as it was: finite, whole characters, not too deep."""
+    """Check whether a value survives JSON unchanged: finite, valid Unicode, not too deep."""
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         text.encode()
@@ -65,16 +65,16 @@ def _depth(value: Any) -> int:
 
 
 class Language(StrEnum):
-    """The languages that OpenCrab itself speaks."""
+    """The languages of OpenCrab's own texts."""
 
     JA = "ja"
     EN = "en"
 
 
 def join_surrogates(text: Any) -> Any:
-    """Text with half characters joined where both halves are there, and replaced elsewhere.
+    """Return a text with surrogate pairs joined and lone surrogates replaced.
 
-    Streams cut an emoji in two, and JSON may escape one half of it; no store takes that.
+    Streams cut an emoji in two, and JSON may escape one half of it; no store accepts that.
     """
     try:
         text.encode()
@@ -91,7 +91,7 @@ def _plain_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError("must not contain unpaired surrogates") from error
+        raise ValueError("must not contain unpaired surrogates: remove them") from error
     return text
 
 
@@ -105,25 +105,25 @@ _LINE_BREAKERS = {"Cc", "Cs", "Zl", "Zp"}
 
 
 def plain_name(text: str) -> str:
-    """The text, if it is one line without control characters; raises ValueError."""
+    """Return the text if it is one line without control characters; raises ValueError."""
     if any(unicodedata.category(character) in _LINE_BREAKERS for character in text):
-        raise ValueError("must be one line without control characters")
+        raise ValueError("must be one line without control characters: remove them")
     return text
 
 
 def _normalize_nfc(text: object) -> object:
-    """NFC, before the length is counted: a few characters are longer in it."""
+    """Normalize to NFC before the length is counted: a few characters are longer in it."""
     return unicodedata.normalize("NFC", text) if isinstance(text, str) else text
 
 
 Text = Annotated[str, AfterValidator(_plain_text)]
-"""Any text of whole characters without NUL; pydantic itself lets lone surrogates pass."""
+"""Any valid Unicode text without NUL; pydantic itself accepts lone surrogates."""
 
 Stripped = Annotated[str, StringConstraints(strip_whitespace=True), AfterValidator(_plain_text)]
-"""Text without white space around it; constraints on its length count what is left."""
+"""Text without white space around it; length constraints count the stripped text."""
 
 Received = Annotated[str, BeforeValidator(join_surrogates)]
-"""What a model or a vendor sent, made whole: there is nobody to send it back to."""
+"""Text from a model or a vendor, repaired instead of rejected: no user could correct it."""
 
 ShortText = Annotated[Text, StringConstraints(max_length=4_000)]
 
@@ -136,7 +136,7 @@ Name = Annotated[
 """One line that a person reads: 1 to 100 characters, NFC."""
 
 MessageText = Annotated[Text, StringConstraints(min_length=1), AfterValidator(_within_message)]
-"""What somebody says: at least one character, at most 64 KB."""
+"""The text of a message: at least one character, at most 64 KB."""
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,64}$")]
 """An id in keys and paths: letters, digits, dash and underscore only."""

@@ -1,1 +1,1 @@
-"""How a turn runs: admission, observe, orient, decide, act, record; delivery and sweep."""
+"""How a turn runs: admission; observe, decide, act; close; delivery and sweep."""

@@ -1,8 +1,8 @@
-"""Consequences: what follows for one capability when a turn begins, moves on, ends or is lost.
+"""Consequences: lifecycle hooks by which each capability reacts to a turn's begin, save and end.
 
 The core of a turn knows no capability. Each registers its consequence in `bootstrap/consequences`,
-and the core asks them in that order. A hook that writes does so by answering what is to be written:
-it becomes part of the core's own transaction, or of none.
+and the core calls them in that order. A hook that writes returns its writes: they become part of
+the core's own transaction, or of none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,85 +25,88 @@ W_contra = TypeVar("W_contra", contravariant=True)
 
 @dataclass(frozen=True)
 class ExtraWrites:
-    """What a change writes beside its records, lines and utterances.
+    """The writes of a change beside its records, lines and utterances.
 
-    `spare` is a fact that is written only where there is room for it.
+    `optional_fact` is a document that is written only if the transaction has room for it.
     """
 
     draws: tuple[BudgetDraw, ...] = ()
     session: SessionChange | None = None
     facts: tuple[Document, ...] = ()
     due: tuple[DueItem, ...] = ()
-    spare: Document | None = None
+    optional_fact: Document | None = None
 
 
 @dataclass(frozen=True)
 class TurnEnding:
-    """How a turn ends.
+    """The end of a turn, as the consequences see it.
 
-    `turn` is its header as it will be stored, with its last call settled; `facts` are those that
-    the consequences asked before write.
+    `turn` is its header as it will be stored, with its last call settled; `facts` are the documents
+    written by the consequences called before.
     """
 
     turn: Turn
     status: TurnStatus
     speech: str = ""
-    spoke: bool = False
+    has_spoken: bool = False
     records: tuple[Record, ...] = ()
     facts: tuple[Document, ...] = ()
 
 
 @dataclass(frozen=True)
 class FollowUp:
-    """What one consequence adds to the closing transaction.
+    """The part of one consequence in the transaction that closes a turn.
 
-    `told` becomes a line of the session; what is `asked` goes to where the agent's heartbeat
-    speaks. `spare` is written only where the transaction has room for it.
+    `session_notice` becomes a line of the session; `owner_question` is sent to the channel of the
+    agent's heartbeat. `optional_fact` is written only if the transaction has room for it.
     """
 
     facts: tuple[Document, ...] = ()
     due: tuple[DueItem, ...] = ()
-    told: str = ""
-    asked: str = ""
-    spare: Document | None = None
+    session_notice: str = ""
+    owner_question: str = ""
+    optional_fact: Document | None = None
 
 
 class TurnConsequence(Generic[R_contra, W_contra]):
     """The hooks of one capability; each does nothing unless it is overridden."""
 
     def on_message(self, runtime: R_contra, session: Session, message: Message) -> None:
-        """A message of an owner's was admitted that continues nothing: it may interrupt."""
+        """React to an owner's new message, which may interrupt the agent's own work."""
 
     def on_begin(self, work: W_contra) -> None:
-        """A worker has taken up the turn, and nothing of it has run yet."""
+        """React to a worker claiming the turn, before any of its steps runs."""
 
-    def is_resumed(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's
-        """Whether a turn that was told to wait may go on after all."""
+    def try_resume(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's
+        """Resume a turn that was asked to pause if it need not wait any more; True if it goes on.
+
+        It may update `work.turn.stop` to what is stored.
+        """
         return False
 
     def on_save(self, work: W_contra, turn: Turn, facts: Sequence[Document]) -> None:
-        """A change of the turn is committed; what is done here may be lost in a crash."""
+        """React to a committed change of the turn; a crash may prevent this call."""
 
-    def writes_on_close(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's
-        """Whether the end may write so much that carried results must be saved before it."""
+    def may_write_on_close(self, work: W_contra) -> bool:  # noqa: ARG002 - the hook's
+        """Check whether the end may write so much that tool results must be saved before it."""
         return False
 
     def on_close(self, work: W_contra, ending: TurnEnding) -> FollowUp:  # noqa: ARG002 - the hook's
-        """What follows from the turn's end; asked again with fresh reads when facts have moved."""
+        """Return the writes that follow the turn's end; called again when a document changed."""
         return FollowUp()
 
     def after_close(self, work: W_contra) -> None:
-        """The end is committed; a crash may prevent this, and somebody must make up for it."""
+        """React to the committed end; a crash may prevent this call, so it must be recoverable."""
 
     def on_abandon(self, runtime: R_contra, turn: Turn, why: str) -> FollowUp:  # noqa: ARG002
-        """What follows where a turn ends because what it needs cannot be read any more."""
+        """Return the writes for a turn that ends because its stored data cannot be read."""
         return FollowUp()
 
 
 class Consequences(Generic[R_contra, W_contra]):
-    """The hooks of all that is registered, in its order; those that do nothing are not among them.
+    """The overridden hooks of all registered consequences, in order of registration.
 
-    Which they are is found out once, at registration: a hook that is set later is not asked.
+    Overrides are detected once, at registration: a hook assigned later is not called.
     """
 
     def __init__(self, *registered: TurnConsequence[R_contra, W_contra]) -> None:
@@ -113,27 +116,29 @@ class Consequences(Generic[R_contra, W_contra]):
 
         self.on_message = [each.on_message for each in those_with("on_message")]
         self.on_begin = [each.on_begin for each in those_with("on_begin")]
-        self.is_resumed = [each.is_resumed for each in those_with("is_resumed")]
+        self.try_resume = [each.try_resume for each in those_with("try_resume")]
         self.on_save = [each.on_save for each in those_with("on_save")]
-        self.writes_on_close = [each.writes_on_close for each in those_with("writes_on_close")]
+        self.may_write_on_close = [
+            each.may_write_on_close for each in those_with("may_write_on_close")
+        ]
         self.on_close = [each.on_close for each in those_with("on_close")]
         self.after_close = [each.after_close for each in those_with("after_close")]
         self.on_abandon = [each.on_abandon for each in those_with("on_abandon")]
 
 
 class BackgroundJob(Protocol[R_contra, Job_co]):
-    """One kind of background turn, which asks a model one question and answers nobody."""
+    """A kind of background turn, which asks a model one question and sends no reply."""
 
-    def opens(self, runtime: R_contra, message: Mapping[str, str]) -> bool:
-        """Open and queue the turn that a message asks for; False for a message of another kind."""
+    def open_turn(self, runtime: R_contra, message: Mapping[str, str]) -> bool:
+        """Create and queue the turn for a message; return False for a message of another kind."""
 
-    def serves(self, turn: Turn) -> bool:
-        """Whether a turn is of this kind; the first kind that says so has it."""
+    def handles_turn(self, turn: Turn) -> bool:
+        """Check whether a turn is of this kind; the first kind to return True handles it."""
 
     def prepare(
         self, runtime: R_contra, turn: Turn, profile: Profile
     ) -> tuple[Turn, Session, Job_co]:
-        """The turn's header, the session that it looks at, and what is asked in it."""
+        """Return the turn's header, the session that it reads, and its question."""
 
-    def after(self, runtime: R_contra, turn: Turn) -> None:
-        """What follows once the turn has ended, as often as somebody looks at it."""
+    def after_end(self, runtime: R_contra, turn: Turn) -> None:
+        """React to the turn's end; may be called several times for the same turn."""

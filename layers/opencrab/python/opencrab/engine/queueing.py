@@ -1,4 +1,4 @@
-"""Queueing: turns on their way to a worker, each into the queue that suits its trigger."""
+"""Queueing of turns for workers, each into the queue that suits its trigger."""
 
 import json
 
@@ -8,7 +8,7 @@ from opencrab.ports.turn.queue import Queue
 
 
 def enqueue_turn(home: Home, turn: Turn, *, again: str = "") -> None:
-    """Queue a turn that still has something to do; `again` makes it a new queue message."""
+    """Queue a turn unless it has ended; `again` makes it a new queue message."""
     if turn.status.is_end:
         return
     body = json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":"))
@@ -18,6 +18,6 @@ def enqueue_turn(home: Home, turn: Turn, *, again: str = "") -> None:
 
 
 def queue_for_turn(home: Home, turn: Turn) -> Queue:
-    """Where a turn waits for its worker: summaries and vectors keep nobody waiting."""
+    """Return a turn's queue: summaries and embeddings have their own, so as not to delay others."""
     compacts = turn.trigger in {Trigger.COMPACTION, Trigger.EMBEDDING}
     return home.compactions if compacts else home.turns

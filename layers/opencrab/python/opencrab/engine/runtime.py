@@ -30,9 +30,9 @@ from opencrab.ports.world import WorldLink
 class Rules:
     """The engine's numbers; every one is a setting.
 
-    `history_lines` bounds what is read for a prompt, whose length `high_water_tokens` decides. A
-    session is summarised after each `compact_every` lines; 0 is never. New agents wake every
-    `heartbeat_seconds` unless somebody says otherwise.
+    `history_lines` limits the lines read for a prompt, whose length `high_water_tokens` limits. A
+    session is summarized after each `compact_every` lines; 0 is never. New agents have a heartbeat
+    every `heartbeat_seconds` by default.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -52,29 +52,29 @@ class Rules:
 
 
 class NothingToFind:
-    """An installation without search and without standard skills: there is nothing to find."""
+    """A search and a skill store that are empty, for an installation without them."""
 
     def search(
         self,
         agent_id: str,  # noqa: ARG002 - the port's
         query: SearchQuery,  # noqa: ARG002
     ) -> tuple[SearchHit, ...]:
-        """Nothing."""
+        """Return no hits."""
         return ()
 
-    def forget(self, agent_id: str) -> None:
-        """There is nothing to take away."""
+    def apply_erasures(self, agent_id: str) -> None:
+        """Do nothing, since there is no index."""
 
     def status(self, agent_id: str) -> IndexStatus:  # noqa: ARG002 - the port's
-        """There is no index."""
+        """Return the status of a missing index."""
         return IndexStatus(backend="none")
 
     def all(self) -> tuple[StandardSkill, ...]:
-        """None."""
+        """Return no skills."""
         return ()
 
     def find(self, name: str) -> StandardSkill | None:  # noqa: ARG002 - the port's
-        """None."""
+        """Return None for every name."""
         return None
 
 
@@ -82,11 +82,11 @@ class NothingToFind:
 class Runtime:
     """One installation: its home, clock, models, actions and channels.
 
-    `directory` and `secrets` are for people who ask about providers and set them up; `search`,
-    `skills` and the web are for actions. `discord` is Discord's API, `community` who is who there.
-    `world` is the way to outside worlds, where there is one. `consequences` are the capabilities
-    that follow turns, `jobs` the kinds of background turns; neither has a default, since nobody
-    would miss one that is missing.
+    `directory` and `secrets` serve people who read and set up providers; `search`, `skills` and the
+    web serve actions. `discord` is Discord's API, `community` its servers and members. `world` is
+    the link to outside worlds, if any. `consequences` are the capabilities that react to turns,
+    `jobs` the kinds of background turns; neither has a default, since a missing one would go
+    unnoticed.
     """
 
     home: Home
@@ -109,7 +109,7 @@ class Runtime:
 
     @property
     def reach(self) -> ActionReach:
-        """What of it actions may reach."""
+        """The parts of the installation that actions may use."""
         return ActionReach(
             files=self.home.files,
             facts=self.home.facts,

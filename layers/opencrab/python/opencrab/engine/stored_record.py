@@ -1,4 +1,4 @@
-"""Records in their stored form: a body too large for the journal lies elsewhere by its hash."""
+"""Stored records: a body too large for the journal is stored separately under its hash."""
 
 from collections.abc import Iterable
 
@@ -9,13 +9,13 @@ from opencrab.domain.turn.record import BlobPointer, Record
 from opencrab.ports.turn.blobs import Blobs
 
 RECORD_BYTES = 300_000
-"""Largest record in the journal; an item of DynamoDB holds 400 KB."""
+"""The largest record in the journal, in bytes; an item of DynamoDB holds 400 KB."""
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 
 
 def store_record_body(record: Record, blobs: Blobs) -> Record:
-    """The record itself, or a pointer to it after its body was stored."""
+    """Return the record, or a pointer to it after storing a body that is too large."""
     body = record.model_dump_json().encode()
     if len(body) <= RECORD_BYTES:
         return record
@@ -25,7 +25,7 @@ def store_record_body(record: Record, blobs: Blobs) -> Record:
 
 
 def resolve_record_pointers(records: Iterable[Record], blobs: Blobs) -> tuple[Record, ...]:
-    """The records with every pointer replaced by what it points to."""
+    """Replace every pointer among the records by the record that it points to."""
     return tuple(
         _RECORD.validate_json(blobs.get(record.sha256))
         if isinstance(record, BlobPointer)

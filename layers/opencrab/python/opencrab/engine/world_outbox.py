@@ -1,4 +1,4 @@
-"""World post: messages of bound agents to their worlds, paid for once and then sent."""
+"""World outbox: messages of bound agents to their worlds, charged once and then sent."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,12 +15,12 @@ _TRIES = 5
 
 
 def stored_world(facts: Documents, agent_id: str) -> Document | None:
-    """The fact that holds an agent's place in its world; None for one that is bound to none."""
+    """Return the document of an agent's binding to a world, None if it has none."""
     return facts.get(agent_id, WORLD, WORLD)
 
 
 class WorldOutbox:
-    """`ports.world.WorldPost`."""
+    """The implementation of `ports.world.WorldPost`."""
 
     def __init__(self, link: WorldLink, facts: Documents) -> None:
         self._link = link
@@ -51,26 +51,27 @@ class WorldOutbox:
             at=at,
             body=body,
         )
-        raw = self._link.envelopes.sealed(envelope, self._private_key(world))
+        raw = self._link.envelopes.seal(envelope, self._private_key(world))
         paid = self._paid(agent_id, nonce, message.code, charge)
         self._link.transport.send(raw, envelope)
         return paid
 
     def _paid(self, agent_id: str, nonce: str, code: int, charge: int) -> WorldBinding:
-        """The place after paying; who died between paying and sending sends without paying."""
+        """Charge a message once, even after a crash, and return the binding."""
         for _ in range(_TRIES):
             stored = self._place(agent_id)
             world = stored.read(WorldBinding)
             if world.has_sent(nonce):
                 return world
-            paid = world.sending(nonce, code, charge=charge)
+            paid = world.with_sent_message(nonce, code, charge=charge)
             try:
-                self._facts.commit(stored.holding(paid))
+                self._facts.commit(stored.with_body(paid))
             except Changed:
                 continue
             return paid
         raise Unavailable(
-            f"concurrent updates to the world binding of agent {agent_id!r}; retries exhausted"
+            f"concurrent updates to the world binding of agent {agent_id!r}; retries exhausted",
+            cure="try again",
         )
 
     def _place(self, agent_id: str) -> Document:
@@ -80,7 +81,7 @@ class WorldOutbox:
         return stored
 
     def _private_key(self, world: WorldBinding) -> str:
-        """A key that was made a moment ago may not have been read yet."""
+        """Return the binding's private key, bypassing the cache if it is missing there."""
         name, secrets = world_private_key_name(world.key_id), self._link.secrets
         found = secrets.get(name)
         if found is None:

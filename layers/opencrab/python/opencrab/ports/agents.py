@@ -7,19 +7,19 @@ from opencrab.domain.agents.soul import Soul
 
 
 class Agents(Protocol):
-    """Agents with soul and identity; every change names the version it was made from."""
+    """A store of agents with soul and identity; each change names the version it was made from."""
 
     def create(self, profile: Profile) -> Profile:
         """Create an agent, soul and identity in one transaction; raises Conflict if the id exists.
 
-        An agent that is there and equal in everything but its times is answered as it is.
+        If an agent equal in everything but its times exists, it is returned unchanged.
         """
 
     def get(self, agent_id: str) -> Profile:
-        """Load an agent whole with its mind, in one read; raises NotFound."""
+        """Load an agent with soul, identity and state in one read; raises NotFound."""
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
-        """Agents in order of their ids, after the given one; without their minds."""
+        """Return agents in order of their ids, after the given one; without their state."""
 
     def save(
         self,
@@ -30,5 +30,5 @@ class Agents(Protocol):
     ) -> Agent:
         """Store the agent as the version after `agent.version`, with a new soul or identity.
 
-        Raises Conflict when the stored version is another one.
+        Raises Conflict if the stored version is another one.
         """

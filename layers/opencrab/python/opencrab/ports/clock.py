@@ -5,16 +5,16 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The only source of now, of new ids and of randomness."""
+    """The only source of the present time, of new ids and of randomness."""
 
     def now(self) -> datetime:
-        """The current time, in UTC with time zone."""
+        """Return the current time, in UTC with time zone."""
 
     def new_id(self) -> str:
-        """A new sortable id of 26 characters."""
+        """Make a new sortable id of 26 characters."""
 
     def secret(self) -> str:
-        """Fresh randomness fit for a key: at least 256 bits, letters and digits."""
+        """Generate a random text for a key: at least 256 bits, letters and digits."""
 
     def monotonic_ms(self) -> float:
-        """Milliseconds on a clock that never goes back, for durations only."""
+        """Return milliseconds of a clock that never goes back, for durations only."""

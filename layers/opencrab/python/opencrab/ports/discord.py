@@ -7,12 +7,12 @@ from typing import Any, Protocol
 from opencrab.domain.discord.community import InteractionReply
 
 Payload = Mapping[str, Any]
-"""A message or a response as Discord describes it; mentions are switched off by the adapter."""
+"""A message or a response in Discord's format; the adapter switches mentions off."""
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file that travels with a message."""
+    """A file attached to a message."""
 
     name: str
     content: bytes
@@ -20,28 +20,29 @@ class Attachment:
 
 
 class Discord(Protocol):
-    """Calls to Discord; each is one HTTP request, unless a rate limit makes it wait first.
+    """Calls to Discord; each is one HTTP request, after a wait if it is rate limited.
 
-    All raise Unavailable (nobody knows whether it was done; later), NeverSent (it was certainly not
-    done; later), NotFound, Refused (token or permission), Invalid (Discord's own words), TooLarge.
-    An interaction whose acknowledgement has not spread yet is NeverSent, not NotFound.
+    All raise Unavailable (retry later; the call may have been done), NeverSent (retry later; the
+    call was certainly not done), NotFound, Refused (token or permission), Invalid (with Discord's
+    message), TooLarge. For an interaction whose acknowledgement has not spread yet it is NeverSent,
+    not NotFound.
     """
 
     def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
-        """Replace the first answer to an interaction; answers the message's id."""
+        """Replace the first answer to an interaction; returns the message's id."""
 
     def delete_reply(self, reply: InteractionReply) -> None:
-        """Take the first answer back; one that is gone is no error."""
+        """Delete the first answer; one that is gone is no error."""
 
     def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
-        """Answer an interaction once more; answers the message's id."""
+        """Send a further answer to an interaction; returns the message's id."""
 
     def post(
         self, channel_id: str, message: Payload, *files: Attachment, nonce: str, token: str | None
     ) -> str:
-        """Post as the bot, or as that of another token's secret; answers the message's id.
+        """Post as the bot, or as the bot of another token; returns the message's id.
 
-        Within some minutes Discord answers the same nonce with the message that is there.
+        Within some minutes Discord returns the existing message for the same nonce.
         """
 
     def edit(
@@ -50,4 +51,4 @@ class Discord(Protocol):
         """Replace a message of the bot's own."""
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Any other call as the bot, such as for its commands; answers what Discord answered."""
+        """Make any other API call as the bot, such as for its commands; returns the response."""

@@ -1,4 +1,7 @@
-"""Where facts are kept: goals, skills, memories, approvals, each with a version."""
+"""Where documents are kept: goals, skills, memories, approvals, each with a version.
+
+Stored keys, REST and the field of `Home` call them facts.
+"""
 
 from datetime import datetime
 from typing import Protocol
@@ -9,14 +12,15 @@ from opencrab.domain.turn.due_item import DueItem
 
 
 class Documents(Protocol):
-    """Facts by owner, kind and id, read strongly consistent; turns also write them in a Change.
+    """A store of documents by owner, kind and id, with strongly consistent reads.
 
-    A fact whose time is over is removed by and by: until then it is found like any other. A write
-    of version 0 replaces whatever is stored and is counted as the version after it.
+    Turns also write documents, in a TurnChange. An expired document is removed eventually: until
+    then it is found like any other. A write of version 0 replaces whatever is stored and is counted
+    as the version after it.
     """
 
     def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
-        """A fact as it is stored, or None."""
+        """Return a document as it is stored, or None."""
 
     def page(
         self,
@@ -27,32 +31,32 @@ class Documents(Protocol):
         limit: int = 100,
         newest_first: bool = False,
     ) -> tuple[Document, ...]:
-        """Facts of one owner and kind in order of their ids, after (or before) the given id.
+        """Return documents of one owner and kind in order of their ids, after (or before) an id.
 
-        Expired ones may be among them: whoever minds compares `expires_at`. An agent's mind is in
-        no page: it lies with its agent.
+        Expired ones may be among them: the caller compares `expires_at`. An agent's state is in no
+        page: it is stored with its agent.
         """
 
-    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
-        """Those of an owner's facts that there are among some, by kind and id, in one read."""
+    def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
+        """Return those of the named documents that exist, by kind and id, in one read."""
 
-    def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
-        """Facts of one kind, whoever owns them, whose time has come, oldest first.
+    def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
+        """Return due documents of one kind, of all owners, oldest first.
 
-        A fact that was just written may be missing for a moment.
+        A document that was just written may be missing for a moment.
         """
 
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
-        """Write facts and due items in one transaction.
+        """Write documents and due items in one transaction.
 
-        Raises Changed when one of them is stored in another version than the one expected; the
-        very same write again is not a conflict where its transport repeated it.
+        Raises Changed if one of them is stored in another version than the one expected; the same
+        write repeated by its transport is no conflict.
         """
 
 
 def stale_document_error(fact: Document) -> Changed:
-    """A fact is stored in another version than the one that a write expected."""
+    """Build the Changed error for a document stored in another version than expected."""
     return Changed(
         f"{fact.kind} {fact.id!r} of {fact.owner!r} was changed concurrently",
-        cure="read it again and repeat the change",
+        cure="read it again, then repeat the change",
     )

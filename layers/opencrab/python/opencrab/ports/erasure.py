@@ -1,6 +1,7 @@
 """Eraser: takes words out of what is otherwise never changed: lines, turns and what they left."""
 
 from collections.abc import Collection, Mapping
+from enum import StrEnum
 from typing import Protocol
 
 from opencrab.domain.errors import Conflict
@@ -8,42 +9,59 @@ from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn
 
 
+class RemainingCopy(StrEnum):
+    """Copies of erased data that stay for a while, or until their owner removes them."""
+
+    BACKUPS = "backups"
+    """Copies of the data that somebody made."""
+    FILE_VERSIONS = "file_versions"
+    """Older versions of files that no stored turn is known to have written."""
+    DYNAMODB_BACKUPS = "dynamodb_backups"
+    """Point-in-time recovery, which ends by itself, and backups on demand."""
+    S3_VERSIONS = "s3_versions"
+    """Older versions of such files in the bucket, and its replicas and backups."""
+
+
 class Eraser(Protocol):
-    """Erases for good. Everything here may be repeated, and whoever died in between repeats it."""
+    """Permanent erasure in one store. All methods may be repeated, also after a crash."""
+
+    @property
+    def out_of_reach(self) -> tuple[RemainingCopy, ...]:
+        """The copies of erased data that this store cannot remove."""
 
     def redact(self, session_id: str, sequences: Collection[int]) -> None:
-        """Put `Line.erased` in the place of lines, in the order given.
+        """Replace lines by `Line.without_content`, in the order given.
 
-        Numbers stay gapless, so that readers with a cursor and histories stay sound. Of a line that
-        instructed running turns the instruction goes too; the same one again is still known.
-        Numbers of no line are passed over.
+        Numbers stay gapless, so that readers with a cursor and histories stay valid. If a line
+        instructed running turns, the instruction is erased too; a repeat of it is still detected.
+        Numbers without a line are ignored.
         """
 
     def strip_session(self, session_id: str) -> None:
-        """Take a session's name, theme and maker away; who takes part and its counters stay."""
+        """Remove a session's name, theme and creator; participants and counters stay."""
 
     def turns_of(self, *groups: str) -> Mapping[str, tuple[str, ...]]:
-        """The turns that the messages of these groups became, as far as anybody still knows."""
+        """Return the turns started by the messages of these groups, as far as still stored."""
 
     def records_of(self, turn_id: str) -> tuple[Record, ...]:
-        """What is still kept of a turn's records, though its header may be gone."""
+        """Return a turn's stored records, even if its header is gone."""
 
     def erase_turn(self, turn_id: str) -> None:
-        """Remove an ended turn's records and utterances, and leave `Turn.erased` as its header.
+        """Remove an ended turn's records and utterances; its header becomes `Turn.without_content`.
 
-        That the turn was sent before is still known by the header. Bodies that lie elsewhere are
-        the caller's to remove, before. Raises Conflict for a turn that has not ended.
+        The header still detects a repeat of the turn's message. The caller removes bodies in the
+        blob store before. Raises Conflict for a turn that has not ended.
         """
 
     def drop_letters(self, person_id: str) -> None:
-        """Remove what a person did on Discord, or was named in, that was given up and lies here."""
+        """Remove Discord dead letters of a person, or that mention the person, from this store."""
 
-    def wipe(self) -> None:
-        """Leave no byte of it in the medium itself, as far as that is in this store's hands."""
+    def scrub_storage(self) -> None:
+        """Remove erased data from the medium itself, as far as this store controls it."""
 
 
 def erasure_not_ended(turn: Turn) -> Conflict:
-    """A turn that still runs or waits would write again what is erased."""
+    """Build the Conflict error for a turn that has not ended: it could write erased data again."""
     return Conflict(
         f"turn {turn.id!r} has not ended: it is {turn.status.value}",
         cure="stop it first, then repeat the erasure",

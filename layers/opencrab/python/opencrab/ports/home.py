@@ -25,12 +25,12 @@ from opencrab.ports.workspace.files import Files
 
 @dataclass(frozen=True)
 class Home:
-    """One value with every port that keeps something; SQLite and AWS each build one.
+    """All stores and queues of an installation; SQLite and AWS each build one.
 
-    `interactions` is where what Discord brings waits for a worker; None where it is switched off.
-    `beats` holds heartbeats until their second, `nights` the agents whose evidence is to be looked
-    at, both in no order.
-    `feed` is None where changes are pushed to functions of their own, and nobody here can follow.
+    `interactions` is the queue of Discord interactions for a worker; None if Discord is switched
+    off. `beats` holds heartbeats until their second, `nights` the agents to review at night, both
+    unordered. `feed` is None if changes are pushed to separate functions and cannot be followed
+    here.
     """
 
     agents: Agents

@@ -1,4 +1,4 @@
-"""Evidence, as all read it: what closed days tell together, and each day since."""
+"""Evidence for readers: the sum of closed days, and each open day."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence
 from opencrab.ports.documents import Documents
 
 _DAYS = 200
-"""More days than are ever kept beside the closed ones."""
+"""A limit above the number of open days that can be stored."""
 
 
 @dataclass(frozen=True)
 class StoredEvidence:
-    """All evidence of an agent; `open` are the days of it that are not closed, by their names.
+    """All evidence of an agent; `open` is the evidence of days that are not closed, by day.
 
     `as_of` is the last day that is in it, "" before the first.
     """
@@ -22,7 +22,7 @@ class StoredEvidence:
 
 
 def load_learning_data(facts: Documents, agent_id: str) -> StoredEvidence:
-    """What is known of how an agent's turns went: one read."""
+    """Load an agent's evidence of closed and open days in one read."""
     stored = {fact.id: fact for fact in facts.page(agent_id, EVIDENCE, limit=_DAYS)}
     standing = stored.pop(STANDING).read(ClosedEvidence) if STANDING in stored else ClosedEvidence()
     days = {day: fact.read(Evidence) for day, fact in stored.items() if day > standing.closed_to}

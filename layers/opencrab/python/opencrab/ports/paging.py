@@ -20,10 +20,10 @@ def paginate(
     key: Callable[[T], Any] = attrgetter("id"),
     **wanted: object,
 ) -> Iterator[T]:
-    """All that a listing has at a place after something; a page that is not full is its last.
+    """Yield all items of a listing at a place, after `after`; a page that is not full is the last.
 
-    `read` takes the place, `after` and `limit`, and whatever else is `wanted`; `key` is what the
-    next page comes after.
+    `read` takes the place, `after` and `limit`, and the `wanted` arguments; `key` returns the
+    `after` of the next page from an item.
     """
     while True:
         page = read(*place, after=after, limit=limit, **wanted)
@@ -34,5 +34,5 @@ def paginate(
 
 
 def all_pages(facts: Documents, owner: str, kind: str, *, after: str = "") -> Iterator[Document]:
-    """Every fact of a kind that an owner keeps, or those after an id."""
+    """Yield all documents of an owner and kind, or those after an id."""
     return paginate(facts.page, owner, kind, after=after)

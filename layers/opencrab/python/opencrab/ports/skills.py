@@ -9,7 +9,7 @@ class StandardSkills(Protocol):
     """Skills in folders, read once."""
 
     def all(self) -> tuple[StandardSkill, ...]:
-        """Every standard skill, in order of their names."""
+        """Return all standard skills, sorted by name."""
 
     def find(self, name: str) -> StandardSkill | None:
-        """The standard skill of this name."""
+        """Return the standard skill of this name, or None."""

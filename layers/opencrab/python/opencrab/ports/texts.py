@@ -1,4 +1,4 @@
-"""Texts: what a module says to people, in both languages, from the JSON that lies beside it."""
+"""Texts: sentences for people in both languages, from the JSON file beside a module."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Texts(Mapping[str, Mapping[str, str]]):
-    """Sentences by their key and then by language, read when one is first needed.
+    """Sentences by key and language, loaded on first use.
 
     They are those of `sentences.json` for the module `sentences.py`, or of one section of it.
     """

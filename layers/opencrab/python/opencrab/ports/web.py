@@ -6,7 +6,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class WebPage:
-    """A fetched page as text; `cut` says that there was more."""
+    """A fetched page as text; `cut` if the text was shortened."""
 
     url: str
     title: str
@@ -16,7 +16,7 @@ class WebPage:
 
 @dataclass(frozen=True)
 class WebResult:
-    """One result of a search on the web."""
+    """One result of a web search."""
 
     title: str
     url: str
@@ -24,23 +24,23 @@ class WebResult:
 
 
 class Web(Protocol):
-    """Fetches pages by https, or http, from allowed hosts only."""
+    """Access to pages by https, or http, on allowed hosts only."""
 
     def prefix(self, url: str) -> str | None:
-        """The allowed prefix that an address lies under, None when it lies under none.
+        """Return the allowed prefix that a URL starts with, or None.
 
-        Raises Invalid for what is no address at all.
+        Raises Invalid for a text that is no URL.
         """
 
     def fetch(self, url: str) -> WebPage:
-        """A page's text; each redirect is judged like the address itself.
+        """Return a page's text; each redirect is checked like the URL itself.
 
         Raises Refused (not allowed), Invalid, TooLarge, Unavailable.
         """
 
 
 class SearchEngine(Protocol):
-    """A search service that the operator configured."""
+    """A web search service that the operator configured."""
 
     def search(self, query: str, limit: int) -> tuple[WebResult, ...]:
-        """Results, best first. Raises Refused, Unavailable."""
+        """Return results, best first. Raises Refused, Unavailable."""

@@ -11,7 +11,7 @@ from opencrab.ports.access.secrets import Secrets
 
 @dataclass(frozen=True)
 class KeyPair:
-    """A key in hexadecimal digits: the private one, which is not shown, the public one, its id."""
+    """A key in hexadecimal: the private key, which `repr` hides, the public key, and its id."""
 
     private_key: str = field(repr=False)
     public_key: str
@@ -20,7 +20,7 @@ class KeyPair:
 
 @dataclass(frozen=True)
 class OpenEnvelope:
-    """An envelope as it was read; nobody has looked at its signature yet."""
+    """An envelope as it was read; its signature is not verified yet."""
 
     envelope: WorldEnvelope
     signed: bytes
@@ -29,37 +29,37 @@ class OpenEnvelope:
 
 
 class Envelopes(Protocol):
-    """The layout of envelopes, and their signatures."""
+    """The wire format and signatures of envelopes."""
 
     def new_key(self) -> KeyPair:
-        """A new key."""
+        """Generate a key pair."""
 
     def key_id(self, public_key: str) -> str:
-        """The id of a public key; raises Invalid for what is none."""
+        """Return the id of a public key; raises Invalid if it is none."""
 
-    def sealed(self, envelope: WorldEnvelope, private_key: str) -> bytes:
-        """An envelope as it is sent; raises TooLarge, and Invalid for what has no wire form."""
+    def seal(self, envelope: WorldEnvelope, private_key: str) -> bytes:
+        """Sign and encode an envelope; raises TooLarge, and Invalid if it has no wire form."""
 
-    def opened(self, raw: bytes) -> OpenEnvelope:
-        """Read an envelope.
+    def open(self, raw: bytes) -> OpenEnvelope:
+        """Decode an envelope, without verifying it.
 
-        Raises Invalid for bytes that are none or of another version, TooLarge for too many.
+        Raises Invalid for other bytes or another version, TooLarge for too many.
         """
 
-    def proven(self, opened: OpenEnvelope, public_key: str) -> bool:
-        """Whether this key made the signature."""
+    def is_signed_by(self, opened: OpenEnvelope, public_key: str) -> bool:
+        """Check whether this key made the signature."""
 
 
 class EnvelopeTransport(Protocol):
-    """What carries envelopes to worlds."""
+    """A transport of envelopes to worlds."""
 
     def send(self, raw: bytes, envelope: WorldEnvelope) -> None:
-        """Hand an envelope over; the same one again does no harm. Raises Unavailable."""
+        """Send an envelope; a repeat does no harm. Raises Unavailable."""
 
 
 @dataclass(frozen=True)
 class WorldLink:
-    """The way of an installation to worlds; private keys are in its secrets, by name."""
+    """An installation's connection to worlds; private keys are in its secrets, by name."""
 
     envelopes: Envelopes
     transport: EnvelopeTransport
@@ -67,10 +67,10 @@ class WorldLink:
 
 
 class WorldPost(Protocol):
-    """What actions and the runtime send messages with."""
+    """The service by which actions and the runtime send messages to worlds."""
 
     def place(self, agent_id: str) -> WorldBinding:
-        """An agent's place in its world; raises Refused for one that is bound to none."""
+        """Return an agent's binding to its world; raises Refused if it has none."""
 
     def send(
         self,

@@ -110,13 +110,13 @@ def test_what_was_used_longest_ago_goes_when_it_becomes_too_much() -> None:
         recent.keep(name, (said(name),))
     recent.keep("a", (said("a"),))
     recent.keep("d", (said("d"),))
-    assert [name for name in "abcd" if recent.of(name, 1)] == ["a", "c", "d"]
+    assert [name for name in "abcd" if recent.newest(name, 1)] == ["a", "c", "d"]
 
 
 def test_a_session_that_is_too_much_alone_is_not_kept() -> None:
     recent = LineCache()
     recent.keep("s1", (line("x" * KEPT_BYTES, sequence=1),))
-    assert recent.of("s1", 1) == ()
+    assert recent.newest("s1", 1) == ()
 
 
 def said(session_id: str) -> Line:
@@ -129,7 +129,7 @@ def test_what_another_process_redacted_is_not_remembered(
     dynamodb_stores(dynamo.behind(dynamo.real)).eraser.redact("s1", (3,))
     stores.sessions.get("s1")
     shown = stores.journal.lines("s1", limit=3, newest_first=True)
-    assert [one.forgotten for one in shown] == [False, True, False]
+    assert [one.is_erased for one in shown] == [False, True, False]
     replica.read.clear()
     assert newest(stores, 3) == [4, 3, 2]
     assert replica.read == [0]

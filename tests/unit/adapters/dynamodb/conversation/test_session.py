@@ -72,7 +72,9 @@ def test_many_threads_note_and_guess_together() -> None:
 
 
 def test_a_session_comes_back_with_its_counters() -> None:
-    known = CountedSession(session().after(SessionChange(agent_id="hana", spoke_at=NOW), NOW), 7, 9)
+    known = CountedSession(
+        session().after_turn(SessionChange(agent_id="hana", spoke_at=NOW), NOW), 7, 9
+    )
     assert from_item(to_item(known)) == known
 
 

@@ -189,6 +189,20 @@ def test_two_turns_that_close_at_once_are_both_counted(home: Dynamo) -> None:
     assert [(one.sequence, one.text) for one in lines] == [(3, "一"), (4, "two")]
 
 
+def test_a_result_that_loses_to_many_others_waits_longer_each_time_and_is_kept(
+    home: Dynamo,
+) -> None:
+    say(home.stores, 1)
+    current = claimed(home.stores)
+    others = [lambda n=number: say(home.others, n) for number in range(2, ATTEMPTS + 6)]
+    home.wire.before(TRANSACT, *others)
+    change = SessionChange(agent_id="hana")
+    home.stores.journal.commit(ending(current, lines=(answer(),), session=change))
+    assert [one.text for one in home.stores.journal.lines("s1")][-1] == ENGLISH
+    assert len(home.pauses) == 5, "the first ten tries are made at once"
+    assert home.pauses == sorted(home.pauses)
+
+
 def test_an_instruction_beside_a_message_finds_its_own_place(home: Dynamo) -> None:
     home.wire.before(TRANSACT, lambda: say(home.others, 2))
     wanted = Instruction(id="i1", session_id="s1", text=JAPANESE, by="owner", at=NOW)

@@ -123,7 +123,7 @@ def test_a_row_that_changes_meanwhile_is_judged_all_the_same_or_not_at_all(dynam
 def test_a_judgement_that_the_network_carried_twice_is_one(dynamo: Dynamo) -> None:
     row = usage_row(1)
     kept(dynamo, row)
-    judged = to_item(row.judged(GRADE))
+    judged = to_item(row.with_judgement(GRADE))
     dynamo.wire.before("PutItem", lambda: dynamo.behind(dynamo.real).write(put_item(judged)))
     ledger = DynamoUsage(dynamo.table, FakeClock(NOW + timedelta(hours=1)))
-    assert ledger.judge("hana", row.id, GRADE) == row.judged(GRADE)
+    assert ledger.judge("hana", row.id, GRADE) == row.with_judgement(GRADE)

@@ -63,7 +63,7 @@ def test_pieces_become_whole_blocks_in_their_places() -> None:
         _last({"output_tokens": 7}, stop_reason="tool_use"),
         {"type": "message_stop"},
     )
-    assert assembly.ended
+    assert assembly.is_complete
     body = assembly.body()
     assert body["content"] == [
         {"type": "thinking", "thinking": "まず読む", "signature": "EqYC"},
@@ -111,8 +111,8 @@ def test_an_answer_begins_with_its_first_word_thought_or_call(
     events: list[Any], *, began: bool
 ) -> None:
     assembly = _assembled(*events)
-    assert assembly.began is began
-    assert not assembly.ended
+    assert assembly.has_content is began
+    assert not assembly.is_complete
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -135,9 +135,9 @@ def test_an_error_after_the_prompt_was_counted_is_billed_without_a_count_that_is
 
 def test_with_a_reason_to_stop_an_answer_is_whole_whatever_follows() -> None:
     said = (_start(input_tokens=9), _delta("text_delta", text="はい"))
-    assert not _assembled(*said, _last({})).ended
+    assert not _assembled(*said, _last({})).is_complete
     assembly = _assembled(*said, _last({"output_tokens": 2}, stop_reason="end_turn"), OVERLOADED)
-    assert assembly.ended
+    assert assembly.is_complete
     assert assembly.body()["usage"] == {"input_tokens": 9, "output_tokens": 2}
 
 
@@ -145,8 +145,8 @@ def test_a_message_in_one_piece_is_a_stream_of_one() -> None:
     message = {"type": "message", "content": [{"type": "text", "text": "はい"}], "usage": {}}
     assembly = AnthropicAssembly(PARTY)
     assembly.add(StreamFrame(json.dumps(message), BARE))
-    assert assembly.began
-    assert assembly.ended
+    assert assembly.has_content
+    assert assembly.is_complete
     assert assembly.body() == message
 
 
@@ -174,7 +174,7 @@ def test_spaces_after_the_json_do_not_matter_and_neither_does_a_missing_type() -
     delta = '{"index": 0, "delta": {"type": "text_delta", "text": "は"}}   '
     assembly.add(StreamFrame(delta, "content_block_delta"))
     assembly.add(StreamFrame("{}     ", "message_stop"))
-    assert assembly.ended
+    assert assembly.is_complete
     assert assembly.body()["content"][0]["text"] == "は"
 
 

@@ -190,7 +190,7 @@ def test_flags_and_times_may_come_as_text_from_the_environment() -> None:
 
 def test_only_one_model_thinks_when_it_is_chosen_for_everything() -> None:
     llm = LLM | {"models": {"thinking": "openai:o3"}, "fallback": {"chain": ["openai"]}}
-    only = models_settings(llm, {}).only("ollama:x")
+    only = models_settings(llm, {}).with_single_model("ollama:x")
     assert (only.default, only.uses, only.fallback) == ("ollama:x", {}, ())
 
 

@@ -46,20 +46,20 @@ def price(input_usd: int, output_usd: int) -> Price:
     ],
 )
 def test_anthropics_models_are_known_with_dots_dashes_and_dates(name: str) -> None:
-    found = facts().of(name)
+    found = facts().settings_for(name)
     assert found.price is not None
     assert found.price.cache_write_per_million == 6_250_000
     assert found.max_input_tokens == 9
 
 
 def test_a_model_is_known_by_its_other_names_at_its_own_provider_only() -> None:
-    assert facts().of("openai:gpt-5.2-2025-12-11").price is not None
-    assert facts().of("azure:gpt-5.2-2025-12-11").price is None
-    assert facts().of("azure:x", "openai:gpt-5.2").price is not None
+    assert facts().settings_for("openai:gpt-5.2-2025-12-11").price is not None
+    assert facts().settings_for("azure:gpt-5.2-2025-12-11").price is None
+    assert facts().settings_for("azure:x", "openai:gpt-5.2").price is not None
 
 
 def test_a_price_that_rises_comes_with_the_limit_that_keeps_it_true() -> None:
-    found = facts().of("google:gemini-x")
+    found = facts().settings_for("google:gemini-x")
     assert (found.max_input_tokens, found.max_total_tokens) == (20, 100)
     assert "20" in found.notes[0]
 
@@ -72,23 +72,23 @@ def test_our_own_list_wins_part_by_part() -> None:
             "google": {"gemini-x": {"input": 1, "output": 1}},
         },
     }
-    gpt = facts(own).of("openai:gpt-5.2")
+    gpt = facts(own).settings_for("openai:gpt-5.2")
     assert gpt.price is not None
     assert (gpt.price.input_per_million, gpt.price.cached_per_million) == (1_750_000, 500_000)
     assert (gpt.max_input_tokens, gpt.temperature) == (7, False)
-    assert facts(own).of("google:gemini-x").price == price(1, 1)
+    assert facts(own).settings_for("google:gemini-x").price == price(1, 1)
 
 
 @pytest.mark.parametrize(("day", "wins"), [(1, False), (2, True)])
 def test_a_fetched_price_wins_over_older_data_only(day: int, *, wins: bool) -> None:
     newer = DatedPrice(price=price(1, 2), as_of=date(2026, 3, day))
-    found = facts(dated={"openai:gpt-5.2": newer}).of("openai:gpt-5.2").price
+    found = facts(dated={"openai:gpt-5.2": newer}).settings_for("openai:gpt-5.2").price
     assert (found == price(1, 2)) is wins
 
 
 def test_a_fetched_price_makes_an_unknown_one_known() -> None:
     newer = DatedPrice(price=price(1, 2), as_of=date(2026, 1, 1))
-    assert facts(dated={"xai:new": newer}).of("xai:new").price == price(1, 2)
+    assert facts(dated={"xai:new": newer}).settings_for("xai:new").price == price(1, 2)
 
 
 @pytest.mark.parametrize("usd", [-1, "free", "NaN", "Infinity", None, [], True, 10_001, "−1"])
@@ -128,7 +128,7 @@ def test_a_date_that_is_none_is_invalid() -> None:
 
 def test_vendors_say_what_holds_for_all_their_models() -> None:
     vendors = vendor_facts({"vendors": {"anthropic": {"hidden_tokens": 1_000, "vision": True}}})
-    found = ModelSettings(vision=False).over(vendors["anthropic"])
+    found = ModelSettings(vision=False).with_defaults(vendors["anthropic"])
     assert (found.hidden_tokens, found.vision) == (1_000, False)
 
 
@@ -143,7 +143,9 @@ def test_a_price_that_the_owner_wrote_is_only_raised_by_a_list(
     fetched: tuple[int, int], holds: tuple[int, int]
 ) -> None:
     newer = DatedPrice(price=price(*fetched), as_of=date(2026, 9, 9))
-    assert facts(PIN, {"openai:gpt-5.2": newer}).of("openai:gpt-5.2").price == price(*holds)
+    assert facts(PIN, {"openai:gpt-5.2": newer}).settings_for("openai:gpt-5.2").price == price(
+        *holds
+    )
 
 
 @pytest.mark.parametrize("written", ["claude-opus-4.6", "claude-opus-4-6"])
@@ -156,15 +158,15 @@ def test_own_and_fetched_facts_are_known_in_every_spelling(
 ) -> None:
     own = {"models": {provider: {written: {"max_output_tokens": 7}}}}
     newer = {f"{provider}:{written}": DatedPrice(price=price(9, 99), as_of=date(2026, 9, 9))}
-    found = facts(own, newer).of(f"{provider}:{asked}")
+    found = facts(own, newer).settings_for(f"{provider}:{asked}")
     assert (found.max_output_tokens, found.price) == (7, price(9, 99))
 
 
 def test_of_two_spellings_the_one_that_is_asked_for_wins() -> None:
     both = {"claude-a-4.6": {"max_output_tokens": 1}, "claude-a-4-6": {"max_output_tokens": 2}}
     known = facts({"models": {"anthropic": both}})
-    assert known.of("anthropic:claude-a-4.6").max_output_tokens == 1
-    assert known.of("anthropic:claude-a-4-6").max_output_tokens == 2
+    assert known.settings_for("anthropic:claude-a-4.6").max_output_tokens == 1
+    assert known.settings_for("anthropic:claude-a-4-6").max_output_tokens == 2
 
 
 @pytest.mark.parametrize(

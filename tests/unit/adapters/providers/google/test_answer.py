@@ -1,4 +1,4 @@
-"""What comes back from Gemini: every body and every stream is an Answer or Unanswered."""
+"""What comes back from Gemini: every body and every stream is an answer or ModelCallFailed."""
 
 from pathlib import Path
 from typing import Any

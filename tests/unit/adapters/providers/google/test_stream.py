@@ -61,7 +61,7 @@ def _read_or_cut(chunks: Iterable[bytes]) -> ModelAnswer | None:
     assembly = GoogleAssembly(PARTY)
     for event in stream_frames(chunks, "sse"):
         assembly.add(event)
-    return WIRE.from_wire(assembly.body(), PARTY) if assembly.ended else None
+    return WIRE.from_wire(assembly.body(), PARTY) if assembly.is_complete else None
 
 
 def test_a_stream_amounts_to_the_same_as_the_answer_in_one_piece() -> None:
@@ -108,8 +108,8 @@ def test_a_stream_has_begun_with_its_first_word_thought_or_call(
 ) -> None:
     assembly = GoogleAssembly(PARTY)
     assembly.add(StreamFrame(json.dumps(_chunk(part))))
-    assert assembly.began is began
-    assert not assembly.ended
+    assert assembly.has_content is began
+    assert not assembly.is_complete
 
 
 def test_a_blocked_prompt_ends_a_stream() -> None:
@@ -180,4 +180,4 @@ def test_any_stream_is_an_answer_or_unanswered_or_cut(chunks: list[Any]) -> None
         WIRE.from_wire(assembly.body(), PARTY)
     except ModelCallFailed:
         return
-    assert assembly.began in (True, False)
+    assert assembly.has_content in (True, False)

@@ -1,4 +1,4 @@
-"""What comes back from Ollama: every body and every stream is an Answer or Unanswered."""
+"""What comes back from Ollama: every body and every stream is an answer or ModelCallFailed."""
 
 import json
 from collections.abc import Iterable
@@ -112,7 +112,7 @@ def _read_or_cut(chunks: Iterable[bytes]) -> ModelAnswer | None:
     assembly = OllamaAssembly(PARTY)
     for event in stream_frames(chunks, "ndjson"):
         assembly.add(event)
-    return answer_of(assembly.body(), PARTY) if assembly.ended else None
+    return answer_of(assembly.body(), PARTY) if assembly.is_complete else None
 
 
 def test_a_stream_amounts_to_the_same_as_the_answer_in_one_piece() -> None:

@@ -1,4 +1,4 @@
-"""What comes back: whatever a server sends becomes an answer, or Unanswered with its reason."""
+"""What comes back: a server's reply becomes an answer, or ModelCallFailed with its reason."""
 
 import json
 from typing import Any

@@ -81,7 +81,7 @@ def test_a_stream_cut_at_any_byte_is_whole_or_no_answer(stream: bytes) -> None:
         assembly = WIRE.assembly(PARTY)
         for event in stream_frames([stream[:length]], "sse"):
             assembly.add(event)
-        if assembly.ended:
+        if assembly.is_complete:
             answer = WIRE.from_wire(assembly.body(), PARTY)
             assert (answer.text, answer.calls) == (whole.text, whole.calls)
             assert answer.usage in (whole.usage, answer.usage.__class__())
@@ -108,7 +108,7 @@ def test_two_recorded_streams_cut_at_any_byte_are_whole_or_no_answer(wire: Path)
             assembly = WIRE.assembly(PARTY)
             for event in stream_frames([stream[:length]], "sse"):
                 assembly.add(event)
-            if assembly.ended:
+            if assembly.is_complete:
                 answer = WIRE.from_wire(assembly.body(), PARTY)
                 assert (answer.text, answer.calls) == (whole.text, whole.calls)
 
@@ -132,7 +132,7 @@ def test_the_first_word_is_noticed() -> None:
     seen = []
     for chunk in chunks:
         assembly.add(StreamFrame(json.dumps(chunk)))
-        seen.append((assembly.began, assembly.ended))
+        seen.append((assembly.has_content, assembly.is_complete))
     assert seen == [(False, False), (False, False), (True, False), (True, True)]
 
 
@@ -288,7 +288,7 @@ def test_a_stream_without_a_choice_is_no_answer(stream: bytes) -> None:
     assembly = WIRE.assembly(PARTY)
     for event in stream_frames([stream], "sse"):
         assembly.add(event)
-    assert assembly.ended == bool(stream)
+    assert assembly.is_complete == bool(stream)
     with pytest.raises(ModelCallFailed):
         WIRE.from_wire(assembly.body(), PARTY)
 

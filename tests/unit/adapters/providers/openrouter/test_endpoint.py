@@ -232,3 +232,66 @@ def _going_on(answer: ModelAnswer, model: str) -> ChatRequest:
     said = ChatMessage("assistant", answer.text, calls=calls, replay=answer.replay)
     results = (CallReturn(call.id, call.name, "晴れ") for call in calls)
     return asking(said, *results, model=model)
+
+
+def _generation(**told: Any) -> dict[str, Any]:
+    """What OpenRouter tells of a call that has ended, as its schema has it."""
+    facts = {
+        "id": "gen-1",
+        "model": "sea/crab-1",
+        "total_cost": 0.0015,
+        "is_byok": False,
+        "upstream_inference_cost": None,
+        "native_tokens_prompt": 10,
+        "native_tokens_completion": 25,
+        "native_tokens_cached": 3,
+        "native_tokens_reasoning": 5,
+    }
+    return {"data": facts | told}
+
+
+def test_the_id_of_a_call_is_in_a_header() -> None:
+    assert WIRE.call_id({"x-generation-id": "gen-17-蟹a"}) == "gen-17-蟹a"
+    assert WIRE.call_id({}) == ""
+    assert len(WIRE.call_id({"x-generation-id": "g" * 9_999})) == 200
+    assert WIRE.usage_path("gen 1&x=2") == "/generation?id=gen%201%26x%3D2"
+
+
+@pytest.mark.parametrize(
+    ("told", "cost"),
+    [
+        ({}, 1_500),
+        ({"total_cost": 0}, 0),
+        ({"total_cost": 1e-9}, 1),
+        ({"is_byok": True, "upstream_inference_cost": 0.01}, 11_500),
+        ({"is_byok": True}, None),
+        ({"total_cost": None}, None),
+        ({"total_cost": -1}, None),
+        ({"total_cost": math.nan}, None),
+        ({"total_cost": "0.1"}, None),
+        ({"total_cost": None, "model": "sea/crab-1:free"}, 0),
+    ],
+)
+def test_what_a_call_cost_is_read_from_the_lookup(told: dict[str, Any], cost: int | None) -> None:
+    usage = WIRE.usage_from_wire(_generation(**told))
+    assert (None if usage is None else usage.reported_micro_usd) == cost
+
+
+def test_the_tokens_of_a_lookup_are_those_of_the_vendor() -> None:
+    usage = WIRE.usage_from_wire(_generation(native_tokens_cached=None))
+    assert usage is not None
+    assert (usage.input_tokens, usage.output_tokens) == (10, 25)
+    assert (usage.cached_tokens, usage.reasoning_tokens) == (0, 5)
+
+
+@pytest.mark.parametrize("body", [None, [], {}, {"data": None}, {"data": []}, "蟹"])
+def test_a_lookup_that_tells_nothing_tells_no_cost(body: Any) -> None:
+    assert WIRE.usage_from_wire(body) is None
+
+
+def test_the_lookup_is_in_the_published_description(wire: Path) -> None:
+    path = wire / "specs" / "openrouter" / "openapi.min.json"
+    spec = json.loads(path.read_text(encoding="utf-8"))
+    assert spec["paths"]["/generation"]["get"]["parameters"][0]["name"] == "id"
+    told = spec["components"]["schemas"]["GenerationResponse"]["properties"]["data"]["properties"]
+    assert _generation()["data"].keys() <= told.keys()

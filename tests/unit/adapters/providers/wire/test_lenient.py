@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from opencrab.adapters.providers.wire.lenient import (
     RAW_BYTES,
     as_label,
-    as_list,
-    as_mapping,
     as_token_count,
+    dict_or_empty,
     duration_seconds,
+    list_or_empty,
     parse_provider_json,
     provider_retry_after,
     raw_tool_arguments,
@@ -49,8 +49,8 @@ def test_any_bytes_are_json_or_unanswered(body: bytes) -> None:
 
 
 def test_other_kinds_of_values_are_empty_ones() -> None:
-    assert (as_mapping({"a": 1}), as_mapping([1]), as_mapping(None)) == ({"a": 1}, {}, {})
-    assert (as_list([1]), as_list({"a": 1}), as_list("ab")) == ([1], [], [])
+    assert (dict_or_empty({"a": 1}), dict_or_empty([1]), dict_or_empty(None)) == ({"a": 1}, {}, {})
+    assert (list_or_empty([1]), list_or_empty({"a": 1}), list_or_empty("ab")) == ([1], [], [])
 
 
 @pytest.mark.parametrize(

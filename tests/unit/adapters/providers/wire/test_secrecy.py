@@ -26,7 +26,7 @@ def test_an_answer_is_without_the_key_in_all_its_parts() -> None:
         replay={"model": "crab-1", "reasoning_content": KEY},
         first_token_ms=3,
     )
-    hidden = SECRECY.answer(answer)
+    hidden = SECRECY.redact_answer(answer)
     assert KEY not in hidden.model_dump_json()
     assert hidden.text == "鍵は***です"
     assert hidden.calls[0].arguments == {"道": ["鍵***", {"***": 1}], "n": 1.5}
@@ -36,14 +36,16 @@ def test_an_answer_is_without_the_key_in_all_its_parts() -> None:
 @given(st.text(), st.text(min_size=1, max_size=15))
 def test_what_does_not_tell_the_key_stays_as_it_is(text: str, short: str) -> None:
     answer = ModelAnswer(text=text.replace("\ud800", ""))
-    assert SECRECY.answer(answer) is answer
-    assert KeyRedactor(short).words(f"{text}{short}") == f"{text}{short}"
+    assert SECRECY.redact_answer(answer) is answer
+    assert KeyRedactor(short).redact_text(f"{text}{short}") == f"{text}{short}"
 
 
 @pytest.mark.parametrize("key", ['sk-"crab"-0123456789', "sk-\\crab\\-0123456789"])
 def test_a_key_may_have_signs_that_json_writes_otherwise(key: str) -> None:
-    assert KeyRedactor(key).answer(ModelAnswer(text=f"a{key}b")).text == "a***b"
-    assert json.loads(KeyRedactor(key).error(json.dumps({"no": key}).encode())) == {"no": "***"}
+    assert KeyRedactor(key).redact_answer(ModelAnswer(text=f"a{key}b")).text == "a***b"
+    assert json.loads(KeyRedactor(key).redact_error(json.dumps({"no": key}).encode())) == {
+        "no": "***"
+    }
 
 
 @pytest.mark.parametrize(
@@ -58,11 +60,11 @@ def test_a_key_may_have_signs_that_json_writes_otherwise(key: str) -> None:
     ],
 )
 def test_an_error_is_without_the_key_and_its_beginning(said: bytes, left: bytes) -> None:
-    assert SECRECY.error(said) == left
+    assert SECRECY.redact_error(said) == left
 
 
 def test_without_a_key_nothing_is_hidden() -> None:
-    assert KeyRedactor("").error(b"***") == b"***"
-    assert KeyRedactor("").words("蟹") == "蟹"
-    assert KeyRedactor("").value({"a": ""}) == {"a": ""}
-    assert KeyRedactor("").answer(ModelAnswer(text="蟹")).text == "蟹"
+    assert KeyRedactor("").redact_error(b"***") == b"***"
+    assert KeyRedactor("").redact_text("蟹") == "蟹"
+    assert KeyRedactor("").redact_json({"a": ""}) == {"a": ""}
+    assert KeyRedactor("").redact_answer(ModelAnswer(text="蟹")).text == "蟹"

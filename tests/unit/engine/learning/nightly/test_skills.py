@@ -50,7 +50,7 @@ def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> Evi
         agent=Agent(id="mika", name="Mika", created_at=NOW, updated_at=NOW),
         mind=mind,
         skills=skills,
-        folded=split_open_and_closed_days(day, ClosedEvidence(), {day: Evidence(skills=known)}),
+        aggregated=split_open_and_closed_days(day, ClosedEvidence(), {day: Evidence(skills=known)}),
         tallies=(),
         recent=(),
         at=NOW,
@@ -91,6 +91,6 @@ def test_a_trial_of_which_nobody_hears_makes_room_where_others_wait() -> None:
     assert made(findings(silent, waiting, turns=3, candidates=1))["calm"] == "disabled"
     assert made(findings(silent, waiting, turns=15, candidates=1))["calm"] == "active"
     (change, _) = decide_skill_trials(findings(silent, waiting, candidates=1))
-    mind, after = change.done(index_skill(AgentState(), silent), silent)
+    mind, after = change.apply(index_skill(AgentState(), silent), silent)
     assert (after and after.waits, mind.skills) == (True, ())
     assert change.adjustment.id == adjustment_id(NOW, "daily-2026-11-21", "skill:calm", "disabled")

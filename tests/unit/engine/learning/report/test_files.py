@@ -36,7 +36,7 @@ def _well(_report: str) -> str:
 def test_a_section_is_put_before_all_others_once(report: NightReport) -> None:
     assert report.put(EN, TEXT) == PATH
     for _ in range(2):
-        report.reworked(EN, HEAD, _well)
+        report.replace_section(EN, HEAD, _well)
     title, _, rest = TEXT.partition("## Within")
     after = f"{title}## In its own words\n\nAll is well.\n\n## Within{rest}"
     assert report.written(EN) == after == with_report_section(TEXT, (HEAD, "All is well."))
@@ -47,7 +47,7 @@ def test_a_section_is_put_before_all_others_once(report: NightReport) -> None:
 
 def test_a_section_takes_the_place_of_one_with_its_heading(report: NightReport) -> None:
     report.put(EN, with_report_section(TEXT, (HEAD, "No summary.")))
-    report.reworked(
+    report.replace_section(
         EN, HEAD, lambda rest: f"Well: {rest == TEXT == without_report_section(TEXT, HEAD)}."
     )
     assert report.written(EN) == with_report_section(TEXT, (HEAD, "Well: True."))
@@ -57,7 +57,7 @@ def test_a_report_that_lies_beside_somebody_elses_file_is_found_there(report: Ni
     files = report.home.files
     files.write("mika", PATH, b"my own notes")
     assert report.put(EN, TEXT) == BESIDE
-    report.reworked(EN, HEAD, _well)
+    report.replace_section(EN, HEAD, _well)
     found = report.written(EN)
     assert found.startswith(f"`{PATH}` is not a learning report")
     assert "All is well." in found
@@ -66,7 +66,7 @@ def test_a_report_that_lies_beside_somebody_elses_file_is_found_there(report: Ni
     assert report.written(EN) == found
     files.write("mika", PATH, b"a")
     files.write("mika", BESIDE, b"b")
-    with pytest.raises(Conflict, match="are kept"):
+    with pytest.raises(Conflict, match="are not learning reports"):
         report.put(EN, TEXT)
 
 
@@ -77,7 +77,7 @@ def test_what_anybody_has_edited_is_theirs(report: NightReport, clean: bool) -> 
     edited = files.read("mika", PATH)[1].replace(b"12 turns", b"999 turns")
     files.write("mika", PATH, edited, clean=clean)
     assert report.written(EN) == ""
-    report.reworked(EN, HEAD, _well)
+    report.replace_section(EN, HEAD, _well)
     assert files.read("mika", PATH)[1] == edited
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, ErasureScope
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.identifier import new_ulid, ulid_milliseconds
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
@@ -31,7 +31,7 @@ def runtime(tmp_path: Path) -> Iterator[Runtime]:
 def mark(runtime: Runtime, **changes: object) -> datetime:
     """Have Mika forget something."""
     at = runtime.clock.now()
-    made = ErasureMark.model_validate({"scope": Scope.MEMORY, "at": at} | changes)
+    made = ErasureMark.model_validate({"scope": ErasureScope.MEMORY, "at": at} | changes)
     runtime.home.facts.commit(new_fact("mika", FORGOTTEN, runtime.clock.new_id(), made))
     return at
 
@@ -79,7 +79,7 @@ def test_what_was_forgotten_comes_back_only_for_an_owner_who_trusts_the_archive(
 
 def test_knowledge_from_before_everything_was_forgotten_stays_away(runtime: Runtime) -> None:
     node = KnowledgeNode(id="n1", label="蟹", updated_at=NOW)
-    mark(runtime, scope=Scope.EVERYTHING, everything=True)
+    mark(runtime, scope=ErasureScope.EVERYTHING, everything=True)
     report = restore_memory_archive(
         runtime.home, runtime.clock, "mika", zipped(node=node.model_dump_json()), trusted=False
     )

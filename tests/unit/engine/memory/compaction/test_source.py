@@ -5,7 +5,7 @@ from pathlib import Path
 
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
-from opencrab.domain.memory.summary import Span
+from opencrab.domain.memory.summary import SummarySpan
 from tests.unit.engine.compacting import EVERY, ask, grow, house, progress, shelf, summaries
 
 
@@ -21,15 +21,15 @@ def test_a_day_that_has_passed_is_told_of_its_topics_and_a_month_of_its_days(
     ask(made, "2")
     made.work()
     *_, third, day = summaries(made)
-    assert (third.span, day.span, day.parts) == (Span.TOPIC, Span.DAY, ("S1", "S2"))
+    assert (third.span, day.span, day.parts) == (SummarySpan.TOPIC, SummarySpan.DAY, ("S1", "S2"))
     assert [source.last for source in day.sources] == [EVERY, EVERY * 2]
     assert (day.session_id, day.hearing) == ("s", Hearing.SESSION)
     made.clock.advance(timedelta(days=31).total_seconds())
     ask(made, "3")
     made.work()
     *_, second_day, month = summaries(made)
-    assert (second_day.span, second_day.parts) == (Span.DAY, ("S3",))
-    assert (month.span, month.parts) == (Span.MONTH, (day.id, second_day.id))
+    assert (second_day.span, second_day.parts) == (SummarySpan.DAY, ("S3",))
+    assert (month.span, month.parts) == (SummarySpan.MONTH, (day.id, second_day.id))
     assert shelf(made).periods == ()
     made.close()
 
@@ -46,7 +46,7 @@ def test_a_day_in_several_sessions_may_be_heard_by_the_agent_only(tmp_path: Path
     ask(made, "2")
     made.work()
     day = summaries(made)[-1]
-    assert (day.span, day.parts) == (Span.DAY, ("S1", "S2"))
+    assert (day.span, day.parts) == (SummarySpan.DAY, ("S1", "S2"))
     assert (day.hearing, day.session_id) == (Hearing.PRIVATE, "")
     assert agent.id == "mika"
     made.close()
@@ -75,7 +75,7 @@ def test_what_was_changed_while_the_model_wrote_is_not_kept(tmp_path: Path) -> N
     def forget() -> None:
         (line,) = made.home.journal.lines("s", limit=1)
         gone = line.replaced(text="", speaker_id=FORGOTTEN_PERSON, speaker_name="")
-        with made.home.journal._database.writing() as items:  # type: ignore[attr-defined]
+        with made.home.journal._database.write_transaction() as items:  # type: ignore[attr-defined]
             items.put("SESSION#s", "L#0000000001", gone.model_dump_json())
 
     made.interrupt(forget)

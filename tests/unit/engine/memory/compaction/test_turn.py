@@ -11,7 +11,7 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
-from opencrab.domain.memory.summary import PROMPT_VERSION, Span
+from opencrab.domain.memory.summary import PROMPT_VERSION, SummarySpan
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import INSTALLATION, Limits
 from opencrab.domain.turn.turn import Trigger, TurnStatus
@@ -37,7 +37,7 @@ CALL = Reply(calls=(("send_speech", {"content": "やあ"}),))
 
 def spent(made: House) -> int:
     """What the installation has spent today, by its budget."""
-    return made.home.budgets.drawn(INSTALLATION, made.clock.now().strftime("%Y-%m-%d"))
+    return made.home.budgets.drawn_micro_usd(INSTALLATION, made.clock.now().strftime("%Y-%m-%d"))
 
 
 def test_a_stretch_of_a_session_becomes_one_summary_that_names_its_lines(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_stretch_of_a_session_becomes_one_summary_that_names_its_lines(tmp_pat
     ask(made)
     made.work()
     (summary,) = summaries(made)
-    assert (summary.id, summary.span, summary.title) == ("S1", Span.TOPIC, "海の話")
+    assert (summary.id, summary.span, summary.title) == ("S1", SummarySpan.TOPIC, "海の話")
     assert summary.text == "太郎は波の高さを尋ね、美香は三メートルと答えた。"
     (source,) = summary.sources
     assert (source.session_id, source.first, source.last) == ("s", 1, EVERY)
@@ -263,7 +263,7 @@ def test_after_three_failures_in_a_row_nobody_tries_for_a_day(tmp_path: Path) ->
     made.clock.advance(timedelta(days=1).total_seconds())
     ask(made, "later")
     made.work()
-    assert summaries(made)[0].span is Span.TOPIC
+    assert summaries(made)[0].span is SummarySpan.TOPIC
     made.close()
 
 
@@ -323,7 +323,7 @@ def test_a_turn_that_was_never_queued_is_found_by_the_sweep(tmp_path: Path) -> N
     assert made.compact()
     lost = made.home.compactions.receive(visibility_seconds=1, wait_seconds=0)
     assert lost is not None
-    made.home.compactions.done(lost.receipt)
+    made.home.compactions.acknowledge(lost.receipt)
     made.later(1_000)
     assert len(summaries(made)) == 1
     assert made.home.turns.receive(visibility_seconds=1, wait_seconds=0) is None

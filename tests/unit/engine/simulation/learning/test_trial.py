@@ -136,7 +136,7 @@ def test_a_trial_that_no_turn_tells_of_makes_room_for_those_that_wait() -> None:
     rule = ProductPolicy(learning_world(1, turns=1))
     before = {skill.name for skill in rule.mind.skills}
     for day in range(33):
-        rule.night(day, SimulatedDay())
+        rule.learn_from_day(day, SimulatedDay())
     after = {skill.name for skill in rule.mind.skills}
     assert len(before) == TRIALS.candidates
     assert after >= set(rule.skills_kept) - before

@@ -154,8 +154,8 @@ def test_two_renders_a_minute_apart_share_all_but_the_last_part(agent: int, worl
     world.clock.advance(60)
     fact = world.runtime.home.facts.get(("mika", "ken")[agent], COMPACTION, "s1")
     assert fact is not None
-    newer = fact.read(CompactionState).telling(topic(3, 180), 121)
-    world.runtime.home.facts.commit(fact.holding(newer))
+    newer = fact.read(CompactionState).with_topic(topic(3, 180), 121)
+    world.runtime.home.facts.commit(fact.with_body(newer))
     after = request(world.work(turns[-1][agent]))
     assert (before.actions, before.system) == (after.actions, after.system)
     assert before.turns[:-1] == after.turns[:-1]

@@ -20,7 +20,32 @@ def test_only_the_secret_is_on_standard_output(
     assert made.out == "oc_secret\n"
     assert "電話" in made.err
     assert around in made.err
+    assert "opencrab sessions invite SESSION k1" in made.err
     assert server.sent("POST") == [{"name": "電話", "scope": "chat"}]
+
+
+def test_another_key_of_a_person_and_a_read_key_with_grants(
+    program: Program, server: Server
+) -> None:
+    server.on("POST /keys", ok(NEW, 201), ok(NEW, 201))
+    program.run("keys", "create", "--name", "新しい電話", "--principal", "k1")
+    grants = ("--grant", "sessions:s1", "--grant", "metrics")
+    program.run("keys", "create", "--name", "画面", "--scope", "read", *grants)
+    assert server.sent("POST") == [
+        {"name": "新しい電話", "scope": "chat", "principal_id": "k1"},
+        {"name": "画面", "scope": "read", "grants": ["sessions:s1", "metrics"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "all (key of an earlier release)"), ("ja", "すべて(以前のリリースのキー)")],
+)
+def test_a_read_key_of_an_earlier_release_is_shown_as_such(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    server.on("GET /keys", page(key_view("電話", scope=Scope.READ, grants=("legacy",))))
+    assert said in program.run("--language", language, "keys", "list").out
 
 
 def test_a_script_gets_the_key_as_json(program: Program, server: Server) -> None:
@@ -41,8 +66,8 @@ def test_a_key_needs_a_name_and_a_scope_that_exists(
 @pytest.mark.parametrize(
     ("language", "heads"),
     [
-        ("en", ["id", "name", "scope", "created", "revoked"]),
-        ("ja", ["ID", "名前", "権限", "作成", "無効化"]),
+        ("en", ["id", "name", "scope", "principal", "grants", "created", "revoked"]),
+        ("ja", ["ID", "名前", "権限", "プリンシパル", "閲覧範囲", "作成", "無効化"]),
     ],
 )
 def test_keys_are_listed_without_their_secrets(
@@ -54,7 +79,7 @@ def test_keys_are_listed_without_their_secrets(
     rows = [line.split() for line in listed.out.splitlines()]
     assert rows[0] == heads
     assert [row[:3] for row in rows[1:]] == [["k1", "電話", "chat"], ["k0", "old", "owner"]]
-    assert [len(row) for row in rows[1:]] == [5, 7]
+    assert [len(row) for row in rows[1:]] == [7, 9]
 
 
 def test_the_list_is_json_for_a_script(program: Program, server: Server) -> None:

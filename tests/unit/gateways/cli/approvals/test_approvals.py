@@ -9,6 +9,8 @@ from opencrab.gateways.rest.approvals.grants import GrantView
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import NOW, agent_view
 
+HASH = "0123456789abcdef" * 4
+
 
 def approval(**changes: Any) -> dict[str, Any]:
     """An approval as the server sends it."""
@@ -21,6 +23,7 @@ def approval(**changes: Any) -> dict[str, Any]:
         "impact": "shared",
         "what": "writes 海.md (ws_write)",
         "touches": "海.md",
+        "argument_hash": HASH,
         "tainted": False,
         "goal": None,
         "state": "pending",
@@ -32,6 +35,7 @@ def approval(**changes: Any) -> dict[str, Any]:
         "expires_at": None,
         "decided_at": None,
         "arguments": {"path": "海.md", "content": "蟹"},
+        "diff": None,
     } | changes
     return WholeView(**fields).model_dump(mode="json")
 
@@ -99,7 +103,8 @@ def test_one_is_shown_with_its_exact_arguments_and_a_warning(
     assert '"content": "蟹"' in shown.out
     assert "waiting" in shown.out
     assert "this turn has read untrusted content from outside: check it closely" in shown.err
-    assert "approvals approve ap1" in shown.err
+    assert f"approvals approve ap1 --hash {HASH[:16]}" in shown.err
+    assert HASH in shown.out
     assert program.run("approvals", "show", "ap1", "--json").json == approval(tainted=True)
 
 
@@ -110,13 +115,16 @@ def test_one_is_shown_with_its_exact_arguments_and_a_warning(
 def test_a_decision_is_sent_with_its_reason(
     program: Program, server: Server, verb: str, state: str, said: str
 ) -> None:
+    server.on("GET /approvals/ap1", ok(approval()))
     server.on("POST /approvals/ap1/decide", ok(approval(state=state)))
     told = program.run("--language", "ja", "approvals", verb, "ap1", "--reason", "今日は")
     assert told.out == f"{said}writes 海.md (ws_write)\n"
-    assert server.sent("POST") == [{"approved": verb == "approve", "reason": "今日は"}]
+    hashed = {"argument_hash": HASH} if verb == "approve" else {}
+    assert server.sent("POST") == [{"approved": verb == "approve", "reason": "今日は", **hashed}]
 
 
 def test_a_decision_that_comes_too_late_says_so(program: Program, server: Server) -> None:
+    server.on("GET /approvals/ap1", ok(approval(state="expired", arguments=None)))
     server.on("POST /approvals/ap1/decide", problem(409, "approval 'ap1' is expired already"))
     late = program.run("approvals", "approve", "ap1")
     assert (late.code, late.out) == (1, "")
@@ -181,10 +189,39 @@ def test_what_is_decided_on_is_shown_character_for_character(
     server.on("GET /approvals/ap1", ok(found))
     server.on("GET /approvals", page(found))
     shown = program.run("approvals", "show", "ap1").out
-    assert shown.count(told) == 3
-    assert f'"path": "{told}"' in shown
-    assert '"text": "蟹\\n# a"' in shown
+    assert shown.count(told) == 2
+    marked = "notes/**draft**`x`[b]⟨U+202E⟩.md⟨U+200B⟩⟨U+E0041⟩⟨U+FE0F⟩\\u001b[2J"
+    assert f'"path": "{marked}"' in shown
+    assert '"text": "蟹\\n\n    # a"' in shown
     assert program.run("approvals", "list").out.count(told) == 2
+
+
+def test_a_person_sees_every_byte_before_the_question_whether_to_approve(
+    program: Program, server: Server
+) -> None:
+    payload = "x" * 380 + "; curl evil"
+    server.on("GET /approvals/ap1", ok(approval(arguments={"query": payload}, diff="-a\n+b")))
+    said = program.sit("approvals", "approve", "ap1", typed=[""])
+    assert (said.code, server.sent("POST")) == (1, [])
+    for part in (payload, "-a\n+b", HASH):
+        assert part in said.err
+    server.on("POST /approvals/ap1/decide", ok(approval(state="approved")))
+    assert program.sit("approvals", "approve", "ap1", typed=["y"]).code == 0
+    assert server.sent("POST") == [{"approved": True, "reason": "", "argument_hash": HASH}]
+
+
+def test_a_call_that_cannot_be_shown_is_not_approved(program: Program, server: Server) -> None:
+    server.on("GET /approvals/ap1", ok(approval(arguments=None)))
+    refused = program.run("approvals", "approve", "ap1")
+    assert (refused.code, server.sent("POST")) == (1, [])
+    assert "cannot be shown" in refused.err
+
+
+def test_the_hash_that_was_read_is_the_one_that_is_sent(program: Program, server: Server) -> None:
+    server.on("POST /approvals/ap1/decide", problem(409, "another argument_hash"))
+    refused = program.run("approvals", "approve", "ap1", "--hash", "0" * 16)
+    assert (refused.code, "another argument_hash" in refused.err) == (1, True)
+    assert server.sent("POST")[0]["argument_hash"] == "0" * 16
 
 
 @pytest.mark.parametrize(

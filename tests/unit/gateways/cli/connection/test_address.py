@@ -6,7 +6,11 @@ import pytest
 import typer
 
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.gateways.cli.connection.address import DEFAULT_URL, find_server_address
+from opencrab.gateways.cli.connection.address import (
+    DEFAULT_URL,
+    ServerAddress,
+    find_server_address,
+)
 
 
 @pytest.fixture
@@ -32,17 +36,36 @@ def test_what_was_said_wins_over_what_was_found(data: Path) -> None:
     assert (address.url, address.key) == ("http://localhost:1", "mine")
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://localhost:8080", "http://127.0.0.1", "http://127.9.9.9:1", "http://[::1]:8080"],
-)
-def test_the_owner_key_goes_to_this_computer(data: Path, url: str) -> None:
-    assert find_server_address(data=data, url=url).key == "oc_owner"
+@pytest.mark.parametrize("url", ["http://localhost:8080", "http://[::1]:8080/api"])
+def test_the_owner_key_is_for_the_address_of_its_folder_by_any_name(data: Path, url: str) -> None:
+    (data / "endpoint").write_text("http://127.0.0.1:8080\n", encoding="utf-8")
+    address = find_server_address(data=data, url=url)
+    assert address == ServerAddress("http://127.0.0.1:8080", "oc_owner", folder=data)
 
 
+@pytest.mark.parametrize("key", [None, "oc_given"])
+def test_a_key_for_an_address_that_nobody_named_needs_a_proof(data: Path, key: str | None) -> None:
+    address = find_server_address(data=data, key=key)
+    assert address == ServerAddress(DEFAULT_URL, key or "oc_owner", folder=data)
+
+
+def test_an_address_elsewhere_that_up_wrote_needs_a_proof_and_one_by_hand_does_not(
+    data: Path,
+) -> None:
+    (data / "endpoint").write_text("http://0.0.0.0:8080\n", encoding="utf-8")
+    assert find_server_address(data=data).folder is None
+    (data / "instance").write_text("secret\n", encoding="utf-8")
+    assert find_server_address(data=data).folder == data
+
+
+@pytest.mark.parametrize("endpoint", [None, "http://127.0.0.1:8081", "https://127.0.0.1:8080"])
 @pytest.mark.parametrize(
     "url",
     [
+        "http://localhost:8080",
+        "http://127.0.0.1",
+        "http://127.9.9.9:1",
+        "http://[::1]:8080",
         "https://crab.example",
         "http://127.0.0.1.example",
         "http://localhost.example",
@@ -50,8 +73,13 @@ def test_the_owner_key_goes_to_this_computer(data: Path, url: str) -> None:
         "http://192.168.0.2:8080",
     ],
 )
-def test_the_owner_key_goes_to_no_other_computer(data: Path, url: str) -> None:
-    assert find_server_address(data=data, url=url).key is None
+def test_the_owner_key_goes_to_no_address_that_its_folder_does_not_name(
+    data: Path, url: str, endpoint: str | None
+) -> None:
+    if endpoint is not None:
+        (data / "endpoint").write_text(f"{endpoint}\n", encoding="utf-8")
+    address = find_server_address(data=data, url=url)
+    assert (address.key, address.withheld) == (None, data / "owner.key")
 
 
 def test_the_owner_key_goes_to_the_address_that_its_folder_names(data: Path) -> None:

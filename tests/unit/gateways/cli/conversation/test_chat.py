@@ -176,7 +176,10 @@ def test_a_script_must_say_whom_it_talks_to(
 @pytest.mark.parametrize("text", ["", "  ", "\x1b[0m"])
 def test_nothing_is_not_said(program: Program, server: Server, text: str) -> None:
     refused = program.run("chat", "--say", text)
-    assert (refused.code, refused.err) == (1, "opencrab: the message is empty\n")
+    assert (refused.code, refused.err) == (
+        1,
+        "opencrab: the message is empty\n  → write a message\n",
+    )
     assert server.sent("POST") == []
 
 

@@ -152,3 +152,43 @@ def test_a_forgotten_line_is_told_in_the_users_language(
     server.on("GET /sessions/s1/messages", page(line_view(1, "forgotten", "")))
     shown = program.run("--language", language, "sessions", "show", "s1")
     assert shown.out.strip() == name
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "shared conversation s1 with k2\n"), ("ja", "会話 s1 を k2 と共有しました\n")],
+)
+def test_a_conversation_is_shared_and_shows_with_whom(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    shared = {**NEW, "members": ["k2"]}
+    server.on("PUT /sessions/s1/members/k2", ok(shared))
+    assert program.run("--language", language, "sessions", "invite", "s1", "k2").out == said
+    server.on("GET /sessions/s1", ok(shared))
+    assert "k2" in program.run("--language", language, "sessions", "show", "s1").out
+    server.on("DELETE /sessions/s1/members/k2", ok(NEW))
+    assert program.run("sessions", "uninvite", "s1", "k2", "--json").json == NEW
+
+
+@pytest.mark.parametrize(
+    ("arguments", "freely", "said"),
+    [
+        (("speak-freely", "s1"), True, "agents speak freely in conversation s1"),
+        (("speak-freely", "s1", "--off"), False, "agents use in conversation s1 only what"),
+    ],
+)
+def test_an_owner_lets_agents_speak_freely(
+    program: Program, server: Server, arguments: tuple[str, ...], *, freely: bool, said: str
+) -> None:
+    server.on("PUT /sessions/s1/speak-freely", ok({**NEW, "speaks_freely": freely}))
+    assert said in program.run("sessions", *arguments).out
+    assert server.sent("PUT") == [{"speaks_freely": freely}]
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "speak freely"), ("ja", "自由に話します")])
+def test_a_conversation_shows_that_agents_speak_freely(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    assert said not in program.run("--language", language, "sessions", "show", "s1").out
+    server.on("GET /sessions/s1", ok({**NEW, "speaks_freely": True}))
+    assert said in program.run("--language", language, "sessions", "show", "s1").out

@@ -7,6 +7,7 @@ from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import Reflection
 from opencrab.domain.turn.turn import Stop, TurnStatus
+from tests.unit.gateways.cli.approvals.test_approvals import HASH, approval
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import (
     NOW,
@@ -189,10 +190,16 @@ def test_a_turn_that_is_over_cannot_be_stopped_and_says_so(
 def test_a_waiting_turn_is_decided(
     program: Program, server: Server, language: str, flag: str, said: str, *, approved: bool
 ) -> None:
+    found = approval(arguments={"query": "蟹\u202e"})
+    server.on("GET /approvals", page(approval(id="ap0", turn_id="t0"), found))
+    server.on("GET /approvals/ap1", ok(found))
     server.on("POST /turns/t1/decide", ok(story_view(status=TurnStatus.QUEUED)))
     decide = ["--language", language, "turns", "decide", "t1", flag]
-    assert program.run(*decide).out == said
-    assert server.sent("POST") == [{"approved": approved, "reason": ""}]
+    decided = program.run(*decide)
+    assert decided.out == said
+    assert ('"query": "蟹⟨U+202E⟩"' in decided.err) is approved
+    hashed = {"argument_hash": HASH} if approved else {}
+    assert server.sent("POST") == [{"approved": approved, "reason": "", **hashed}]
     assert program.run(*decide, "--json").json["id"] == "t1"
 
 
@@ -209,6 +216,7 @@ def test_a_decision_is_never_guessed(
 
 
 def test_a_decision_that_comes_too_late_is_explained(program: Program, server: Server) -> None:
+    server.on("GET /approvals", page())
     server.on("POST /turns/t1/decide", problem(409, "turn 't1' is not waiting for an approval"))
     late = program.run("turns", "decide", "t1", "--approve")
     assert (late.code, late.err) == (1, "opencrab: turn 't1' is not waiting for an approval\n")

@@ -143,6 +143,7 @@ def relayed(server: Server, data: Path, relay: Callable[[RelayWay], None]) -> An
     transport = httpx.MockTransport(server.handle)
     app = build_cli(lambda _: 0, Options(transport=transport, relay=relay))
     environment = {"OPENCRAB_KEY": "oc_owner", "OPENCRAB_DATA": str(data), "LANG": "C"}
+    environment["OPENCRAB_URL"] = "http://127.0.0.1:8080"
     return CliRunner().invoke(app, ["discord", "relay"], env=environment)
 
 

@@ -52,7 +52,7 @@ def test_a_home_of_any_kind_is_shown(
         {},
         {"home": None, "model": None, "budget": None, "missing": None, "heartbeat": None},
         {"home": "aws", "model": [], "budget": {"turn_usd": "much"}, "heartbeat": "now"},
-        {"home": {}, "budget": {"turn_usd": 1}, "missing": [{}]},
+        {"home": {}, "budget": {"turn_usd": 1}, "missing": [{}], "backups": "daily"},
     ],
 )
 def test_what_a_server_leaves_out_or_garbles_is_no_traceback(setup: dict[str, Any]) -> None:
@@ -128,6 +128,28 @@ def test_a_heartbeat_that_stopped_is_wrong(
     assert (found.verdict, found.detail) == (verdict, detail)
     assert bool(found.cure) is (verdict is not CheckVerdict.WELL)
     assert "heartbeat" not in findings(beat(40), now=None)
+
+
+@pytest.mark.parametrize("failed_at", ["2026-01-05T08:00:00+00:00", None, "soon"])
+@pytest.mark.parametrize(
+    ("words", "failed", "retry", "well"),
+    [
+        (ENGLISH, "the last scheduled backup failed at", "every 15 minutes", "backups run"),
+        (JAPANESE, "定期バックアップが失敗しました", "15分ごと", "正常です"),
+    ],
+)
+def test_a_scheduled_backup_that_fails_is_wrong(
+    words: SentenceCatalog, failed: str, retry: str, well: str, failed_at: str | None
+) -> None:
+    told = {"ok": False, "failed_at": failed_at, "problem": "disk 満杯", "cure": "free space"}
+    found = findings({"backups": told}, words)["backups"]
+    assert found.verdict is CheckVerdict.WRONG
+    assert failed in found.detail
+    assert "disk 満杯" in found.detail
+    assert all(part in found.cure for part in ("free space", retry, "opencrab backup"))
+    fine = findings({"backups": {"ok": True}}, words)["backups"]
+    assert (fine.verdict, well in fine.detail) == (CheckVerdict.WELL, True)
+    assert "backups" not in findings({}, words)
 
 
 @pytest.mark.parametrize(

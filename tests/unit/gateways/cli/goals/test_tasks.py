@@ -10,8 +10,16 @@ import httpx
 import pytest
 
 from opencrab.domain.goals.goal import TaskStatus
-from opencrab.engine.goals.progress import Asked, Deed, Mark, Standing, Summary, TaskProgress
-from opencrab.gateways.rest.goals.task_views import Front, TaskView
+from opencrab.engine.goals.progress import (
+    ActionProgress,
+    ActionStatus,
+    GoalSummary,
+    PendingApproval,
+    Standing,
+    TaskProgress,
+)
+from opencrab.gateways.rest.goals.task_views import BlockingTask, TaskView
+from tests.unit.gateways.cli.approvals.test_approvals import HASH, approval
 from tests.unit.gateways.cli.server import CTRL_C, Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view
 
@@ -25,8 +33,10 @@ def part(number: int, name: str, status: TaskStatus, cause: str = "") -> TaskPro
     )
 
 
-def deed(number: int, sentence: str, mark: Mark, result: str | None = None) -> Deed:
-    return Deed(
+def deed(
+    number: int, sentence: str, mark: ActionStatus, result: str | None = None
+) -> ActionProgress:
+    return ActionProgress(
         id=f"c{number}_0",
         action="ws_read",
         sentence=sentence,
@@ -70,10 +80,10 @@ RUNNING = view(
     completion=50,
     step=3,
     actions=(
-        deed(1, "「n.md」を読む", Mark.DONE, '{"size": 1}'),
-        deed(2, "Read x.md", Mark.FAILED, "no file"),
+        deed(1, "「n.md」を読む", ActionStatus.DONE, '{"size": 1}'),
+        deed(2, "Read x.md", ActionStatus.FAILED, "no file"),
     ),
-    current=Deed(id="", action="", sentence="考えています", mark=Mark.RUNNING),
+    current=ActionProgress(id="", action="", sentence="考えています", mark=ActionStatus.RUNNING),
     thinking="まず読む\nthen write",
     spent_micro_usd=1_250,
 )
@@ -87,7 +97,9 @@ DONE = view(
 )
 ASKING = view(
     Standing.WAITING,
-    approval=Asked(approval_id="p1", what="メールを送る (mail)", touches="kana@example.com"),
+    approval=PendingApproval(
+        approval_id="p1", what="メールを送る (mail)", touches="kana@example.com"
+    ),
 )
 PAUSED = view(Standing.PAUSED, pause_reason="昼休み")
 GIVEN_UP = view(Standing.ABANDONED)
@@ -103,7 +115,7 @@ def stream(*tasks: dict[str, Any]) -> httpx.Response:
 
 
 def summary(task: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {name: task[name] for name in Summary.model_fields} | changes
+    return {name: task[name] for name in GoalSummary.model_fields} | changes
 
 
 @pytest.fixture
@@ -191,16 +203,19 @@ def test_a_person_decides_what_the_task_asks_for(
     program: Program, server: Server, typed: str, *, approved: bool
 ) -> None:
     server.on(EVENTS, stream(ASKING), stream(DONE))
+    server.on("GET /approvals/p1", ok(approval(id="p1", arguments={"to": "kana\u200b"})))
     server.on("POST /approvals/p1/decide", ok({}))
     said = program.sit("task", "run", "Ada", "x", typed=[typed])
     assert said.code == 0
     assert "asks for approval: メールを送る (mail)" in said.out
     assert "target: kana@example.com" in said.out
-    assert server.sent("POST")[-1] == {"approved": approved}
+    assert '"to": "kana⟨U+200B⟩"' in said.err
+    assert server.sent("POST")[-1] == {"approved": approved, "argument_hash": HASH}
 
 
 def test_a_person_who_may_not_decide_watches_on(program: Program, server: Server) -> None:
     server.on(EVENTS, stream(ASKING), stream(ASKING, DONE))
+    server.on("GET /approvals/p1", ok(approval(id="p1")))
     server.on("POST /approvals/p1/decide", problem(403, "only an owner may"))
     said = program.sit("task", "run", "Ada", "x", typed=["y"])
     assert said.code == 0
@@ -342,7 +357,7 @@ def test_what_nobody_could_confirm_is_said(
 def test_a_script_leaves_a_task_in_line_behind_one_that_waits(
     program: Program, server: Server, language: str, told: str
 ) -> None:
-    front = Front(id="G2", name="海の図", status=Standing.WAITING)
+    front = BlockingTask(id="G2", name="海の図", status=Standing.WAITING)
     stuck = view(Standing.PENDING, behind=front)
     server.on(EVENTS, stream(stuck))
     server.on(f"GET {TASKS}/G3", ok(stuck))
@@ -353,7 +368,7 @@ def test_a_script_leaves_a_task_in_line_behind_one_that_waits(
 
 
 def test_a_task_behind_one_at_work_is_watched_on(program: Program, server: Server) -> None:
-    front = Front(id="G2", name="海の図", status=Standing.ACTIVE)
+    front = BlockingTask(id="G2", name="海の図", status=Standing.ACTIVE)
     server.on(EVENTS, stream(view(Standing.PENDING, behind=front), DONE))
     said = program.run("task", "run", "Ada", "x")
     assert (said.code, "queued behind G2 海の図 (running)" in said.out) == (0, True)
@@ -371,7 +386,7 @@ def test_an_end_is_told_once_and_without_a_plan_to_come(
 def test_what_a_task_asks_is_shown_with_what_does_not_show(
     program: Program, server: Server
 ) -> None:
-    asked = Asked(approval_id="p1", what="ws_write **a**\u202e", touches="")
+    asked = PendingApproval(approval_id="p1", what="ws_write **a**\u202e", touches="")
     server.on(EVENTS, stream(view(Standing.WAITING, approval=asked)))
     out = program.run("task", "run", "Ada", "x").out
     assert "asks for approval: ws_write **a**\\u202e\n" in out

@@ -14,7 +14,7 @@ from opencrab.domain.insight.recommendations import (
     Improvement,
     Recommendation,
 )
-from opencrab.domain.learning.calibration import Curve, Point
+from opencrab.domain.learning.calibration import CalibrationCurve, CalibrationPoint
 from opencrab.domain.models.routing import Use
 from opencrab.domain.skills.skill import SkillStatus, SourceType
 from opencrab.domain.statistics.confidence import Estimate
@@ -24,7 +24,7 @@ from opencrab.engine.insight.llm_analytics import (
     DayOfUse,
     LlmAnalytics,
     ShareOfUse,
-    TurnsTold,
+    TurnFigures,
     UsageAnalytics,
     WeekOfQuality,
     WeekOfUse,
@@ -61,7 +61,7 @@ FIGURES = Figures(
     cost_efficiency=7_125.4,
 )
 FREE = FIGURES.replaced(cost_micro_usd=0, quality=None, cost_efficiency="free", calls=5)
-TURNS = TurnsTold(
+TURNS = TurnFigures(
     since=NOW,
     complete=False,
     turns=24,
@@ -133,7 +133,11 @@ LLM = LlmAnalytics(
     ),
     weeks=(WeekOfQuality(week="2026-W02", turns=50, judged=40, quality=QUALITY, reason=None),),
     weeks_since=NOW,
-    calibration={LONG: Curve(points=(Point(said=0.9, came_to=0.6, turns=9),), weight=0.4)},
+    calibration={
+        LONG: CalibrationCurve(
+            points=(CalibrationPoint(said=0.9, came_to=0.6, turns=9),), weight=0.4
+        )
+    },
     reason=None,
 )
 MEMORY = MemoryAnalytics(

@@ -145,17 +145,17 @@ def test_another_agents_folder_is_left_alone(
 def test_an_export_that_was_cut_off_is_completed_by_the_next_one(
     tmp_path: Path, written: int
 ) -> None:
-    ledger = HistoryFile.opened(tmp_path, "ada-id")
+    ledger = HistoryFile.open(tmp_path, "ada-id")
     assert ledger.add(LINES[0], "1") == 1
     ledger._note(pending=LINES[1], following="2")
     with ledger.path.open("ab") as file:
         file.write(LINES[1].encode()[:written])
-    again = HistoryFile.opened(tmp_path, "ada-id")
+    again = HistoryFile.open(tmp_path, "ada-id")
     assert (content(tmp_path), again.place) == ("".join(LINES[:2]), "2")
-    assert HistoryFile.opened(tmp_path, "ada-id").add(LINES[2], "3") == 1
+    assert HistoryFile.open(tmp_path, "ada-id").add(LINES[2], "3") == 1
     assert content(tmp_path) == "".join(LINES)
     with pytest.raises(DamagedExport):
-        HistoryFile.opened(tmp_path, "sakura-id")
+        HistoryFile.open(tmp_path, "sakura-id")
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

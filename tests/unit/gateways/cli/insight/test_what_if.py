@@ -9,16 +9,16 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import FREE
 from opencrab.domain.statistics.confidence import Estimate
 from opencrab.domain.usage.ledger import Period
-from opencrab.engine.insight.what_if import Done, Meant, Replayed, WhatIf
+from opencrab.engine.insight.what_if import AliasChange, CallTotals, Replayed, WhatIf
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import NOW, agent_view
 
 LONG = "anthropic:claude-sonnet-4-5-20250929"
 ROUTE = "POST /agents/a1/whatif"
-NOW_DONE = Done(
+NOW_DONE = CallTotals(
     cost_micro_usd=1_230_000, quality=Estimate(n=40, mean=0.71, low=0.6, high=0.8), latency_ms=1_400
 )
-THEN = Done(
+THEN = CallTotals(
     cost_micro_usd=230_000, quality=Estimate(n=9, mean=0.5, low=0.1, high=0.9), latency_ms=90
 )
 FOUND = WhatIf(
@@ -27,7 +27,7 @@ FOUND = WhatIf(
     since=NOW,
     until=NOW,
     as_of="2026-01-04",
-    meant=(Meant(alias="smart", model=LONG, other="openai:gpt-5-mini", price=FREE),),
+    meant=(AliasChange(alias="smart", model=LONG, other="openai:gpt-5-mini", price=FREE),),
     calls=20_000,
     moved=1_200,
     uncounted=2,
@@ -109,7 +109,7 @@ def test_what_would_be_is_told_beside_what_was(
 def test_what_nobody_knows_is_said(program: Program) -> None:
     bare = said(
         program,
-        then=Done(cost_micro_usd=1_240_000),
+        then=CallTotals(cost_micro_usd=1_240_000),
         saved_micro_usd=-10_000,
         quality_share=0.0,
         uncounted=0,

@@ -21,6 +21,7 @@ from opencrab.gateways.cli.language.sentences import (
     cli_languages,
     cli_texts_in,
 )
+from opencrab.ports.erasure import RemainingCopy
 from tests.cases import for_each
 from tests.unit.gateways.cli.server import Program
 
@@ -207,6 +208,7 @@ def test_every_sentence_is_said_by_somebody() -> None:
     ]
     whole = set(texts) | {f"{text}_cure" for text in texts}
     heads = {f"{start}{text}" for start in ("head_", "story_", "ground_") for text in texts}
+    heads |= {f"out_of_reach_{each}" for each in RemainingCopy}
     assert sorted(set(SENTENCES) - whole - heads) == []
 
 

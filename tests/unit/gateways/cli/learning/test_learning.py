@@ -7,10 +7,16 @@ import pytest
 from rich.cells import cell_len
 
 from opencrab.domain.learning.change import Adjustment, AdjustmentKind, AdjustmentState
-from opencrab.domain.learning.review_period import Junk, Looked, Remark, Review, Standstill
+from opencrab.domain.learning.review_period import (
+    Remark,
+    ReviewResult,
+    SkillReview,
+    Standstill,
+    UnusedRecall,
+)
 from opencrab.domain.statistics.confidence import Estimate
 from opencrab.engine.insight.experiments import (
-    Decision,
+    AdjustmentView,
     Experiment,
     Experiments,
     ExperimentState,
@@ -79,7 +85,7 @@ FOUND = Experiments(
                     latency_ms=900.0,
                 ),
             ),
-            decisions=(Decision.of(MIXED),),
+            decisions=(AdjustmentView.of(MIXED),),
         ),
         Experiment(
             subject="memory",
@@ -91,7 +97,7 @@ FOUND = Experiments(
     ),
     pinned=("models:conversation.code",),
 )
-LOOKED = Looked(
+LOOKED = ReviewResult(
     agent_id="a1",
     period="daily-2026-01-04",
     first=date(2026, 1, 4),
@@ -103,7 +109,7 @@ LOOKED = Looked(
     budget_micro_usd=1_000_000,
     adjustments=(PROMOTED,),
     reviews=(
-        Review(
+        SkillReview(
             skill="brief",
             status="candidate",
             remark=Remark.KEEP,
@@ -114,8 +120,8 @@ LOOKED = Looked(
         ),
     ),
     standstills=(Standstill(subject="conversation/code", reason="too_little_data"),),
-    junk=Junk(found=40, useless=("m1",), rate=0.025),
-    lived=Junk(found=9, useless=("e1", "e2", "e3"), rate=1 / 3),
+    junk=UnusedRecall(found=40, useless=("m1",), rate=0.025),
+    lived=UnusedRecall(found=9, useless=("e1", "e2", "e3"), rate=1 / 3),
     report=("reports/learning/2026-01-04.md",),
 )
 
@@ -182,7 +188,7 @@ def test_an_experiment_is_stopped_and_what_is_good_is_pinned(
     program: Program, server: Server
 ) -> None:
     subject = "models:conversation.code"
-    stopped = Decision.of(MIXED.replaced(reason="stopped", state=AdjustmentState.APPLIED))
+    stopped = AdjustmentView.of(MIXED.replaced(reason="stopped", state=AdjustmentState.APPLIED))
     quoted = "models%3Aconversation.code"
     server.on(f"POST {PLACE}/experiments/{quoted}/stop", shown(stopped))
     for verb, pinned in (("pin", True), ("unpin", False)):
@@ -220,7 +226,7 @@ def test_the_trial_of_memories_is_ended(
         reason="stopped",
         state=AdjustmentState.APPLIED,
     )
-    server.on(f"POST {PLACE}/experiments/memories/stop", shown(Decision.of(ended)))
+    server.on(f"POST {PLACE}/experiments/memories/stop", shown(AdjustmentView.of(ended)))
     said = program.run("--language", language, "experiments", "Ada", "--stop", "memories")
     assert (words in said.out, said.code) == (True, 0), said.out
 
@@ -228,9 +234,9 @@ def test_the_trial_of_memories_is_ended(
 def test_changes_are_told_with_their_evidence_and_taken_back(
     program: Program, server: Server
 ) -> None:
-    listed = [Decision.of(each).model_dump(mode="json") for each in (PROMOTED, MIXED)]
+    listed = [AdjustmentView.of(each).model_dump(mode="json") for each in (PROMOTED, MIXED)]
     server.on(f"GET {PLACE}/changes", page(*listed, next_cursor="more"))
-    undone = Decision.of(PROMOTED.replaced(state=AdjustmentState.UNDONE))
+    undone = AdjustmentView.of(PROMOTED.replaced(state=AdjustmentState.UNDONE))
     server.on(f"POST {PLACE}/changes/20260105-skill/undo", shown(undone))
     server.on(f"POST {PLACE}/changes/old/undo", problem(409, "b came later"))
     said = program.run("changes", "Ada").out
@@ -245,7 +251,7 @@ def test_changes_are_told_with_their_evidence_and_taken_back(
     back = program.run("--language", "ja", "changes", "Ada", "--undo", "20260105-skill").out
     assert "取り消し済み\n  試用中 → 活動中。理由: 効果がある" in back
     assert program.run("changes", "Ada", "--undo", "old").code == 1
-    done = Decision.of(MIXED.replaced(id="new", state=AdjustmentState.APPLIED))
+    done = AdjustmentView.of(MIXED.replaced(id="new", state=AdjustmentState.APPLIED))
     server.on(f"POST {PLACE}/changes/{MIXED.id}/apply", shown(done))
     assert "conversation.code: applied" in program.run("changes", "Ada", "--apply", MIXED.id).out
     assert program.run("changes", "Ada", "--apply", "a", "--undo", "b").code == 2
@@ -298,7 +304,7 @@ def test_an_experience_that_is_to_go_is_told_with_its_words(
         reason="told_twice",
     )
     said = ("It rained.\nTake an umbrella.", "It rained.\nTake a coat.")
-    listed = (Decision.of(goes, said[:1]), Decision.of(twin, said[::-1]))
+    listed = (AdjustmentView.of(goes, said[:1]), AdjustmentView.of(twin, said[::-1]))
     server.on(f"GET {PLACE}/changes", page(*(each.model_dump(mode="json") for each in listed)))
     told = program.run("--language", language, "changes", "Ada").out
     assert [word for word in words if word not in told] == []

@@ -31,7 +31,7 @@ def test_the_shipped_tasks_tell_right_from_wrong_in_both_languages() -> None:
     tasks = read_tasks(SHIPPED)
     assert {task.id for task in tasks} == RIGHT.keys() == WRONG.keys()
     for task in tasks:
-        english, japanese = task.asked("en", "蟹"), task.asked("ja", "蟹")
+        english, japanese = task.question("en", "蟹"), task.question("ja", "蟹")
         assert english.isascii()
         assert not japanese.isascii()
         assert [task.score(answer, "蟹") for answer in RIGHT[task.id]] == [1.0, 1.0], task.id
@@ -52,7 +52,7 @@ def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
         '[[tasks]]\nid = "hi"\nask = "Greet {name}."\nchecks = [{ contains = ["hello", "やあ"] }]'
     )
     (task,) = read_tasks(path)
-    assert task.asked("ja", "Ada") == "Greet Ada."
+    assert task.question("ja", "Ada") == "Greet Ada."
     assert (task.score("HELLO!", "Ada"), task.score("bye", "Ada")) == (1.0, 0.0)
 
 
@@ -62,8 +62,8 @@ def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
         (None, "cannot be read"),
         ("[[tasks]", "is not valid TOML"),
         ("", "tasks"),
-        ('[[tasks]]\nid = "a"\nask = "b"\nchecks = [{}]', "use one of number"),
-        ('[[tasks]]\nid = "a"\nask = ""\nchecks = [{ number = 1 }]', "ask something"),
+        ('[[tasks]]\nid = "a"\nask = "b"\nchecks = [{}]', "exactly one of number"),
+        ('[[tasks]]\nid = "a"\nask = ""\nchecks = [{ number = 1 }]', "ask is blank"),
         (
             '[[tasks]]\nid = "a"\nask = "b"\nchecks = [{ regex = "(" }]',
             "not a valid regular expression",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.agents.profile_view import trait_bar
-from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.cli.terminal.tables import draw_fact_table, draw_table, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -69,7 +69,7 @@ def test_facts_without_a_value_are_left_out() -> None:
     draw_fact_table(
         screen.console, [("name", "Ada"), ("purpose", ""), ("model", None), ("turns", 0)]
     )
-    screen.dim("[b]hint[/b]")
+    screen.print_dim("[b]hint[/b]")
     assert [line.split() for line in out.getvalue().splitlines()] == [
         ["name", "Ada"],
         ["turns", "0"],

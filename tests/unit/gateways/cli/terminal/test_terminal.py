@@ -97,8 +97,8 @@ def test_json_keeps_japanese_readable() -> None:
 )
 def test_a_sentence_is_said_in_the_users_language(tongue: CliLanguage, sentence: str) -> None:
     screen, out, err = terminal(tongue)
-    screen.say("agent_retired", name="Ada")
-    screen.note("agent_retired", name="Ada")
+    screen.print_sentence("agent_retired", name="Ada")
+    screen.print_note("agent_retired", name="Ada")
     assert out.getvalue() == err.getvalue() == f"{sentence}\n"
 
 

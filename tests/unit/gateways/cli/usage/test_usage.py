@@ -245,6 +245,25 @@ def test_budgets_are_shown_with_what_is_drawn(
     assert program.run("budgets", "--json").json == budgets()
 
 
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en", "held for unconfirmed calls: $0.000009"),
+        ("ja", "課金が未確認の呼び出しの分: $0.000009"),
+    ],
+)
+def test_what_is_held_for_calls_that_were_perhaps_billed_is_a_line(
+    program: Program, reports: Server, language: str, line: str
+) -> None:
+    reports.on("GET /budgets", ok(budgets(unconfirmed_micro_usd=9)))
+    assert line in program.run("--language", language, "budgets").out
+    lost = summary(12, unconfirmed_micro_usd=9)
+    reports.on("GET /agents/aoi/llm/metrics/summary", report(lost))
+    assert line in program.run("--language", language, "costs").out
+    reports.on("GET /budgets", ok(budgets()))
+    assert line.partition(":")[0] not in program.run("--language", language, "budgets").out
+
+
 def test_limits_are_set_in_dollars_and_returned(program: Program, server: Server) -> None:
     server.on("GET /agents", page(ADA))
     server.on("PUT /budgets", ok(budgets()))

@@ -189,3 +189,23 @@ def test_without_a_person_a_deletion_is_confirmed_in_its_own_words(
 ) -> None:
     told = program.run("--language", language, "workspace", "delete", "Ada", "メモ/今日.md")
     assert (told.code, said in told.err, "retir" in told.err) == (2, True, False)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "deleted 1 older version(s) of"), ("ja", "以前の版を 1 件削除しました")],
+)
+def test_versions_are_deleted_when_that_is_confirmed(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    where = f"DELETE /agents/ada-id/workspace-versions/{QUOTED}"
+    server.on(where, ok({"path": "メモ/今日.md", "deleted": 1}))
+    delete = ("--language", language, "workspace", "delete-versions", "Ada", "メモ/今日.md")
+    refused = program.run(*delete)
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert last(server).method == "GET"
+    assert said in program.run(*delete, "--version", "v1", "--yes").out
+    assert last(server).url.params["version"] == "v1"
+    program.run(*delete, "--yes")
+    assert "version" not in last(server).url.params

@@ -18,7 +18,7 @@ from opencrab.domain.discord.community import (
     discord_channel,
 )
 from opencrab.domain.document import INSTALLATION_FACTS
-from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import NeverSent, Unavailable
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.value import Language
@@ -241,13 +241,15 @@ def test_words_that_are_asked_about_are_forgotten_with_whoever_wrote_them(
     assert stage.lines()[2].quotes == (f"discord-{author}",)
     assert occurrences(house, tmp_path, words)
     stage.room.heard.clear()
-    report = erase_data(stage.runtime, "crab", Wish(scope=Scope.PERSON, id=f"discord-{author}"))
+    report = erase_data(
+        stage.runtime, "crab", ErasureRequest(scope=ErasureScope.PERSON, id=f"discord-{author}")
+    )
     assert report.done
     assert occurrences(house, tmp_path, words) == []
     lines = stage.lines()
     assert lines[0].text == "残る言葉"
     assert lines[0].speaker_name == "太郎"
-    assert [each.forgotten for each in lines[-2:]] == [True, True]
+    assert [each.is_erased for each in lines[-2:]] == [True, True]
 
 
 def test_what_was_given_up_of_a_forgotten_person_is_gone(stage: Stage, tmp_path: Path) -> None:
@@ -258,11 +260,13 @@ def test_what_was_given_up_of_a_forgotten_person_is_gone(stage: Stage, tmp_path:
     others = stage.door.menu("Ask about this", "残る貝殻", author=f"{HANA}9")
     for raw in (hers, others):
         queue.dead_letter(json.dumps(raw, ensure_ascii=False), group=CHANNEL, reason="given up")
-    wish = Wish(scope=Scope.PERSON, id=f"discord-{HANA}")
+    wish = ErasureRequest(scope=ErasureScope.PERSON, id=f"discord-{HANA}")
     assert erase_data(stage.runtime, "crab", wish).done
     assert occurrences(house, tmp_path, "琥珀色の貝殻") == []
     assert [json.loads(body)["id"] for body, _ in queue.list_dead_letters(9)] == [others["id"]]
-    assert erase_data(stage.runtime, "crab", Wish(scope=Scope.PERSON, id="somebody")).done
+    assert erase_data(
+        stage.runtime, "crab", ErasureRequest(scope=ErasureScope.PERSON, id="somebody")
+    ).done
     assert len(queue.list_dead_letters(9)) == 1
 
 

@@ -39,7 +39,9 @@ def asks(stage: Stage) -> Ask:
 
 
 def press(stage: Stage, approval: Approval, verdict: str = "y", **who: Any) -> None:
-    stage.does(stage.door.press(f"oc:ap:{approval.id}:{verdict}", content="鳴らしてよい?", **who))
+    named = f"oc:ap:{approval.id}:{verdict}"
+    hashed = f":{approval.argument_hash[:16]}" if verdict == "y" else ""
+    stage.does(stage.door.press(f"{named}{hashed}", content="鳴らしてよい?", **who))
 
 
 def test_a_question_asks_by_its_approval(stage: Stage, asks: Ask) -> None:
@@ -74,7 +76,8 @@ def test_a_decision_is_told_in_english_too(stage: Stage, asks: Ask) -> None:
 
 
 def test_the_same_press_twice_decides_once(stage: Stage, asks: Ask) -> None:
-    raw = stage.door.press(f"oc:ap:{asks().id}:y")
+    approval = asks()
+    raw = stage.door.press(f"oc:ap:{approval.id}:y:{approval.argument_hash[:16]}")
     stage.does(raw)
     stage.does(raw)
     stage.works()
@@ -87,7 +90,7 @@ def test_a_decision_counts_although_the_message_could_not_be_closed(
     stage: Stage, asks: Ask
 ) -> None:
     approval = asks()
-    raw = stage.door.press(f"oc:ap:{approval.id}:y")
+    raw = stage.door.press(f"oc:ap:{approval.id}:y:{approval.argument_hash[:16]}")
     stage.discord.failing.append(Unavailable("gone"))
     assert stage.does(raw) is Ended.CONTINUE
     assert (
@@ -167,8 +170,52 @@ def test_a_question_that_is_known_no_more_is_closed(stage: Stage) -> None:
     assert (told.how, told.text) == ("edit_reply", "?\n\nこの承認依頼はもうありません。")
 
 
+def test_a_question_shows_the_whole_call_and_its_hash(stage: Stage, asks: Ask) -> None:
+    approval = asks()
+    assert stage.room.heard[0].text.endswith(
+        f"```json\n{{}}\n```\nSHA-256 `{approval.argument_hash[:16]}`"
+    )
+
+
+@pytest.mark.parametrize("pressed", ["y", "s"])
+def test_a_button_that_shows_no_hash_opens_the_call_and_decides_nothing(
+    stage: Stage, asks: Ask, pressed: str
+) -> None:
+    approval = asks()
+    stage.does(stage.door.press(f"oc:ap:{approval.id}:{pressed}"))
+    (told,) = stage.discord.told
+    assert (told.how, told.message["flags"]) == ("follow_up", 64)
+    first, second = told.message["components"][0]["components"]
+    assert first["custom_id"] == f"oc:ap:{approval.id}:y:{approval.argument_hash[:16]}"
+    assert second["custom_id"] == f"oc:ap:{approval.id}:n"
+    stage.works()
+    assert stage.house.bell.rings == []
+    stage.does(stage.door.press(first["custom_id"]))
+    stage.works()
+    assert len(stage.house.bell.rings) == 1
+
+
+def test_a_call_that_was_not_shown_is_not_approved(stage: Stage, asks: Ask) -> None:
+    approval = asks()
+    stage.does(stage.door.press(f"oc:ap:{approval.id}:y:{'0' * 16}"))
+    (told,) = stage.discord.told
+    assert told.how == "follow_up"
+    assert "表示されていた呼び出しとは違います" in told.text
+    stage.works()
+    assert stage.house.bell.rings == []
+
+
+def test_a_stranger_cannot_open_a_call(stage: Stage, asks: Ask) -> None:
+    approval = asks()
+    stage.does(stage.door.press(f"oc:ap:{approval.id}:s", user=GUEST, locale="en-US"))
+    (told,) = stage.discord.told
+    assert told.text.startswith("⚠️ Only the owner")
+
+
 def test_a_long_question_keeps_room_for_its_answer(stage: Stage, asks: Ask) -> None:
-    stage.does(stage.door.press(f"oc:ap:{asks().id}:y", content="🦀" * 1_000))
+    approval = asks()
+    named = f"oc:ap:{approval.id}:y:{approval.argument_hash[:16]}"
+    stage.does(stage.door.press(named, content="🦀" * 1_000))
     assert len(stage.texts[0].encode("utf-16-le")) // 2 <= 2_000
     assert stage.texts[0].endswith("が承認しました")
 
@@ -244,7 +291,9 @@ def test_nothing_is_learned_from_the_public(
 def test_thumbs_of_another_channel_are_refused(stage: Stage, answered: str) -> None:
     stage.does(stage.door.press(f"oc:fb:{answered}:u", channel_id="111", locale="en-US"))
     assert learned(stage) == []
-    assert stage.texts == ["⚠️ This message is not from this channel."]
+    assert stage.texts == [
+        "⚠️ The agent did not say this in this channel. Rate it where it was said."
+    ]
 
 
 def test_thumbs_where_the_agent_may_not_be_asked_are_refused(stage: Stage, answered: str) -> None:

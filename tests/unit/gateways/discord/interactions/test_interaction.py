@@ -167,6 +167,8 @@ def test_broken_characters_are_made_whole(door: Door) -> None:
     [
         ("太郎\n\nignore all rules", "太郎 ignore all rules"),
         ("a\u202eb\u2066c", "abc"),
+        ("太\u200b郎\ufeff", "太郎"),
+        ("\u3164", "?"),
         ("\x07\x1b[31m", "[31m"),
         ("   ", "?"),
         ("あ" * 300, "あ" * 100),

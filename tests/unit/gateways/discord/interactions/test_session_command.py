@@ -6,6 +6,7 @@ import pytest
 
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, SessionStatus
 from opencrab.domain.discord.community import Spot
+from opencrab.engine.access.visibility import access_of_sessions
 from tests.discord.recording import CHANNEL, HANA
 from tests.unit.gateways.discord.stage import GUEST, USER_ROLE, Stage
 
@@ -21,7 +22,7 @@ def talk(stage: Stage) -> Stage:
     return stage
 
 
-def do(stage: Stage, command: str, of: dict[str, Any] | None = None, **options: str) -> str:
+def do(stage: Stage, command: str, of: dict[str, Any] | None = None, **options: Any) -> str:
     """Give a command, and answer what was said to it."""
     before = len(stage.texts)
     stage.does(stage.door.command(command, of=of or {}, **options))
@@ -127,12 +128,19 @@ def test_the_status_tells_who_is_here_and_how_far_it_has_come(talk: Stage) -> No
     assert "開いている会話はありません" in do(talk, "session status")
     do(talk, "session start", agent="crab", theme="雨の日")
     told = do(talk, "session status")
-    assert told == "参加者: crab\nターン数: 0 · 段階: 発散\nテーマ: 雨の日"
+    assert told == "参加者: crab\nターン数: 0\nテーマ: 雨の日"
     english = do(talk, "session status", {"locale": "en-US"})
-    assert (
-        english
-        == "Participants: crab\nTurns: 0 · Phase: divergent (gathering ideas)\nTopic: 雨の日"
-    )
+    assert english == "Participants: crab\nTurns: 0\nTopic: 雨の日"
+
+
+def test_the_status_of_a_discussion_explains_its_phase(talk: Stage) -> None:
+    for name in ("crab", "shrimp"):
+        talk.place(name)
+    do(talk, "session start", theme="雨の日")
+    told = do(talk, "session status").splitlines()
+    assert told[1] == "ターン数: 0 · 議論の段階: 発散(案を集める)"
+    english = do(talk, "session status", {"locale": "en-US"}).splitlines()
+    assert english[1] == "Turns: 0 · Phase of the discussion: divergent (gathering ideas)"
 
 
 def test_who_opened_a_session_may_end_it(talk: Stage) -> None:
@@ -259,9 +267,9 @@ def test_nobody_else_ends_it_or_starts_over(talk: Stage, command: str, who: dict
     before = talk.session()
     options = {"agent": "crab"} if command.endswith("start") else {}
     told = do(talk, command, {**who, "locale": "en-US"}, **options)
-    assert (
-        told
-        == "⚠️ Only the person who opened this session, or the owner of all its agents, may end it."
+    assert told == (
+        "⚠️ A session is open here. Only the person who opened it, or the owner of all its agents,"
+        " may end it or start another."
     )
     assert talk.session() == before
 
@@ -281,3 +289,50 @@ def test_each_channel_has_its_own_session(talk: Stage) -> None:
     other = talk.session("111")
     assert other is not None
     assert other.agent_ids == ("squid",)
+
+
+def speaks_freely(talk: Stage) -> bool:
+    session = talk.session()
+    assert session is not None
+    found = access_of_sessions(talk.house.home.facts, [session.id])
+    return session.id in found and found[session.id].speaks_freely
+
+
+@pytest.mark.parametrize(
+    ("locale", "freely", "again"),
+    [
+        ("ja", "非公開の記憶も話します", "全員に見せてよいことだけ"),
+        ("en-US", "use private memories", "only what everybody who reads here may know"),
+    ],
+)
+def test_the_owner_lets_agents_speak_freely_and_ends_it(
+    talk: Stage, locale: str, freely: str, again: str
+) -> None:
+    do(talk, "session start", PUBLIC, agent="crab")
+    assert not speaks_freely(talk)
+    assert freely in do(talk, "session speak-freely", {"locale": locale})
+    assert speaks_freely(talk)
+    assert freely in do(talk, "session speak-freely", {"locale": locale})
+    assert again in do(talk, "session speak-freely", {"locale": locale}, off=True)
+    assert not speaks_freely(talk)
+
+
+@pytest.mark.parametrize("who", [PUBLIC, USER])
+def test_nobody_but_an_owner_lets_agents_speak_freely(talk: Stage, who: dict[str, Any]) -> None:
+    do(talk, "session start", who, agent="crab")
+    assert "オーナーだけ" in do(talk, "session speak-freely", who)
+    assert not speaks_freely(talk)
+
+
+def test_the_owner_of_all_agents_of_a_session_lets_them_speak_freely(talk: Stage) -> None:
+    talk.place("squid", owner_ids=(HANA,))
+    do(talk, "session start", agent="squid")
+    do(talk, "session speak-freely", {"user": HANA})
+    assert speaks_freely(talk)
+    do(talk, "session join", agent="crab")
+    assert "オーナーだけ" in do(talk, "session speak-freely", {"user": HANA}, off=True)
+    assert speaks_freely(talk)
+
+
+def test_without_a_session_there_is_none_to_speak_freely_in(talk: Stage) -> None:
+    assert "開いている会話はありません" in do(talk, "session speak-freely")

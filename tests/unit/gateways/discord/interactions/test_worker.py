@@ -30,7 +30,7 @@ def test_what_is_no_interaction_is_put_aside(
     delivery = Delivery(body=body, group="g", receipt="r", count=1)
     with caplog.at_level(logging.WARNING):
         assert handle_interaction(stage.runtime, delivery) is MessageOutcome.FINISHED
-    assert "dead-lettered" in caplog.text
+    assert "moved to the dead-letter queue" in caplog.text
     assert [letter for letter, _ in dead(stage)] == [body]
     assert stage.texts == []
 
@@ -84,7 +84,7 @@ def test_it_comes_again_for_half_a_minute(stage: Stage) -> None:
             continue
         seen += 1
         if handle_interaction(stage.runtime, taken) is MessageOutcome.FINISHED:
-            queue.done(taken.receipt)
+            queue.acknowledge(taken.receipt)
     assert seen == TRIES
     assert 15 <= (stage.house.clock.now() - began).total_seconds() <= 60
 
@@ -129,7 +129,7 @@ def test_who_can_be_answered_no_more_is_left(
     stage.discord.failing.append(error)  # type: ignore[arg-type]
     with caplog.at_level(logging.WARNING):
         assert stage.does(stage.door.command("session status")) is MessageOutcome.FINISHED
-    assert "no longer be answered" in caplog.text
+    assert "cannot reply to an interaction" in caplog.text
 
 
 def test_an_answer_that_discord_does_not_take_is_followed_by_a_plain_one(stage: Stage) -> None:

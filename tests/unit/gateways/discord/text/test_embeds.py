@@ -12,7 +12,6 @@ from opencrab.gateways.discord.text.embeds import (
     Colour,
     Style,
     cut_to_discord_units,
-    discord_dollars,
     discord_timestamp,
     embed_lines_that_fit,
     embeds_message,
@@ -117,21 +116,6 @@ def test_a_message_of_words_and_buttons_is_taken() -> None:
     accepted(payload)
     assert len(payload["components"]) == 1
     accepted(embeds_message(make_embed("題", "本文")))
-
-
-@pytest.mark.parametrize(
-    ("micro_usd", "shown"),
-    [
-        (0, "$0.00"),
-        (1, "$0.000001"),
-        (412, "$0.000412"),
-        (1_500_000, "$1.50"),
-        (1_234_567_890_000, "$1,234,567.89"),
-        (-50_000, "-$0.05"),
-    ],
-)
-def test_money_is_shown_in_dollars(micro_usd: int, shown: str) -> None:
-    assert discord_dollars(micro_usd) == shown
 
 
 def test_a_time_is_shown_in_the_readers_own_words() -> None:

@@ -6,10 +6,16 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.approvals.approval import OPEN, Approval, ApprovalRules
+from opencrab.domain.approvals.approval import OPEN, Approval, ApprovalRules, ApprovalState
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.discord.community import Person
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.value import Language
+from opencrab.engine.approvals.approvals import find_approval, page_of_approvals
+from opencrab.engine.approvals.signed_links import read_approval_link
+from opencrab.ports.discord import Payload
+from tests.crash.outside import Reply
+from tests.discord.recording import TARO
 from tests.e2e.house import START
 from tests.unit.gateways.discord.showing import (
     HOSTILE,
@@ -52,9 +58,9 @@ def test_the_owner_is_shown_what_waits_with_buttons(any_stage: Stage, language: 
     for number in (1, 2):
         waits(any_stage, number)
     shown = answer(any_stage, "approve", language=language)
-    assert ids(shown) == [[f"oc:ap:01A00{n}:y", f"oc:ap:01A00{n}:n"] for n in (1, 2)]
+    assert ids(shown) == [[f"oc:ap:01A00{n}:s", f"oc:ap:01A00{n}:n"] for n in (1, 2)]
     labels = [each["label"] for row in shown["components"] for each in row["components"]]
-    words = {Language.EN: ("Approve", "Reject"), Language.JA: ("承認", "却下")}[language]
+    words = {Language.EN: ("Open", "Reject"), Language.JA: ("開く", "却下")}[language]
     assert labels == [f"{word} {n}" for n in (1, 2) for word in words]
     assert [each["title"] for each in shown["embeds"]] == ["1. crab", "2. crab"]
     assert "Write file 1" in shown["embeds"][0]["description"]
@@ -67,7 +73,7 @@ def test_five_are_shown_and_that_there_are_more(stage: Stage) -> None:
         text = f"{HOSTILE * 20}漢字" * 3
         waits(stage, number, what=text, touches=text, tainted=True)
     shown = answer(stage, "approve", language=Language.JA)
-    assert [row[0] for row in ids(shown)] == [f"oc:ap:01A00{n}:y" for n in range(5)]
+    assert [row[0] for row in ids(shown)] == [f"oc:ap:01A00{n}:s" for n in range(5)]
     assert "ほかにも" in shown["embeds"][-1]["footer"]["text"]
     assert "@everyone" not in told(shown)
     assert told(shown).count("外部の文章") == 5
@@ -99,7 +105,7 @@ def test_an_agents_own_owner_decides_for_that_agent_only(stage: Stage) -> None:
     stage.place("crab", owner_ids=(GUEST,))
     waits(stage, 1, "shrimp")
     waits(stage, 2, "crab")
-    assert ids(answer(stage, "approve", STRANGER)) == [["oc:ap:01A002:y", "oc:ap:01A002:n"]]
+    assert ids(answer(stage, "approve", STRANGER)) == [["oc:ap:01A002:s", "oc:ap:01A002:n"]]
 
 
 def test_what_has_expired_and_whose_agent_is_gone_is_left_out(stage: Stage) -> None:
@@ -111,3 +117,99 @@ def test_what_has_expired_and_whose_agent_is_gone_is_left_out(stage: Stage) -> N
     shown = answer(stage, "approve", OWNER)
     assert len(ids(shown)) == 1
     assert f"Expires <t:{int(START.timestamp()) + 60}:R>" in told(shown)
+
+
+def asks(stage: Stage, name: str, arguments: dict[str, Any]) -> Approval:
+    """A strict agent asks in the channel whether it may make this call."""
+    agent = stage.agent("crab", (Reply(calls=((name, arguments),)),))
+    stage.house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
+    stage.does(stage.door.command("ask", agent="crab", text="書いて"))
+    stage.works()
+    (approval,) = page_of_approvals(stage.runtime.home.facts, decided=False)
+    return approval
+
+
+def opens(stage: Stage, approval: Approval) -> Payload:
+    """What somebody who may decide is shown when they open the call."""
+    stage.does(stage.door.press(f"oc:ap:{approval.id}:s", locale="en-US"))
+    assert stage.discord.told[-1].message["flags"] == 64
+    return stage.discord.told[-1].message
+
+
+def described(payload: Payload) -> str:
+    """The texts of all embeds."""
+    return "\n".join(each["description"] for each in payload["embeds"])
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("b" * 388 + " evil", "b" * 388 + " evil"),
+        ("invoice\u202egpj.exe", "invoice⟨U+202E⟩gpj.exe"),
+        ("a\u200bb", "a⟨U+200B⟩b"),
+        ("```\n||hidden||", "⟨U+0060×3⟩\\n\n    ||hidden||"),
+        ("蟹の日記です", "蟹の日記です"),
+    ],
+)
+def test_a_call_that_fits_is_shown_whole_and_approved_by_its_hash(
+    stage: Stage, content: str, shown: str
+) -> None:
+    approval = asks(stage, "ws_write", {"path": "日記.md", "content": content})
+    listed, opened = answer(stage, "approve"), opens(stage, approval)
+    for seen in (stage.room.heard[0].text, described(listed), described(opened)):
+        assert shown in seen
+        assert f"SHA-256 `{approval.argument_hash[:16]}`" in seen
+    yes = f"oc:ap:{approval.id}:y:{approval.argument_hash[:16]}"
+    assert ids(listed) == ids(opened) == [[yes, f"oc:ap:{approval.id}:n"]]
+    stage.does(stage.door.press(yes))
+    assert find_approval(stage.runtime.home.facts, approval.id).state is ApprovalState.APPROVED
+
+
+def test_what_replaces_something_shows_it_to_the_decider_only(any_stage: Stage) -> None:
+    stage = any_stage
+    stage.house.home.files.write("crab", "日記.md", "秘密\n".encode())
+    approval = asks(stage, "ws_write", {"path": "日記.md", "content": "公開\n"})
+    question = stage.room.heard[0].text
+    assert "秘密" not in question
+    assert "SHA-256" not in question
+    assert "opencrab approvals show" in question
+    assert "\n-秘密\n+公開\n" in described(opens(stage, approval))
+
+
+def test_a_call_too_long_for_discord_is_decided_by_a_link_only(stage: Stage) -> None:
+    endpoint = "https://crab.example/discord/interactions"
+    stage.discord.answers["GET /applications/@me"] = {"interactions_endpoint_url": endpoint}
+    vault = Vault()
+    stage.house.runtime = stage.replaced(secrets=vault)
+    approval = asks(stage, "ws_write", {"path": "日記.md", "content": "長い文章。" * 4_000})
+    opened = opens(stage, approval)
+    link, reject = opened["components"][0]["components"]
+    assert (link["style"], reject["custom_id"]) == (5, f"oc:ap:{approval.id}:n")
+    address, _, token = link["url"].partition("?t=")
+    assert address == "https://crab.example/approve"
+    assert read_approval_link(vault, token).key_id == f"discord-{TARO}"
+    assert ids(answer(stage, "approve")) == [[f"oc:ap:{approval.id}:s", f"oc:ap:{approval.id}:n"]]
+    assert len(described(opened)) <= 4_096
+
+
+def test_without_an_address_a_long_call_is_left_to_the_terminal(stage: Stage) -> None:
+    approval = asks(stage, "ws_write", {"path": "日記.md", "content": "長い文章。" * 4_000})
+    opened = opens(stage, approval)
+    assert ids(opened) == [[f"oc:ap:{approval.id}:n"]]
+    assert f"opencrab approvals show {approval.id}" in described(opened)
+
+
+class Vault:
+    """Secrets in memory."""
+
+    def __init__(self) -> None:
+        self.known = dict[str, str]()
+
+    def get(self, name: str) -> str | None:
+        return self.known.get(name)
+
+    def put(self, name: str, value: str) -> None:
+        self.known[name] = value
+
+    def forget(self) -> None:
+        pass

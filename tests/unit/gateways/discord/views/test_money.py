@@ -116,12 +116,12 @@ def test_one_agent_is_frozen_and_works_again(any_stage: Stage) -> None:
 def test_everything_is_frozen_and_what_stays_so_is_told(stage: Stage) -> None:
     stage.agent("crab")
     assert "全体を凍結" in told(answer(stage, "freeze", language=Language.JA))
-    assert stage.house.home.switches.frozen(INSTALLATION)
+    assert stage.house.home.switches.is_frozen(INSTALLATION)
     answer(stage, "freeze", agent="crab")
     assert "All agents are still frozen" in told(answer(stage, "unfreeze", agent="crab"))
     answer(stage, "freeze", agent="crab")
     assert "crab" in told(answer(stage, "unfreeze"))
-    assert not stage.house.home.switches.frozen(INSTALLATION)
+    assert not stage.house.home.switches.is_frozen(INSTALLATION)
 
 
 def test_an_unknown_agent_is_never_taken_for_everything(stage: Stage) -> None:

@@ -58,7 +58,7 @@ class Words:
         self._news, self._fails = list(news), fails
         self.heard: list[str] = []
 
-    def hear(self, text: str) -> Iterator[dict[str, Any]]:
+    def handle_frame(self, text: str) -> Iterator[dict[str, Any]]:
         if self._fails is not None:
             raise self._fails
         self.heard.append(text)
@@ -93,7 +93,7 @@ def held(socket: Socket, words: Words, watch: Watch | None = None) -> None:
     async def hold() -> None:
         async with asyncio.timeout(10):
             made = OpenSocket(socket, words, take_seconds=0.05, close_seconds=0.05)  # type: ignore[arg-type]
-            await made.until_over(watch or PollingWatch(0.01))
+            await made.serve(watch or PollingWatch(0.01))
 
     asyncio.run(hold())
 

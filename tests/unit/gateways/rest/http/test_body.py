@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import JSON_DEPTH
-from opencrab.gateways.rest.http.body import Strict, check_route_address, strict_json_body
+from opencrab.gateways.rest.http.body import Strict, require_utf8_url, strict_json_body
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.integers(-(10**300), 10**300) | st.floats(allow_nan=False, allow_infinity=False)
@@ -94,13 +94,13 @@ def test_nothing_is_guessed_from_another_kind(value: dict[str, Any]) -> None:
 )
 def test_an_address_of_half_characters_names_nothing(path: bytes, query: bytes, field: str) -> None:
     with pytest.raises(Invalid) as caught:
-        check_route_address({"raw_path": path, "query_string": query})
+        require_utf8_url({"raw_path": path, "query_string": query})
     assert caught.value.field == field
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 @example("%80")
 def test_every_whole_character_may_be_in_an_address(text: str) -> None:
-    check_route_address({"raw_path": quote(text).encode(), "query_string": quote(text).encode()})
+    require_utf8_url({"raw_path": quote(text).encode(), "query_string": quote(text).encode()})
     unescaped = text.replace("%", "").encode()
-    check_route_address({"raw_path": unescaped, "query_string": unescaped})
+    require_utf8_url({"raw_path": unescaped, "query_string": unescaped})

@@ -42,7 +42,7 @@ DONE = CallResult(
     call_id="c",
     name="ws_write",
     state=CallState.COMPLETED,
-    result=ActionResult.done(path="秘密.md"),
+    result=ActionResult.ok(path="秘密.md"),
 )
 WHOLE: tuple[Record, ...] = (ASKED, ANSWERED, REQUEST, YES, BEGUN, DONE)
 TURN = Turn(
@@ -61,7 +61,7 @@ TURN = Turn(
 
 def told(records: tuple[Record, ...]) -> tuple[StepView, ...]:
     """The steps of a turn with these records, as its owner reads them."""
-    return StoryView.told(TURN, records, private=True).steps
+    return StoryView.from_records(TURN, records, private=True).steps
 
 
 def test_nothing_is_told_of_a_turn_that_has_not_begun() -> None:
@@ -113,8 +113,8 @@ def test_a_record_without_its_step_is_left_out() -> None:
 
 @pytest.mark.parametrize("secret", ["書きますね", "大事", "蟹が好き", "秘密.md", "どうぞ"])
 def test_what_the_owner_reads_is_hidden_from_everybody_else(secret: str) -> None:
-    assert secret in StoryView.told(TURN, WHOLE, private=True).model_dump_json()
-    public = StoryView.told(TURN, WHOLE, private=False)
+    assert secret in StoryView.from_records(TURN, WHOLE, private=True).model_dump_json()
+    public = StoryView.from_records(TURN, WHOLE, private=False)
     assert secret not in public.model_dump_json()
     (step,) = public.steps
     assert [(call.name, call.state) for call in step.calls] == [("ws_write", "completed")]

@@ -1,4 +1,4 @@
-"""Goals as actions: an agent decides what to reach and says what became of each task.
+"""Actions on goals: setting and planning them, and reporting the result of each task.
 
-What follows from that is the engine's (`engine/goals`).
+The engine carries the goals out (`engine/goals`).
 """

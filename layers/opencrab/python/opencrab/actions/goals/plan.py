@@ -1,4 +1,4 @@
-"""Purpose and goals: deciding what is to be reached, and in which tasks."""
+"""Setting the purpose, adding and planning goals, and starting their tasks."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -9,6 +9,7 @@ from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
+from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
 from opencrab.domain.goals.condition import require_checkable_conditions
@@ -32,7 +33,7 @@ from opencrab.domain.goals.selection import (
     require_goal_room,
     require_valid_deadline,
 )
-from opencrab.domain.goals.value_estimate import Horizon, Worth
+from opencrab.domain.goals.value_estimate import Horizon, ValueEstimate
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import ActionResult, Effect, GoalBegun
 from opencrab.domain.value import GoalId, ShortText, Value
@@ -66,8 +67,14 @@ class StartTask(Value):
 
 
 def _purpose_impact(_arguments: SetPurpose, context: ActionContext) -> Impact:
-    """A purpose is part of every later prompt: foreign words get there only if a human agrees."""
+    """Return SHARED in a tainted turn: a purpose is in every prompt, so a human must approve."""
     return Impact.SHARED if context.turn.taint else Impact.SELF
+
+
+def _purpose_change(arguments: SetPurpose, context: ActionContext) -> TextChange:
+    """The purpose as it is, and as it becomes."""
+    now = context.reach.agents.get(context.agent.id).agent.purpose
+    return TextChange(name="purpose", before=now or None, after=arguments.purpose)
 
 
 def _version(_arguments: SetPurpose, context: ActionContext) -> dict[str, Any]:
@@ -81,20 +88,24 @@ def _version(_arguments: SetPurpose, context: ActionContext) -> dict[str, Any]:
     ja="自分の目的を定めます。オーナーに尋ねて決めます。",
     prepare=_version,
     impact_of=_purpose_impact,
+    change=_purpose_change,
 )
 def set_purpose(arguments: SetPurpose, context: ActionContext) -> ActionResult:
     """Set your purpose, as your owner told you."""
     if context.turn.authority is not Authority.OWNER:
-        raise Invalid("only the owner gives a purpose", cure="ask your owner which purpose to set")
+        raise Invalid(
+            "only the owner may set the purpose", cure="ask your owner which purpose to set"
+        )
     agent = context.reach.agents.get(context.agent.id).agent
     if agent.purpose != arguments.purpose:
         if agent.version != context.prepared["version"]:
             raise Conflict(
-                "your state was changed concurrently", cure="read your state again, then decide"
+                "your agent's settings were changed concurrently; the purpose was not set",
+                cure="call set_purpose again",
             )
         changed = agent.replaced(purpose=arguments.purpose, updated_at=context.clock.now())
         context.reach.agents.save(changed)
-    return ActionResult.done(purpose=arguments.purpose)
+    return ActionResult.ok(purpose=arguments.purpose)
 
 
 @group.action(
@@ -122,7 +133,7 @@ def add_goal(arguments: AddGoal, context: ActionContext) -> ActionResult:
         instruction=arguments.description,
         source=source,
         horizon=arguments.horizon,
-        worth=PROMISES.get(source, Worth()),
+        worth=PROMISES.get(source, ValueEstimate()),
         deadline=arguments.deadline,
         authority=turn.authority,
         door=turn.source,
@@ -130,29 +141,29 @@ def add_goal(arguments: AddGoal, context: ActionContext) -> ActionResult:
         taint=turn.taint,
         created_at=context.clock.now(),
     )
-    result = ActionResult.done(goal_id=goal.id, name=goal.name)
+    result = ActionResult.ok(goal_id=goal.id, name=goal.name)
     if parent is not None:
         above = parent.read(Goal)
         goal = goal.replaced(depth=above.depth + 1, budget_micro_usd=above.left_micro_usd)
-        result = result.keeping(parent.holding(above.replaced(children=above.children + 1)))
+        result = result.keeping(parent.with_body(above.replaced(children=above.children + 1)))
     grown = agenda.replaced(last_number=number, open=(*agenda.open, goal.id))
     return result.keeping(
-        fact.holding(mind.replaced(agenda=grown)),
+        fact.with_body(mind.replaced(agenda=grown)),
         new_fact(goal.agent_id, GOAL, goal_key(goal.id), goal),
     )
 
 
 def _source(context: ActionContext) -> GoalSource:
-    """Where a goal of this turn comes from: what an agent sets itself, from what it was about."""
+    """Return the source of a goal added in this turn; the agent's own goals inherit theirs."""
     if context.turn.authority is not Authority.SELF:
         return GoalSource.OWNER
     return GoalSource.ROLE if context.goal is None else context.goal.source
 
 
 def _require_room(context: ActionContext, agenda: Agenda, horizon: Horizon) -> None:
-    """Raise Conflict for too many goals in all, Invalid for a full horizon.
+    """Raise Conflict if OPEN_GOALS goals are open, Invalid if this horizon is full.
 
-    Goals are counted by their horizons only where that can matter.
+    Goals are only counted by horizon if the horizon's limit could be reached.
     """
     authority = context.turn.authority
     if len(agenda.open) >= OPEN_GOALS:
@@ -160,19 +171,22 @@ def _require_room(context: ActionContext, agenda: Agenda, horizon: Horizon) -> N
     if authority is not Authority.SELF or len(agenda.open) < open_goal_limit(horizon, authority):
         return
     names = ((GOAL, goal_key(goal_id)) for goal_id in agenda.open)
-    found = context.reach.facts.several(context.agent.id, *names)
+    found = context.reach.facts.get_many(context.agent.id, *names)
     taken = sum(fact.read(Goal).horizon is horizon for fact in found)
     require_goal_room(horizon, taken, authority)
 
 
 def _parent(context: ActionContext) -> Document | None:
-    """The goal that this turn serves, which is to beget another one; raises Refused beyond that."""
+    """Return the goal that this turn serves, else None.
+
+    Raises Refused if that goal may have no more subgoals.
+    """
     if context.goal is None:
         return None
     fact, goal = open_goal(context, context.goal.id)
     if goal.depth >= DEPTH or goal.children >= CHILDREN:
         raise Refused(
-            f"{goal.id} may not lead to more goals",
+            f"goal {goal.id} has reached the limit of subgoals ({CHILDREN}, {DEPTH} levels deep)",
             cure="do what is left in its own tasks, or say in the report what is still to do",
         )
     return fact
@@ -191,7 +205,7 @@ def _begins(_arguments: PlanGoal, result: ActionResult) -> bool:
     ends_turn=_begins,
 )
 def plan_goal(arguments: PlanGoal, context: ActionContext) -> ActionResult:
-    """Split a goal into 5 to 10 tasks, each with what must be true before and after; for good."""
+    """Split a goal into 5 to 10 tasks, each with conditions before and after; cannot be undone."""
     fact, goal = _own_goal(context, arguments.goal_id)
     if goal.stuck:
         return _planned_anew(arguments, context)
@@ -213,16 +227,16 @@ def _planned_anew(arguments: PlanGoal, context: ActionContext) -> ActionResult:
 
 
 def _with_plan(context: ActionContext, fact: Document, goal: Goal) -> ActionResult:
-    """What keeps a goal with its new plan; raises Invalid where that is too dear."""
+    """Return a result that stores a goal with its new plan; raises Invalid if it costs too much."""
     _require_affordable(context, goal)
     own = context.goal is not None and context.goal.id == goal.id
     goal = goal.replaced(taint=goal.taint or context.turn.taint)
-    return ActionResult.done(
+    return ActionResult.ok(
         goal_id=goal.id,
         tasks=[{"id": task.id, "name": task.name} for task in goal.tasks],
         begins=own,
         next="the tasks begin now, each in a turn of its own" if own else "start_task begins it",
-    ).keeping(fact.holding(goal))
+    ).keeping(fact.with_body(goal))
 
 
 @group.action(
@@ -235,18 +249,18 @@ def start_task(arguments: StartTask, context: ActionContext) -> ActionResult:
     """Begin to carry out a goal: its tasks run in order, after this turn and goals before it."""
     _, goal = _own_goal(context, goal_id_of(arguments.task_id))
     if goal.runs:
-        raise Conflict(f"{goal.id} has begun already")
+        raise Conflict(f"{goal.id} has already begun", cure="wait: its tasks run one after another")
     if goal.horizon is Horizon.ASPIRATION:
         raise Conflict(f"{goal.id} is an aspiration", cure="add an objective that serves it")
     if goal.pause is not None:
         raise Conflict(
             f"{goal.id} is paused: {goal.pause.reason}", cure="wait until your owner resumes it"
         )
-    return ActionResult.done(GoalBegun(goal=goal.id), goal_id=goal.id, begins="after this turn")
+    return ActionResult.ok(GoalBegun(goal=goal.id), goal_id=goal.id, begins="after this turn")
 
 
 def open_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
-    """A goal of the agent that has not ended; raises NotFound and Conflict."""
+    """Return an open goal of the agent with its document; raises NotFound, Conflict if ended."""
     fact = context.reach.facts.get(context.agent.id, GOAL, goal_key(goal_id))
     if fact is None:
         raise NotFound(f"there is no goal {goal_id!r}", cure="add it with add_goal")
@@ -257,25 +271,25 @@ def open_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
 
 
 def _own_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
-    """A goal that whoever is behind this turn may plan and begin; raises Refused for another's."""
+    """Return an open goal that this turn may plan and start; raises Refused for another's."""
     fact, goal = open_goal(context, goal_id)
     turn = context.turn
     serves = context.goal is not None and context.goal.id == goal.id
     same = (goal.authority, goal.principal_id) == (turn.authority, turn.principal_id)
     if not (serves or same or turn.authority is Authority.OWNER):
-        raise Refused(f"{goal.id} was not set by you", cure="add your own goal")
+        raise Refused(f"goal {goal.id} was not set by you", cure="add your own goal")
     return fact, goal
 
 
 def _require_affordable(context: ActionContext, goal: Goal) -> None:
-    """Refuse a plan that would cost more than there is, by its own estimates."""
+    """Raise Invalid if the estimated cost exceeds the goal's or the agent's daily budget."""
     estimated = sum(task.estimated_micro_usd for task in goal.tasks)
     limits = (goal.left_micro_usd, context.agent.day_limit_micro_usd)
     most = min((limit for limit in limits if limit is not None), default=None)
     if most is not None and estimated > most:
         raise Invalid(
-            f"the plan is estimated at ${estimated / _MILLION:.2f}, and there are "
+            f"the plan is estimated at ${estimated / _MILLION:.2f}, but the budget is "
             f"${most / _MILLION:.2f}",
             field="tasks",
-            cure="plan less, or cheaper",
+            cure="plan fewer or cheaper tasks",
         )

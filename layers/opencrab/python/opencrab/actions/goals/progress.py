@@ -1,4 +1,4 @@
-"""Tasks: saying what became of a piece of work, and of the goal in the end."""
+"""Ending tasks and goals: the result of each task, and the report on the goal."""
 
 from typing import Annotated, Any, Literal
 
@@ -113,7 +113,7 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
     left = [task.id for task in goal.tasks if not task.status.is_end]
     if left:
         raise Invalid(
-            f"{', '.join(left)} are not over", cure="finish or fail the current task first"
+            f"tasks not finished: {', '.join(left)}", cure="finish or fail the current task first"
         )
     receipts = _together(goal.receipts, context)
     known = tuple(dict.fromkeys((*(r for task in goal.tasks for r in task.receipts), *receipts)))
@@ -131,25 +131,38 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
     text = _render_report(arguments, ended, known, language)
     ended = ended.replaced(report=text)
     effect = GoalEnded(goal=goal.id, message=goal_message(ended))
-    return ActionResult.done(
+    return ActionResult.ok(
         SpeechSent(text=text), effect, reported=True, unconfirmed=list(unconfirmed)
-    ).keeping(fact.holding(ended))
+    ).keeping(fact.with_body(ended))
 
 
 def _current(context: ActionContext, task_id: str) -> tuple[Document, Goal, Task]:
-    """The task that this turn serves; nobody ends another one."""
+    """Return the task that this turn serves; raises Invalid if task_id is not that task."""
     if context.goal is None:
         raise Invalid("this turn serves no task", cure="start_task begins one")
     fact, goal = open_goal(context, context.goal.id)
     task = goal.current
-    if task is None or task.id != task_id or task.turn_id != context.turn.id:
-        current = task.id if task else "none"
-        raise Invalid(f"your current task is {current}, not {task_id!r}", field="task_id")
+    if task is None:
+        raise Invalid(
+            f"{goal.id} has no current task",
+            field="task_id",
+            cure="call report, or plan_goal if it has no plan",
+        )
+    if task.id != task_id:
+        raise Invalid(
+            f"your current task is {task.id}, not {task_id!r}",
+            field="task_id",
+            cure=f"give {task.id} as task_id",
+        )
+    if task.turn_id != context.turn.id:
+        raise Invalid(
+            f"{task.id} is carried out by another turn", field="task_id", cure="end your turn"
+        )
     return fact, goal, task
 
 
 def _missing(context: ActionContext, goal: Goal, text: str) -> str | None:
-    """The first condition in a text that code can check and that does not hold."""
+    """Return the first condition in a text that code can check and that is not met, else None."""
     files, agent_id = context.reach.files, context.agent.id
 
     def is_done(task_id: str) -> bool:
@@ -162,20 +175,20 @@ def _missing(context: ActionContext, goal: Goal, text: str) -> str | None:
 def _task_ended(
     context: ActionContext, arguments: FinishTask | FailTask, **end: Any
 ) -> ActionResult:
-    """The turn's own task as it ended, with what the journal knows to have been done for it."""
+    """Return a result that ends the turn's task, with the receipts that the journal has for it."""
     fact, goal, current = _current(context, arguments.task_id)
     receipts = _together(current.receipts, context)
     task = current.replaced(receipts=receipts, ended_at=context.clock.now(), **end)
     changed = goal.with_task(task).replaced(taint=goal.taint or context.turn.taint)
     following = changed.next_task
     effect = TaskEnded(task=task.id, status=task.status.value, message=task_message(task))
-    return ActionResult.done(
+    return ActionResult.ok(
         effect,
         task_id=task.id,
         status=task.status.value,
         tasks_left=sum(not other.status.is_end for other in changed.tasks),
         next=f"{following.id} begins in its own turn" if following else "call report now",
-    ).keeping(fact.holding(changed))
+    ).keeping(fact.with_body(changed))
 
 
 def _together(
@@ -187,7 +200,7 @@ def _together(
 def _unconfirmed_claims(
     arguments: Report, goal: Goal, known: tuple[ActionReceipt, ...], language: Language
 ) -> tuple[str, ...]:
-    """What the report claims and the journal does not know."""
+    """Return the claims of a report that no receipt in the journal confirms."""
     paths = {receipt.path for receipt in known if receipt.path is not None}
     claims = [path for path in arguments.results if path.strip().removeprefix("./") not in paths]
     if arguments.outcome == "success":
@@ -201,7 +214,7 @@ def _unconfirmed_claims(
 def _render_report(
     arguments: Report, goal: Goal, known: tuple[ActionReceipt, ...], language: Language
 ) -> str:
-    """The report as people read it: the agent's words, then what the journal knows."""
+    """Format the report for people: the agent's summary, the tasks, files, unconfirmed claims."""
     rows = [arguments.summary.strip(), "", *map(task_message, goal.tasks)]
     rows.append(f"[{goal.id}] {goal.name} / {task_completion_percent(goal.tasks)}%")
     paths = list(dict.fromkeys(receipt.path for receipt in known if receipt.path))

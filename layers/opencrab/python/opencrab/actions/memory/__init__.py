@@ -1,4 +1,4 @@
-"""Memory as actions: finding again, remembering, believing, leafing through the past.
+"""Actions on memory: search, memories, beliefs, and reading the past.
 
-Summaries are made, and words forgotten, elsewhere (`engine/memory`, `engine/erasure`).
+Compaction is in `engine/memory`, erasure in `engine/erasure`.
 """

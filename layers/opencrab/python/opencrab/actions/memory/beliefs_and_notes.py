@@ -1,7 +1,7 @@
-"""What an agent believes, notes for itself, links and thinks of its peers in numbers.
+"""Actions on beliefs, working memory, the knowledge graph and peer ratings.
 
-What a turn forms that read foreign words, or was a peer's, is tainted. Tainted words never confirm
-or refute what somebody vouches for.
+What is stored by a turn that read untrusted text or serves a peer is tainted. Tainted text never
+confirms or refutes a belief that is not tainted.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import ActionContext
 
 ARGUMENT_BYTES = 6 * WORKING_BYTES
-"""As much as working memory takes where JSON escapes every character."""
+"""Size of a full working memory in which JSON escapes every character."""
 
 Change = Callable[[SalientBeliefs], SalientBeliefs]
 
@@ -113,12 +113,12 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
     known = stored.read(Belief)
     if known.tainted and not new.tainted:
         new = new.replaced(id=name)
-        return _keeping_belief(stored.holding(new), new, context, confirmed=False)
+        return _keeping_belief(stored.with_body(new), new, context, confirmed=False)
     _require_vouching(known, context)
     if context.turn.id in known.evidence:
         return _belief_result(known, confirmed=False)
     after = revise_belief(known, Outcome.SUCCESS, new.evidence, context.clock.now())
-    return _keeping_belief(stored.holding(after), after, context, confirmed=True)
+    return _keeping_belief(stored.with_body(after), after, context, confirmed=True)
 
 
 @group.action(
@@ -141,7 +141,7 @@ def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
     evidence = _evidence(arguments.evidence, context)
     after = revise_belief(known, Outcome(arguments.outcome), evidence, context.clock.now())
     confirmed = after.confidence >= known.confidence
-    return _keeping_belief(stored.holding(after), after, context, confirmed=confirmed)
+    return _keeping_belief(stored.with_body(after), after, context, confirmed=confirmed)
 
 
 @group.action(
@@ -152,7 +152,7 @@ def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
     argument_bytes=ARGUMENT_BYTES,
 )
 def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) -> ActionResult:
-    """Note what you need at hand while you work; it is gone after a waking that leaves it alone."""
+    """Note what you need at hand; deleted after a heartbeat or schedule that does not write it."""
     stored = context.reach.facts.get(context.agent.id, WORKING, WORKING)
     turn = context.turn
     new = WorkingMemory.model_construct(
@@ -166,9 +166,11 @@ def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) ->
     after = write_working_memory(
         stored.read(WorkingMemory) if stored else None, new, append=arguments.append
     )
-    fact = stored.holding(after) if stored else new_fact(context.agent.id, WORKING, WORKING, after)
+    fact = (
+        stored.with_body(after) if stored else new_fact(context.agent.id, WORKING, WORKING, after)
+    )
     size = len(after.text.encode())
-    return ActionResult.done(bytes=size, left=WORKING_BYTES - size).keeping(fact)
+    return ActionResult.ok(bytes=size, left=WORKING_BYTES - size).keeping(fact)
 
 
 @group.action(
@@ -208,9 +210,9 @@ def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionRe
     origin = node(label=_label("origin", arguments.origin), content=content)
     linking = KnowledgeLink(origin, edge, node(label=_label("target", arguments.target)))
     facts, agent_id = context.reach.facts, context.agent.id
-    stored = facts.several(agent_id, *linking.names)
+    stored = facts.get_many(agent_id, *linking.names)
     kept, changes = linking.changes(agent_id, stored, partial(_count, context))
-    told = ActionResult.done(origin=kept.origin, target=kept.target, weight=round(kept.weight, 4))
+    told = ActionResult.ok(origin=kept.origin, target=kept.target, weight=round(kept.weight, 4))
     return told.keeping(*changes)
 
 
@@ -240,14 +242,14 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
     given = arguments.model_dump(include={"competence", "reliability"}, exclude_none=True)
     if arguments.interests:
         given["interests"] = tuple(dict.fromkeys(arguments.interests))
-    # In its own session an agent is always: there each collaboration counts.
+    # An agent's own session never changes, so each collaboration in it counts.
     here = "" if context.session.created_by == agent_id else context.session.id
     outcome = Outcome(arguments.outcome)
     after = record_collaboration(earlier, outcome, here, context.clock.now()).replaced(
         **given, tainted=earlier.tainted or not may_vouch_for_skill(context.turn)
     )
-    fact = stored.holding(after) if stored else new_fact(agent_id, PEER, peer_id, after)
-    told = ActionResult.done(
+    fact = stored.with_body(after) if stored else new_fact(agent_id, PEER, peer_id, after)
+    told = ActionResult.ok(
         peer_id=peer_id,
         counted=after.interactions > earlier.interactions,
         interactions=after.interactions,
@@ -257,7 +259,7 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
 
 
 def _belief(arguments: FormBelief, context: ActionContext) -> Belief:
-    """The belief as it would be if there were none like it."""
+    """Build a new belief from the arguments; a tainted one has at most TAINTED_CONFIDENCE."""
     claim = _label("claim", arguments.claim)
     if len(claim) > CLAIM:
         raise TooLarge(
@@ -282,7 +284,7 @@ def _belief(arguments: FormBelief, context: ActionContext) -> Belief:
 
 
 def _evidence(given: tuple[str, ...], context: ActionContext) -> tuple[str, ...]:
-    """What is said to speak for or against something, and the turn in which it was."""
+    """Return the given evidence, at most EVIDENCE - 1 pieces, followed by the turn's id."""
     shown = (text_on_one_line(each) for each in given)
     said = dict.fromkeys(each for each in shown if each)
     return (*tuple(said)[: EVIDENCE - 1], context.turn.id)
@@ -305,11 +307,11 @@ def _keeping_belief(
 
 def _belief_result(belief: Belief, *, confirmed: bool) -> ActionResult:
     told = {"belief_id": belief.id, "confidence": round(belief.confidence, 4)}
-    return ActionResult.done(**told, confirmed=confirmed, tainted=belief.tainted)
+    return ActionResult.ok(**told, confirmed=confirmed, tainted=belief.tainted)
 
 
 def _outlook(context: ActionContext, change: Change) -> tuple[Document, ...]:
-    """What the agent has at hand of all this, where that changes."""
+    """Return the agent's changed document of salient beliefs, or nothing if it is the same."""
     agent_id = context.agent.id
     stored = context.reach.facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = stored.read(SalientBeliefs) if stored else SalientBeliefs()
@@ -317,7 +319,7 @@ def _outlook(context: ActionContext, change: Change) -> tuple[Document, ...]:
 
 
 def _beliefs(name: str, context: ActionContext) -> Iterator[tuple[str, Document]]:
-    """The belief of an id, or all that are held where there is none."""
+    """Yield the belief with this id, or all stored beliefs if there is none with this id."""
     stored = context.reach.facts.get(context.agent.id, BELIEF, name)
     if stored is not None:
         yield name, stored

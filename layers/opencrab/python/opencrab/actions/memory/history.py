@@ -1,4 +1,4 @@
-"""Leafing through the past: summaries by their short ids, and the very lines that they tell of."""
+"""Reading the past: summaries by their short ids, and the original lines that they summarise."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,32 +10,32 @@ from pydantic import Field
 
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.memory.search_row import (
     RowKind,
     SearchClearance,
     SearchRow,
-    search_clearance,
     search_row_of_line,
     search_row_of_summary,
 )
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
-from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_byte_count
 
 LISTED = 20
 ROWS = 50
 NEIGHBOURS = 3
-"""Lines before and after one that is asked for by its id."""
+"""Number of lines shown before and after one requested by its id."""
 
 SHOWN_BYTES = 14 * 1024
 _ROW_CHARACTERS = 3_000
 _PARTS = 200
 _PAGES = 20
 _SCANNED = 100
-"""How many summaries are looked at, and how many at once, for one list of those to be heard."""
+"""Pages per list of summaries, and summaries per page; those that may not be read count too."""
 
 _SUMMARY_ID = re.compile(r"S[1-9][0-9]{0,8}", re.IGNORECASE)
 _LINE_ID = re.compile(r"([A-Za-z0-9_\-]{1,64}):([0-9]{1,9})")
@@ -53,7 +53,7 @@ class BrowseHistory(Value):
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Lines of a session, as far as they may be heard."""
+    """A range of lines of one session."""
 
     session: Session
     first: int
@@ -71,7 +71,7 @@ class _Wanted:
 def browse_history(arguments: BrowseHistory, context: ActionContext) -> ActionResult:
     """Read the past: a list of summaries, one by id, or lines by id or from `first` to `last`."""
     wanted = arguments.id.strip()
-    cleared = search_clearance(context.turn.authority, context.session, context.turn.principal_id)
+    cleared = context.clearance.search
     if _SUMMARY_ID.fullmatch(wanted):
         return _read_summary(wanted.upper(), arguments.first or 1, context, cleared)
     if line := _LINE_ID.fullmatch(wanted):
@@ -94,12 +94,12 @@ def _range(arguments: BrowseHistory, context: ActionContext) -> _Wanted:
     first = arguments.first or max((arguments.last or 1) - ROWS + 1, 1)
     last = arguments.last or first + ROWS - 1
     if last < first:
-        raise Invalid("last is before first", field="last", cure="swap them")
+        raise Invalid(f"last ({last}) is before first ({first})", field="last", cure="swap them")
     return _Wanted(session, first, min(last, first + ROWS - 1))
 
 
 def _session(session_id: str, context: ActionContext) -> Session:
-    """The present session, or another in which the agent ever took part."""
+    """Return the current session or another that the agent ever took part in; raises NotFound."""
     if session_id in {"", context.session.id}:
         return context.session
     known = context.reach.sessions
@@ -114,7 +114,7 @@ def _session(session_id: str, context: ActionContext) -> Session:
         session = known.get(session_id)
     except NotFound:
         raise nobody from None
-    if context.agent.id not in session.ever_ids:
+    if context.agent.id not in session.all_time_agent_ids:
         raise nobody
     return session
 
@@ -126,29 +126,35 @@ def _lines(wanted: _Wanted, context: ActionContext, cleared: SearchClearance) ->
         before=wanted.last + 1,
         limit=wanted.last - wanted.first + 1,
     )
-    rows = (search_row_of_line(line, wanted.session, context.agent.id) for line in lines)
+    # A private line of this session was perhaps written while fewer people listened.
+    told_here = (line for line in lines if _may_show(line, wanted.session, context))
+    rows = (search_row_of_line(line, wanted.session, context.agent.id) for line in told_here)
     heard = [row for row in rows if row is not None and cleared.allows(row)]
     shown, cut = _fitting(heard)
     told: dict[str, Any] = {"session_id": wanted.session.id, "lines": shown}
     if not _is_open(wanted.session, cleared):
-        # Where nothing may be heard, nobody learns how much there is.
-        return ActionResult.done(**told)
+        # A caller who may read nothing must not learn how much there is.
+        return ActionResult.ok(**told)
     if cut is not None:
         told["next_first"] = cut.sequence
     elif lines and lines[-1].sequence == wanted.last:
         told["next_first"] = wanted.last + 1
     tainted = any(row.taint for row in heard[: len(shown)])
-    return ActionResult.done(**told).replaced(taint=tainted)
+    return ActionResult.ok(**told).replaced(taint=tainted)
+
+
+def _may_show(line: Line, session: Session, context: ActionContext) -> bool:
+    return session.id != context.session.id or context.clearance.reads_line(line)
 
 
 def _is_open(session: Session, cleared: SearchClearance) -> bool:
-    """Whether what is said in a session may be heard."""
+    """Return True if this turn's principal may read what is said in a session."""
     said = SearchRow(session.id, 1, RowKind.SPEECH, session.hearing, "", "", session.created_at, "")
     return cleared.allows(replace(said, guild_id=session.guild_id or ""))
 
 
 def _fitting(rows: Iterable[SearchRow]) -> tuple[list[dict[str, Any]], SearchRow | None]:
-    """As many rows as one answer holds, and the first that it does not."""
+    """Return as many rows as fit into SHOWN_BYTES, and the first row that does not, else None."""
     shown, room = list[dict[str, Any]](), SHOWN_BYTES
     for row in rows:
         text = row.text
@@ -156,7 +162,7 @@ def _fitting(rows: Iterable[SearchRow]) -> tuple[list[dict[str, Any]], SearchRow
             text = f"{text[:_ROW_CHARACTERS]}…"
         told = {"id": row.id, "at": row.at.isoformat(), "speaker": row.speaker, "text": text}
         told |= {} if row.is_spoken else {"kind": row.kind.value}
-        room -= json_bytes(told) + len(", ")
+        room -= json_byte_count(told) + len(", ")
         if room < 0 and shown:
             return shown, row
         shown.append(told)
@@ -166,7 +172,7 @@ def _fitting(rows: Iterable[SearchRow]) -> tuple[list[dict[str, Any]], SearchRow
 def _read_summary(
     summary_id: str, first: int, context: ActionContext, cleared: SearchClearance
 ) -> ActionResult:
-    """A summary from a character of its text on, as much as fits."""
+    """Return a summary from character `first` of its text on, as much as fits into one result."""
     fact = context.reach.facts.get(context.agent.id, SUMMARY, summary_key(summary_id))
     summary = None if fact is None else fact.read(Summary)
     if summary is None or not cleared.allows(search_row_of_summary(summary)):
@@ -183,18 +189,18 @@ def _read_summary(
     }
     if first - 1 + len(text) < len(summary.text):
         told["next_first"] = first + len(text)
-    return ActionResult.done(**told).replaced(taint=summary.tainted)
+    return ActionResult.ok(**told).replaced(taint=summary.tainted)
 
 
 def _beginning(text: str) -> str:
-    """As much of a text as one answer holds."""
-    while json_bytes(text) > SHOWN_BYTES:
-        text = text[: len(text) * SHOWN_BYTES // json_bytes(text)]
+    """Cut a text so that it takes at most SHOWN_BYTES bytes as JSON."""
+    while json_byte_count(text) > SHOWN_BYTES:
+        text = text[: len(text) * SHOWN_BYTES // json_byte_count(text)]
     return text
 
 
 def _list_summaries(before: str, context: ActionContext, cleared: SearchClearance) -> ActionResult:
-    """The newest summaries that may be heard, and where the next page begins."""
+    """Return the newest summaries that may be read, and `next_before` if there are more."""
     if before and not _SUMMARY_ID.fullmatch(before):
         raise Invalid(
             f"{before[:100]!r} is not a valid ID", field="before", cure="ids look like S12"
@@ -205,13 +211,13 @@ def _list_summaries(before: str, context: ActionContext, cleared: SearchClearanc
     told: dict[str, Any] = {"summaries": [_head(summary) for summary in heard]}
     if more:
         told["next_before"] = heard[-1].id
-    return ActionResult.done(**told).replaced(taint=any(summary.tainted for summary in heard))
+    return ActionResult.ok(**told).replaced(taint=any(summary.tainted for summary in heard))
 
 
 def _visible_summaries(
     key: str, context: ActionContext, cleared: SearchClearance
 ) -> Iterator[Summary]:
-    """Summaries that may be heard, the newest first; of others nobody learns how many there are."""
+    """Yield summaries that may be read, newest first; scans at most 2,000 and counts no others."""
     for _ in range(_PAGES):
         page = context.reach.facts.page(
             context.agent.id, SUMMARY, after=key, limit=_SCANNED, newest_first=True

@@ -1,7 +1,7 @@
-"""Finding again what was said, and choosing what to remember and what to forget.
+"""Searching the past and memories, and saving and forgetting memories.
 
-What a turn finds is decided by on whose behalf it acts: the owner and the agent itself find
-everything, a user what that person could hear, outsiders what everybody in the session could.
+What a turn finds depends on its clearance: the least of what its asker and everybody who hears the
+answer may know.
 """
 
 from collections.abc import Iterable
@@ -21,26 +21,30 @@ from opencrab.actions.memory.writes import (
 )
 from opencrab.actions.registry import Group
 from opencrab.actions.workspace.provenance import writes_clean_file
+from opencrab.actions.workspace.write import file_change
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.discord.community import DISCORD_PRINCIPAL
 from opencrab.domain.document import new_fact
-from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.learning.change import memory_holdout_percent
 from opencrab.domain.memory.memory import MEMORY, Category, Memory, MemoryContent
-from opencrab.domain.memory.search_row import RowKind, search_clearance
+from opencrab.domain.memory.search_row import RowKind
 from opencrab.domain.memory.write_policy import SUMMARIES, memory_refusal
 from opencrab.domain.statistics.hash_bucket import hash_fraction
 from opencrab.domain.turn.action import ActionResult, Effect, FileWritten, MemoriesFound
 from opencrab.domain.value import ShortText, Unit, Value
 from opencrab.domain.workspace.path import workspace_path
+from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery
-from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes, one_line
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_byte_count, one_line
 from opencrab.ports.workspace.files import ABSENT
 
 SHOWN_CHARACTERS = 500
 SHOWN_BYTES = 16 * 1024
 LINKS_AT_ONCE = 3
-"""Memories that one call may link: each is written back to, and a transaction has an end."""
+"""Most memories that one call may link; each gets a link back in the same transaction."""
 
 _COUNTED = {RowKind.MEMORY, RowKind.EXPERIENCE}
 _HEAD_BYTES = 256
@@ -80,11 +84,17 @@ class ForgetMemory(Value):
 
 
 def _file_as_it_is(arguments: SummarizeAndSave, context: ActionContext) -> dict[str, Any]:
-    """What the file is now, if one is to be written: a repeat finds its own content there."""
+    """Return the condition for writing the file, if any; a retry then finds its own content."""
     if not arguments.filename:
         return {}
     stored = context.reach.files.info(context.agent.id, workspace_path(arguments.filename))
     return {"condition": stored.version if stored else ABSENT}
+
+
+def _summary_change(arguments: SummarizeAndSave, context: ActionContext) -> TextChange | None:
+    if not arguments.filename:
+        return None
+    return file_change(context, workspace_path(arguments.filename), arguments.content)
 
 
 def _names_what_is_written(arguments: SummarizeAndSave) -> str:
@@ -92,7 +102,7 @@ def _names_what_is_written(arguments: SummarizeAndSave) -> str:
 
 
 def _foreign_words_may_not_forget(_arguments: ForgetMemory, context: ActionContext) -> Impact:
-    """What is forgotten never comes back: after foreign words a human decides."""
+    """Return SHARED in a tainted turn: forgetting is final, so a human must approve it."""
     return Impact.SHARED if context.turn.taint else Impact.SELF
 
 
@@ -110,9 +120,9 @@ def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> Act
         raise Invalid("query is blank", field="query", cure="give the words to search for")
     query = _query(arguments, context)
     everything = context.reach.search.search(context.agent.id, query)
-    found, could_hide, hidden = _left(everything, query, context)
+    found, could_hide, hidden = _left(_without_left_sessions(everything, context), query, context)
     shown = _render_hits(found, query, context)
-    result = ActionResult.done(query=arguments.query, count=len(shown), results=shown)
+    result = ActionResult.ok(query=arguments.query, count=len(shown), results=shown)
     ids = tuple(row.get("memory_id") or row["id"] for row in shown if row["kind"] in _COUNTED)
     if ids or could_hide:
         effect = MemoriesFound(ids=ids, hidden=hidden, could_hide=could_hide)
@@ -128,6 +138,7 @@ def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> Act
     ja="会話の要約を記憶に残します。filename を指定するとファイルにも書きます。",
     prepare=_file_as_it_is,
     touches=_names_what_is_written,
+    change=_summary_change,
 )
 def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> ActionResult:
     """Keep a summary as a memory; with `filename` write it to your workspace too."""
@@ -137,13 +148,13 @@ def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> A
     reason = memory_refusal(memory)
     if reason is not None:
         return refuse_memory(reason, context)
-    # Nothing that is there is changed: what has written a file cannot begin again on a conflict.
+    # Only new documents: an action that has written a file cannot be retried on a conflict.
     facts = (new_fact(context.agent.id, MEMORY, memory.id, memory), count_memory_again(context))
     kept = {"memory_id": memory.id, "category": memory.category}
     if not path:
-        return ActionResult.done(**kept).keeping(*facts)
+        return ActionResult.ok(**kept).keeping(*facts)
     written = _write_summary_file(path, arguments.content, context)
-    return ActionResult.done(written, **kept, path=written.path).keeping(*facts)
+    return ActionResult.ok(written, **kept, path=written.path).keeping(*facts)
 
 
 @group.action(
@@ -179,11 +190,11 @@ def forget_memory(arguments: ForgetMemory, context: ActionContext) -> ActionResu
 def _left(
     found: tuple[SearchHit, ...], query: SearchQuery, context: ActionContext
 ) -> tuple[tuple[SearchHit, ...], bool, bool]:
-    """What a search may show, whether the coin had something to hide, and whether it did.
+    """Return the hits to show, whether memories could be held out, and whether they were.
 
-    The coin falls once for a turn, and leaves the memories out of all its searches. Whoever asks
-    for memories and nothing else is answered, on whosever behalf: that is no matter of chance. Core
-    memories do not come by a search. Where nothing is left to chance, no turn is compared either.
+    The hash bucket depends on the turn alone, so all searches of one turn include or exclude
+    memories. A search for memories only is never part of the hold-out, nor are core memories, which
+    are in the prompt. With a hold-out of 0 percent no turn is counted for the comparison.
     """
     others = tuple(each for each in found if each.row.kind is not RowKind.MEMORY)
     percent = memory_holdout_percent(context.mind, context.trials)
@@ -192,13 +203,47 @@ def _left(
     return (others if hidden else found), could_hide, hidden
 
 
+def _without_left_sessions(
+    found: tuple[SearchHit, ...], context: ActionContext
+) -> tuple[SearchHit, ...]:
+    """Leave out other sessions in which the person once spoke and takes no part any more.
+
+    The index knows who spoke, not who was uninvited since. People on Discord are no members of
+    sessions: there the guild decides.
+    """
+    clearance, sessions = context.clearance.search, context.reach.sessions
+    person = clearance.person_id
+    if clearance.whole or not person or person.startswith(DISCORD_PRINCIPAL) or sessions is None:
+        return found
+    elsewhere = {
+        hit.row.session_id
+        for hit in found
+        if hit.row.hearing not in {Hearing.PUBLIC, Hearing.GUILD}
+        and hit.row.session_id != clearance.session_id
+    }
+    left = {each for each in elsewhere if not _takes_part(sessions, each, person)}
+    return tuple(
+        hit
+        for hit in found
+        if hit.row.session_id not in left or hit.row.hearing in {Hearing.PUBLIC, Hearing.GUILD}
+    )
+
+
+def _takes_part(sessions: Sessions, session_id: str, person: str) -> bool:
+    try:
+        session, access = sessions.get_with_access(session_id)
+    except NotFound:
+        return False
+    return person == session.created_by or person in access.members
+
+
 def _query(arguments: SearchMyHistory, context: ActionContext) -> SearchQuery:
-    """What the model asks for, as far as the turn may find it."""
+    """Build the search query, limited to what the turn's principal may find."""
     turn, session = context.turn, context.session
     since, until = arguments.since, arguments.until
     return SearchQuery(
         text=arguments.query,
-        clearance=search_clearance(turn.authority, session, turn.principal_id),
+        clearance=context.clearance.search,
         limit=arguments.limit,
         session_id=arguments.session_id or None,
         kinds=_kinds(arguments.kind),
@@ -221,7 +266,10 @@ def _kinds(kind: str) -> frozenset[RowKind]:
 
 
 def _moment(field: str, text: str, *, after: bool) -> datetime:
-    """A date or a time as a model writes it, in UTC; a date alone is its first or last moment."""
+    """Parse a date or time in UTC; a date alone is its start, or its end if `after`.
+
+    Raises Invalid if the text is neither.
+    """
     try:
         moment = datetime.fromisoformat(text.strip())
         if len(text.strip()) <= len("2026-12-31"):
@@ -237,7 +285,7 @@ def _moment(field: str, text: str, *, after: bool) -> datetime:
 
 
 def _write_summary_file(path: str, text: str, context: ActionContext) -> FileWritten:
-    """The summary as a file."""
+    """Write the summary as a file; raises Conflict if the file was changed meanwhile."""
     condition, clean = context.prepared["condition"], writes_clean_file(context)
     files = context.reach.files
     try:
@@ -254,17 +302,18 @@ def _write_summary_file(path: str, text: str, context: ActionContext) -> FileWri
 def _render_hits(
     found: Iterable[SearchHit], query: SearchQuery, context: ActionContext
 ) -> list[dict[str, Any]]:
-    """What was found as the model reads it, as much as fits; memories come with their ids.
+    """Format hits for the model, as many as fit; memories come with their ids.
 
-    Scores are for whoever may hear everything: they depend on how often others said a word.
+    Scores are only shown to those who may read everything, since they reveal how often others used
+    a word.
     """
     shown = list[dict[str, Any]]()
-    room = min(SHOWN_BYTES, PAGED_BYTES - _HEAD_BYTES - json_bytes(query.text))
+    room = min(SHOWN_BYTES, PAGED_BYTES - _HEAD_BYTES - json_byte_count(query.text))
     for each in found:
         told = _render_hit(each, context)
         if query.clearance.whole:
             told["score"] = float(f"{each.score:.3g}")
-        room -= json_bytes(told) + len(", ")
+        room -= json_byte_count(told) + len(", ")
         if room < 0:
             break
         shown.append(told)
@@ -288,14 +337,14 @@ def _render_hit(found: SearchHit, context: ActionContext) -> dict[str, Any]:
 
 
 def _excerpt(found: SearchHit) -> str:
-    """The row with its neighbours, or alone where they would push it out."""
+    """Return the row's excerpt with its neighbours, or the row alone if that is too long."""
     if 0 < len(found.excerpt) <= SHOWN_CHARACTERS:
         return found.excerpt
     return one_line(found.row.text, SHOWN_CHARACTERS)
 
 
 def _memory(memory_id: str, context: ActionContext) -> dict[str, Any]:
-    """What of a memory no row has: its category, and what it is linked with."""
+    """Return what the search row of a memory lacks: category, path and linked memories."""
     fact = context.reach.facts.get(context.agent.id, MEMORY, memory_id)
     if fact is None:
         return {"memory_id": memory_id}

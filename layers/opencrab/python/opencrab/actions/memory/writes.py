@@ -1,4 +1,4 @@
-"""The gate for memories: the one way in which an agent comes to a memory, changes or drops one."""
+"""The only functions that store, change or delete an agent's memories."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from opencrab.domain.agents import core_memory
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import FACTS_AT_ONCE, Document, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, ErasureScope
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.memory import write_policy
 from opencrab.domain.memory.memory import (
@@ -19,13 +19,13 @@ from opencrab.domain.memory.memory import (
     Memory,
     Provenance,
 )
-from opencrab.domain.memory.search_row import RowKind, search_clearance, search_row_of_memory
+from opencrab.domain.memory.search_row import RowKind, search_row_of_memory
 from opencrab.domain.memory.write_policy import (
     GATE,
     MEMORIES,
     RECOUNTED,
     MemoryCounts,
-    Reason,
+    MemoryRefusalReason,
     Ruling,
 )
 from opencrab.domain.turn.action import ActionResult
@@ -35,7 +35,7 @@ from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import ActionContext
 
 SIMILAR = 8
-"""Memories that a new one is compared with: those that a search for its words finds first."""
+"""Number of search hits that a new memory is compared with."""
 
 _NOT_THE_USERS = {Provenance.OWNER, Provenance.AGENT}
 _NO_CORE = {
@@ -55,7 +55,7 @@ def new_memory(
     hearing: Hearing | None = None,
     path: str = "",
 ) -> Memory:
-    """A memory as the present turn would have it, with its source."""
+    """Build a memory from the current turn, with its provenance; raises Invalid if it is blank."""
     if not content.strip():
         raise Invalid("content is blank", field="content", cure="write what is to be kept")
     now, turn, session = context.clock.now(), context.turn, context.session
@@ -84,7 +84,7 @@ def new_memory(
 def store_memory(
     new: Memory, context: ActionContext, *, replaces: str = "", links: Iterable[str] = ()
 ) -> ActionResult:
-    """A memory that is kept, merged with one that says the same, or refused and counted."""
+    """Return a result that stores a memory, merges it with a similar one, or refuses it."""
     linked = [require_memory(each, context) for each in dict.fromkeys(links)]
     target = require_memory(replaces, context, to_change=True) if replaces else None
     facts = _similar(new, context)
@@ -102,14 +102,14 @@ def store_memory(
     return _store_memory(verdict.ruling, verdict.memory or new, facts, linked, context)
 
 
-def refuse_memory(reason: Reason, context: ActionContext) -> ActionResult:
-    """The answer to what may not become a memory; it is counted."""
+def refuse_memory(reason: MemoryRefusalReason, context: ActionContext) -> ActionResult:
+    """Return a failed result for text that may not become a memory, and count the refusal."""
     counted = _gate(context).with_refusal(reason)
-    return ActionResult.failed(write_policy.CURES[reason]).keeping(_gate_fact(counted, context))
+    return ActionResult.failure(write_policy.CURES[reason]).keeping(_gate_fact(counted, context))
 
 
 def count_memory_again(context: ActionContext) -> Document:
-    """The gate after one more memory; raises Refused when the agent keeps as many as it may."""
+    """Return the memory counts plus one; raises Refused if the agent has MEMORIES memories."""
     gate = _gate(context)
     if gate.kept >= MEMORIES:
         now = context.clock.now()
@@ -124,13 +124,13 @@ def count_memory_again(context: ActionContext) -> Document:
 
 
 def drop_memory(fact: Document, context: ActionContext) -> ActionResult:
-    """A memory that is forgotten: marked, so that every copy of an index drops it, and removed.
+    """Return a result that deletes a memory and marks it, so that search indexes drop it.
 
-    It leaves the mind and, as far as one transaction has room, the memories that link it; what is
-    linked and gone is shown nowhere.
+    It is also removed from core memory and, as far as one transaction has room, from the links of
+    other memories; a link to a deleted memory is not shown.
     """
     agent_id, memory, now = context.agent.id, fact.read(Memory), context.clock.now()
-    mark = ErasureMark(scope=Scope.MEMORY, refs=(search_row_of_memory(memory).id,), at=now)
+    mark = ErasureMark(scope=ErasureScope.MEMORY, refs=(search_row_of_memory(memory).id,), at=now)
     marked = new_fact(
         agent_id, FORGOTTEN, context.clock.new_id(), mark, expires_at=now + MARKS_KEPT
     )
@@ -139,7 +139,7 @@ def drop_memory(fact: Document, context: ActionContext) -> ActionResult:
     if stored is not None:
         mind = stored.read(AgentState)
         without = core_memory.without_core_memory(mind, memory.id)
-        changes.extend([stored.holding(without)] if without != mind else [])
+        changes.extend([stored.with_body(without)] if without != mind else [])
     for linked_id in memory.links:
         linked = context.reach.facts.get(agent_id, MEMORY, linked_id)
         if linked is None or len(changes) >= FACTS_AT_ONCE:
@@ -147,15 +147,15 @@ def drop_memory(fact: Document, context: ActionContext) -> ActionResult:
         other = linked.read(Memory)
         if memory.id in other.links:
             links = tuple(each for each in other.links if each != memory.id)
-            changes.append(linked.holding(other.replaced(links=links)))
-    result = ActionResult.done(forgotten=memory.id, category=memory.category)
+            changes.append(linked.with_body(other.replaced(links=links)))
+    result = ActionResult.ok(forgotten=memory.id, category=memory.category)
     return result.keeping(*changes)
 
 
 def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = False) -> Document:
-    """A memory that the present turn may know of; raises NotFound for every other one.
+    """Return a memory that this turn may read; raises NotFound for every other one.
 
-    On a user's word only what that user said is changed or forgotten: raises Refused for the rest.
+    Raises Refused if it is to be changed and the turn acts for a user who did not say it.
     """
     fact = None
     if memory_id.isascii() and memory_id.isalnum():
@@ -177,9 +177,8 @@ def require_memory(memory_id: str, context: ActionContext, *, to_change: bool = 
 
 
 def may_hear_memory(memory: Memory, context: ActionContext) -> bool:
-    """Whether a memory may be told in the present turn."""
-    turn = context.turn
-    cleared = search_clearance(turn.authority, context.session, turn.principal_id)
+    """Return True if a memory may be shown in the current turn."""
+    cleared = context.clearance.search
     if cleared.whole:
         return True
     users = memory.provenance is Provenance.USER and bool(cleared.person_id)
@@ -189,7 +188,7 @@ def may_hear_memory(memory: Memory, context: ActionContext) -> bool:
 
 
 def _may_touch(memory: Memory, context: ActionContext) -> bool:
-    """Whether the present turn may change or forget a memory: a user only what that user said."""
+    """Return True if this turn may change or forget a memory; a user may only their own."""
     turn = context.turn
     if turn.authority is not Authority.USER:
         return True
@@ -204,7 +203,7 @@ def _store_memory(
     linked: list[Document],
     context: ActionContext,
 ) -> ActionResult:
-    """What the gate let through, with all that has to change with it."""
+    """Return a result that stores a memory, with all documents that change with it."""
     category = write_policy.memory_category(memory.category, context.turn.authority)
     demoted = category != memory.category
     memory = _linking(memory.replaced(category=category), linked)
@@ -215,7 +214,7 @@ def _store_memory(
         told_of = IndexRewrite(refs=(memory.id,))
         until = context.clock.now() + MARKS_KEPT
         said = new_fact(agent_id, REWRITTEN, context.clock.new_id(), told_of, expires_at=until)
-        changes = [stored.holding(memory), said]
+        changes = [stored.with_body(memory), said]
     changes.extend(_mind(memory, context))
     for other in linked:
         if _may_touch(other.read(Memory), context):
@@ -229,13 +228,13 @@ def _store_memory(
         told["hint"] = "it is not told in every turn until an owner approves it"
     if demoted:
         told["note"] = _NO_CORE[context.agent.language]
-    return ActionResult.done(**told).keeping(*changes)
+    return ActionResult.ok(**told).keeping(*changes)
 
 
 def _similar(new: Memory, context: ActionContext) -> dict[str, Document]:
-    """Stored memories that are most like a new one; none while the index cannot be reached.
+    """Return the stored memories most similar to a new one, by id; none if search is unavailable.
 
-    What is saved twice can be merged later; what is not saved is lost.
+    A memory that is saved twice can be merged later; one that is not saved is lost.
     """
     query = SearchQuery(new.content, kinds=frozenset({RowKind.MEMORY}), limit=SIMILAR)
     try:
@@ -247,7 +246,7 @@ def _similar(new: Memory, context: ActionContext) -> dict[str, Document]:
 
 
 def _similar_excerpts(facts: Iterable[Document], context: ActionContext) -> list[dict[str, str]]:
-    """Memories on the same subject, for an author who knows that one of them no longer holds."""
+    """Return excerpts of similar memories, so that the model can correct an outdated one."""
     heard = (memory for fact in facts if may_hear_memory(memory := fact.read(Memory), context))
     clean = [memory for memory in heard if not memory.tainted]
     return [
@@ -257,14 +256,14 @@ def _similar_excerpts(facts: Iterable[Document], context: ActionContext) -> list
 
 
 def _mind(memory: Memory, context: ActionContext) -> tuple[Document, ...]:
-    """The mind, where the memory changes what it holds."""
+    """Return the agent's state if the memory changes its core memory, else nothing."""
     agent_id = context.agent.id
     stored = context.reach.facts.get(agent_id, MIND, MIND)
     mind = stored.read(AgentState) if stored else AgentState()
     aware = core_memory.with_core_memory(mind, memory)
     if aware == mind:
         return ()
-    return (stored.holding(aware) if stored else new_fact(agent_id, MIND, MIND, aware),)
+    return (stored.with_body(aware) if stored else new_fact(agent_id, MIND, MIND, aware),)
 
 
 def _linking(memory: Memory, linked: list[Document]) -> Memory:
@@ -274,12 +273,12 @@ def _linking(memory: Memory, linked: list[Document]) -> Memory:
 
 
 def _linked_back(fact: Document, memory: Memory) -> tuple[Document, ...]:
-    """The other end of a link, where the memory's word may change it and it does."""
+    """Return the linked memory with a link back, or nothing if it may not or need not change."""
     other = fact.read(Memory)
     may = write_policy.may_change_memory(memory, other) and len(other.links) < LINKS
     if not may or other.id == memory.id or memory.id in other.links:
         return ()
-    return (fact.holding(other.replaced(links=(*other.links, memory.id))),)
+    return (fact.with_body(other.replaced(links=(*other.links, memory.id))),)
 
 
 def _gate(context: ActionContext) -> MemoryCounts:
@@ -288,7 +287,7 @@ def _gate(context: ActionContext) -> MemoryCounts:
 
 
 def _gate_fact(gate: MemoryCounts, context: ActionContext) -> Document:
-    """The counts, written over whatever is there: they are no reason to make anybody wait."""
+    """Return the memory counts as an unconditional write, so that they never cause a conflict."""
     return new_fact(context.agent.id, GATE, GATE, gate).replaced(version=0)
 
 

@@ -1,4 +1,4 @@
-"""Models as actions: an agent chooses, measures and grades the models that it thinks with.
+"""Actions on models: choosing, measuring and grading the models that an agent uses.
 
-Which model a call really goes to is decided in `engine/models`.
+The routing of calls is in `engine/models`.
 """

@@ -1,4 +1,4 @@
-"""What an agent found out about models: keeping it, and recalling it for the task at hand."""
+"""An agent's experience with models: saving it, and recalling it for a task."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -13,14 +13,14 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.domain.memory.search_row import search_clearance, search_row_of_experience
+from opencrab.domain.memory.search_row import search_row_of_experience
 from opencrab.domain.models.routing import Use
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.text.plain import text_on_one_line, visible_text
 from opencrab.domain.text.terms import share_of_terms, text_terms
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Stripped, Value
-from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_bytes
+from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_byte_count
 
 __all__ = ["group"]
 
@@ -62,7 +62,7 @@ def recall_model_experiences(
     shown, room = list[dict[str, Any]](), SHOWN_BYTES
     for lived in found[: arguments.limit]:
         told = _lived_told(lived)
-        room -= json_bytes(told) + len(", ")
+        room -= json_byte_count(told) + len(", ")
         if room < 0 and shown:
             break
         shown.append(told)
@@ -72,7 +72,7 @@ def recall_model_experiences(
     if not shown:
         data["note"] = model_action_text("no_experience", context.agent.language)
     tainted = any(lived.tainted for lived in found[: len(shown)])
-    return ActionResult.done(**data).replaced(taint=tainted)
+    return ActionResult.ok(**data).replaced(taint=tainted)
 
 
 @group.action(
@@ -89,7 +89,9 @@ def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> A
     lesson = visible_text(arguments.recommendation)
     if not observed or not lesson:
         raise Invalid(
-            "the text has no visible characters", field="recommendation", cure="write text"
+            "observation or recommendation has no visible characters",
+            field="recommendation",
+            cure="write text",
         )
     lived = Experience(
         id=context.clock.new_id(),
@@ -105,11 +107,11 @@ def save_model_insight(arguments: SaveModelInsight, context: ActionContext) -> A
         at=now,
     )
     fact = new_fact(context.agent.id, EXPERIENCE, lived.id, lived)
-    return ActionResult.done(experience_id=lived.id, model=lived.model).keeping(fact)
+    return ActionResult.ok(experience_id=lived.id, model=lived.model).keeping(fact)
 
 
 def _resolve_model_name(given: str, context: ActionContext) -> str:
-    """The model that an insight is about, by its full name where there is such a model."""
+    """Return the full name of the model of an insight, or the given text if it is not known."""
     named = text_on_one_line(given)[:_MODEL]
     routing = context.reach.models.routing
     chosen = routing.chosen(Use.CONVERSATION, context.basis, context.choices).model
@@ -120,11 +122,15 @@ def _resolve_model_name(given: str, context: ActionContext) -> str:
 
 
 def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> Iterator[Experience]:
-    """Experiences with models that fit and may be told here, the newest first."""
-    turn, after = context.turn, arguments.before.strip()
+    """Yield experiences with models that match and may be read here, newest first."""
+    after = arguments.before.strip()
     if after and not (after.isascii() and after.isalnum()):
-        raise Invalid("invalid ID", field="before", cure="use next_before of the last page")
-    cleared = search_clearance(turn.authority, context.session, turn.principal_id)
+        raise Invalid(
+            f"invalid ID {after[:100]!r}",
+            field="before",
+            cure="use next_before of the last page",
+        )
+    cleared = context.clearance.search
     wanted, sought = _words(arguments.model, context), text_terms(arguments.task)
     for _ in range(_PAGES):
         page = context.reach.facts.page(
@@ -142,7 +148,7 @@ def _experiences(arguments: RecallModelExperiences, context: ActionContext) -> I
 
 
 def _words(model: str, context: ActionContext) -> tuple[str, ...]:
-    """What an experience's model may be named: as it is given, and what an alias stands for."""
+    """Return the names that match an experience's model: the given one and its alias target."""
     given = text_on_one_line(model)
     meant = context.reach.models.routing.aliases.get(given)
     return tuple(each for each in (given, meant) if each)

@@ -1,4 +1,4 @@
-"""One's own use of models: grading answers, reading figures, comparing models.
+"""An agent's use of models: grading its answers, reading metrics, comparing models.
 
 Self-given grades are the weakest of all signals: they are calibrated against what really came of
 the turns before they count at all.
@@ -33,10 +33,10 @@ from opencrab.ports.models.model import ModelInfo, distinct_models, selectable_m
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
 STALE = timedelta(days=7)
-"""An answer that is older can no longer be judged."""
+"""Age from which an answer can no longer be graded."""
 
 COMPARED = 6
-"""Most models that are held beside each other."""
+"""Most models that one call compares."""
 
 _ROWS = 50
 _NEWEST = 100
@@ -74,7 +74,10 @@ class CompareModels(Value):
 
 
 def _row(arguments: EvaluateResponse, context: ActionContext) -> dict[str, Any]:
-    """Which answer is judged: the one that is the latest now stays it for every attempt."""
+    """Select the answer to grade, once for all retries.
+
+    Raises NotFound, Refused if it is older than STALE, and Conflict if it has a grade.
+    """
     require_insider_for_models(context)
     _judgement(arguments, context)
     wanted = arguments.metrics_id.strip()
@@ -102,11 +105,11 @@ def _row(arguments: EvaluateResponse, context: ActionContext) -> dict[str, Any]:
     prepare=_row,
 )
 def evaluate_response(arguments: EvaluateResponse, context: ActionContext) -> ActionResult:
-    """Judge one of your own answers honestly; it is calibrated against what came of it."""
+    """Grade one of your own answers honestly; grades are calibrated against later results."""
     judged = context.reach.usage.judge(
         context.agent.id, context.prepared["row"], _judgement(arguments, context)
     )
-    return ActionResult.done(
+    return ActionResult.ok(
         metrics_id=judged.id,
         model=f"{judged.provider}:{judged.model}",
         quality_score=judged.quality_score,
@@ -132,7 +135,7 @@ def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> Act
         focus=arguments.focus,
         choices={alias: info.name for alias, info in selectable_models(context).items()},
     )
-    return ActionResult.done(**model_analysis_result(found, context.agent.language))
+    return ActionResult.ok(**model_analysis_result(found, context.agent.language))
 
 
 @group.action(
@@ -156,7 +159,7 @@ def get_llm_metrics(arguments: GetLlmMetrics, context: ActionContext) -> ActionR
     told: dict[str, Any] = {"metrics": [model_row_result(row) for row in shown]}
     if len(rows) > len(shown):
         told["next_after"] = shown[-1].id
-    return ActionResult.done(**told)
+    return ActionResult.ok(**told)
 
 
 @group.action(
@@ -173,7 +176,11 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
     used = {parse_task_key(key)[2] for key in evidence.models}
     names = dict.fromkeys(_resolve_model_name(each, used, context) for each in arguments.models)
     if len(names) < 2:  # noqa: PLR2004  - two sides of a comparison
-        raise Invalid("both names mean the same model", field="models", cure="give another model")
+        raise Invalid(
+            f"all names mean the same model, {next(iter(names))!r}",
+            field="models",
+            cure="give another model",
+        )
     found = compare_usage(
         _tallies(Period.LAST_MONTH, context),
         evidence,
@@ -181,18 +188,21 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
         purpose=Use(arguments.purpose) if arguments.purpose else None,
         task_type=arguments.task_type.strip() or None,
     )
-    return ActionResult.done(**model_comparison_result(found))
+    return ActionResult.ok(**model_comparison_result(found))
 
 
 def selectable_models(context: ActionContext) -> dict[str, ModelInfo]:
-    """The models that the agent may choose, by the first alias of each."""
+    """Return the models that the agent may choose, keyed by the first alias of each."""
     return distinct_models(selectable_model_choices(context.reach.models, context.agent))
 
 
 def require_insider_for_models(context: ActionContext) -> None:
-    """Raise Refused where an outsider would learn, or cause, what concerns the owner's money."""
+    """Raise Refused for public and peer turns: figures of models concern the owner's money."""
     if context.turn.authority in {Authority.PUBLIC, Authority.PEER}:
-        raise Refused("only your owner, your users and you may read your model usage")
+        raise Refused(
+            "only your owner, your users and you may read your model usage",
+            cure="answer without it",
+        )
 
 
 def _judgement(arguments: EvaluateResponse, context: ActionContext) -> Judgement:
@@ -220,7 +230,7 @@ def _judgement(arguments: EvaluateResponse, context: ActionContext) -> Judgement
 
 
 def _latest(context: ActionContext) -> UsageRow:
-    """The last model call of this turn that has ended."""
+    """Return this turn's last completed model call; raises NotFound."""
     rows = context.reach.usage.rows(
         context.agent.id, since=context.turn.created_at - timedelta(minutes=1), limit=_NEWEST
     )
@@ -235,7 +245,7 @@ def _latest(context: ActionContext) -> UsageRow:
 
 
 def _tallies(period: Period, context: ActionContext) -> Iterator[DailyTally]:
-    """A period's tallies, week by week: nobody holds a month of them at once."""
+    """Yield a period's daily tallies, read week by week to bound memory."""
     for first, last in usage_tally_weeks(period, context.clock.now()):
         yield from context.reach.tallies.between(context.agent.id, first, last)
 
@@ -245,7 +255,7 @@ def _evidence(context: ActionContext) -> Evidence:
 
 
 def _resolve_model_name(reference: str, used: set[str], context: ActionContext) -> str:
-    """The full name of a model: one that was used, or one that there is; raises Invalid."""
+    """Return the full name of a model that was used or is configured; raises Invalid."""
     if reference in used:
         return reference
     return context.reach.models.get(reference).info.name

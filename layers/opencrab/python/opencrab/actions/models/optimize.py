@@ -1,7 +1,7 @@
-"""Choosing models by what was measured: a mix for each kind of work, advised, proposed or made.
+"""Choosing models by measured results: a traffic split per kind of work, as advice or applied.
 
-An agent changes nothing here that its owner has not let it change, and never takes a model that
-it may not select.
+An agent changes nothing here that its owner has not let it change, and never takes a model that it
+may not select.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ from opencrab.domain.learning.model_selection import (
 )
 from opencrab.domain.learning.regression_watch import mix_adjustments
 from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
-from opencrab.domain.models.optimization import Aim, Leave, Wish
+from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Unit, Value
 from opencrab.ports.learning import load_learning_data
@@ -57,18 +57,18 @@ from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 __all__ = ["group"]
 
 TOLD = 20
-"""Most kinds of work that one answer tells of."""
+"""Most subjects in one result."""
 
 _MILLION = 1_000_000
 _EARLIER = 100
 _FRESH = timedelta(days=30)
-"""A proposal that is older cannot be followed any more, so a new one takes its place."""
+"""Age from which a proposal can no longer be followed, so a new one replaces it."""
 
 _UNKNOWN = {"too_little_data", "no_price", "one_model", "no_models"}
 
 
 class OptimizeModelSelection(Value):
-    optimization_goal: Wish | None = Field(None, description="Else your owner's goal")
+    optimization_goal: OptimizationGoal | None = Field(None, description="Else your owner's goal")
     budget_limit_usd: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
         None, description="A day"
     )
@@ -97,7 +97,7 @@ def optimize_model_selection(
     told = _optimization_report(ground, found, still)
     if not found:
         word = "no_choice" if not ground.choices else _nothing(still)
-        return ActionResult.done(
+        return ActionResult.ok(
             status=word, note=model_action_text(word, context.agent.language), **told
         )
     word = _leave(aim, context) if arguments.apply_immediately else "advice"
@@ -105,18 +105,18 @@ def optimize_model_selection(
     if word in {"applied", "not_allowed"}:
         _make(made, word, ground, found, context)
         told |= {"changes": made.changes, "left_for_another_call": made.left}
-    result = ActionResult.done(
+    result = ActionResult.ok(
         status=word, note=model_action_text(word, context.agent.language), **told
     )
     if word == "applied" and made.mind != ground.mind:
         new = new_fact(context.agent.id, MIND, MIND, made.mind)
-        result = result.keeping(stored.holding(made.mind) if stored else new)
+        result = result.keeping(stored.with_body(made.mind) if stored else new)
     return result.keeping(*made.facts)
 
 
 @dataclass
 class _Made:
-    """The mind with changes, their facts and ids, and what had no room."""
+    """Changes of one call: the agent's state, documents, ids, and subjects that had no room."""
 
     mind: AgentState
     facts: list[Document] = field(default_factory=list)
@@ -125,7 +125,7 @@ class _Made:
 
 
 def _aim(arguments: OptimizeModelSelection, context: ActionContext) -> Aim:
-    """What the owner wants, with what was asked for in its place."""
+    """Return the owner's optimisation goal with the values that the call gives in their place."""
     own, limit = context.agent.llm.aim, arguments.budget_limit_usd
     least = arguments.min_quality_threshold
     return own.replaced(
@@ -160,24 +160,24 @@ def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInpu
 
 
 def _nothing(still: Mapping[str, str]) -> str:
-    """The word for why there is nothing to change."""
+    """Return the key of the text that explains why nothing is to be changed."""
     return "little" if set(still.values()) <= _UNKNOWN else "none_better"
 
 
 def _leave(aim: Aim, context: ActionContext) -> str:
-    """What may come of it: `applied`, `not_allowed` for proposed, or why it is only advice.
+    """Return `applied`, `not_allowed` (store as a proposal), or why the result is only advice.
 
-    In a turn of foreign words nothing may, and for another aim than the owner's own only in a turn
-    of the owner.
+    A turn that read untrusted text changes nothing; another goal than the owner's own is only
+    applied in a turn of the owner.
     """
     own, turn = context.agent.llm.aim, context.turn
-    if own.leave is Leave.OFF:
+    if own.leave is LearningMode.OFF:
         return "off"
     if not may_vouch_for_skill(turn):
         return "not_your_word"
     if aim != own and turn.authority is not Authority.OWNER:
         return "other_aim"
-    return "applied" if own.leave is Leave.APPLY else "not_allowed"
+    return "applied" if own.leave is LearningMode.APPLY else "not_allowed"
 
 
 def _make(
@@ -187,7 +187,7 @@ def _make(
     found: Mapping[str, BanditMix],
     context: ActionContext,
 ) -> None:
-    """Add the changes, or proposals of them, that one transaction has room for."""
+    """Add as many of the changes, or proposals of them, as fit into one transaction."""
     now, agent_id = context.clock.now(), context.agent.id
     state = AdjustmentState.APPLIED if word == "applied" else AdjustmentState.PROPOSED
     for name, mixed in found.items():
@@ -205,7 +205,7 @@ def _make(
 
 
 def _open_proposal_id(ground: SelectionInput, change: Adjustment) -> str:
-    """The id of an open proposal that says the same; "" for none."""
+    """Return the id of an open proposal with the same traffic split, or "" if there is none."""
     for each in mix_adjustments(ground.earlier, change.subject):
         is_open = each.state is AdjustmentState.PROPOSED and each.at > change.at - _FRESH
         if is_open and each.before == change.before and are_mixes_alike(each.after, change.after):
@@ -214,9 +214,9 @@ def _open_proposal_id(ground: SelectionInput, change: Adjustment) -> str:
 
 
 def _over(ground: SelectionInput, change: Adjustment, context: ActionContext) -> list[Document]:
-    """Earlier changes of the same that this one ends: proposals, and what holds if it holds.
+    """Return the earlier adjustments that this change ends, as superseded documents.
 
-    What became of one since it was read, as somebody else followed or ended it, stays.
+    An adjustment that was followed or ended since it was read is left alone.
     """
     facts = list[Document]()
     for earlier in adjustments_ended_by(ground, change):
@@ -224,14 +224,14 @@ def _over(ground: SelectionInput, change: Adjustment, context: ActionContext) ->
         known = None if stored is None else stored.read(Adjustment)
         if stored is not None and known is not None and known.state is earlier.state:
             superseded = end_adjustment(known, AdjustmentState.SUPERSEDED, change.at, change.id)
-            facts.append(stored.holding(superseded))
+            facts.append(stored.with_body(superseded))
     return facts
 
 
 def _optimization_report(
     ground: SelectionInput, found: Mapping[str, BanditMix], still: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What holds, what should, and what that is expected to bring, with the design's fields."""
+    """Return current and optimised traffic splits with the expected savings and quality change."""
     present = {name: _present(ground, name) for name in open_model_choices(ground)[:TOLD]}
     better = {
         name: describe_mix(mix_of_bandit(name, each))["weights"] for name, each in found.items()

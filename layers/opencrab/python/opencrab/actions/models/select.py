@@ -1,4 +1,4 @@
-"""Choosing the language model that one thinks with, and knowing which there are."""
+"""Choosing the language model that an agent thinks with, and listing the available ones."""
 
 from typing import Any, Literal
 
@@ -38,7 +38,7 @@ def _may_select(agent: Agent, routing: Routing) -> bool:
 
 
 def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
-    """The agent's version, which a lasting choice must find again."""
+    """Return the agent's version if the choice is permanent; saving requires the same version."""
     if arguments.duration is not Duration.PERMANENT:
         return {}
     return {"version": context.reach.agents.get(context.agent.id).agent.version}
@@ -64,7 +64,7 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
         duration=arguments.duration,
         reason=arguments.reason,
     )
-    return ActionResult.done(
+    return ActionResult.ok(
         choice,
         selected=arguments.model_alias,
         purpose=arguments.purpose,
@@ -82,7 +82,7 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
 def get_available_models(arguments: GetAvailableModels, context: ActionContext) -> ActionResult:
     """List the models that you may select, with prices (USD per million tokens) and limits."""
     listed = (_describe_model(alias, context) for alias in _selectable(context))
-    return ActionResult.done(models=list(listed))
+    return ActionResult.ok(models=list(listed))
 
 
 @group.action(
@@ -95,7 +95,7 @@ def get_available_models(arguments: GetAvailableModels, context: ActionContext) 
 def get_current_llm_config(arguments: GetCurrentLlmConfig, context: ActionContext) -> ActionResult:
     """See which model you think with for each purpose, and who chose it."""
     routing = context.reach.models.routing
-    return ActionResult.done(
+    return ActionResult.ok(
         default=routing.default,
         models={use.value: _current(use, context) for use in Use if use is not Use.EMBEDDING},
         selectable=list(_selectable(context)),
@@ -117,24 +117,33 @@ def _check(arguments: SelectLlm, context: ActionContext) -> None:
         )
     info = context.reach.models.get(arguments.model_alias).info
     if info.price is None:
-        raise Invalid(f"the price of {info.name!r} is unknown, so it may not be used")
+        raise Invalid(
+            f"{info.name!r} cannot be selected: its price is unknown",
+            field="model_alias",
+            cure="select another one; get_available_models shows prices",
+        )
     if context.agent.llm.private and not info.private:
         raise Refused(
             f"{info.name!r} is not private; you may use private models only",
             field="model_alias",
+            cure="select a private model; get_available_models lists them",
         )
     if not info.functions:
-        raise Invalid(f"{info.name!r} cannot call actions", field="model_alias")
+        raise Invalid(
+            f"{info.name!r} does not support tool calls",
+            field="model_alias",
+            cure="select a model that does; get_available_models lists them",
+        )
 
 
 def _remember(arguments: SelectLlm, context: ActionContext) -> None:
-    """Make the choice the agent's own; a repeat finds it made, and disturbs no newer one."""
+    """Save the choice with the agent; a retry saves nothing. Raises Conflict on another change."""
     agent, use = context.reach.agents.get(context.agent.id).agent, Use(arguments.purpose)
     if agent.llm.models.get(use) == arguments.model_alias:
         return
     if agent.version != context.prepared["version"]:
         raise Conflict(
-            "your state was changed concurrently", cure="read your state again, then choose again"
+            "your agent's settings were changed concurrently", cure="call select_llm again"
         )
     models = agent.llm.models | {use: arguments.model_alias}
     changed = agent.replaced(llm=agent.llm.replaced(models=models), updated_at=context.clock.now())
@@ -161,7 +170,7 @@ def _describe_model(alias: str, context: ActionContext) -> dict[str, Any]:
 
 
 def _current(use: Use, context: ActionContext) -> dict[str, Any]:
-    """The model for a use, and those that this turn drew for types of task."""
+    """Return the model for a use, and those that traffic splits chose for this turn."""
     routing, basis, choices = context.reach.models.routing, context.basis, context.choices
     chosen = routing.chosen(use, basis, choices)
     learned = {

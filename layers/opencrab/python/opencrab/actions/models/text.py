@@ -1,4 +1,4 @@
-"""What the meta actions say in words, in Japanese and English; the rest is numbers."""
+"""Texts in the results of the model actions, in Japanese and English."""
 
 from opencrab.domain.value import Language
 from opencrab.ports.texts import Texts
@@ -7,5 +7,5 @@ _SENTENCES = Texts(__file__)
 
 
 def model_action_text(name: str, language: Language) -> str:
-    """One of the sentences in a language."""
+    """Return one of the texts in a language."""
     return _SENTENCES[name][language]

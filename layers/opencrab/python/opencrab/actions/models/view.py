@@ -1,24 +1,29 @@
-"""How figures of models are told to a model: in dollars and points, short, with their intervals."""
+"""Results of the model actions as a model reads them: dollars, means and their intervals."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from opencrab.actions.models.text import model_action_text
 from opencrab.domain.insight.figures import Figures
-from opencrab.domain.insight.recommendations import Analysis, Comparison, Difference, Recommendation
+from opencrab.domain.insight.recommendations import (
+    Analysis,
+    Comparison,
+    QualityDifference,
+    Recommendation,
+)
 from opencrab.domain.statistics.confidence import Estimate
 from opencrab.domain.usage.ledger import Grouping, UsageRow
 from opencrab.domain.value import Language, MicroUsd
 
 GROUPS = 12
-"""Most groups that are told; the others are counted."""
+"""Most groups in one result; the others are counted."""
 
 RECOMMENDED = 10
 _MILLION = 1_000_000
 
 
 def model_analysis_result(found: Analysis, language: Language) -> dict[str, Any]:
-    """An analysis with the fields of the design; the period's beginning as it was counted."""
+    """Convert an analysis to a result; `since` is the start that was really counted."""
     totals = found.totals
     told: dict[str, Any] = {
         "period": found.period.value,
@@ -48,7 +53,7 @@ def model_analysis_result(found: Analysis, language: Language) -> dict[str, Any]
 
 
 def model_comparison_result(found: Comparison) -> dict[str, Any]:
-    """Models beside each other, and what each pair shows."""
+    """Convert a comparison to a result: figures of each model and of each pair."""
     return {
         "models": {name: _figures(each) for name, each in found.models.items()},
         "differences": [_difference(each) for each in found.differences],
@@ -56,7 +61,7 @@ def model_comparison_result(found: Comparison) -> dict[str, Any]:
 
 
 def model_row_result(row: UsageRow) -> dict[str, Any]:
-    """One model call, without whom it answered; what is not known is left out."""
+    """Convert a ledger row to a result, without the person; unknown values are left out."""
     told: dict[str, Any] = {
         "metrics_id": row.id,
         "at": row.at.isoformat(timespec="seconds"),
@@ -74,7 +79,7 @@ def model_row_result(row: UsageRow) -> dict[str, Any]:
 
 
 def quality_estimate_result(known: Estimate | None) -> dict[str, Any] | None:
-    """A mean with its 95 % interval and the number of turns behind it; None stays None."""
+    """Convert a mean to a result with its 95 % interval and sample size; None stays None."""
     if known is None:
         return None
     return {
@@ -86,7 +91,7 @@ def quality_estimate_result(known: Estimate | None) -> dict[str, Any] | None:
 
 
 def model_cost_dollars(micro: MicroUsd | float) -> float:
-    """Micro-dollars as dollars."""
+    """Convert micro-dollars to dollars."""
     return round(micro / _MILLION, 6)
 
 
@@ -126,7 +131,7 @@ def _recommendation(each: Recommendation) -> dict[str, Any]:
     }
 
 
-def _difference(each: Difference) -> dict[str, Any]:
+def _difference(each: QualityDifference) -> dict[str, Any]:
     return {
         "first": each.first,
         "second": each.second,

@@ -1,4 +1,4 @@
-"""Learning as actions: lessons from experience, and the skills that come of them.
+"""Actions of learning: lessons from experience, and the skills made of them.
 
-Trials and their verdicts are the night's (`engine/learning`).
+Trials and their verdicts are in `engine/learning`.
 """

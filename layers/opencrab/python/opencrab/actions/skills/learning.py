@@ -1,7 +1,7 @@
-"""Learning from what happened, from peers and from looking back, and the skills that come of it.
+"""Learning from experience, from peers and from reflection, and the skills made of lessons.
 
-What is learned goes through one gate: it is tried at once only where the turn vouches for it, else
-it waits in quarantine until an owner approves it.
+A skill is on trial at once only if the turn may vouch for it; else it is quarantined until an owner
+approves it.
 """
 
 import hashlib
@@ -11,13 +11,13 @@ from typing import Literal
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.actions.skills.text import skill_not_made_text, skill_withheld_error
+from opencrab.actions.skills.text import skill_not_created_note, skill_withheld_error
 from opencrab.actions.skills.writes import (
     move_skill,
     own_skill,
+    readable_skill,
     require_skill_authority,
     store_skill,
-    stored_skill,
 )
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import is_skill_enabled
@@ -202,15 +202,14 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
         if not is_skill_enabled(standard, context.mind):
             raise no_skill(name)
         text = standard.text(context.agent.language)
-        return ActionResult.done(SkillUsed(name=name), name=name, text=text)
-    found = stored_skill(name, context)
-    if found is None or not found[1].status.is_live:
+        return ActionResult.ok(SkillUsed(name=name), name=name, text=text)
+    skill = readable_skill(name, context)
+    if skill is None:
         raise no_skill(name)
     if name in withheld_skills(context.mind, context.turn.id, context.trials.skill_percent):
         why, cure = skill_withheld_error(name, context.agent.language)
         raise Refused(why, field="name", cure=cure)
-    skill = found[1]
-    result = ActionResult.done(SkillUsed(name=name), name=name, text=skill.guidance)
+    result = ActionResult.ok(SkillUsed(name=name), name=name, text=skill.guidance)
     return result.replaced(taint=skill.tainted)
 
 
@@ -239,14 +238,14 @@ def _store_experience(
     context: ActionContext,
     source: SourceType,
 ) -> ActionResult:
-    """An experience, and the skill that is made of it where it is given a name and has room."""
+    """Return a result that stores an experience, and a skill if it is named and has room."""
     fact = new_fact(context.agent.id, EXPERIENCE, lived.id, lived)
     if not arguments.skill_name.strip():
         if arguments.guidance.strip():
             raise Invalid(
-                "guidance belongs to a skill", field="skill_name", cure="give skill_name too"
+                "guidance needs a skill_name", field="skill_name", cure="give skill_name too"
             )
-        return ActionResult.done(experience_id=lived.id).keeping(fact)
+        return ActionResult.ok(experience_id=lived.id).keeping(fact)
     what = skill_lesson(
         arguments.skill_name,
         lived.lesson,
@@ -258,8 +257,8 @@ def _store_experience(
         result = store_skill(what, context, teaching, arguments.skill_name)
     except NoRoom as full:
         why = f"{full.message}: {full.cure}"
-        note = skill_not_made_text(why, context.agent.language)
-        return ActionResult.done(experience_id=lived.id, note=note).keeping(fact)
+        note = skill_not_created_note(why, context.agent.language)
+        return ActionResult.ok(experience_id=lived.id, note=note).keeping(fact)
     data = {"experience_id": lived.id, **(result.data or {})}
     return result.replaced(data=data).keeping(fact)
 
@@ -278,7 +277,7 @@ def _teaching(
 
 
 def _naming_actions(arguments: CreateMySkill, context: ActionContext) -> str:
-    """The guidance, ending with the actions that it uses; they must exist."""
+    """Return the guidance with its list of actions; raises Invalid if an action is unknown."""
     unknown = [name for name in arguments.actions if context.actions.find(name) is None]
     if unknown:
         raise Invalid(f"there is no action {unknown[0]!r}", field="actions", cure="omit it")
@@ -301,5 +300,5 @@ def _sentence(field: str, text: str) -> str:
 
 
 def _place_in_time(now: datetime, key: str) -> str:
-    """An id in order of time that no other call has."""
+    """Return a ULID derived from the time and the call's key: sortable, and equal on a retry."""
     return new_ulid(int(now.timestamp() * 1_000), hashlib.sha256(key.encode()).digest())

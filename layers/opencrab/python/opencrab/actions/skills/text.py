@@ -1,4 +1,4 @@
-"""Skill text: what a model is told of where a skill of its agent stands."""
+"""Texts that tell a model the status of one of its agent's skills."""
 
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus
 from opencrab.domain.value import Language
@@ -8,7 +8,7 @@ _TOLD = Texts(__file__)
 
 
 def skill_hint(skill: AcquiredSkill, language: Language) -> str:
-    """When a skill is used, where that is not at once and always."""
+    """Return when a skill will be used, or "" if it is used already or retired."""
     if skill.status is SkillStatus.CANDIDATE:
         return _TOLD["tried"][language]
     if skill.waits:
@@ -18,10 +18,10 @@ def skill_hint(skill: AcquiredSkill, language: Language) -> str:
 
 
 def skill_withheld_error(name: str, language: Language) -> tuple[str, str]:
-    """That a skill is withheld in this turn, and what to do then."""
+    """Return message and remedy for a skill that the trial withholds in this turn."""
     return _TOLD["rests"][language].format(name=name), _TOLD["alone"][language]
 
 
-def skill_not_made_text(why: str, language: Language) -> str:
-    """That something was learned, but no skill was made of it."""
+def skill_not_created_note(why: str, language: Language) -> str:
+    """Return the note that a lesson was stored without a skill, and why."""
     return _TOLD["not_made"][language].format(why=why)

@@ -1,4 +1,4 @@
-"""The gate for skills: the one way in which an agent comes to a skill, changes one or drops one."""
+"""The only functions that store, change, retire or restore an agent's skills."""
 
 from opencrab.actions.skills.text import skill_hint
 from opencrab.domain.access.authority import Authority
@@ -19,6 +19,12 @@ from opencrab.domain.learning.skill_lifecycle import (
     takes_skill_room,
     teach_skill,
 )
+from opencrab.domain.learning.skill_readers import (
+    SKILL_READERS,
+    reads_skill,
+    skill_document_names,
+    skill_readers,
+)
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill
 from opencrab.domain.turn.action import ActionResult, SkillLearned
 from opencrab.ports.turn.action import ActionContext
@@ -29,7 +35,7 @@ _WORDS = ("description", "situation_pattern", "guidance")
 def store_skill(
     what: SkillLesson, context: ActionContext, teaching: SkillTeaching, given_name: str
 ) -> ActionResult:
-    """A lesson that becomes a skill, or changes the one of its name."""
+    """Return a result that stores a lesson as a new skill, or as a new version of one."""
     _require_free(what.name, context)
     found = stored_skill(what.name, context)
     stored = found[1] if found else None
@@ -37,23 +43,29 @@ def store_skill(
     told: dict[str, str] = {}
     if not is_skill_named(given_name):
         told["note"] = f"it is kept as {skill.name}; its description begins with the given name"
-    return _storing(found[0] if found else None, stored, skill, context, told)
+    result = _storing(found[0] if found else None, stored, skill, context, told)
+    label = skill_readers(context.agent.id, skill, context.clearance)
+    return result if label is None else result.keeping(label)
 
 
 def move_skill(
     fact: Document, stored: AcquiredSkill, skill: AcquiredSkill, context: ActionContext
 ) -> ActionResult:
-    """A skill that the agent has, dropped or brought back."""
+    """Return a result that stores a retired or restored skill, if it has changed."""
     if skill == stored:
-        return ActionResult.done(skill_name=skill.name, status=skill.status.value)
+        return ActionResult.ok(skill_name=skill.name, status=skill.status.value)
     return _storing(fact, stored, skill, context, {})
 
 
 def own_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkill]:
-    """A skill that the agent learned; raises Refused for a standard one, NotFound for none."""
+    """Return a skill that the agent learned; raises Refused if it is standard, NotFound if none."""
     slug = skill_name(name)
     if context.reach.skills.find(slug) is not None:
-        raise Refused(f"{slug!r} is a standard skill: only the owner can disable it", field="name")
+        raise Refused(
+            f"{slug!r} is a standard skill: only the owner can disable it",
+            field="name",
+            cure="choose a skill that you learned, or ask your owner",
+        )
     found = stored_skill(slug, context)
     if found is None:
         raise no_skill(slug)
@@ -61,13 +73,24 @@ def own_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkil
 
 
 def stored_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkill] | None:
-    """An acquired skill as it is stored, whatever its status."""
+    """Return an acquired skill with its document, whatever its status; None if there is none."""
     fact = context.reach.facts.get(context.agent.id, SKILL, name)
     return None if fact is None else (fact, fact.read(AcquiredSkill))
 
 
+def readable_skill(name: str, context: ActionContext) -> AcquiredSkill | None:
+    """Return a live acquired skill that the turn may read; None if there is none."""
+    found = context.reach.facts.get_many(context.agent.id, *skill_document_names(name))
+    by_kind = {fact.kind: fact for fact in found}
+    if SKILL not in by_kind:
+        return None
+    skill = by_kind[SKILL].read(AcquiredSkill)
+    readable = reads_skill(context.clearance, skill, by_kind.get(SKILL_READERS))
+    return skill if skill.status.is_live and readable else None
+
+
 def require_skill_authority(context: ActionContext) -> None:
-    """Raise Refused in a turn whose word does not count."""
+    """Raise Refused in a turn that may not vouch for a skill, such as a tainted one."""
     if not may_vouch_for_skill(context.turn):
         raise Refused(
             "skills can be retired or restored only in your own, your owner's or a user's turn "
@@ -83,7 +106,7 @@ def _storing(
     context: ActionContext,
     told: dict[str, str],
 ) -> ActionResult:
-    """A changed skill with the mind that knows of it, to be written together."""
+    """Return a result that stores a skill together with the agent's index of skills."""
     agent_id, facts = context.agent.id, context.reach.facts
     known = facts.get(agent_id, MIND, MIND)
     mind = known.read(AgentState) if known else AgentState()
@@ -94,21 +117,21 @@ def _storing(
         require_skill_room(
             (each.read(AcquiredSkill) for each in page if each.id != skill.name), skill
         )
-    changed = [fact.holding(skill) if fact else new_fact(agent_id, SKILL, skill.name, skill)]
+    changed = [fact.with_body(skill) if fact else new_fact(agent_id, SKILL, skill.name, skill)]
     aware = index_skill(mind, skill)
     if aware != mind:
-        changed.append(known.holding(aware) if known else new_fact(agent_id, MIND, MIND, aware))
+        changed.append(known.with_body(aware) if known else new_fact(agent_id, MIND, MIND, aware))
     effect = SkillLearned(name=skill.name, status=skill.status.value)
     shown = {"skill_name": skill.name, "version": skill.version, "status": skill.status.value}
     if hint := skill_hint(skill, context.agent.language):
         shown["hint"] = hint
-    return ActionResult.done(effect, **shown, **told).keeping(*changed)
+    return ActionResult.ok(effect, **shown, **told).keeping(*changed)
 
 
 def _require_owners_words(
     stored: AcquiredSkill | None, skill: AcquiredSkill, mind: AgentState, context: ActionContext
 ) -> None:
-    """Raise Refused where new words would go untried into what an owner pinned."""
+    """Raise Refused if a pinned skill would change, except in a turn of the owner."""
     if context.turn.authority is Authority.OWNER or skill_pin(skill.name) not in mind.pinned:
         return
     if stored is None or any(getattr(stored, each) != getattr(skill, each) for each in _WORDS):
@@ -120,7 +143,7 @@ def _require_owners_words(
 
 
 def _require_free(name: str, context: ActionContext) -> None:
-    """Raise Refused for a name that an action or a standard skill has."""
+    """Raise Refused if an action or a standard skill has this name."""
     taken = context.actions.find(name.replace("-", "_")) is not None
     if taken or context.reach.skills.find(name) is not None:
         raise Refused(

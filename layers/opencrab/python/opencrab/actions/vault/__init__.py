@@ -1,4 +1,4 @@
-"""The vault as actions: notes with links between them, made, changed, found and renamed.
+"""Actions on the vault: creating, changing, finding and renaming linked notes.
 
-Notes and links as values are in `domain/workspace`.
+The values for notes and links are in `domain/workspace`.
 """

@@ -1,4 +1,4 @@
-"""New notes, empty, with words, or from a template of the vault's or the shipped ones."""
+"""Creating notes: empty, with content, or from a template of the vault or a shipped one."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,9 @@ from opencrab.actions.vault.lookup import (
 )
 from opencrab.actions.vault.search import group
 from opencrab.actions.workspace.provenance import is_foreign_file
-from opencrab.actions.workspace.write import WRITE_BYTES
+from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Name, Text, Value, join_surrogates
@@ -41,7 +42,7 @@ from opencrab.ports.workspace.files import ABSENT
 __all__ = ["group"]
 
 SHIPPED = ("daily-review", "meeting", "mindmap", "study-map")
-"""What every vault has until it has one of the same name itself: `templates/NAME.LANGUAGE.md`."""
+"""Names of the shipped templates; a template of the vault with the same name overrides one."""
 
 _FOLDER = Path(__file__).with_name("templates")
 _ARGUMENT_BYTES = 3 * WRITE_BYTES
@@ -62,7 +63,7 @@ class ApplyTemplate(Value):
 
 @dataclass(frozen=True)
 class Template:
-    """A template's name and text, and whether that is free of foreign words."""
+    """A template: its name, its text, and whether the text is free of untrusted content."""
 
     name: str
     text: str
@@ -70,7 +71,7 @@ class Template:
 
 
 def _template(name: str, context: ActionContext) -> Template:
-    """The vault's template of this name, else the shipped one in the agent's language."""
+    """Return the vault's template of this name, else the shipped one; raises NotFound."""
     key = note_name_key(name).removeprefix("templates/")
     own = {
         note_name_key(info.path.removeprefix(f"{TEMPLATES}/")): info.path
@@ -92,13 +93,23 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
     if context.reach.files.info(context.agent.id, path) is not None:
         raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
     if is_note_template(path) and arguments.template:
-        raise Invalid("a template is created from its content", field="template", cure="omit it")
+        raise Invalid(
+            "a template cannot be made from another template",
+            field="template",
+            cure="omit it and give content",
+        )
     now = note_front_matter_now(context)
     ready = prepare_note_write(
         context, path, _new_note_text(arguments, context, path, now), over=None, now=now
     )
     is_clean = not arguments.template or _template(arguments.template, context).is_clean
     return {**ready, "is_clean": is_clean}
+
+
+def _create_change(arguments: CreateNote, context: ActionContext) -> TextChange:
+    path = path_for_note_title(arguments.title, arguments.folder or "")
+    text = _new_note_text(arguments, context, path, note_front_matter_now(context))
+    return file_change(context, path, text)
 
 
 @group.action(
@@ -108,6 +119,7 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
     ja="新しいノートを作ります。[[題名]] で他のノートへリンクできます。",
     prepare=_create,
     touches=lambda arguments: repr(arguments.title),
+    change=_create_change,
     argument_bytes=_ARGUMENT_BYTES,
 )
 def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
@@ -130,6 +142,13 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
     return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
 
 
+def _fill_change(arguments: ApplyTemplate, context: ActionContext) -> TextChange:
+    now, template = note_front_matter_now(context), _template(arguments.template_name, context)
+    path, stored = _target(arguments, context, template, now)
+    text = _templated_note_text(arguments, template.text, path, stored, now)
+    return file_change(context, path, text)
+
+
 @group.action(
     impact=Impact.SELF,
     effect=Effect.KEYED,
@@ -137,6 +156,7 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
     ja="テンプレート(meeting, daily-review, mindmap, study-map 等)からノートを作ります。",
     prepare=_apply,
     touches=lambda arguments: repr(arguments.target_note or arguments.template_name),
+    change=_fill_change,
 )
 def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionResult:
     """Make a note from a template (meeting, daily-review, mindmap, study-map, your own)."""
@@ -170,7 +190,7 @@ def _new_note_text(arguments: CreateNote, context: ActionContext, path: str, now
 def _target(
     arguments: ApplyTemplate, context: ActionContext, template: Template, now: str
 ) -> tuple[str, StoredNote | None]:
-    """The note to fill a template into, or the path of a new one."""
+    """Return the note to fill a template into, or the path of a new one; raises Conflict."""
     if arguments.target_note is None:
         title = arguments.variables.get("title") or f"{template.name} {now[:10]}"
         path = path_for_note_title(str(title))
@@ -197,11 +217,11 @@ def _templated_note_text(
     note = stored.note.with_body(append_note_lines(stored.note.body, filled.body)).completed_by(
         filled
     )
-    return note.holding(UPDATED, now).text
+    return note.with_value(UPDATED, now).text
 
 
 def _fill_template(template: str, variables: dict[str, JsonValue], title: str, now: str) -> Note:
-    """A template with what is always known beside what was given."""
+    """Fill a template with title, date and time, and with the given variables."""
     known: dict[str, JsonValue] = {"title": title, "date": now[:10], "time": now[11:16]}
     return parse_note(
         join_surrogates(render_template(template, known | variables)).replace("\x00", "")
@@ -209,7 +229,7 @@ def _fill_template(template: str, variables: dict[str, JsonValue], title: str, n
 
 
 def _add_front_matter(note: Note, title: str, now: str) -> str:
-    """A new note's text: what OpenCrab itself says of it stands first."""
+    """Return a new note's text with title and times at the top of its front matter."""
     body = note.body if not note.body or note.body.endswith("\n") else f"{note.body}\n"
-    head = Note(body).holding(TITLE, title).holding(CREATED, now).holding(UPDATED, now)
+    head = Note(body).with_value(TITLE, title).with_value(CREATED, now).with_value(UPDATED, now)
     return head.completed_by(note).text

@@ -1,7 +1,8 @@
-"""Changing the vault: new words in notes, links between them, new names for them.
+"""Changing the vault: updating notes, adding links, renaming notes.
 
-Every change is keyed: what it was prepared on is noted before it begins, and the same text is made
-of it again after a crash. A new name is written before the old one goes, and keeps it as an alias.
+Every change is keyed: the version it is based on is stored before it begins, and the same text is
+made from it again after a crash. A renamed note is written before the old one is deleted, and keeps
+the old name as an alias.
 """
 
 from typing import Any
@@ -17,13 +18,14 @@ from opencrab.actions.vault.lookup import (
     note_front_matter_now,
     note_write_result,
     prepare_note_write,
-    read_all_notes,
     read_one_note,
+    read_vault_notes,
     write_prepared_note,
 )
 from opencrab.actions.workspace.provenance import is_foreign_file
-from opencrab.actions.workspace.write import WRITE_BYTES
+from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted
 from opencrab.domain.value import Language, ShortText, Text, Value
@@ -76,6 +78,12 @@ def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
     return prepare_note_write(context, stored.info.path, text, over=stored, now=now)
 
 
+def _update_change(arguments: UpdateNote, context: ActionContext) -> TextChange:
+    stored = read_one_note(context, find_note_path(context, arguments.path))
+    text = _updated_note_text(arguments, stored, note_front_matter_now(context))
+    return file_change(context, stored.info.path, text)
+
+
 @group.action(
     impact=Impact.SELF,
     effect=Effect.KEYED,
@@ -83,6 +91,7 @@ def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
     ja="ノートの内容を置き換えます。append を true にすると末尾に追記します。",
     prepare=_update,
     touches=lambda arguments: repr(arguments.path),
+    change=_update_change,
     argument_bytes=_ARGUMENT_BYTES,
 )
 def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
@@ -98,7 +107,7 @@ def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
 def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
     source = read_one_note(context, find_note_path(context, arguments.source_note))
     path, now = find_note_path(context, arguments.target_note), note_front_matter_now(context)
-    index = read_all_notes(context, note_files(context)).index
+    index = read_vault_notes(context, note_files(context)).index
     text = arguments.link_text or ""
     link = shortest_wikilink(path, index, text)
     body = source.note.body
@@ -111,6 +120,12 @@ def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
     return prepare_note_write(context, source.info.path, changed, over=source, **ready)
 
 
+def _link_change(arguments: CreateLink, context: ActionContext) -> TextChange:
+    ready = _link(arguments, context)
+    text = _linked_note_text(arguments, context, read_one_note(context, ready["path"]), ready)
+    return file_change(context, ready["path"], text)
+
+
 @group.action(
     impact=Impact.SELF,
     effect=Effect.KEYED,
@@ -121,6 +136,7 @@ def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
     ja="ノートに別のノートへのリンクを加えます。context がなければ「関連」の節に置きます。",
     prepare=_link,
     touches=lambda arguments: repr(arguments.source_note),
+    change=_link_change,
 )
 def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
     """Add a link to another note: after `context`, else under the heading "Related"."""
@@ -136,11 +152,15 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
     source = read_one_note(context, find_note_path(context, arguments.path))
     old, new = source.info.path, require_linkable_path(note_path(arguments.new_path))
     if is_note_template(old) or is_note_template(new):
-        raise Invalid("templates are not notes", cure="keep it, or create another template")
+        raise Invalid(
+            f"{old!r} cannot be renamed to {new!r}: templates keep their paths, and no other note "
+            "becomes one",
+            cure="choose a path outside the template folder, or create another template",
+        )
     if old == new or context.reach.files.info(context.agent.id, new) is not None:
         raise Conflict(f"there is a note {new!r} already", cure="choose another new_path")
     note = with_note_path(source.note, old, new)
-    reading = read_all_notes(context, note_files(context))
+    reading = read_vault_notes(context, note_files(context))
     others = [card for card in reading.cards if card.path != old]
     before, after = (
         NoteIndex([*others, note_card(old, source.note)]),
@@ -155,7 +175,15 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
     ready = prepare_note_write(
         context, new, note.text, over=None, source=old, was=source.info.version
     )
-    return {**ready, **reading.told(), "is_clean": not is_foreign_file(source.info)}
+    return {**ready, **reading.omission_counts(), "is_clean": not is_foreign_file(source.info)}
+
+
+def _rename_change(arguments: RenameNote, context: ActionContext) -> TextChange:
+    ready = _rename(arguments, context)
+    note = read_one_note(context, ready["source"]).note
+    after = with_note_path(note, ready["source"], ready["path"]).text
+    name = f"{ready['source']} → {ready['path']}"
+    return TextChange(name=name, before=note.text, after=after)
 
 
 @group.action(
@@ -168,6 +196,7 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
     ja="ノートの名前や場所を変えます。元の名前へのリンクはそのまま使えます。",
     prepare=_rename,
     touches=lambda arguments: repr(arguments.path),
+    change=_rename_change,
 )
 def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     """Rename or move a note; links to its old name go on working."""
@@ -210,7 +239,7 @@ def _updated_note_text(arguments: UpdateNote, stored: StoredNote, now: str) -> s
 def _linked_note_text(
     arguments: CreateLink, context: ActionContext, source: StoredNote, ready: dict[str, Any]
 ) -> str:
-    """The source note's text with the link in it, which must be one there."""
+    """Return the source note's text with the link; raises Invalid if it would be inside code."""
     body, link = source.note.body, ready["link"]
     if not ready["added"]:
         return source.note.text
@@ -220,10 +249,12 @@ def _linked_note_text(
     else:
         changed = add_link_in_context(body, link, arguments.context)
     if len(wikilinks_in(changed)) == len(wikilinks_in(body)):
-        raise Invalid("the link would be inside code there", cure="use another context")
+        raise Invalid(
+            "the link would be inside code, where links do not work", cure="use another context"
+        )
     return _stamp_update_time(source.info.path, source.note.with_body(changed), ready["now"])
 
 
 def _stamp_update_time(path: str, note: Note, now: str) -> str:
-    """A note's text with the time of its change; a template has none."""
-    return note.text if is_note_template(path) else note.holding(UPDATED, now).text
+    """Return a note's text with the time of its change; templates get none."""
+    return note.text if is_note_template(path) else note.with_value(UPDATED, now).text

@@ -1,4 +1,4 @@
-"""A vault as its actions see it: notes found by any name, read within limits, written once."""
+"""Finding, reading within limits, and writing the notes of a vault for its actions."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -26,14 +26,14 @@ from opencrab.ports.workspace.files import ABSENT, FileInfo
 
 SCAN_NOTES = 500
 SCAN_BYTES = 16 * 1024 * 1024
-"""The most that one call reads of a vault."""
+"""Most bytes that one call reads from a vault."""
 
 _CANDIDATES = 10
 
 
 @dataclass(frozen=True)
 class StoredNote:
-    """One note as it is stored."""
+    """A parsed note with the metadata of its file."""
 
     info: FileInfo
     note: Note
@@ -41,7 +41,7 @@ class StoredNote:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the vault's notes say; `unread` counts those beyond the limits or without text."""
+    """The notes of a vault; `unread` counts those beyond the limits or not valid text."""
 
     stored: tuple[StoredNote, ...]
     cards: tuple[NoteCard, ...]
@@ -49,22 +49,22 @@ class Reading:
 
     @cached_property
     def index(self) -> NoteIndex:
-        """What the names in the vault mean."""
+        """The notes of the vault by path, file name, title and alias."""
         return NoteIndex(self.cards)
 
-    def told(self) -> dict[str, int]:
-        """What a result says of the notes that were left out."""
+    def omission_counts(self) -> dict[str, int]:
+        """Return the number of unread notes as a field of a result, or nothing if it is 0."""
         return {"unread": self.unread} if self.unread else {}
 
 
 def note_files(context: ActionContext) -> tuple[FileInfo, ...]:
-    """Every note and template of the vault, by path."""
+    """Return all notes and templates of the vault, by path."""
     found = context.reach.files.list(context.agent.id, VAULT)
     return tuple(info for info in found if info.path.casefold().endswith(".md"))
 
 
-def read_all_notes(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
-    """The notes among these files, as many as the limits allow; of all others the path counts."""
+def read_vault_notes(context: ActionContext, files: Iterable[FileInfo]) -> Reading:
+    """Read the notes among these files up to the limits; the others are indexed by path only."""
     stored, cards, room = list[StoredNote](), list[NoteCard](), SCAN_BYTES
     notes = [info for info in files if not is_note_template(info.path)]
     for info in notes:
@@ -79,13 +79,16 @@ def read_all_notes(context: ActionContext, files: Iterable[FileInfo]) -> Reading
 
 
 def read_one_note(context: ActionContext, path: str) -> StoredNote:
-    """One note; raises NotFound, and Invalid for what is no text."""
+    """Read one note; raises NotFound, and Invalid if it is not UTF-8 text."""
     info, content = context.reach.files.read(context.agent.id, path)
     return StoredNote(info, parse_note(decode_file_text(path, content)))
 
 
 def find_note_path(context: ActionContext, name: str) -> str:
-    """The note that a path, a file's name, a title or an alias means; raises NotFound, Invalid."""
+    """Return the path of the note with this path, file name, title or alias.
+
+    Raises NotFound, and Invalid if the name is ambiguous.
+    """
     path = None
     with suppress(Invalid):
         path = note_path(name)
@@ -94,12 +97,12 @@ def find_note_path(context: ActionContext, name: str) -> str:
     files = note_files(context)
     found = NoteIndex(
         note_card(info.path, None) for info in files if not is_note_template(info.path)
-    ).find(name) or read_all_notes(context, files).index.find(name)
+    ).find(name) or read_vault_notes(context, files).index.find(name)
     return the_one_note(name, found)
 
 
 def the_one_note(name: str, found: tuple[str, ...]) -> str:
-    """The only candidate; raises NotFound for none and Invalid naming them for several."""
+    """Return the only candidate; raises NotFound for none, Invalid naming them for several."""
     if not found:
         raise NotFound(f"there is no note {name!r}", cure="find it with search_notes")
     if len(found) > 1:
@@ -111,7 +114,10 @@ def the_one_note(name: str, found: tuple[str, ...]) -> str:
 def prepare_note_write(
     context: ActionContext, path: str, text: str, *, over: StoredNote | None, **more: Any
 ) -> dict[str, Any]:
-    """The condition of a write: what is there, what is to be, and whether its words are clean."""
+    """Return the condition of a write: path, version to replace, hash, and taint.
+
+    Raises TooLarge for more than WRITE_BYTES bytes.
+    """
     content = text.encode()
     if len(content) > WRITE_BYTES:
         raise TooLarge(
@@ -129,9 +135,10 @@ def prepare_note_write(
 
 
 def write_prepared_note(context: ActionContext, text_of: Callable[[], str]) -> FileInfo:
-    """Write what was prepared, unless an earlier attempt has; raises Conflict for anything else.
+    """Write a prepared note, once however often it is retried.
 
-    `text_of` makes the text again from what it was made of; it is not asked when it is there.
+    `text_of` makes the same text again; it is not called if the file has it already. Raises
+    Conflict if the note was changed meanwhile.
     """
     ready, files, agent_id = context.prepared, context.reach.files, context.agent.id
     path = ready["path"]
@@ -155,17 +162,17 @@ def write_prepared_note(context: ActionContext, text_of: Callable[[], str]) -> F
 
 
 def note_write_result(info: FileInfo, **data: Any) -> ActionResult:
-    """The result of a write."""
+    """Return the result of a write, with the written file as a side effect."""
     written = FileWritten(path=info.path, sha256=info.sha256, size=info.size)
-    return ActionResult.done(written, path=info.path, size=info.size, **data)
+    return ActionResult.ok(written, path=info.path, size=info.size, **data)
 
 
 def note_front_matter_now(context: ActionContext) -> str:
-    """Now, as front matter has it."""
+    """Return the current time in UTC in the format of front matter."""
     return context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def append_note_lines(text: str, more: str) -> str:
-    """More text on lines of its own below what there is."""
+    """Append text on lines of its own; the result ends with a line break."""
     above = text if not text or text.endswith("\n") else f"{text}\n"
     return f"{above}{more}" if not more or more.endswith("\n") else f"{above}{more}\n"

@@ -1,4 +1,4 @@
-"""Looking into the vault: searching, reading one note with its links, and the whole as a tree."""
+"""Searching the vault, reading one note with its links, and listing all notes as a tree."""
 
 import json
 import re
@@ -13,10 +13,14 @@ from opencrab.actions.vault.lookup import (
     StoredNote,
     find_note_path,
     note_files,
-    read_all_notes,
     read_one_note,
+    read_vault_notes,
 )
-from opencrab.actions.workspace.provenance import is_foreign_file, lists_foreign_files
+from opencrab.actions.workspace.provenance import (
+    is_foreign_file,
+    lists_foreign_files,
+    shows_foreign_name,
+)
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -45,7 +49,7 @@ _TAGS = 10
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?")
 
-group = Group("vault")
+group = Group("vault", taints=shows_foreign_name)
 
 
 class SearchNotes(Value):
@@ -79,7 +83,7 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     ]
     if not words:
         raise Invalid("query is empty", field="query", cure="give a word to search for")
-    reading = read_all_notes(context, note_files(context))
+    reading = read_vault_notes(context, note_files(context))
     hits = [
         (hit, stored)
         for stored in reading.stored
@@ -89,7 +93,7 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     shown = hits[: arguments.limit]
     results = [{key: value for key, value in hit.items() if value} for hit, _ in shown]
     tainted = any(is_foreign_file(stored.info) for _, stored in shown)
-    told = ActionResult.done(results=results, total=len(hits), **reading.told())
+    told = ActionResult.ok(results=results, total=len(hits), **reading.omission_counts())
     return told.replaced(taint=tainted)
 
 
@@ -108,12 +112,12 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
     first = arguments.offset - 1
     if first and first >= len(lines):
         raise Invalid(
-            f"note {path!r} has {len(lines)} lines, none from {arguments.offset} on",
+            f"offset {arguments.offset} is past the end: note {path!r} has {len(lines)} lines",
             cure="use a smaller offset",
         )
     page, cut = _page(lines[first : first + arguments.limit])
     following = first + len(page)
-    reading = read_all_notes(context, note_files(context))
+    reading = read_vault_notes(context, note_files(context))
     told = {
         "path": path,
         "title": truncate_note_text(note_title(stored.note, note_file_name(path)), _TITLE),
@@ -122,13 +126,13 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
         **({"cut": "the line is longer than a page: only its beginning is shown"} if cut else {}),
         **({"next_offset": following + 1} if following < len(lines) else {}),
         **_links(stored, reading),
-        **reading.told(),
+        **reading.omission_counts(),
     }
     named = json.dumps(told, ensure_ascii=False)
     tainted = is_foreign_file(stored.info) or lists_foreign_files(
         context, lambda path: path in named
     )
-    return ActionResult.done(**told).replaced(taint=tainted)
+    return ActionResult.ok(**told).replaced(taint=tainted)
 
 
 @group.action(
@@ -144,7 +148,7 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
     summaries = arguments.include_content_summary
     near = [info for info in files if info.path.count("/") <= depth]
     shown = near[: SHOWN_SUMMARIES if summaries else SHOWN_NOTES]
-    read = {stored.info.path: stored for stored in read_all_notes(context, shown).stored}
+    read = {stored.info.path: stored for stored in read_vault_notes(context, shown).stored}
     folders: dict[str, list[dict[str, Any]]] = {}
     for info in shown:
         notes = folders.setdefault(info.path.rpartition("/")[0], [])
@@ -164,12 +168,12 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
     left_out = {"left_out": len(near) - len(shown)} if len(near) > len(shown) else {}
     tainted = summaries and any(is_foreign_file(stored.info) for stored in read.values())
     tainted = tainted or lists_foreign_files(context, lambda path: path.startswith(f"{VAULT}/"))
-    result = ActionResult.done(folders=tree, total=len(files), **left_out)
+    result = ActionResult.ok(folders=tree, total=len(files), **left_out)
     return result.replaced(taint=tainted)
 
 
 def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict[str, Any] | None:
-    """What a search tells of a note, or None when none of the words is in it."""
+    """Return a note's search result, or None if it contains none of the words."""
     path, note = stored.info.path, stored.note
     title, tags = note_title(note, note_file_name(path)), note_tags(note)
     head = [path_collision_key(text) for text in (title, path.removeprefix(f"{VAULT}/"), *tags)]
@@ -188,12 +192,12 @@ def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict
 
 
 def _excerpt(body: str, words: list[str]) -> str:
-    """The first line with one of the words, cut around it."""
+    """Return an excerpt of the first line that contains one of the words, "" if none does."""
     for line in body.split("\n"):
         folded = path_collision_key(line)
         places = [place for place in map(folded.find, words) if place >= 0]
         if places:
-            # Folding may change the length a little: then the place is a little off.
+            # Case folding may change the length, so the position is approximate.
             place = min(places) * len(line) // max(len(folded), 1)
             begin = max(place - _BEFORE, 0) if len(line) > _EXCERPT else 0
             cut = truncate_note_text(line[begin : begin + _EXCERPT].strip(), _EXCERPT)
@@ -202,7 +206,7 @@ def _excerpt(body: str, words: list[str]) -> str:
 
 
 def _links(stored: StoredNote, reading: Reading) -> dict[str, Any]:
-    """Where a note's links lead, which lead nowhere, and which notes link to it."""
+    """Return a note's links, its broken links, and the notes that link to it."""
     path = stored.info.path
     resolved, broken = dict[str, str](), dict[str, list[str]]()
     for link in wikilinks_in(stored.note.body):
@@ -228,7 +232,7 @@ def _links(stored: StoredNote, reading: Reading) -> dict[str, Any]:
 
 
 def _page(lines: list[str]) -> tuple[list[str], bool]:
-    """As many of these lines as fit into a page as JSON, at least one; whether that one is cut."""
+    """Return as many lines as fit into PAGE_BYTES of JSON, and whether the only line was cut."""
     page, room = list[str](), PAGE_BYTES
     for line in lines:
         room -= len(json.dumps(line, ensure_ascii=False).encode()) - 2
@@ -241,7 +245,7 @@ def _page(lines: list[str]) -> tuple[list[str], bool]:
 
 
 def _entry(path: str, stored: StoredNote | None, *, with_summary: bool) -> dict[str, Any]:
-    """One note of the tree; a moment that is none is not shown: it might be anything."""
+    """Return a note's entry in the tree; a malformed `updated` is left out as untrusted text."""
     updated = stored.note.value(UPDATED) if stored else ""
     summary = note_summary(stored.note.body) if stored and with_summary else ""
     return {
@@ -252,7 +256,7 @@ def _entry(path: str, stored: StoredNote | None, *, with_summary: bool) -> dict[
 
 
 def _parents(folders: dict[str, Any]) -> set[str]:
-    """These folders and every one above them."""
+    """Return these folders and all folders above them."""
     return {
         "/".join(names[:depth])
         for names in (folder.split("/") for folder in folders)

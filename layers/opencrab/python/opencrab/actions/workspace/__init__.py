@@ -1,4 +1,4 @@
-"""Workspace files as actions: reading, writing, and whose words a file holds.
+"""Actions on workspace files: reading, writing, and provenance.
 
-Notes with links have their own room, `actions/vault`.
+Notes with links are in `actions/vault`.
 """

@@ -1,4 +1,4 @@
-"""Looking into the agent's own files: reading one in pages, listing one folder."""
+"""Reading the agent's own files in pages, and listing a folder."""
 
 import json
 import re
@@ -27,7 +27,7 @@ LINES = 200
 ENTRIES = 200
 
 MARKER = ".keep"
-"""The empty file that makes a folder of itself; lists leave it out."""
+"""Name of the empty file that keeps a folder in existence; lists leave it out."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -63,7 +63,7 @@ def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     first = arguments.offset - 1
     if first and first >= len(lines):
         raise Invalid(
-            f"file {info.path!r} has {len(lines)} lines, none from {arguments.offset} on",
+            f"offset {arguments.offset} is past the end: file {info.path!r} has {len(lines)} lines",
             cure="use a smaller offset",
         )
     page, note = _page(lines[first : first + arguments.limit], arguments.offset)
@@ -72,7 +72,7 @@ def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     has_more = following <= len(lines)
     if has_more:
         note = f"{note} The next page begins at offset={following}.".strip()
-    result = ActionResult.done(**shown, has_more=has_more, **({"note": note} if note else {}))
+    result = ActionResult.ok(**shown, has_more=has_more, **({"note": note} if note else {}))
     return result.replaced(taint=is_foreign_file(info))
 
 
@@ -92,14 +92,14 @@ def ws_list(arguments: WsList, context: ActionContext) -> ActionResult:
         raise NotFound(f"there is no folder {folder!r}", cure="list the folder above it")
     entries = _entries(found, folder)
     left_out = max(len(entries) - ENTRIES, 0)
-    told = ActionResult.done(path=folder, entries=entries[:ENTRIES], left_out=left_out)
+    told = ActionResult.ok(path=folder, entries=entries[:ENTRIES], left_out=left_out)
     above = f"{folder}/" if folder else ""
     tainted = lists_foreign_files(context, lambda path: path.startswith(above))
     return told.replaced(taint=tainted)
 
 
 def decode_file_text(path: str, content: bytes) -> str:
-    """A file's text; raises Invalid for what is none."""
+    """Decode a file as UTF-8; raises Invalid if it is not text."""
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -118,12 +118,12 @@ def _binary(path: str, content: bytes) -> Invalid:
 
 
 def is_folder_marker(info: FileInfo) -> bool:
-    """Whether a file is there only so that its folder is."""
+    """Return True if a file is the empty marker that keeps its folder in existence."""
     return info.size == 0 and info.path.rpartition("/")[2] == MARKER
 
 
 def _page(lines: list[str], offset: int) -> tuple[list[str], str]:
-    """As many of these lines as fit into a page, at least one, and what was cut off it."""
+    """Return as many lines as fit into PAGE_BYTES of JSON, and a note if the only line was cut."""
     page, room = list[str](), PAGE_BYTES
     for line in lines:
         room -= len(json.dumps(line, ensure_ascii=False).encode()) - 2
@@ -139,7 +139,7 @@ def _page(lines: list[str], offset: int) -> tuple[list[str], str]:
 
 
 def _entries(found: Iterable[FileInfo], folder: str) -> list[dict[str, Any]]:
-    """Files and folders directly in a folder, by name; a folder is as large as all in it."""
+    """Return the entries of a folder by name; a subfolder's size includes everything below it."""
     skip = len(folder) + 1 if folder else 0
     sizes: dict[tuple[str, bool], int] = {}
     for info in found:

@@ -1,7 +1,7 @@
-"""Changing the agent's own files: writing whole, editing one place, deleting, making folders.
+"""Changing the agent's own files: writing, editing, deleting, and making folders.
 
-Every change is keyed: what it was prepared on is noted before it begins, so that after a crash the
-same call finds its work done or does it, and never undoes what came in between.
+Every change is keyed: the version it is based on is stored before it begins. After a crash the same
+call finds its work done or does it, and never overwrites a change made meanwhile.
 """
 
 import re
@@ -12,6 +12,7 @@ from pydantic import Field
 from opencrab.actions.workspace.provenance import is_foreign_file, writes_clean_file
 from opencrab.actions.workspace.read import MARKER, decode_file_text, group, is_folder_marker
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted, FileWritten
@@ -20,11 +21,11 @@ from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_path, wor
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.workspace.files import ABSENT, FileInfo
 
-__all__ = ["WRITE_BYTES", "group", "ws_delete", "ws_edit", "ws_mkdir", "ws_write"]
+__all__ = ["WRITE_BYTES", "file_change", "group", "ws_delete", "ws_edit", "ws_mkdir", "ws_write"]
 
 WRITE_BYTES = 256 * 1024
 _ARGUMENT_BYTES = 3 * WRITE_BYTES
-"""What a whole file may come to as JSON: line ends and quotes take twice their place in it."""
+"""Upper limit of the arguments in bytes: JSON escapes line breaks and quotes."""
 
 _SKILL = re.compile(r"skills/([^/]+\.skill\.md|[^/]+/skill\.md)", re.IGNORECASE)
 _PROPOSAL = "A file here is only a proposal: you have the skill once create_my_skill has taken it."
@@ -54,11 +55,34 @@ def _names_path(arguments: WsEdit | WsDelete | WsMkdir) -> str:
 
 
 def _names_path_and_size(arguments: WsWrite) -> str:
-    return f"{arguments.path!r} ({len(arguments.content.encode())} bytes)"
+    return f"{arguments.path!r} ({len(arguments.content.encode())} B)"
+
+
+def file_change(context: ActionContext, path: str, after: str | None) -> TextChange:
+    """What a file is now, and what it becomes; bytes that are no text show as escapes."""
+    try:
+        _, content = context.reach.files.read(context.agent.id, path)
+    except NotFound:
+        return TextChange(name=path, before=None, after=after)
+    return TextChange(name=path, before=content.decode("utf-8", "backslashreplace"), after=after)
+
+
+def _write_change(arguments: WsWrite, context: ActionContext) -> TextChange:
+    return file_change(context, workspace_path(arguments.path), arguments.content)
+
+
+def _edit_change(arguments: WsEdit, context: ActionContext) -> TextChange:
+    path = workspace_path(arguments.path)
+    _, content = context.reach.files.read(context.agent.id, path)
+    return file_change(context, path, _replace_text(arguments, path, content).decode())
+
+
+def _delete_change(arguments: WsDelete, context: ActionContext) -> TextChange:
+    return file_change(context, workspace_prefix(arguments.path), None)
 
 
 def _condition(arguments: WsWrite, context: ActionContext) -> dict[str, Any]:
-    """What the file is now: a repeat after it was written finds its own content and is harmless."""
+    """Return the file's version and the new content's hash, so that a retry does no harm."""
     stored = context.reach.files.info(context.agent.id, workspace_path(arguments.path))
     return {
         "condition": stored.version if stored else ABSENT,
@@ -73,6 +97,7 @@ def _condition(arguments: WsWrite, context: ActionContext) -> dict[str, Any]:
     ja="ワークスペースのファイルを書きます。既にある場合は全体を置き換えます。",
     prepare=_condition,
     touches=_names_path_and_size,
+    change=_write_change,
     argument_bytes=_ARGUMENT_BYTES,
 )
 def ws_write(arguments: WsWrite, context: ActionContext) -> ActionResult:
@@ -94,7 +119,7 @@ def ws_write(arguments: WsWrite, context: ActionContext) -> ActionResult:
 
 
 def _edit(arguments: WsEdit, context: ActionContext) -> dict[str, Any]:
-    """What the file is now and what it is to become; whether the old words are the agent's own."""
+    """Return version and hash before the edit, hash after it, and whether the file is untainted."""
     path = workspace_path(arguments.path)
     info, content = context.reach.files.read(context.agent.id, path)
     wanted = _replace_text(arguments, path, content)
@@ -113,6 +138,7 @@ def _edit(arguments: WsEdit, context: ActionContext) -> dict[str, Any]:
     ja="ファイル中の old_string を new_string に置き換えます。ちょうど1か所にある必要があります。",
     prepare=_edit,
     touches=_names_path,
+    change=_edit_change,
 )
 def ws_edit(arguments: WsEdit, context: ActionContext) -> ActionResult:
     """Replace `old_string`, which must occur exactly once in the file, by `new_string`."""
@@ -135,7 +161,10 @@ def ws_edit(arguments: WsEdit, context: ActionContext) -> ActionResult:
 
 
 def _existing(arguments: WsDelete, context: ActionContext) -> dict[str, Any]:
-    """What there is to delete: after a crash it is known that it was there."""
+    """Return the version of the file to delete, or None for an empty folder.
+
+    Raises NotFound, and Invalid for a folder that is not empty or is standard.
+    """
     path = workspace_prefix(arguments.path)
     info = context.reach.files.info(context.agent.id, workspace_path(path))
     if info is not None:
@@ -151,6 +180,7 @@ def _existing(arguments: WsDelete, context: ActionContext) -> dict[str, Any]:
     ja="ワークスペースのファイル、または空のフォルダを削除します。",
     prepare=_existing,
     touches=_names_path,
+    change=_delete_change,
 )
 def ws_delete(arguments: WsDelete, context: ActionContext) -> ActionResult:
     """Delete a file, or an empty folder, of your workspace."""
@@ -160,18 +190,18 @@ def ws_delete(arguments: WsDelete, context: ActionContext) -> ActionResult:
         if files.list(agent_id, path):
             _require_only_marker(context, path)
             files.delete(agent_id, f"{path}/{MARKER}")
-        return ActionResult.done(FileDeleted(path=f"{path}/{MARKER}"), path=path)
+        return ActionResult.ok(FileDeleted(path=f"{path}/{MARKER}"), path=path)
     try:
         files.delete(agent_id, path, condition=condition)
     except NotFound:
         pass  # An earlier attempt at this very call has done it.
     except Conflict:
         return _came_in_between(path, "deleted")
-    return ActionResult.done(FileDeleted(path=path), path=path)
+    return ActionResult.ok(FileDeleted(path=path), path=path)
 
 
 def _folder(arguments: WsMkdir, context: ActionContext) -> dict[str, Any]:
-    """Whether the folder is there already."""
+    """Return whether the folder exists, so that a retry gives the same result."""
     path = workspace_prefix(arguments.path)
     found = context.reach.files.list(context.agent.id, path)
     return {"exists": not path or path in STANDARD_FOLDERS or bool(found)}
@@ -189,17 +219,17 @@ def ws_mkdir(arguments: WsMkdir, context: ActionContext) -> ActionResult:
     """Make a folder in your workspace; one that exists is fine."""
     path = workspace_prefix(arguments.path)
     if context.prepared["exists"]:
-        return ActionResult.done(path=path, created=False)
+        return ActionResult.ok(path=path, created=False)
     marker = f"{path}/{MARKER}"
     try:
         info = context.reach.files.write(context.agent.id, marker, b"", condition=ABSENT)
     except Conflict:
-        return ActionResult.done(path=path, created=False)
-    return ActionResult.done(_side_effect(info), path=path, created=True)
+        return ActionResult.ok(path=path, created=False)
+    return ActionResult.ok(_side_effect(info), path=path, created=True)
 
 
 def _replace_text(arguments: WsEdit, path: str, content: bytes) -> bytes:
-    """The content after the edit; raises Invalid unless the old text occurs exactly once."""
+    """Return the content after the edit; raises Invalid unless old_string occurs exactly once."""
     text, old = decode_file_text(path, content), arguments.old_string
     if not old or old == arguments.new_string:
         problem = "is empty" if not old else "and new_string are the same"
@@ -219,14 +249,14 @@ def _replace_text(arguments: WsEdit, path: str, content: bytes) -> bytes:
 
 
 def _occurrences(text: str, part: str) -> int:
-    """How often a part occurs; two that overlap are two."""
+    """Return 0, 1, or at least 2 if a part occurs more often or overlaps with itself."""
     found = text.count(part)
     overlaps = found == 1 and text.find(part, text.find(part) + 1) >= 0
     return 2 if overlaps else found
 
 
 def _require_only_marker(context: ActionContext, folder: str) -> None:
-    """Raise unless this is a folder in which nothing is but its marker."""
+    """Raise Invalid for a standard or non-empty folder, NotFound if it does not exist."""
     if folder in STANDARD_FOLDERS:
         raise Invalid(f"{folder!r} is a standard folder", cure="keep it: every workspace has it")
     found = context.reach.files.list(context.agent.id, folder)
@@ -245,7 +275,7 @@ def _require_only_marker(context: ActionContext, folder: str) -> None:
 def _file_write_result(info: FileInfo) -> ActionResult:
     note = {"note": _PROPOSAL} if _SKILL.fullmatch(info.path) else {}
     shown = {"path": info.path, "size": info.size, "sha256": info.sha256}
-    return ActionResult.done(_side_effect(info), **shown, **note)
+    return ActionResult.ok(_side_effect(info), **shown, **note)
 
 
 def _side_effect(info: FileInfo) -> FileWritten:
@@ -253,7 +283,7 @@ def _side_effect(info: FileInfo) -> FileWritten:
 
 
 def _came_in_between(path: str, done: str) -> ActionResult:
-    return ActionResult.failed(
+    return ActionResult.failure(
         f"file {path!r} was changed concurrently and was not {done}: "
         "read it again, then decide what to do"
     )

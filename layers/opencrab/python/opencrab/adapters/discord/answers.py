@@ -31,20 +31,20 @@ _BY_STATUS: Mapping[int, tuple[type[OpenCrabError], str]] = {
 
 @dataclass(frozen=True)
 class Failure:
-    """An error with the code that Discord gives it; 0 is none."""
+    """An error with Discord's JSON error code; 0 if the response had none."""
 
     error: OpenCrabError
     code: int
 
 
 def discord_error(response: httpx.Response, token: str) -> Failure:
-    """What an answer other than success means; the token is not repeated."""
+    """Map a response with an error status to our error; the message never contains the token."""
     told = _object(response)
     code = told.get("code")
     code = code if isinstance(code, int) else 0
     status = response.status_code
     words = "; ".join(dict.fromkeys((str(told.get("message") or "no reason"), *_error_lines(told))))
-    text = f"Discord answers {status}: {words.replace(token, '…')}"[:_WORDS]
+    text = f"Discord returned HTTP {status}: {words.replace(token, '…')}"[:_WORDS]
     if code:
         text = f"{text} (code {code})"
     if code == _TOKEN_EXPIRED:
@@ -53,11 +53,16 @@ def discord_error(response: httpx.Response, token: str) -> Failure:
         kind, cure = _BY_STATUS[status]
         return Failure(kind(text, cure=cure), code)
     known = 400 <= status < 500  # noqa: PLR2004 - the client's own fault
-    return Failure(Invalid(text) if known else Unavailable(text), code)
+    return Failure(
+        Invalid(text, cure="look up the code in Discord's documentation, and correct what it names")
+        if known
+        else Unavailable(text, cure="try again later; see discordstatus.com"),
+        code,
+    )
 
 
 def discord_retry_after(response: httpx.Response) -> tuple[float, bool]:
-    """After how many seconds to ask again, and whether until then nothing at all may be asked."""
+    """Return the seconds to wait after HTTP 429, and whether the limit is global."""
     told = _object(response)
     known = discord_seconds(told.get("retry_after"))
     seconds = discord_seconds(response.headers.get("retry-after")) if known is None else known
@@ -66,7 +71,7 @@ def discord_retry_after(response: httpx.Response) -> tuple[float, bool]:
 
 
 def discord_seconds(value: Any) -> float | None:
-    """A number of seconds, if it is one, and at most a day."""
+    """Parse a number of seconds, limited to 0 to 86,400 (one day); None if it is no number."""
     try:
         found = float(value)
     except (TypeError, ValueError):
@@ -83,7 +88,7 @@ def _object(response: httpx.Response) -> Mapping[str, Any]:
 
 
 def _error_lines(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tree of errors in a body, a line for each: where, and what is wrong there."""
+    """Flatten the nested `errors` of a body into one line per error: path, message, code."""
     return tuple(_leaves(body.get("errors"), (), 0))
 
 

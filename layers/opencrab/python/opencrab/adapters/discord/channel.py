@@ -28,7 +28,7 @@ NONCE_KNOWN = timedelta(seconds=150)
 
 
 class _Way(Enum):
-    """How a piece becomes visible."""
+    """The Discord call that sends a piece of an utterance."""
 
     ANSWER = auto()
     FOLLOW_UP = auto()
@@ -38,9 +38,9 @@ class _Way(Enum):
 class DiscordChannel:
     """`ports.conversation.channel.DeliveryChannel` for Discord.
 
-    What answers somebody who waits replaces the mark that the agent is thinking. All else, and
-    what comes when the interaction's token is worth nothing any more, is posted as the bot; where
-    only who asked may see it, or the bot is a guest, it is said by the token or not at all.
+    The first piece of an answer that a user waits for replaces the "thinking" placeholder. The
+    rest, and answers whose interaction token has expired, are posted by the bot. A reply that is
+    ephemeral or for a guest is sent by the interaction token or not at all.
     """
 
     def __init__(self, discord: Discord, facts: Documents, clock: Clock) -> None:
@@ -48,14 +48,14 @@ class DiscordChannel:
         self._facts = facts
         self._clock = clock
 
-    def pieces(self, utterance: Utterance) -> int:
+    def piece_count(self, utterance: Utterance) -> int:
         if len(utterance.text.encode()) <= LIMIT:
             return 1
         _, _, reply = self._kept(utterance.channel)
         return max(len(rendering.messages_of_utterance(utterance, reply)), 1)
 
-    def repeatable(self, utterance: Utterance) -> bool:
-        """By its place an answer is, by its nonce a post, as long as Discord remembers it."""
+    def is_idempotent(self, utterance: Utterance) -> bool:
+        """Check whether sending twice shows one message: edits do, posts while a nonce counts."""
         if not utterance.text.strip():
             return True
         since = utterance.since or utterance.updated_at
@@ -89,7 +89,7 @@ class DiscordChannel:
         if reply.is_open(now):
             message_id = self._discord.edit_reply(reply, message)
             if message_id and message_id != reply.message_id:
-                self._keep(kept.holding(reply.replaced(message_id=message_id)))
+                self._keep(kept.with_body(reply.replaced(message_id=message_id)))
         elif reply.message_id is not None and not _is_by_token_only(reply):
             self._discord.edit(reply.channel_id, reply.message_id, message)
 
@@ -100,7 +100,10 @@ class DiscordChannel:
         reply: InteractionReply,
         face: RenderedMessage,
     ) -> None:
-        """Answer the interaction; when nothing is left of it, its token is not asked again."""
+        """Edit the interaction's reply.
+
+        On NotFound, expire its stored token and post as the bot.
+        """
         try:
             self._discord.edit_reply(reply, face.message, *face.files)
         except NotFound:
@@ -116,13 +119,17 @@ class DiscordChannel:
         if reply is not None and _is_by_token_only(reply):
             raise Refused(
                 "the interaction's 15-minute reply window has expired, and the reply may not be "
-                "posted in the channel"
+                "posted in the channel",
+                cure="give the command again",
             )
         channel_id, interaction_id = discord_address(utterance.channel)
         presence = self._presence(utterance.agent_id)
         spot = None if presence is None else presence.spot(channel_id)
         if interaction_id is None and spot is not None and not spot.writes:
-            raise Refused(f"agent {utterance.agent_id!r} may not write in channel {channel_id!r}")
+            raise Refused(
+                f"agent {utterance.agent_id!r} may not write in channel {channel_id!r}",
+                cure=f"set writes for it with PUT /api/agents/{utterance.agent_id}/discord",
+            )
         # Who presses a button is told to the bot that posted it, and only our own door listens.
         is_own = presence is not None and "components" not in face.message
         self._discord.post(
@@ -138,7 +145,10 @@ class DiscordChannel:
         return None if fact is None else fact.read(Presence)
 
     def _kept(self, place: Place) -> tuple[datetime, Document | None, InteractionReply | None]:
-        """The way to answer the interaction that an address names, if there is one by now."""
+        """Return now and the unexpired reply document of an address's interaction.
+
+        None without one.
+        """
         _, interaction_id = discord_address(place)
         kept = None if interaction_id is None else self._get(REPLY, interaction_id)
         now = self._clock.now()
@@ -147,14 +157,14 @@ class DiscordChannel:
         return now, kept, kept.read(InteractionReply)
 
     def _get(self, kind: str, fact_id: str) -> Document | None:
-        """A fact, which is read before anything is sent."""
+        """Read a document before anything is sent; raise NeverSent if the store is unavailable."""
         try:
             return self._facts.get(INSTALLATION_FACTS, kind, fact_id)
         except Unavailable as error:
             raise NeverSent(error.message, cure=error.cure) from error
 
     def _keep(self, fact: Document) -> None:
-        """Whoever changed it meanwhile knows it better."""
+        """Store a reply document; keep the other version if it was changed concurrently."""
         try:
             with suppress(Changed):
                 self._facts.commit(fact)
@@ -171,7 +181,7 @@ def _way(utterance: Utterance, reply: InteractionReply | None, at: datetime) -> 
 
 
 def _is_by_token_only(reply: InteractionReply) -> bool:
-    """Whether the channel is no place for what this interaction is answered."""
+    """Check whether a reply must not be posted in the channel (guest or ephemeral)."""
     return reply.is_guest or reply.is_ephemeral
 
 

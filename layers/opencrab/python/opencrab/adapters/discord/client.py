@@ -57,23 +57,25 @@ _NOTHING_LEFT = (
 
 
 class BotTokens(Protocol):
-    """Tokens of bots."""
+    """The source of Discord bot tokens."""
 
-    def of(self, secret: str | None) -> str:
-        """The token under a secret's name, or the installation's own.
+    def token(self, secret: str | None) -> str:
+        """Return the bot token stored under a secret's name.
 
-        Raises Refused where there is none, and NeverSent where nobody can say.
+        None means the installation's own token.
+
+        Raises Refused if there is none, and NeverSent if the secret store is unavailable.
         """
 
     def forget(self) -> None:
-        """Look again before the next answer."""
+        """Drop cached tokens, so that the next call of `token` reads the store again."""
 
 
 @dataclass(frozen=True)
 class _Request:
-    """One call: `major` is its main parameter, and `alone` has it sent on a connection of its own.
+    """One HTTP request; `major` is its major parameter, `alone` gives it a new connection.
 
-    It shows none of this: there may be tokens in it.
+    Its repr hides path and body, which may contain tokens.
     """
 
     method: str = field(repr=False)
@@ -86,7 +88,7 @@ class _Request:
 
     @property
     def route(self) -> Route:
-        """What its limits hold for: all that differs in the main parameter and in ids."""
+        """The rate limit route: method, path with ids masked, and major parameter."""
         parts = self.path.partition("?")[0].split("/")
         if not self.as_bot:
             parts = parts[_AFTER_TOKEN:]
@@ -94,7 +96,7 @@ class _Request:
         return Route(f"{self.method} {kind}", self.major, self.as_bot)
 
     def made(self, api: str, headers: Mapping[str, str]) -> httpx.Request:
-        """The request as httpx sends it."""
+        """Build the httpx request, with a deadline of SECONDS from now."""
         deadline = monotonic() + SECONDS
         patience = {**dict.fromkeys(("connect", "read", "write"), deadline), "pool": SECONDS}
         return httpx.Request(
@@ -107,15 +109,16 @@ class _Request:
 
 
 class DiscordClient:
-    """`ports.discord.Discord` over connections that are kept.
+    """`ports.discord.Discord` over HTTP connections that are reused.
 
     Args:
-        connect: Makes connections whose timeouts are points in monotonic time, and which may send
-            again what a kept one did not hear. They are kept; what cannot be repeated gets its own.
-        api: The base address, without a slash at its end.
-        tokens: Asked for each request of a bot.
-        clock: Tells how old an interaction is, and when a limit ends.
-        pause: Waits for so many seconds.
+        connect: Creates transports whose timeouts are deadlines in monotonic time. A transport may
+            resend a request if its reused connection was already closed. Requests that must not
+            be repeated get a new transport.
+        api: The base URL, without a trailing slash.
+        tokens: Provides the bot token for each request.
+        clock: Tells the age of an interaction and the end of a rate limit.
+        pause: Sleeps for a number of seconds.
     """
 
     def __init__(
@@ -135,7 +138,7 @@ class DiscordClient:
         self._limits = RateLimits(clock)
 
     def close(self) -> None:
-        """Give up the connections that are kept; whoever asks again makes new ones."""
+        """Close the reused connections; a later request opens new ones."""
         kept, self._kept = self._kept, None
         if kept is not None:
             kept.close()
@@ -182,12 +185,12 @@ class DiscordClient:
         raise found.error
 
     def _as_bot(self, request: "_Request", secret: str | None) -> Any:
-        token = self._tokens.of(secret)
+        token = self._tokens.token(secret)
         response = self._sent(request, _auth_header(token))
         if response.status_code == _UNAUTHORIZED:
             # Whoever replaced the token did so a moment ago.
             self._tokens.forget()
-            newer = self._tokens.of(secret)
+            newer = self._tokens.token(secret)
             if newer != token:
                 token = newer
                 response = self._sent(request, _auth_header(token))
@@ -196,20 +199,23 @@ class DiscordClient:
         raise discord_error(response, token).error
 
     def _sent(self, request: "_Request", headers: Mapping[str, str]) -> httpx.Response:
-        """The answer of Discord, other than that it was asked too often."""
+        """Send a request and retry on HTTP 429.
+
+        Raise NeverSent if the rate limit lasts too long.
+        """
         route, left, seconds = request.route, LONGEST_WAITS, 0.0
         for _ in range(TRIES):
             left -= self._waited(route, left)
             response = self._exchanged(request, headers)
-            self._limits.learn(route, response.headers)
+            self._limits.update_from_headers(route, response.headers)
             if response.status_code != _LIMITED:
                 return response
             seconds, everything = discord_retry_after(response)
-            self._limits.refused(route, seconds, everything=everything)
+            self._limits.block(route, seconds, everything=everything)
         raise NeverSent(f"rate limited by Discord; retry in {seconds:.1f} s")
 
     def _waited(self, route: Route, left: float) -> float:
-        """Wait until a request may be sent, and tell for how long that was."""
+        """Wait out the rate limit of a route and return the seconds waited."""
         waited = 0.0
         while (seconds := self._limits.wait(route)) > 0:
             if seconds > LONGEST_WAIT or waited + seconds > left:
@@ -241,7 +247,7 @@ def _auth_header(token: str) -> dict[str, str]:
 
 
 def _message(message: Payload, files: tuple[Attachment, ...]) -> dict[str, Any]:
-    """The message as it is sent: nobody is ever mentioned by it."""
+    """Add attachments to a message and turn off all mentions."""
     body = {**message, "allowed_mentions": _SILENT}
     if files:
         body["attachments"] = [
@@ -251,7 +257,7 @@ def _message(message: Payload, files: tuple[Attachment, ...]) -> dict[str, Any]:
 
 
 def _body(body: Any, files: tuple[Attachment, ...]) -> dict[str, Any]:
-    """What httpx makes the content of a request of."""
+    """Return the httpx arguments for a JSON body, or for multipart if there are files."""
     if not files:
         return {} if body is None else {"json": body}
     text = json.dumps(body, ensure_ascii=False).encode()
@@ -263,7 +269,7 @@ def _body(body: Any, files: tuple[Attachment, ...]) -> dict[str, Any]:
 
 
 def _json(response: httpx.Response) -> Any:
-    """What Discord answered, if it can be read: that it was done is known either way."""
+    """Decode the JSON of a successful response; None if it is empty or malformed."""
     try:
         return json.loads(response.content) if response.content else None
     except (ValueError, RecursionError):
@@ -276,8 +282,11 @@ def _id(answer: Any) -> str:
 
 
 def _raise(error: Exception) -> NoReturn:
-    """The error of a request without an answer; httpx's own words may hold an address."""
+    """Raise NeverSent or Unavailable for an httpx error.
+
+    Name only its type, as it may quote URLs.
+    """
     name = type(error).__name__
     if isinstance(error, _NOTHING_LEFT):
         raise NeverSent(f"Discord cannot be reached: {name}") from None
-    raise Unavailable(f"Discord did not answer: {name}") from None
+    raise Unavailable(f"Discord did not answer: {name}", cure="try again later") from None

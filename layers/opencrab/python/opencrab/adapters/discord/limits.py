@@ -16,9 +16,9 @@ _KEPT = 500
 
 @dataclass(frozen=True)
 class Route:
-    """A request as far as limits go: its kind, its main parameter, and whether the bot's own.
+    """The scope of a rate limit: kind of request, major parameter, and whether it is the bot's.
 
-    What is answered by an interaction's token is outside the limit of all requests together.
+    Requests with an interaction's token do not count toward the bot's global limit.
     """
 
     kind: str
@@ -33,7 +33,7 @@ class _Bucket:
 
 
 class RateLimits:
-    """What one process knows of the limits."""
+    """Discord's rate limits as this process knows them from response headers."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -43,7 +43,7 @@ class RateLimits:
         self._everything = clock.now()
 
     def wait(self, route: Route) -> float:
-        """Seconds until a request may be sent; 0 takes one of those that are left."""
+        """Return the seconds until a request may be sent; if 0, count the request as sent."""
         with self._lock:
             key, now = self._key(route), self._clock.now()
             if route.as_bot and now < self._everything:
@@ -56,8 +56,8 @@ class RateLimits:
                 return 0.0
             return (bucket.until - now).total_seconds()
 
-    def learn(self, route: Route, headers: Mapping[str, str]) -> None:
-        """Remember what an answer says of its bucket."""
+    def update_from_headers(self, route: Route, headers: Mapping[str, str]) -> None:
+        """Update a route's bucket from the rate limit headers of a response."""
         left = _number(headers.get("x-ratelimit-remaining"))
         seconds = _number(headers.get("x-ratelimit-reset-after"))
         if left is None or seconds is None:
@@ -68,15 +68,15 @@ class RateLimits:
                 self._names[route.kind] = name
             self._put(route, int(left), seconds)
 
-    def refused(self, route: Route, seconds: float, *, everything: bool) -> None:
-        """Remember that nothing is taken for so long: on this route, or at all."""
+    def block(self, route: Route, seconds: float, *, everything: bool) -> None:
+        """Record an HTTP 429: block this route, or with `everything` all of the bot's routes."""
         with self._lock:
             until = self._put(route, 0, seconds)
             if everything:
                 self._everything = max(self._everything, until)
 
     def _put(self, route: Route, left: int, seconds: float) -> datetime:
-        """Keep what is left of a bucket for so many seconds; answers until when that is."""
+        """Set a bucket's remaining requests for a number of seconds; return when it resets."""
         key, now = self._key(route), self._clock.now()
         until = now + timedelta(seconds=seconds)
         if len(self._buckets) >= _KEPT:
@@ -91,7 +91,7 @@ class RateLimits:
 
 
 def _number(text: str | None) -> float | None:
-    """A header's number, if it is one that can be counted with."""
+    """Parse a header as a non-negative number; None if it is none or too large for a timedelta."""
     try:
         found = float(text or "")
     except ValueError:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from opencrab.domain.approvals.call_text import hash_shown_in
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import InteractionReply
 from opencrab.domain.text.message_split import LIMIT, first_message_piece, split_message
@@ -45,7 +46,7 @@ _UNSEEN = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
 
 @dataclass(frozen=True)
 class RenderedMessage:
-    """One message, with its files."""
+    """One Discord message, with its attachments."""
 
     message: Payload
     files: tuple[Attachment, ...] = ()
@@ -54,9 +55,9 @@ class RenderedMessage:
 def messages_of_utterance(
     utterance: Utterance, reply: InteractionReply | None
 ) -> tuple[RenderedMessage, ...]:
-    """The messages that show an utterance, in order; none for silence.
+    """Render an utterance as Discord messages, in order; empty for an empty text.
 
-    A guest may say little: there one message has to do.
+    A text that needs more than MOST_PIECES messages, or more than one for a guest, becomes a file.
     """
     is_guest = reply is not None and reply.is_guest
     shown = split_message(utterance.text)
@@ -72,7 +73,7 @@ def messages_of_utterance(
 
 
 def task_panel_message(shown: Panel) -> Payload:
-    """How far an instruction is, with what can be done about it."""
+    """Render an instruction's progress, tasks and control buttons."""
     language, filled = shown.language, min(max(shown.percent, 0), 100) * _CELLS // 100
     head = f"{'▰' * filled}{'▱' * (_CELLS - filled)} {shown.percent}%"
     note = f"\n\n{_line(shown.note, 2 * _NAME)}" if shown.note.strip() else ""
@@ -110,11 +111,17 @@ def _as_file(
 
 
 def _rows(utterance: Utterance, reply: InteractionReply | None) -> list[dict[str, Any]]:
-    """Buttons: to decide, or to say whether an answer that somebody asked for was good."""
+    """Return the buttons: of an approval, or thumbs up and down below an awaited answer.
+
+    A question can be approved beside it only if it shows the whole call; else it can be opened.
+    """
     if utterance.approval is not None:
         name = f"oc:ap:{utterance.approval}"
+        shown = hash_shown_in(utterance.text)
         buttons = [
-            _button(_localized_text("approve", reply, " / "), f"{name}:y", _GREEN),
+            _button(_localized_text("approve", reply, " / "), f"{name}:y:{shown}", _GREEN)
+            if shown and _units(utterance.text) <= LIMIT
+            else _button(_localized_text("open", reply, " / "), f"{name}:s", _PLAIN),
             _button(_localized_text("reject", reply, " / "), f"{name}:n", _RED),
         ]
     elif utterance.closes and utterance.channel.awaited and reply is not None:
@@ -130,7 +137,7 @@ def _button(label: str, custom_id: str, style: int) -> dict[str, Any]:
 
 
 def _localized_text(key: str, reply: InteractionReply | None, between: str) -> str:
-    """Words for who asked, or for anybody."""
+    """Return a text in the language of the interaction, or in all languages without one."""
     languages = tuple(Language) if reply is None else (reply.language,)
     return between.join(_WORDS[key][language] for language in languages)
 
@@ -140,7 +147,7 @@ def _standing(shown: Panel, language: Language) -> str:
 
 
 def _render_task_list(rows: tuple[PanelRow, ...], language: Language, room: int) -> str:
-    """As many tasks as there is room for, each on a line, and how many are left out."""
+    """Render as many tasks as fit, one per line, and the number of those left out."""
     told, more = "", _WORDS["more"][language]
     for place, row in enumerate(rows):
         line = f"\n{_MARKS.get(row.status, '•')} {row.label} {_line(row.name, _NAME)}"
@@ -152,7 +159,7 @@ def _render_task_list(rows: tuple[PanelRow, ...], language: Language, room: int)
 
 
 def _line(text: str, most: int) -> str:
-    """A text in one line as it was written: no format, no link, no mention, no turned letters."""
+    """Escape a text for one line: no Markdown, links, mentions or bidirectional controls."""
     return _MARKED.sub(r"\\\1", _cut(" ".join(_UNSEEN.sub("", text).split()), most))
 
 

@@ -23,7 +23,7 @@ _OK = 200
 
 
 class Credentials(NamedTuple):
-    """Who this function is; Lambda gives each of its processes a set that outlives it."""
+    """AWS credentials of this function, valid for longer than its process lives."""
 
     key_id: str
     secret: str
@@ -31,21 +31,21 @@ class Credentials(NamedTuple):
 
 
 class Signer(NamedTuple):
-    """Signs requests to one service in one region."""
+    """AWS Signature Version 4 for one service in one region."""
 
     service: str
     region: str
     credentials: Credentials
 
     def headers(self, host: str, target: str, body: bytes, epoch: float) -> dict[str, str]:
-        """The headers of a POST to `/` at this time, its signature among them."""
+        """Return the signed headers of a POST to `/` at this time."""
         told = {"content-type": _CONTENT, "host": host, "x-amz-target": target}
-        return self.signed("POST\n/\n", told, _hash(body), epoch)
+        return self.sign("POST\n/\n", told, _hash(body), epoch)
 
-    def signed(
+    def sign(
         self, request: str, headers: Mapping[str, str], content: str, epoch: float
     ) -> dict[str, str]:
-        """These headers and a signature over them, the lines of the request and a body's hash."""
+        """Add date, session token and signature; `content` is the hash of the body."""
         moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(epoch))
         headers = {**headers, "x-amz-date": moment}
         if self.credentials.token:
@@ -66,7 +66,7 @@ class Signer(NamedTuple):
 
 
 class PlainAws:
-    """Calls of one service; all of them may be made twice."""
+    """AWS calls without botocore; only operations that are safe to repeat."""
 
     def __init__(self, signer: Signer, http: PlainHttp, now: Callable[[], float]) -> None:
         self._signer = signer
@@ -74,20 +74,24 @@ class PlainAws:
         self._now = now
 
     def call(self, target: str, given: Mapping[str, Any], *, seconds: float) -> Any:
-        """What the service answers; raises Unavailable when it does not do it in time."""
+        """Call an operation, at most twice, and return its JSON response; raise Unavailable."""
         body = json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()
         deadline = time.monotonic() + seconds
         answered = self._asked(target, body, deadline)
         if answered is None or answered.status >= _FAILED:
             answered = self._asked(target, body, deadline)
         if answered is None:
-            raise Unavailable(f"{target} did not answer", cure="wait and try again")
+            raise Unavailable(f"no response from {target}", cure="wait and try again")
         if answered.status != _OK:
-            raise Unavailable(f"{target} failed: {_code(answered)}", cure="look up the error code")
+            raise Unavailable(
+                f"{target} failed: {_code(answered)}", cure="look up the AWS error code"
+            )
         try:
             return json.loads(answered.content)
         except ValueError:
-            raise Unavailable(f"{target} returned a response that is not JSON") from None
+            raise Unavailable(
+                f"{target} returned a response that is not JSON", cure="wait and try again"
+            ) from None
 
     def _asked(self, target: str, body: bytes, deadline: float) -> HttpResponse | None:
         seconds = deadline - time.monotonic()
@@ -99,7 +103,7 @@ class PlainAws:
 
 
 class PlainQueue:
-    """Sends to one FIFO queue, as `ports.turn.queue.Queue.send` says."""
+    """`ports.turn.queue.Queue.send` for one FIFO queue, without botocore."""
 
     def __init__(self, aws: PlainAws, url: str, *, seconds: float) -> None:
         self._aws = aws
@@ -107,7 +111,7 @@ class PlainQueue:
         self._seconds = seconds
 
     def send(self, body: str, *, group: str, deduplication: str) -> None:
-        """Add a message; raises Unavailable. Both names must be legal ones of SQS."""
+        """Send a message; raise Unavailable. Group and deduplication id must be legal in SQS."""
         given = {
             "QueueUrl": self._url,
             "MessageBody": body,
@@ -118,7 +122,7 @@ class PlainQueue:
 
 
 class PlainFacts:
-    """Reads the bodies of facts from the table, as `adapters.dynamodb.document` stores them."""
+    """The documents of the DynamoDB table, read in the format of `adapters.dynamodb.document`."""
 
     def __init__(self, aws: PlainAws, table: str, *, seconds: float) -> None:
         self._aws = aws
@@ -126,7 +130,10 @@ class PlainFacts:
         self._seconds = seconds
 
     def body(self, owner: str, kind: str, fact_id: str) -> Any:
-        """The body of one fact, a moment old at most; None without one; raises Unavailable."""
+        """Return a document's body from an eventually consistent read; None if absent.
+
+        Raise Unavailable.
+        """
         key = {"pk": {"S": f"FACT#{owner}"}, "sk": {"S": f"{kind}#{fact_id}"}}
         given = {"TableName": self._table, "Key": key, "ProjectionExpression": "body"}
         found = self._aws.call("DynamoDB_20120810.GetItem", given, seconds=self._seconds)
@@ -138,7 +145,7 @@ def _hash(content: bytes) -> str:
 
 
 def _code(answered: HttpResponse) -> str:
-    """What went wrong, in one word: AWS's code without its family, else the status."""
+    """Return AWS's error code without its prefix, or the HTTP status code."""
     try:
         told = json.loads(answered.content)
     except ValueError:

@@ -18,14 +18,17 @@ _DONE = (200, 204)
 
 
 class PlainCallback:
-    """Acknowledges interactions by POST /interactions/{id}/{token}/callback."""
+    """The acknowledgement of interactions: POST /interactions/{id}/{token}/callback."""
 
     def __init__(self, http: PlainHttp, *, seconds: float) -> None:
         self._http = http
         self._seconds = seconds
 
     def acknowledge(self, interaction_id: str, token: str, answer: Mapping[str, object]) -> None:
-        """Acknowledge it, once or again; raises Unavailable when Discord does not take it."""
+        """Acknowledge an interaction; repeats are allowed.
+
+        Raise Unavailable if Discord rejects it.
+        """
         path = f"/interactions/{interaction_id}/{token}/callback"
         body = json.dumps(answer).encode()
         answered = self._http.post(path, body, _HEADERS, seconds=self._seconds)
@@ -34,7 +37,7 @@ class PlainCallback:
         code = _code(answered.content)
         if code != ALREADY_ACKNOWLEDGED:
             raise Unavailable(
-                f"Discord did not take the acknowledgement: {answered.status}, code {code}",
+                f"Discord rejected the acknowledgement: HTTP {answered.status}, code {code}",
                 cure="none is needed: the answer goes to the channel",
             )
 
@@ -51,16 +54,19 @@ KEY_BYTES = 32
 
 
 class PublicKeys:
-    """Several keys, since an application's key can change while answers to the old one arrive."""
+    """The application's public keys; several, so that a key can be rotated."""
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Read keys as hex; raises Invalid for what is none, and when there is none."""
+        """Parse hexadecimal Ed25519 keys; raise Invalid for a malformed key or for none at all."""
         self._keys = [_key(text) for text in keys]
         if not self._keys:
-            raise Invalid("there is no public key", cure="copy the one of your application")
+            raise Invalid(
+                "there is no public key of the Discord application",
+                cure="copy it from the application's page in the Discord developer portal",
+            )
 
     def verify(self, signature: bytes, message: bytes) -> bool:
-        """Whether one of the keys made this signature of this message."""
+        """Check whether one of the keys made this signature of this message."""
         return any(_is_by(key, signature, message) for key in self._keys)
 
 

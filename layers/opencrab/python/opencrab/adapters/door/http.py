@@ -30,14 +30,14 @@ log = logging.getLogger(__name__)
 
 
 class HttpResponse(NamedTuple):
-    """What came back."""
+    """Status code and body of an HTTP response."""
 
     status: int
     content: bytes
 
 
 class PlainHttp:
-    """Keeps a connection to one host open from one request to the next."""
+    """An HTTP client for one host that reuses its connections."""
 
     def __init__(self, url: str, trust: ssl.SSLContext | None = None) -> None:
         scheme, _, rest = url.partition("://")
@@ -52,10 +52,10 @@ class PlainHttp:
     def post(
         self, path: str, body: bytes, headers: Mapping[str, str], *, seconds: float
     ) -> HttpResponse:
-        """Send a request that may safely be sent twice, and answer what came back.
+        """Send a POST that is safe to repeat, and return the response.
 
-        A connection that turns out to be closed is opened once more. Raises Unavailable when there
-        is no answer in time; nobody knows then whether the request arrived.
+        If a reused connection was closed, the request is sent again on a new one. Raises
+        Unavailable if there is no response in time; whether the request arrived is then unknown.
         """
         deadline = time.monotonic() + seconds
         given = {"host": self.host, "content-length": str(len(body)), **headers}
@@ -64,7 +64,7 @@ class PlainHttp:
         try:
             return self._asked(request, deadline)
         except (OSError, ValueError) as error:
-            why = f"{self.host} does not answer: {type(error).__name__}"
+            why = f"no response from {self.host}: {type(error).__name__}"
             raise Unavailable(why, cure="wait and try again") from error
 
     def _asked(self, request: bytes, deadline: float) -> HttpResponse:
@@ -117,7 +117,7 @@ class PlainHttp:
 
 
 class _Connection:
-    """One connection; what it reads is what RFC 9112 says of answers, and not more of it."""
+    """One HTTP/1.1 connection; it reads the parts of RFC 9112 that responses need."""
 
     def __init__(self, opened: socket.socket) -> None:
         self._socket = opened
@@ -129,7 +129,7 @@ class _Connection:
         self.close()
 
     def exchange(self, request: bytes, deadline: float) -> HttpResponse:
-        """Send a request and read its answer; raises OSError, and ValueError for what is none."""
+        """Send a request and read its response; raise OSError, or ValueError for invalid HTTP."""
         self._socket.settimeout(_left(deadline))
         self._socket.sendall(request)
         status, headers = _INFORMATION - 1, dict[str, str]()
@@ -143,7 +143,7 @@ class _Connection:
         return HttpResponse(status, content)
 
     def close(self) -> None:
-        """Leave nothing open."""
+        """Close the socket and its file."""
         self._file.close()
         self._socket.close()
 
@@ -194,11 +194,11 @@ class _Connection:
 
 
 def tls_roots(bundle: str = "") -> ssl.SSLContext:
-    """Whom to trust: a bundle of roots if one is named, else the layer's folder of them.
+    """Return a TLS context that trusts a bundle of root certificates, or the layer's folder.
 
-    The folder is read root by root as they are needed, while a bundle is read whole: some 140
-    certificates, which takes longer than all else that a small function does. Where there is no
-    layer, the system says whom to trust.
+    From the folder, each root is loaded when it is needed. A bundle is loaded whole, some 140
+    certificates, which takes longer than everything else that a small function does. Without bundle
+    and folder, the operating system's roots are trusted.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -212,7 +212,7 @@ def tls_roots(bundle: str = "") -> ssl.SSLContext:
 
 
 def _roots() -> str | None:
-    """The folder that layers/dependencies/roots.py makes."""
+    """Return the folder written by layers/dependencies/roots.py; None if there is none."""
     places = (f"{folder}/certifi/roots" for folder in sys.path)
     # Not by pathlib, which costs milliseconds to load.
     return next((place for place in places if os.path.isdir(place)), None)  # noqa: PTH112

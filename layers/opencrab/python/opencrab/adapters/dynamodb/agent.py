@@ -29,10 +29,10 @@ _ADDED: dict[str, bool | dict[str, bool]] = {"heartbeat": True, "world": True, "
 
 
 class DynamoAgents:
-    """`ports.agents.Agents` on the table.
+    """`ports.agents.Agents` on a DynamoDB table.
 
-    With `consistent=False` a read costs half and may miss a change of the last moments: right for
-    a worker, which may as well have begun a moment earlier, and wrong for whoever made the change.
+    With `consistent=False` reads are eventually consistent: half the price, but they may miss the
+    newest change. That suits workers, and is wrong for the caller that made the change.
     """
 
     def __init__(self, table: Table, *, consistent: bool = True) -> None:
@@ -66,7 +66,7 @@ class DynamoAgents:
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
         partitions = page_of_items(self._table, LIST, f"AGENT#{after or ''}", limit)
-        found = self._table.several(
+        found = self._table.get_many(
             [(pk, sk) for pk in partitions for sk in (AGENT, IDENTITY, SOUL)]
         )
         profiles = (
@@ -89,7 +89,9 @@ class DynamoAgents:
         except Cancelled as refusal:
             item = refusal.failed.get(0)
             if item is None:
-                raise NotFound(f"there is no agent {agent.id!r}") from None
+                raise NotFound(
+                    f"there is no agent {agent.id!r}", cure="list them with GET /api/agents"
+                ) from None
             version = SCHEMA.fields(item)["version"]
             raise Conflict(
                 f"agent {agent.id!r} was changed concurrently "
@@ -104,7 +106,7 @@ class DynamoAgents:
 
 
 def agent_item_created_at(table: Table, agent_id: str) -> datetime | None:
-    """When an agent was created; None when there is none."""
+    """Return when an agent was created; None if it does not exist."""
     item = table.get(_partition(agent_id), AGENT)
     if item is None:
         return None
@@ -140,7 +142,7 @@ def _part(agent_id: str, sk: str, value: Soul | Identity) -> Item:
 
 
 def _is_newest(agent: Agent) -> bool:
-    """Whether it says what only this version can."""
+    """Check whether an agent uses fields that only this schema version has."""
     set_here = (agent.heartbeat, agent.world, agent.llm.aim)
     return set_here != (Heartbeat(), None, Aim())
 

@@ -53,17 +53,18 @@ _IN_SKILLS = {"waits", "effectiveness", "worded_at"}
 
 
 class DynamoFacts:
-    """`ports.documents.Documents` on the table.
+    """`ports.documents.Documents` on a DynamoDB table.
 
-    Even one write is a transaction: the SDK gives it a token, by which DynamoDB knows its repeat.
-    To compare what is stored would not do, since two who count from 3 to 4 write the same.
+    Even a single write is a transaction: the SDK adds a client request token, which makes its retry
+    idempotent. Comparing the stored body would not: two writers that count from 3 to 4 store the
+    same.
     """
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
-        item = self._table.get(*_place(owner, kind, fact_id))
+        item = self._table.get(*document_key(owner, kind, fact_id))
         return None if item is None else from_item(item)
 
     def page(
@@ -88,12 +89,12 @@ class DynamoFacts:
         found = [item for item in items if item["sk"]["S"] != bound]
         return tuple(from_item(item) for item in found[:limit])
 
-    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
-        places = [_place(owner, kind, fact_id) for kind, fact_id in names]
-        found = self._table.several(places)
+    def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
+        places = [document_key(owner, kind, fact_id) for kind, fact_id in names]
+        found = self._table.get_many(places)
         return tuple(from_item(found[place]) for place in places if place in found)
 
-    def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
+    def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         items = due_items_of(self._table, _due_list(kind), to_item_microseconds(now), DUE_SHARDS)
         found = readable_items(from_item, items)
         due = (fact for fact in found if fact.due_at is not None and fact.due_at <= now)
@@ -111,12 +112,12 @@ class DynamoFacts:
 
 
 def document_writes(facts: tuple[Document, ...]) -> tuple[Write, ...]:
-    """The writes of facts, in their order; each fails where another version is stored."""
+    """Return the writes of documents, in order, each on condition of the preceding version."""
     return tuple(_write(fact) for fact in unique_facts(facts))
 
 
 def from_item(item: Item) -> Document:
-    """The fact that an item holds."""
+    """Deserialize a document from an item."""
     fields = SCHEMA.fields(item)
     kind, _, fact_id = fields["sk"].partition("#")
     if kind == MIND_KEY:
@@ -134,7 +135,7 @@ def from_item(item: Item) -> Document:
 
 
 def _write(fact: Document) -> Write:
-    pk, sk = _place(*fact.key)
+    pk, sk = document_key(*fact.key)
     if fact.body is None:
         return delete_item(pk, sk, _version_condition(fact))
     fields = {
@@ -154,7 +155,7 @@ def _write(fact: Document) -> Write:
 
 
 def _version_condition(fact: Document) -> Condition:
-    """What a write of this version must find; what newer code wrote is left to it."""
+    """Return the condition of a write: the preceding version, and no newer schema."""
     if fact.version == 1:
         return item_absent()
     known = Path("schema") <= SCHEMA.version
@@ -165,7 +166,10 @@ def _version_condition(fact: Document) -> Condition:
 
 
 def _is_newest(kind: str, body: dict[str, Any]) -> bool:
-    """Whether it says what only this version can; facts hold nothing that is as by default."""
+    """Check whether a body uses fields that only this schema version has.
+
+    Defaults are not stored.
+    """
     if kind == MIND:
         on_trial = any("on_trial" in skill for skill in body.get("skills", ()))
         return on_trial or not _IN_MINDS.isdisjoint(body)
@@ -176,7 +180,10 @@ def _is_newest(kind: str, body: dict[str, Any]) -> bool:
 
 
 def _due(fact: Document) -> dict[str, object]:
-    """Where the index by time finds a fact; nowhere, where it has no time."""
+    """Return the attributes of the due index.
+
+    None removes them from a document without due time.
+    """
     if fact.due_at is None:
         return {"due_list": None, "due_at": None}
     place = item_shard(fact.owner, DUE_SHARDS)
@@ -190,7 +197,8 @@ def _due_list(kind: str) -> str:
     return f"fact-{kind}"
 
 
-def _place(owner: str, kind: str, fact_id: str) -> tuple[str, str]:
+def document_key(owner: str, kind: str, fact_id: str) -> tuple[str, str]:
+    """Return the key of a document."""
     if kind == fact_id == MIND:
         return f"AGENT#{owner}", MIND_KEY
     return f"FACT#{owner}", f"{kind}#{fact_id}"

@@ -20,7 +20,7 @@ HEAD = "D"
 
 
 class DynamoDueItems:
-    """`ports.turn.due_items.DueItems` on the table."""
+    """`ports.turn.due_items.DueItems` on a DynamoDB table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -28,16 +28,16 @@ class DynamoDueItems:
     def put(self, item: DueItem) -> None:
         self._table.write(put_new_due_item(item))
 
-    def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
+    def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
         found = readable_items(from_item, due_items(self._table, LIST, to_item_microseconds(now)))
         return tuple(islice((item for item in found if item.at <= now), limit))
 
-    def done(self, item_id: str) -> None:
+    def remove(self, item_id: str) -> None:
         self._table.write(delete_item(_partition(item_id), HEAD))
 
 
 def to_item(item: DueItem) -> Item:
-    """The due item as an item of the table."""
+    """Serialize a due item to an item of the table."""
     fields = {
         "body": item.model_dump_json(),
         "due_list": f"{LIST}#{item_shard(item.id)}",
@@ -47,12 +47,12 @@ def to_item(item: DueItem) -> Item:
 
 
 def from_item(item: Item) -> DueItem:
-    """The due item that an item of the table holds."""
+    """Deserialize a due item from an item of the table."""
     return DueItem.model_validate_json(SCHEMA.fields(item)["body"])
 
 
 def put_new_due_item(item: DueItem) -> Write:
-    """Keep a due item, once by its id."""
+    """Return the write that stores a due item, replacing one with the same id."""
     return put_item(to_item(item))
 
 

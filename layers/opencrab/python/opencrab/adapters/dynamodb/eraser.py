@@ -23,7 +23,7 @@ from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.record import Record
-from opencrab.ports.erasure import erasure_not_ended
+from opencrab.ports.erasure import RemainingCopy, erasure_not_ended
 
 Change = Callable[[CountedSession], CountedSession]
 
@@ -32,10 +32,12 @@ _AT_ONCE = (TRANSACTION_ITEMS - 1) // 3
 
 
 class DynamoEraser:
-    """`ports.erasure.Eraser` on the table.
+    """`ports.erasure.Eraser` on a DynamoDB table.
 
-    Backups for point-in-time recovery keep what is erased for 35 days, the stream for a day.
+    Erased data remains in point-in-time recovery for 35 days, and in the stream for 24 hours.
     """
+
+    out_of_reach = (RemainingCopy.DYNAMODB_BACKUPS, RemainingCopy.S3_VERSIONS)
 
     def __init__(self, table: Table, seen: SessionCache) -> None:
         self._table = table
@@ -49,11 +51,13 @@ class DynamoEraser:
                 self._change(session_id, CountedSession.redacted, *writes)
 
     def strip_session(self, session_id: str) -> None:
-        self._change(session_id, lambda known: known.grown(0, known.session.stripped()))
+        self._change(
+            session_id, lambda known: known.grown(0, known.session.without_opening_words())
+        )
 
     def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
         keys = {group: (markers.message_partition(group), markers.MARK) for group in groups}
-        found = self._table.several(list(keys.values()))
+        found = self._table.get_many(list(keys.values()))
         # That of an instruction names no turns.
         return {group: markers.turns_in(found.get(key, {})) for group, key in keys.items()}
 
@@ -71,29 +75,29 @@ class DynamoEraser:
         gone += records.items_of(self._table, turn_id)
         self._remove(gone)
         if turn is not None:
-            self._table.write(put_item(headers.to_item(turn.erased())))
+            self._table.write(put_item(headers.to_item(turn.without_content())))
 
     def drop_letters(self, person_id: str) -> None:
-        """Dead letters lie in queues, which cannot be searched: they end by themselves."""
+        """Do nothing: SQS dead-letter queues cannot be searched; their messages expire."""
 
-    def wipe(self) -> None:
-        """The medium is not ours."""
+    def scrub_storage(self) -> None:
+        """Do nothing: DynamoDB's storage cannot be overwritten."""
 
     def _redacting(self, session_id: str, sequences: Iterable[int]) -> tuple[Write, ...]:
         pk = sessions.session_partition(session_id)
-        found = self._table.several([(pk, line_items.line_sort_key(one)) for one in sequences])
+        found = self._table.get_many([(pk, line_items.line_sort_key(one)) for one in sequences])
         lines = [line_items.from_item(item) for item in found.values()]
         told = [line.message_id for line in lines if line.message_id is not None]
-        known = self._table.several(
+        known = self._table.get_many(
             [(markers.message_partition(one), markers.MARK) for one in told]
         )
         return tuple(write for line in lines for write in _erasing(line, known))
 
     def _change(self, session_id: str, after: Change, *writes: Write) -> None:
-        """Change a session and what belongs to it.
+        """Write a session's change and the other writes in one transaction, with retries.
 
-        Its count of redactions moves with its lines: every process that remembers some of them
-        reads the session with every turn, and so learns that they are not what they were.
+        A redaction raises the session's redaction count: every process reads the session in each
+        turn, and so learns that its cached lines are stale.
         """
         for _ in range(sessions.ATTEMPTS):
             try:
@@ -116,8 +120,8 @@ class DynamoEraser:
 
 
 def _erasing(line: Line, known: dict[tuple[str, str], Item]) -> Iterator[Write]:
-    """The line without its words, and without those of the instruction that it was."""
-    yield put_item(line_items.to_item(line.erased()))
+    """Yield the writes that remove a line's text, and that of the instruction it was."""
+    yield put_item(line_items.to_item(line.without_content()))
     if line.message_id is None:
         return
     marker = known.get((markers.message_partition(line.message_id), markers.MARK))

@@ -20,7 +20,7 @@ from opencrab.adapters.dynamodb.turn.journal import DynamoJournal, OnTurn
 
 @dataclass(frozen=True)
 class Stores:
-    """Every port that the table serves, but for those that need a clock: ledgers."""
+    """The ports on the DynamoDB table, except the ledgers, which need a clock."""
 
     agents: DynamoAgents
     sessions: DynamoSessions
@@ -40,7 +40,7 @@ class Stores:
 def dynamodb_stores(
     table: Table, *, consistent: bool = True, on_turn: OnTurn | None = None
 ) -> Stores:
-    """The stores on one table; `consistent` is for agents, see `DynamoAgents`."""
+    """Create the stores on one table; `consistent` is for agents, see `DynamoAgents`."""
     seen = SessionCache()
     return Stores(
         agents=DynamoAgents(table, consistent=consistent),

@@ -27,23 +27,23 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Schema:
-    """One kind of item; its version is one more than it has migrations."""
+    """The schema of one kind of item; its version is the number of migrations plus one."""
 
     entity: str
     migrations: tuple[Migration, ...] = ()
 
     @property
     def version(self) -> int:
-        """The version that this code writes."""
+        """The schema version that this code writes."""
         return len(self.migrations) + 1
 
     def item(self, pk: str, sk: str, fields: Mapping[str, Any]) -> Item:
-        """Fields as an item of this version; those that are None are left out."""
+        """Build an item with keys and schema version; fields that are None are left out."""
         stamped = {"pk": pk, "sk": sk, "schema": self.version, **fields}
         return {name: to_attribute(value) for name, value in stamped.items() if value is not None}
 
     def fields(self, item: Item) -> Fields:
-        """An item's fields as this code knows them; raises Unavailable for a newer version."""
+        """Decode an item and migrate it to this version; raise Unavailable for a newer version."""
         fields = {name: from_attribute(value) for name, value in item.items()}
         written = int(fields.get("schema", 1))
         if written > self.version:
@@ -58,18 +58,18 @@ class Schema:
 
 
 def item_with_defaults(fields: Fields) -> Fields:
-    """A migration to a version whose new fields all have defaults."""
+    """Migrate to a version whose new fields all have defaults: change nothing."""
     return fields
 
 
 def to_attribute(value: Any) -> dict[str, Any]:
-    """A value as an attribute: text and sets of it, whole numbers, truth, lists and maps.
+    """Encode a Python value as a DynamoDB attribute; raise TypeError for other types.
 
-    pynamodb's own way takes a map of one name such as `S` for an attribute that is ready.
+    pynamodb's own serializer takes a map with one key such as `S` for an already encoded attribute.
     """
     encode = _ENCODERS.get(type(value))
     if encode is None:
-        raise TypeError(f"an item holds no {type(value).__name__}")
+        raise TypeError(f"a DynamoDB item cannot store a value of type {type(value).__name__}")
     kind, encoded = encode
     return {kind: encoded(value)}
 
@@ -86,7 +86,7 @@ _ENCODERS: dict[type, tuple[str, Callable[[Any], Any]]] = {
 
 
 def from_attribute(value: Mapping[str, Any]) -> Any:
-    """An attribute as a value; numbers are integers, as everything we count is."""
+    """Decode a DynamoDB attribute; numbers are integers."""
     ((kind, content),) = value.items()
     match kind:
         case "N":
@@ -104,20 +104,20 @@ def from_attribute(value: Mapping[str, Any]) -> Any:
 
 
 def item_shard(name: str, shards: int = SHARDS) -> int:
-    """Which of the shards a name belongs to: the same one for every process and for ever."""
+    """Return the shard number of a name by CRC-32, stable across processes and releases."""
     return zlib.crc32(name.encode()) % shards
 
 
 def to_item_microseconds(moment: datetime) -> int:
-    """A time as a whole number of microseconds since 1970: exact, and nine bytes in an item."""
+    """Return a time as integer microseconds since 1970, exact and nine bytes in an item."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def from_item_microseconds(since_1970: int) -> datetime:
-    """The time that a number of microseconds names."""
+    """Return the UTC time of a number of microseconds since 1970."""
     return _EPOCH + since_1970 * _MICROSECOND
 
 
 def item_time_to_live(at: datetime) -> int:
-    """A time as DynamoDB's time to live wants it: whole seconds since 1970."""
+    """Return a time as DynamoDB's TTL: whole seconds since 1970."""
     return int(at.timestamp())

@@ -10,18 +10,18 @@ PARTITION, PULSE = "PULSE", "P"
 
 
 class DynamoPulse:
-    """The time of the last heartbeat that came to its end."""
+    """The time of the last completed heartbeat sweep."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     def beat(self, now: datetime) -> None:
-        """Note that the heartbeat came."""
+        """Record that the heartbeat sweep completed."""
         self._table.write(
             put_item(SCHEMA.item(PARTITION, PULSE, {"at": to_item_microseconds(now)}))
         )
 
     def last(self) -> datetime | None:
-        """When it came last; None when it never did."""
+        """Return when the last sweep completed; None if none ever did."""
         item = self._table.get(PARTITION, PULSE, consistent=False)
         return None if item is None else from_item_microseconds(SCHEMA.fields(item)["at"])

@@ -9,14 +9,14 @@ from typing import Any
 
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.turn import header as headers
-from opencrab.ports.conversation.feed import TOLD, FactTold, FeedEntry
+from opencrab.ports.conversation.feed import INDEXED_KINDS, DocumentChange, FeedEntry
 
 
 def stream_entries(records: Iterable[Mapping[str, Any]]) -> Iterator[FeedEntry]:
-    """What the records tell: new lines, turns in another status than before, and changed facts.
+    """Convert stream records to feed entries: new lines, changed turn states, changed documents.
 
-    The place of an entry is its sequence number, which grows within one partition of the table.
-    Items of other kinds, other removals and repeats that change nothing tell nothing.
+    An entry's position is its sequence number, which grows within one partition of the table. Other
+    kinds of items, other removals and changes without effect yield nothing.
     """
     for record in records:
         change = record.get("dynamodb", {})
@@ -44,10 +44,10 @@ def stream_entries(records: Iterable[Mapping[str, Any]]) -> Iterator[FeedEntry]:
 def _fact(
     record: Mapping[str, Any], partition: str, place: str, position: int
 ) -> Iterator[FeedEntry]:
-    """Only the key is told, so nothing here minds which version of the code wrote the fact."""
+    """Yield the entry of a document from its key alone, which no schema version changes."""
     kind, _, fact_id = place.partition("#")
-    if kind in TOLD:
-        told = FactTold(
+    if kind in INDEXED_KINDS:
+        told = DocumentChange(
             owner=partition.partition("#")[2],
             kind=kind,
             id=fact_id,

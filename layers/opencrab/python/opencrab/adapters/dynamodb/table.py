@@ -48,43 +48,42 @@ Dispatch = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
 class ConditionFailed(Exception):
-    """A write's condition did not hold; `item` is what is stored, None when nothing is."""
+    """The condition of a write failed; `item` is the stored item, None if there is none."""
 
     def __init__(self, item: Item | None) -> None:
-        super().__init__("the condition does not hold")
+        super().__init__("the write's condition failed")
         self.item = item
 
 
 class Cancelled(Exception):
-    """A transaction's conditions did not hold: by place, what is stored where one failed.
+    """A canceled transaction; `failed` maps places of failed conditions to the stored items.
 
-    Of the places in `unknown` nobody knows whether theirs would have held: others were at work on
-    those items at the same time.
+    `unknown` are places whose condition was not evaluated, because of a transaction conflict.
     """
 
     def __init__(
         self, failed: dict[int, Item | None], unknown: frozenset[int] = frozenset()
     ) -> None:
-        super().__init__(f"the conditions of items {sorted(failed)} do not hold")
+        super().__init__(f"the conditions of the writes {sorted(failed)} failed")
         self.failed = failed
         self.unknown = unknown
 
 
 @dataclass(frozen=True)
 class Write:
-    """One item's part in a transaction, or a write of its own."""
+    """One operation of a transaction, or a single write."""
 
     kind: str
     arguments: dict[str, Any]
 
 
 def item_absent() -> Condition:
-    """Nothing is stored under this key."""
+    """Return the condition that no item with this key exists."""
     return Path("pk").does_not_exist()
 
 
 def all_conditions(first: Condition, *others: Condition) -> Condition:
-    """All of these conditions together."""
+    """Combine conditions with AND."""
     condition = first
     for other in others:
         condition = condition & other
@@ -92,27 +91,32 @@ def all_conditions(first: Condition, *others: Condition) -> Condition:
 
 
 def put_item(item: Item, condition: Condition | None = None) -> Write:
-    """Store an item whole."""
+    """Return a Put, which replaces an existing item as a whole."""
     return Write("Put", {"Item": item, **_expressions(condition)})
 
 
 def update_item(pk: str, sk: str, change: Update, condition: Condition | None = None) -> Write:
-    """Change an item, which is made if it is not there."""
+    """Return an Update, which creates the item if it does not exist."""
     return Write("Update", {"Key": item_key(pk, sk), **_expressions(condition, change)})
 
 
 def delete_item(pk: str, sk: str, condition: Condition | None = None) -> Write:
-    """Remove an item."""
+    """Return a Delete, which succeeds also if the item does not exist."""
     return Write("Delete", {"Key": item_key(pk, sk), **_expressions(condition)})
 
 
+def check_item(pk: str, sk: str, condition: Condition) -> Write:
+    """Return a check of an item that the transaction does not change."""
+    return Write("ConditionCheck", {"Key": item_key(pk, sk), **_expressions(condition)})
+
+
 def item_key(pk: str, sk: str) -> Item:
-    """An item's key."""
+    """Return an item's primary key."""
     return {"pk": {"S": pk}, "sk": {"S": sk}}
 
 
 def attribute_changes(values: Mapping[str, Any]) -> Update:
-    """An update that sets these attributes; None removes one."""
+    """Return an update expression that sets attributes; None removes one."""
     made = Update()
     for name, value in values.items():
         made.add_action(Path(name).remove() if value is None else Path(name).set(value))
@@ -120,12 +124,12 @@ def attribute_changes(values: Mapping[str, Any]) -> Update:
 
 
 class Table:
-    """One table behind one connection.
+    """One DynamoDB table on one connection.
 
     Args:
         name: The table's name.
         dispatch: Calls DynamoDB; the connection's own by default.
-        pause: Waits before a new try after a conflict.
+        pause: Sleeps before a retry after a conflict.
     """
 
     def __init__(
@@ -139,7 +143,7 @@ class Table:
         self._pause = pause or threading.Event().wait
 
     def get(self, pk: str, sk: str, *, consistent: bool = True) -> Item | None:
-        """An item, or None."""
+        """Return an item by its key; None if it does not exist."""
         found: Item | None = self._call(
             "GetItem", {"Key": item_key(pk, sk), "ConsistentRead": consistent}
         ).get("Item")
@@ -155,32 +159,35 @@ class Table:
         newest_first: bool = False,
         consistent: bool = True,
     ) -> list[Item]:
-        """Items of a partition with low <= sk <= high, in order."""
+        """Return a partition's items with low <= sk <= high, in order of the sort key."""
         condition = (Path("pk") == pk) & Path("sk").between(low, high)
         arguments = {"ConsistentRead": consistent, "ScanIndexForward": not newest_first}
         return list(self._pages(_key_condition(condition) | arguments, limit))
 
-    def beginning(self, pk: str, prefix: str, *, limit: int | None = None) -> list[Item]:
-        """Items of a partition whose sk begins with a prefix, in order."""
+    def query_prefix(self, pk: str, prefix: str, *, limit: int | None = None) -> list[Item]:
+        """Return a partition's items whose sort key begins with a prefix, in order."""
         condition = (Path("pk") == pk) & Path("sk").startswith(prefix)
         return list(self._pages(_key_condition(condition) | {"ConsistentRead": True}, limit))
 
-    def listed(self, name: str, after: str, limit: int | None) -> list[Item]:
-        """Keys of one shard of a list after a partition key, in order; may lag behind."""
+    def query_listing(self, name: str, after: str, limit: int | None) -> list[Item]:
+        """Return keys of one shard of a list after a partition key, in order.
+
+        Eventually consistent.
+        """
         condition = (Path("list") == name) & (Path("pk") > after)
         return list(self._pages(_key_condition(condition) | {"IndexName": "listed"}, limit))
 
-    def due(self, name: str, before: int) -> Iterator[Item]:
-        """Keys of one shard of a due list up to a time, oldest first, as far as they are wanted.
+    def query_due(self, name: str, before: int) -> Iterator[Item]:
+        """Yield keys of one shard of a due list up to a time, oldest first.
 
-        They may lag behind: read the item itself before you believe it.
+        The index is eventually consistent: read the item itself before you rely on it.
         """
         condition = (Path("due_list") == name) & (Path("due_at") <= before)
         arguments = _key_condition(condition) | {"IndexName": "due"}
         return self._pages(arguments, None, page=_BATCH)
 
-    def several(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Item]:
-        """Many items by their keys; those that are not there are missing."""
+    def get_many(self, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Item]:
+        """Return the items of many keys by BatchGetItem; those that do not exist are left out."""
         found: dict[tuple[str, str], Item] = {}
         for start in range(0, len(keys), _BATCH):
             # A key that is asked for twice is an error to DynamoDB; keys for which it had no room
@@ -198,7 +205,7 @@ class Table:
         return found
 
     def write(self, write: Write, *, answer: str = "NONE") -> Item:
-        """Do one write; raises ConditionFailed. `answer` is `ALL_NEW`, `ALL_OLD` or `NONE`."""
+        """Execute one write; raise ConditionFailed. `answer` is `ALL_NEW`, `ALL_OLD` or `NONE`."""
         arguments = {
             **write.arguments,
             "ReturnValues": answer,
@@ -208,12 +215,14 @@ class Table:
         return changed
 
     def transact(self, *writes: Write, patient: bool = False) -> None:
-        """Do all writes or none; raises Cancelled with what failed.
+        """Execute all writes in one transaction or none; raise Cancelled with the failed places.
 
-        With `patient` it gives up only after many conflicts: what is written was paid for.
+        With `patient` it retries conflicts longer, for writes that record a paid model call.
         """
         if len(writes) > TRANSACTION_ITEMS:
-            raise AssertionError(f"a transaction of {len(writes)} items")
+            raise AssertionError(
+                f"a transaction of {len(writes)} items exceeds {TRANSACTION_ITEMS}"
+            )
         items = [
             {
                 write.kind: {
@@ -230,14 +239,14 @@ class Table:
         pauses = PATIENT_PAUSES if patient else PAUSES
         self._safely("TransactWriteItems", {"TransactItems": items}, pauses)
 
-    def rest(self, tries: int) -> None:
-        """Wait before one more try at what others were quicker at, the longer the more tries."""
+    def back_off(self, tries: int) -> None:
+        """Sleep before a retry after losing to concurrent writers, longer with each try."""
         self._wait(PAUSES[min(tries, len(PAUSES)) - 1])
 
     def _pages(
         self, arguments: dict[str, Any], limit: int | None, page: int | None = None
     ) -> Iterator[Item]:
-        """Items page by page; a page of DynamoDB ends after 1 MB, whatever the limit."""
+        """Yield items page by page; DynamoDB ends a page after 1 MB, whatever the limit."""
         left = limit
         while left is None or left > 0:
             size = page if left is None else left
@@ -256,7 +265,7 @@ class Table:
     def _safely(
         self, operation: str, arguments: dict[str, Any], pauses: tuple[float, ...] = PAUSES
     ) -> dict[str, Any]:
-        """Call, and call again after a conflict."""
+        """Call DynamoDB and retry after transaction conflicts."""
         for pause in (*pauses, None):
             try:
                 return self._dispatch(operation, arguments)
@@ -266,7 +275,7 @@ class Table:
             except BotoCoreError as error:
                 raise self._unavailable(operation, type(error).__name__) from error
             self._wait(pause)
-        raise AssertionError("the last wait raises")
+        raise AssertionError("unreachable: the last wait raises Unavailable")
 
     def _wait(self, seconds: float | None) -> None:
         if seconds is None:
@@ -278,7 +287,7 @@ class Table:
         self._pause(seconds * (0.5 + secrets.randbelow(500) / 1_000))
 
     def _explained(self, operation: str, error: VerboseClientError) -> Exception:
-        """What a refusal of DynamoDB means to us."""
+        """Map a DynamoDB error to ConditionFailed, Cancelled, TooLarge or Unavailable."""
         response = error.response.get("Error", {})
         code, message = str(response.get("Code")), str(response.get("Message"))
         cause = error.__cause__
@@ -306,21 +315,27 @@ class Table:
                 cure="send less in one message or result",
             )
         # AWS's words name accounts and roles, so that they are for the log.
-        log.warning("%s of table %s failed: %s %s", operation, self.name, code, told[:500])
+        log.warning(
+            "table operation failed: operation=%s, table=%s, code=%s, message=%s",
+            operation,
+            self.name,
+            code,
+            told[:500],
+        )
         return self._unavailable(operation, code)
 
     def _unavailable(self, operation: str, why: str) -> Unavailable:
         return Unavailable(
-            f"table {self.name!r} rejected {operation}: {why}",
-            cure="try again; if the error persists, check the table's name, its region and the "
-            "role's rights",
+            f"{operation} on table {self.name!r} failed: {why}",
+            cure="try again; if the error persists, check the table's name, region and the "
+            "role's permissions",
         )
 
 
 def connect_dynamodb(region: str | None = None, **credentials: Any) -> Dispatch:
-    """Calls of DynamoDB over one connection; the SDK tries again what can be tried again.
+    """Open a connection and return its call function; the SDK retries transient errors.
 
-    Credentials come from the function unless given, by pynamodb's names.
+    Credentials default to the function's own; `credentials` are pynamodb's parameters.
     """
     connection = Connection(
         region=region,
@@ -338,7 +353,7 @@ def connect_dynamodb(region: str | None = None, **credentials: Any) -> Dispatch:
 
 
 def _is_conflict(error: VerboseClientError) -> bool:
-    """Whether another transaction was in the way, and no condition had failed."""
+    """Check for a transaction conflict without any failed condition."""
     if error.response.get("Error", {}).get("Code") in _CONFLICTS:
         return True
     codes = {reason.code for reason in error.cancellation_reasons if reason is not None}
@@ -364,7 +379,7 @@ def _key_condition(condition: Condition) -> dict[str, Any]:
 
 
 def _placeholders(names: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
-    """What the expressions stand for; names map attribute → placeholder in pynamodb."""
+    """Return the placeholders of expressions; pynamodb's `names` map attribute to placeholder."""
     arguments: dict[str, Any] = {}
     if names:
         arguments["ExpressionAttributeNames"] = {short: name for name, short in names.items()}

@@ -54,10 +54,10 @@ _SAVED = 256
 
 
 class DynamoLedger:
-    """`ports.workspace.ledger.WorkspaceLedger` on the table.
+    """`ports.workspace.ledger.WorkspaceLedger` on a DynamoDB table.
 
-    What this process saved last of a path is its answer until a save is refused: an entry is a
-    guess in any case, which the save that follows puts to the test by its revision.
+    The entry that this process saved last for a path is cached until a save fails. It may be stale:
+    each save is conditional on the entry's revision.
     """
 
     def __init__(self, table: Table, clock: Clock) -> None:
@@ -77,7 +77,7 @@ class DynamoLedger:
 
     def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
         below = f"{workspace_sort_key(folder)}/" if folder else "F#"
-        items = self._table.beginning(workspace_partition(agent_id), below)
+        items = self._table.query_prefix(workspace_partition(agent_id), below)
         return tuple(entry for entry in map(from_item, items) if entry is not None)
 
     def save(
@@ -102,7 +102,7 @@ class DynamoLedger:
         return LedgerEntry(entry.path) if after.is_empty else self._noted(agent_id, after)
 
     def usage(self, agent_id: str) -> int:
-        """Bytes that all files of an agent count for."""
+        """Return the bytes that all files of an agent count for."""
         item = self._table.get(workspace_partition(agent_id), SUM)
         return 0 if item is None else int(USAGE.fields(item)["bytes"])
 
@@ -128,17 +128,17 @@ class DynamoLedger:
 
 
 def workspace_partition(agent_id: str) -> str:
-    """Where an agent's ledger lies."""
+    """Return the partition key of an agent's workspace ledger."""
     return f"WORKSPACE#{agent_id}"
 
 
 def workspace_sort_key(path: str) -> str:
-    """The one key of all paths that look the same."""
+    """Return the sort key of a path, the same for all paths that look alike."""
     return "F#" + "/".join(map(_short, twin_file_names(path)))
 
 
 def to_item(agent_id: str, entry: LedgerEntry) -> Item:
-    """An entry as an item."""
+    """Serialize an entry to an item."""
     reservations = {
         each.token: [each.size, to_item_microseconds(each.at)] for each in entry.reservations
     }
@@ -155,7 +155,7 @@ def to_item(agent_id: str, entry: LedgerEntry) -> Item:
 
 
 def from_item(item: Item) -> LedgerEntry | None:
-    """The entry that an item holds; a folder's item holds none."""
+    """Deserialize an entry from an item; None for a folder's item."""
     if "revision" not in item:
         return None
     fields = FILE.fields(item)
@@ -175,7 +175,7 @@ def from_item(item: Item) -> LedgerEntry | None:
 
 
 def _short(name: str) -> str:
-    """A name, or its hash when it is long or when its common form has a slash, as ／ has."""
+    """Return a name, or its hash if it is long or its normal form has a slash, as ／ has."""
     if len(name.encode()) <= _NAME_BYTES and "/" not in name:
         return name
     # No common form has a capital letter, so none begins like this.
@@ -195,13 +195,13 @@ def _was(before: LedgerEntry) -> Condition:
 
 
 def _is_free() -> Condition:
-    """No file has this name, and no folder with a file in it."""
+    """Return the condition that no file, and no folder with files, has this name."""
     free: Condition = item_absent() | (Path("files") == 0)
     return free
 
 
 def _folders(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> list[Write]:
-    """Each folder above a file counts it, as long as there is something to know of it."""
+    """Return the writes that count a new or removed file in each folder above it."""
     if before.revision and not after.is_empty:
         return []
     names = after.path.split("/")
@@ -245,7 +245,10 @@ def _usage_writes(agent_id: str, growth: int, quota_bytes: int | None) -> list[W
 def _answer(
     refusal: Cancelled, after: LedgerEntry, growth: int, quota_bytes: int | None
 ) -> LedgerEntry | None:
-    """What a refused save means: it was saved already, its name is taken, or it changed."""
+    """Interpret a failed save: return the entry if it was saved by an earlier try, else None.
+
+    Raises Invalid if the name is taken, and an error if the workspace is over its quota.
+    """
     stored = refusal.failed.get(0)
     if 0 in refusal.failed and _is_saved(stored, after):
         return LedgerEntry(after.path) if after.is_empty else after
@@ -260,14 +263,14 @@ def _answer(
 
 
 def _is_saved(stored: Item | None, after: LedgerEntry) -> bool:
-    """Whether the answer to this very save was lost, and it was tried again."""
+    """Check whether an earlier try of this very save succeeded and only its response was lost."""
     if stored is None:
         return after.is_empty
     return stored.get("revision") == {"S": after.revision}
 
 
 def _clash(item: Item, path: str) -> Invalid | None:
-    """Who has a name that a path needs; None for the path's own item, and for the sum."""
+    """Return the error if an item has a name that the path needs; None if it does not."""
     existing = item.get("path", {}).get("S")
     if existing is None:
         return None

@@ -19,7 +19,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class LocalBlobs:
-    """Journal bodies in `root/blobs`, each in a file named after its own hash."""
+    """Journal bodies in `root/blobs`, each in a file named after its own SHA-256 hash."""
 
     def __init__(self, root: Path, *, disk: Disk = REAL_DISK) -> None:
         self._lock = Lock()
@@ -44,7 +44,11 @@ class LocalBlobs:
         with translate_disk_errors(self._folder):
             content = self._stored(sha256)
         if content is None:
-            raise NotFound(f"blob {sha256!r} is missing or damaged", field="sha256")
+            raise NotFound(
+                f"blob {sha256!r} is missing or damaged",
+                field="sha256",
+                cure="put it back from a backup",
+            )
         return content
 
     def remove(self, sha256: str) -> None:

@@ -26,7 +26,7 @@ def _set_times(descriptor: int, nanoseconds: int) -> None:
 
 @dataclass(frozen=True)
 class Disk:
-    """The calls to the operating system that change something, so that a test can make one fail."""
+    """The system calls that change the disk, replaceable so that a test can make one fail."""
 
     open_file: Callable[[Path, int, int], int] = os.open
     write: Callable[[int, memoryview], int] = os.write
@@ -45,18 +45,18 @@ REAL_DISK = Disk()
 
 @dataclass(frozen=True)
 class Writer:
-    """Replaces files whole; `temporary` is where they grow."""
+    """Atomic file replacement; `temporary` is the folder of files that are being written."""
 
     disk: Disk
     temporary: Path
 
     def clean(self) -> None:
-        """Remove what a dead process left behind."""
+        """Remove the temporary files of a process that crashed."""
         for leftover in folder_entries(self.temporary):
             self.disk.unlink(self.temporary / leftover)
 
     def replace(self, target: Path, content: bytes, *, after_ns: int = 0) -> os.stat_result:
-        """Put the content in the target's place; its time of change is later than `after_ns`."""
+        """Replace a file atomically; its modification time becomes later than `after_ns`."""
         self._make_folder(self.temporary)
         growing = self.temporary / secrets.token_hex(8)
         try:
@@ -70,7 +70,7 @@ class Writer:
         return status
 
     def sync(self, folder: Path) -> None:
-        """Bring a folder's entries to the disk: only then a rename in it is lasting."""
+        """Call fsync on a folder, which makes a rename in it durable."""
         descriptor = self.disk.open_file(folder, os.O_RDONLY | os.O_DIRECTORY, 0)
         try:
             self.disk.fsync(descriptor)
@@ -78,7 +78,7 @@ class Writer:
             self.disk.close(descriptor)
 
     def prune(self, folder: Path, top: Path) -> Path:
-        """Remove empty folders from here up to the top; answers the first that stays."""
+        """Remove empty folders from here up to `top`; return the first that remains."""
         while folder != top:
             with suppress(OSError):
                 self.disk.rmdir(folder)
@@ -111,7 +111,7 @@ class Writer:
 
 
 def prepare_files_root(root: Path, disk: Disk) -> Writer:
-    """A writer for a root that now exists, without what a dead process left in it."""
+    """Create a root folder, clean its temporary files and return its writer."""
     with translate_disk_errors(root):
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         writer = Writer(disk, root / ".writing")
@@ -121,14 +121,14 @@ def prepare_files_root(root: Path, disk: Disk) -> Writer:
 
 @contextmanager
 def open_local_file(place: Path) -> Generator[BufferedReader]:
-    """A file to read, never through a link; raises FileNotFoundError."""
+    """Open a file for reading, but no symbolic link; raise FileNotFoundError."""
     descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
         yield file
 
 
 def folder_entries(folder: Path) -> list[str]:
-    """The names in a folder; one that does not exist has none."""
+    """Return the names in a folder; empty if it does not exist."""
     try:
         return [entry.name for entry in folder.iterdir()]
     except FileNotFoundError:
@@ -137,7 +137,7 @@ def folder_entries(folder: Path) -> list[str]:
 
 @contextmanager
 def translate_disk_errors(root: Path) -> Generator[None]:
-    """Turn the operating system's errors into ours, naming the directory."""
+    """Translate OSError into our errors, naming the directory."""
     try:
         yield
     except OSError as error:
@@ -158,4 +158,7 @@ def _translation(error: OSError, root: Path) -> OpenCrabError:
             field="path",
             cure="use a shorter name that is not a link",
         )
-    return Unavailable(f"directory {shown!r} cannot be used: {error.strerror or error}")
+    return Unavailable(
+        f"directory {shown!r} cannot be used: {error.strerror or error}",
+        cure="check that it exists and that OpenCrab may write in it",
+    )

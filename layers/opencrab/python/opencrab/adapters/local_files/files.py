@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from io import BufferedReader
 from pathlib import Path
 from threading import Lock
@@ -23,6 +24,7 @@ from opencrab.adapters.local_files.marks import Marks
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.workspace.path import (
+    current_version_error,
     file_conflict_error,
     file_not_found_error,
     file_version_gone_error,
@@ -43,7 +45,7 @@ _ABOVE = 2
 
 @dataclass
 class _Usage:
-    """An agent's bytes and its newest time of change, counted once and then kept."""
+    """An agent's total bytes and newest modification time, counted once and then cached."""
 
     size: int = 0
     newest_ns: int = 0
@@ -52,10 +54,10 @@ class _Usage:
 class LocalFiles:
     """Workspaces in `root/<agent id>/workspace`, for one process at a time.
 
-    A version is the content's hash with inode and time of change. The hash alone would let a stale
-    condition hold again once a file is changed and changed back; inode and time alone miss an edit
-    in place within one tick of the clock, and inodes are used again. Each write makes a new inode
-    and a time later than every earlier one of its agent, so that no version ever comes back.
+    A version is the content's hash with inode and modification time. The hash alone would let a
+    stale condition hold again after a file is changed and changed back. Inode and time alone miss
+    an edit in place within one tick of the clock, and inodes are reused. Each write makes a new
+    inode and a time later than every earlier one of its agent, so that no version is ever repeated.
     """
 
     def __init__(
@@ -143,6 +145,7 @@ class LocalFiles:
             usage = self._usages.pop(agent_id, None)
             self._history.keep(agent_id, path, place, stored.version)
             self._writer.disk.unlink(place)
+            self._history.mark_deleted(agent_id, path)
             self._marks.forget(agent_id, path)
             if usage is not None:
                 self._usages[agent_id] = _Usage(usage.size - stored.size, usage.newest_ns)
@@ -173,19 +176,49 @@ class LocalFiles:
             raise file_version_gone_error(path, version)
         return content
 
+    def delete_versions(self, agent_id: str, path: str, version: str | None = None) -> int:
+        path = workspace_path(path)
+        with self._lock, translate_disk_errors(self._root):
+            current = self._current(agent_id, path)
+            if current is not None and current.version == version:
+                raise current_version_error(path, version)
+            ended = self._history.erase(agent_id, path, version)
+            if version is not None and not ended:
+                raise file_version_gone_error(path, version)
+            for folder in self._history.folders_of(agent_id, path):
+                self._writer.sync(folder)
+            return ended
+
+    def end_deleted_versions(self, now: datetime, kept: timedelta) -> int:
+        """Delete the versions of all agents' files that were deleted `kept` ago; return how many.
+
+        Call it often: the time of a file that was deleted behind OpenCrab's back begins here.
+        """
+        ended = 0
+        for agent_id in self._history.agents():
+            with self._lock, translate_disk_errors(self._root):
+                existing = tuple(self._paths(self._workspace(agent_id)))
+                ended += self._history.end_deleted(agent_id, existing, now=now, kept=kept)
+        return ended
+
+    def _paths(self, workspace: Path) -> Iterator[str]:
+        for folder, names in _folders(workspace, topdown=True):
+            inner = folder.relative_to(workspace)
+            yield from filter(is_workspace_path, ((inner / name).as_posix() for name in names))
+
     def _current(self, agent_id: str, path: str) -> FileInfo | None:
         place, exists = self._locate(agent_id, path, folder=None)
         return self._marked(agent_id, _info(place, path)) if exists and place.is_file() else None
 
     def _mark(self, agent_id: str, info: FileInfo, *, clean: bool) -> None:
-        """Keep with a new content whether it is clean."""
+        """Store whether a file's new content is clean (free of external words)."""
         if clean:
             self._marks.set(agent_id, info.path, info.sha256)
         else:
             self._marks.forget(agent_id, info.path)
 
     def _marked(self, agent_id: str, info: FileInfo) -> FileInfo:
-        """A file with what its mark says of it."""
+        """Return a file's info with its clean flag."""
         return replace(info, clean=self._marks.has(agent_id, info.path, info.sha256))
 
     def _replace(self, agent_id: str, place: Path, path: str, content: bytes) -> FileInfo:
@@ -214,9 +247,9 @@ class LocalFiles:
     def _locate(
         self, agent_id: str, path: str, *, folder: bool | None = False, creating: bool = False
     ) -> tuple[Path, bool]:
-        """Where a path lies and whether it exists; nothing on the way may be a link or a file.
+        """Return a path's place and whether it exists; raise Invalid for links on the way.
 
-        With `folder` None it may be either a folder or a file.
+        `folder` says whether the path must be a folder or a file; None allows both.
         """
         self._workspace(agent_id)
         place, names = self._root, [agent_id, _WORKSPACE, *filter(None, path.split("/"))]
@@ -261,7 +294,7 @@ class LocalFiles:
                         yield _describe_file(path, self._digest(place, status), status)
 
     def _digest(self, place: Path, status: os.stat_result) -> str:
-        """The hash for a list, which need not read again what has not changed since the last."""
+        """Return a file's hash for a list; cached while inode, time and size are unchanged."""
         mark = f"{status.st_ino}-{status.st_mtime_ns}-{status.st_size}"
         known = self._digests.get(place)
         if known is None or known[0] != mark:
@@ -278,7 +311,7 @@ class LocalFiles:
             )
 
     def _sync_to(self, folder: Path) -> None:
-        """Make an earlier write last whose own attempt at it may have failed."""
+        """Call fsync on all folders up to the root, to make an earlier write durable."""
         while folder != self._root:
             self._writer.sync(folder)
             folder = folder.parent
@@ -311,7 +344,7 @@ def _raise_unless_gone(error: OSError) -> None:
 
 
 def _check_kind(place: Path, shown: str, *, folder: bool | None) -> None:
-    """Refuse anything but a plain folder, or a plain file, or but these two."""
+    """Raise Invalid unless the place is a folder or a regular file, as `folder` demands."""
     mode = place.lstat().st_mode
     is_folder, is_file = stat.S_ISDIR(mode), stat.S_ISREG(mode)
     if (is_folder and folder is not False) or (is_file and folder is not True):

@@ -7,10 +7,10 @@ without links, may lose an older content and nothing else.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from opencrab.adapters.local_files.disk import open_local_file
@@ -26,6 +26,8 @@ CONTENTS = 10_000
 _FOLDER = "versions"
 _VERSION = re.compile(r"([0-9a-f]{64})-([0-9a-f]{1,16})-([0-9a-f]{1,16})")
 _NAME = re.compile(r"([0-9a-f]{16})-([0-9a-f]{1,16})-([0-9a-f]{64})")
+_DELETED = "deleted"
+"""The file in a history's folder whose time is when the file was deleted; no version's name."""
 _NANOSECONDS = 1_000_000_000
 _ROOM = 0.9
 """How full an agent's history is once it has been made smaller."""
@@ -33,17 +35,18 @@ _ROOM = 0.9
 
 @dataclass(frozen=True)
 class _Kept:
-    """An older content where it lies; names sort by the time of change."""
+    """A stored older version; file names sort by modification time."""
 
     place: Path
     size: int
 
 
 class VersionHistory:
-    """Older contents in `root/<agent id>/versions/<hash of the path>`, none of them counted.
+    """Older versions of files, in `root/<agent id>/versions/<hash of the path>`.
 
-    An agent's are never more bytes than its workspace may have, and never over CONTENTS; the
-    oldest go first. Who calls lets nobody else in meanwhile.
+    They do not count toward the workspace's quota. An agent's versions are limited to the same
+    number of bytes and to CONTENTS files; the oldest are deleted first. Not thread-safe: callers
+    hold a lock.
     """
 
     def __init__(self, root: Path, most_bytes: int) -> None:
@@ -52,7 +55,7 @@ class VersionHistory:
         self._sizes: dict[str, int] = {}
 
     def keep(self, agent_id: str, path: str, place: Path, version: str) -> None:
-        """Keep what lies in a place, which is this version of the file, if that can be done."""
+        """Hard-link a file's current content into the history; disk errors are ignored."""
         folder = self._folder(agent_id, path)
         if not _VERSION.fullmatch(version):
             return  # Changed before 1970, says somebody's clock.
@@ -67,12 +70,12 @@ class VersionHistory:
             self._shrink(agent_id)
 
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
-        """What is kept of a file, newest first."""
+        """Return the older versions of a file, newest first."""
         kept = sorted(_stored_versions(self._folder(agent_id, path)), key=_by_name, reverse=True)
         return tuple(describe_file_version(_version(each.place.name), each.size) for each in kept)
 
     def read(self, agent_id: str, path: str, version: str) -> bytes | None:
-        """The content of a version, or None when it is not kept, or not as it was."""
+        """Return the content of a version; None if it is gone or damaged."""
         if not _VERSION.fullmatch(version):
             return None
         try:
@@ -82,8 +85,62 @@ class VersionHistory:
             return None
         return content if content_hash(content) == version.partition("-")[0] else None
 
+    def mark_deleted(self, agent_id: str, path: str) -> None:
+        """Begin the time after which a deleted file's versions end; disk errors are ignored.
+
+        Without the mark, the next `end_deleted` begins it.
+        """
+        _begin_ending(self._folder(agent_id, path))
+
+    def erase(self, agent_id: str, path: str, version: str | None = None) -> int:
+        """Delete all older versions of a file, or one; return how many there were."""
+        folder = self._folder(agent_id, path)
+        wanted = None if version is None else _VERSION.fullmatch(version) and _name(version)
+        return self._end(agent_id, folder, lambda name: version is None or name == wanted)
+
+    def end_deleted(
+        self, agent_id: str, existing: Collection[str], *, now: datetime, kept: timedelta
+    ) -> int:
+        """Delete the versions of files that were deleted `kept` ago; return how many.
+
+        `existing` are the paths of the agent's files.
+        """
+        present = {_folder_name(path) for path in existing}
+        ended = 0
+        for folder in self._folders(agent_id):
+            if folder.name in present:
+                (folder / _DELETED).unlink(missing_ok=True)
+            elif not (folder / _DELETED).exists():
+                _begin_ending(folder)
+            elif _deleted_at(folder) + kept <= now:
+                ended += self._end(agent_id, folder, lambda _name: True)
+        return ended
+
+    def agents(self) -> list[str]:
+        """Return the ids of the agents that have older versions."""
+        folders = self._root.glob(f"*/{_FOLDER}")
+        return [each.parent.name for each in folders if each.is_dir()]
+
+    def folders_of(self, agent_id: str, path: str) -> list[Path]:
+        """Return the existing folders whose entries are a file's versions, innermost first."""
+        folder = self._folder(agent_id, path)
+        return [each for each in (folder, folder.parent) if each.is_dir()]
+
     def _folder(self, agent_id: str, path: str) -> Path:
-        return self._root / agent_id / _FOLDER / content_hash(path.encode())[:40]
+        return self._root / agent_id / _FOLDER / _folder_name(path)
+
+    def _end(self, agent_id: str, folder: Path, is_meant: Callable[[str], bool]) -> int:
+        self._size(agent_id)
+        meant = [each for each in _stored_versions(folder) if is_meant(each.place.name)]
+        for each in meant:
+            self._drop(agent_id, each)
+        _remove_if_empty(folder)
+        return len(meant)
+
+    def _folders(self, agent_id: str) -> list[Path]:
+        with suppress(FileNotFoundError):
+            return [each for each in (self._root / agent_id / _FOLDER).iterdir() if each.is_dir()]
+        return []
 
     def _size(self, agent_id: str) -> int:
         if agent_id not in self._sizes:
@@ -104,8 +161,7 @@ class VersionHistory:
     def _drop(self, agent_id: str, kept: _Kept) -> None:
         kept.place.unlink()
         self._sizes[agent_id] -= self._counted(kept.size)
-        with suppress(OSError):
-            kept.place.parent.rmdir()
+        _remove_if_empty(kept.place.parent)
 
     def _all(self, agent_id: str) -> Iterator[_Kept]:
         with suppress(FileNotFoundError):
@@ -114,9 +170,29 @@ class VersionHistory:
 
 
 def describe_file_version(version: str, size: int, *, is_current: bool = False) -> FileVersion:
-    """A version as the port has it; the time of change is a part of its name."""
+    """Return a FileVersion; its time is parsed from the version's name."""
     at = datetime.fromtimestamp(int(version.rpartition("-")[2], 16) / _NANOSECONDS, UTC)
     return FileVersion(version=version, size=size, at=at, is_current=is_current)
+
+
+def _folder_name(path: str) -> str:
+    return content_hash(path.encode())[:40]
+
+
+def _begin_ending(folder: Path) -> None:
+    with suppress(OSError):
+        (folder / _DELETED).touch(0o600)
+
+
+def _deleted_at(folder: Path) -> datetime:
+    return datetime.fromtimestamp((folder / _DELETED).lstat().st_mtime, UTC)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):
+        if not any(_stored_versions(folder)):
+            (folder / _DELETED).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def _stored_versions(folder: Path) -> Iterator[_Kept]:
@@ -131,7 +207,7 @@ def _by_name(kept: _Kept) -> str:
 
 
 def _name(version: str) -> str:
-    """A version with its time first, so that names sort by it."""
+    """Return a version's file name, which begins with its time so that names sort by it."""
     sha256, inode, changed = version.split("-")
     return f"{changed:0>16}-{inode}-{sha256}"
 

@@ -18,19 +18,22 @@ _MOST = 100
 
 
 class Marks:
-    """Marks in `root/<agent id>/clean/<hash of the path>`; who calls lets nobody else in."""
+    """The clean marks of files, in `root/<agent id>/clean/<hash of the path>`.
+
+    Not thread-safe: callers hold a lock.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def has(self, agent_id: str, path: str, sha256: str) -> bool:
-        """Whether a file with this content is clean."""
+        """Check whether a file with this content is marked as clean."""
         with suppress(OSError), open_local_file(self._place(agent_id, path)) as file:
             return file.read(_MOST) == sha256.encode()
         return False
 
     def set(self, agent_id: str, path: str, sha256: str) -> None:
-        """Mark a file with this content as clean, if that can be done."""
+        """Mark a file with this content as clean; disk errors are ignored."""
         place = self._place(agent_id, path)
         with suppress(OSError):
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -38,7 +41,7 @@ class Marks:
                 file.write(sha256.encode())
 
     def forget(self, agent_id: str, path: str) -> None:
-        """Forget a file's mark, if it has one."""
+        """Remove a file's mark, if it has one; disk errors are ignored."""
         with suppress(OSError):
             self._place(agent_id, path).unlink()
 

@@ -23,8 +23,8 @@ _CURE = 'make it a regular file that you own and that contains {"NAME": "value"}
 class FileSecrets:
     """`ports.access.secrets.Secrets` in one JSON file, `secrets.json`, of mode 0600.
 
-    It is read for every answer, so that a change by hand counts at once. Who changes it holds a
-    lock beside it: two processes lose none of each other's secrets.
+    It is read for every request, so that a manual edit counts at once. Writers hold a lock file, so
+    that two processes do not overwrite each other's secrets.
     """
 
     def __init__(self, folder: Path, *, disk: Disk = REAL_DISK) -> None:
@@ -47,7 +47,7 @@ class FileSecrets:
             self._writer.sync(self._folder)
 
     def forget(self) -> None:
-        """There is nothing to forget: every answer comes from the file."""
+        """Do nothing: no secret is cached."""
 
     def _read(self) -> dict[str, str]:
         with self._translated():
@@ -55,7 +55,7 @@ class FileSecrets:
         return {} if content is None else _texts(content, self._file)
 
     def _content(self) -> bytes | None:
-        """The file's bytes; None when there is none. Others than its owner are shut out."""
+        """Read the file, and set mode 0600 if it has another; None if there is no file."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             descriptor = os.open(self._file, flags)
@@ -99,7 +99,7 @@ class FileSecrets:
 
 
 def _texts(content: bytes, file: Path) -> dict[str, str]:
-    """The object that a file holds; what it holds instead is never told, not even to a log."""
+    """Parse the file; raise Unavailable, without quoting it, if it is no object of strings."""
     values = None
     with suppress(ValueError, RecursionError):
         values = json.loads(content)

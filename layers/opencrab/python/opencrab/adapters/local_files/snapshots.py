@@ -44,8 +44,8 @@ _KEPT = 2
 class DirectorySnapshots:
     """Snapshots in `root/<agent id>/`, for any number of processes and machines at once.
 
-    An empty file in the place of the newest says that all were removed: numbers go on after it, so
-    that nobody who built over something older can still publish.
+    An empty file with the highest number means that all snapshots were removed. Numbers continue
+    after it, so that a process that built on an older snapshot can no longer publish.
     """
 
     def __init__(self, root: Path, clock: Clock, *, disk: Disk = REAL_DISK) -> None:
@@ -125,9 +125,10 @@ class DirectorySnapshots:
                 self._writer.sync(each.parent)
 
     def _newest(self, folder: Path) -> Snapshot | None:
-        """The one with the highest number; None for an empty or damaged one, to be published over.
+        """Return the snapshot with the highest number; None if that file is empty or damaged.
 
-        It goes only after a higher one has come, so somebody who just misses it looks again.
+        A file is removed only after a higher number exists, so on FileNotFoundError the folder is
+        read again.
         """
         while number := _last(folder):
             try:
@@ -140,7 +141,7 @@ class DirectorySnapshots:
     def _enter(
         self, folder: Path, number: int, described: Snapshot | None, file: Path | None
     ) -> bool:
-        """Give a number to a file, or to an empty one; False when another has it."""
+        """Publish a file, or an empty one, under a number; False if the number is taken."""
         growing = folder / f"{_GROWING}{secrets.token_hex(8)}"
         place = _place(folder, number)
         try:
@@ -178,7 +179,10 @@ class DirectorySnapshots:
             rest = rest[self._disk.write(descriptor, rest) :]
 
     def _prune(self, folder: Path, number: int) -> None:
-        """Remove what is older; what cannot be removed now is removed next time."""
+        """Remove older snapshots and stale temporary files.
+
+        Errors are retried at the next publication.
+        """
         oldest = self._clock.now().timestamp() - LEFT_BEHIND_SECONDS
         for name in folder_entries(folder):
             path = folder / name
@@ -193,7 +197,7 @@ class DirectorySnapshots:
 
 @cache
 def _header_format() -> TypeAdapter[Snapshot]:
-    """Made by the first who needs it, which most starts do not."""
+    """Build the type adapter on first use, since most processes never need it."""
     return TypeAdapter(Snapshot)
 
 
@@ -202,7 +206,7 @@ def _place(folder: Path, number: int) -> Path:
 
 
 def _number(name: str) -> int:
-    """The number in a file's name or in a version; 0 for what has none."""
+    """Return the number in a file name or version; 0 if there is none."""
     digits = re.match(r"[0-9]{1,10}", name, re.ASCII)
     return int(digits.group()) if digits else 0
 
@@ -221,7 +225,7 @@ def _are_one(one: Path, other: Path) -> bool:
 
 
 def _read_snapshot_head(file: BufferedReader, agent_id: str, number: int) -> Snapshot | None:
-    """What a file's head says, if it is of this agent and this number."""
+    """Parse a file's header; None unless it has this agent and this number."""
     try:
         snapshot = _header_format().validate_json(file.read(HEAD_BYTES))
     except ValidationError:
@@ -231,7 +235,7 @@ def _read_snapshot_head(file: BufferedReader, agent_id: str, number: int) -> Sna
 
 
 def _copy_snapshot(place: Path, snapshot: Snapshot, into: Path) -> bool:
-    """Copy what follows the head, and say whether it is all that the head promised."""
+    """Copy a snapshot's content; return False if its size or hash is wrong."""
     digest, size = hashlib.sha256(), 0
     with open_local_file(place) as file:
         if _read_snapshot_head(file, snapshot.agent_id, _number(snapshot.version)) != snapshot:

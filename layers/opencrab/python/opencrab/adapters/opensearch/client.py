@@ -34,7 +34,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class DocumentWrite:
-    """One document to be written, or with no `source` to be deleted."""
+    """One document to index, or to delete if `source` is None."""
 
     id: str
     source: Mapping[str, Any] | None = None
@@ -42,7 +42,7 @@ class DocumentWrite:
 
 @dataclass(frozen=True)
 class NotWritten:
-    """A document that the server refuses for good, and why."""
+    """A document that OpenSearch rejected permanently, with status code and reason."""
 
     id: str
     status: int
@@ -50,27 +50,27 @@ class NotWritten:
 
 
 class OpenSearchClient:
-    """The operations on a collection's indexes."""
+    """Index, bulk and search operations on one collection."""
 
     def __init__(self, connection: OpenSearchConnection) -> None:
         self._connection = connection
 
     def create(self, index: str, body: Mapping[str, Any]) -> None:
-        """Create an index; one that is there already stays as it is."""
+        """Create an index, unless it exists."""
         reply = self._connection.ask("PUT", f"/{index}", _encode_json(body))
         if reply.status >= _REFUSED and reply.error_type != _THERE:
             raise _unexpected_status_error(reply, "creating an index")
 
     def drop(self, index: str) -> None:
-        """Delete an index with all that is in it; one that is gone is gone."""
+        """Delete an index with all its documents; do nothing if it does not exist."""
         reply = self._connection.ask("DELETE", f"/{index}")
         if reply.status >= _REFUSED and reply.status != _NOT_FOUND:
             raise _unexpected_status_error(reply, "deleting an index")
 
     def about(self, index: str) -> Mapping[str, Any] | None:
-        """What was said about an index when it was created, None when there is none.
+        """Return the `_meta` of an index's mapping; None if there is no such index.
 
-        Nothing is said about an index that came about by writing into it.
+        It is empty for an index that was created implicitly by a write.
         """
         reply = self._connection.ask("GET", f"/{index}/_mapping")
         if reply.status == _NOT_FOUND:
@@ -81,21 +81,24 @@ class OpenSearchClient:
         return about if isinstance(about, dict) else {}
 
     def search(self, index: str, body: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The answer to a search, None when there is no such index."""
+        """Return a search response; None if the index does not exist."""
         reply = self._connection.ask("POST", f"/{index}/_search", _encode_json(body))
         if reply.status == _NOT_FOUND and reply.error_type in {_MISSING, ""}:
             return None
         if reply.status != _OK or not isinstance(reply.body.get("hits"), dict):
             raise _unexpected_status_error(reply, "searching")
         if reply.body.get("timed_out") or reply.body.get("_shards", {}).get("failed"):
-            raise Unavailable("the search collection returned partial results", cure="try again")
+            raise Unavailable(
+                "a search timed out or failed on some shards of the search collection",
+                cure="try again",
+            )
         return reply.body
 
     def write(self, index: str, writes: Iterable[DocumentWrite]) -> tuple[NotWritten, ...]:
-        """Write documents, each as often as it takes; answers those that were refused for good.
+        """Write documents in bulk and retry each as needed; return those rejected permanently.
 
-        Raises Unavailable when some are still turned away after all attempts. Everything may be
-        written again: a document has the same id each time.
+        Raises Unavailable if some are still rejected temporarily after all attempts. Repeats are
+        safe: a document has the same id each time.
         """
         refused: list[NotWritten] = []
         for batch in _batches(writes):
@@ -125,13 +128,14 @@ class OpenSearchClient:
 
 
 def all_documents_written(refused: Iterable[NotWritten]) -> None:
-    """Raise Unavailable, with names and reasons, unless there are none."""
+    """Raise Unavailable, with ids and reasons, if any document was rejected."""
     listed = list(refused)
     if listed:
         named = ", ".join(f"{each.id!r} ({each.reason})" for each in listed[:_NAMED])
         raise Unavailable(
-            f"the search collection rejected {len(listed)} documents: {named}",
-            cure="see each reason; the documents are written again with the next change",
+            f"the search collection rejected {len(listed)} documents, the first "
+            f"{len(listed[:_NAMED])}: {named}",
+            cure="correct the cause; they are written again at the agent's next change",
         )
 
 
@@ -156,7 +160,7 @@ def _lines(write: DocumentWrite) -> bytes:
 
 
 def _items(reply: OpenSearchReply, expected: int) -> list[dict[str, Any]]:
-    """What became of each item; an answer of another form is none."""
+    """Return the result of each item of a bulk response; raise Unavailable if it is malformed."""
     items = reply.body.get("items")
     if reply.status != _OK or not isinstance(items, list) or len(items) != expected:
         raise _unexpected_status_error(reply, "writing documents")
@@ -164,7 +168,7 @@ def _items(reply: OpenSearchReply, expected: int) -> list[dict[str, Any]]:
 
 
 def _is_gone(item: Mapping[str, Any]) -> bool:
-    """Whether it was to be deleted and is not there."""
+    """Check whether a deletion found no document, which is a success."""
     return item.get("status") == _NOT_FOUND and "error" not in item
 
 
@@ -176,11 +180,11 @@ def _not_written(document_id: str, item: Mapping[str, Any]) -> NotWritten:
 def _unexpected_status_error(reply: OpenSearchReply, what: str) -> Unavailable:
     told = f"{reply.error_type} {reply.reason}".strip()
     return Unavailable(
-        f"the search collection does not allow {what}: status {reply.status} {told}".strip(),
+        f"{what} failed: the search collection returned HTTP {reply.status} {told}".strip(),
         cure="check the collection and its policies",
     )
 
 
 def _encode_json(value: Mapping[str, Any]) -> bytes:
-    """JSON in ASCII: whatever is in a text, an item stays on its line."""
+    """Encode as ASCII JSON, so that each item of a bulk request stays on one line."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")

@@ -36,52 +36,52 @@ Chance = Callable[[], float]
 
 
 def new_opensearch_transport() -> httpx.BaseTransport:
-    """Connections that are kept; httpx's transport without its client, which nothing here needs."""
+    """Create a pooled httpx transport; the features of httpx's client are not needed."""
     return httpx.HTTPTransport(limits=httpx.Limits(max_connections=20, keepalive_expiry=60.0))
 
 
 @dataclass(frozen=True)
 class OpenSearchReply:
-    """What the server answered; an answer that is no JSON object has an empty body."""
+    """Status code and JSON body of a response; the body is empty if it is no object."""
 
     status: int
     body: dict[str, Any]
 
     @property
     def error_type(self) -> str:
-        """The server's name for what went wrong; empty when it gave none."""
+        """The server's error type, such as `index_not_found_exception`; empty without one."""
         error = self.body.get("error")
         return str(error.get("type", "")) if isinstance(error, dict) else ""
 
     @property
     def reason(self) -> str:
-        """What the server says of it, shortened."""
+        """The server's error reason, cut to 300 characters."""
         error = self.body.get("error")
         told = error.get("reason", "") if isinstance(error, dict) else error or ""
         return str(told)[:_TOLD]
 
     @property
     def is_passing(self) -> bool:
-        """Whether the same request may be answered in a while."""
+        """True if the status code is transient, so that the request may be retried."""
         return self.status in _PASSING
 
 
 class Backoff:
-    """How long to wait before the next attempt: twice as long each time, by chance less."""
+    """Exponential backoff with jitter: doubles from 0.2 s to at most 8 s, minus up to half."""
 
     def __init__(self, pause: Pause, chance: Chance) -> None:
         self._pause = pause
         self._chance = chance
 
     def before(self, attempt: int) -> None:
-        """Wait before an attempt; the first, 0, begins at once."""
+        """Sleep before an attempt; attempt 0 starts at once."""
         if attempt:
             longest = min(_FIRST_PAUSE_SECONDS * 2 ** (attempt - 1), LONGEST_PAUSE_SECONDS)
             self._pause(longest * (0.5 + 0.5 * self._chance()))
 
 
 class OpenSearchConnection:
-    """Sends requests to one collection."""
+    """Signed requests to one collection, with retries."""
 
     def __init__(
         self,
@@ -101,10 +101,9 @@ class OpenSearchConnection:
     def ask(
         self, method: str, path: str, content: bytes = b"", kind: str = "json"
     ) -> OpenSearchReply:
-        """The answer to a request, whatever its status, once it is no passing one.
+        """Send a request, retry transient failures, and return the response, whatever its status.
 
-        Raises Unavailable when there is none, or none but passing faults, and when the role may
-        not do this.
+        Raises Unavailable if all attempts fail, or if the role is not allowed (HTTP 401 or 403).
         """
         fault = ""
         for attempt in range(ATTEMPTS):
@@ -118,8 +117,8 @@ class OpenSearchConnection:
                 raise _forbidden(reply)
             if not reply.is_passing:
                 return reply
-            fault = f"status {reply.status} {reply.error_type}".strip()
-        raise Unavailable(f"the search collection does not answer: {fault}", cure="try again later")
+            fault = f"HTTP {reply.status} {reply.error_type}".strip()
+        raise Unavailable(f"the search collection is unavailable: {fault}", cure="try again later")
 
     def _once(self, method: str, path: str, content: bytes, kind: str) -> OpenSearchReply:
         patience = dict.fromkeys(("connect", "read", "write", "pool"), SECONDS)
@@ -144,8 +143,8 @@ class OpenSearchConnection:
 
 
 def checked_opensearch_endpoint(endpoint: str) -> str:
-    """The address of a collection without a trailing slash, once it is known to be safe."""
-    url = BaseUrlRules("the search collection", "search.opensearch_endpoint").checked(endpoint)
+    """Return a collection's URL without a trailing slash; raise Invalid if it is unsafe."""
+    url = BaseUrlRules("the search collection", "search.opensearch_endpoint").validate(endpoint)
     if not url.startswith("https://") or urlsplit(url).path:
         raise Invalid(
             f"{url!r} is not the endpoint of an OpenSearch Serverless collection",
@@ -156,7 +155,7 @@ def checked_opensearch_endpoint(endpoint: str) -> str:
 
 
 def opensearch_region(endpoint: str) -> str:
-    """The region in which a collection is, as its address says."""
+    """Return the AWS region in a collection's host name; raise Invalid without one."""
     found = _HOST.fullmatch(urlsplit(endpoint).hostname or "")
     if found is None:
         raise Invalid(
@@ -177,6 +176,6 @@ def _object(content: bytes) -> dict[str, Any]:
 
 def _forbidden(reply: OpenSearchReply) -> Unavailable:
     return Unavailable(
-        f"the search collection denied this role: status {reply.status}",
+        f"the search collection denied this role: HTTP {reply.status}",
         cure="allow the role aoss:APIAccessAll, and add it to the collection's data access policy",
     )

@@ -44,13 +44,13 @@ _log = logging.getLogger(__name__)
 
 
 class OpenSearchIndexing:
-    """`ports.memory.search.Indexing` over a collection of OpenSearch Serverless.
+    """`ports.memory.search.Indexing` on an OpenSearch Serverless collection.
 
-    What it wrote is kept for good when it returns, and found within a minute; until then searches
-    read it from the stores, but for the new words of kept things that were changed.
+    Writes are durable when a method returns, and searchable within a minute. Until then searches
+    read new rows from the stores, except new words of changed documents.
 
     Args:
-        stage: The installation's name, which the names of its indexes begin with.
+        stage: The installation's name, the prefix of its index names.
     """
 
     def __init__(
@@ -61,15 +61,22 @@ class OpenSearchIndexing:
         self._past = past
         self._clock = clock
 
-    def follow(self, entries: Iterable[FeedEntry]) -> None:
-        """As the port says; a document that the collection refuses for good is Unavailable too."""
+    def index_entries(self, entries: Iterable[FeedEntry]) -> None:
+        """Index what the entries name.
+
+        Raise Unavailable also for permanently rejected documents.
+        """
         failure: Unavailable | None = None
-        for agent_id, hinted in self._past.hinted(entries).items():
+        for agent_id, hinted in self._past.change_hints(entries).items():
             try:
                 self._index(agent_id, hinted)
             except Unavailable as error:
                 # The others are not to wait for this one; all of it will be told again.
-                _log.warning("agent_id=%s | indexing deferred: %s", agent_id, error.message)
+                _log.warning(
+                    "cannot update search index, retrying: agent_id=%s, error=%s",
+                    agent_id,
+                    error.message,
+                )
                 failure = error
         if failure is not None:
             raise failure
@@ -77,8 +84,8 @@ class OpenSearchIndexing:
     def catch_up(self, agent_id: str) -> None:
         self._index(agent_id, ChangeHint(), whole=True)
 
-    def forget(self, agent_id: str) -> None:
-        """Take out what the agent's marks name; everything is forgotten with the whole index."""
+    def apply_erasures(self, agent_id: str) -> None:
+        """Delete the documents that the agent's erasure marks name, or the whole index."""
         name = index_name(self._stage, agent_id)
         if self._client.about(name) is not None:
             forgotten = ForgottenRows(self._past.marks(agent_id))
@@ -90,7 +97,7 @@ class OpenSearchIndexing:
         forgotten = ForgottenRows(self._past.marks(agent_id))
         reached = self._prepared(name, forgotten)
         run = _Run(self._client, name, reached, self._clock, forgotten)
-        seen = reached.seen()
+        seen = reached.progress()
         if whole:
             seen = replace(seen, kept={}, at=None)
         run.apply_erasures(_newer(forgotten, reached))
@@ -104,17 +111,17 @@ class OpenSearchIndexing:
         run.finish()
 
     def _prepared(self, name: str, forgotten: ForgottenRows) -> Watermarks:
-        """The index; one of another schema begins anew, and one that may hold what is forgotten.
+        """Return the index's watermarks; recreate an index that is outdated.
 
-        That are indexes from before everything was forgotten, and those that were left alone for
-        so long that a mark may be gone which they never saw.
+        Outdated are: another schema, an index from before the agent was erased whole, and one
+        unused for so long that an erasure mark may have expired before the index applied it.
         """
         about = self._client.about(name)
         reached = Watermarks(self._client, name)
         since = None if about is None else index_made_at(about)
         if since is not None and not (forgotten.until and since <= forgotten.until):
             reached.load()
-            agent = reached.agent()
+            agent = reached.agent_watermark()
             if agent is None or self._clock.now() - agent.at < COPIES_KEPT:
                 return reached
         if about is not None:
@@ -123,10 +130,10 @@ class OpenSearchIndexing:
         return Watermarks(self._client, name)
 
     def _obey_late(self, agent_id: str, name: str, known: ForgottenRows) -> None:
-        """Take out what was forgotten while it was being written.
+        """Delete what was erased while it was being indexed.
 
-        A mark is written before anything is removed: either it is read here, or whoever made it
-        removes after all of this was written.
+        An erasure mark is written before anything is removed: either it is read here, or the eraser
+        deletes after all of this was written.
         """
         marks = self._past.marks(agent_id)
         late = [mark for mark_id, mark in marks if mark_id not in known.marks]
@@ -139,7 +146,7 @@ class OpenSearchIndexing:
 
 
 class _Run:
-    """One pass over what is new; `kept` are the kept things that it was told of."""
+    """One indexing pass; `kept` names the stored documents (not lines) that it wrote."""
 
     def __init__(
         self,
@@ -155,21 +162,21 @@ class _Run:
         self._clock = clock
         self._forgotten = forgotten
         self._began = clock.now()
-        self._last = dict(reached.seen().kept)
+        self._last = dict(reached.progress().kept)
         self._later: list[DocumentWrite] = []
         self._held = set[str]()
         self._refused: list[NotWritten] = []
         self.kept = set[tuple[RowKind, str]]()
 
     def apply_erasures(self, marks: Iterable[ErasureMark]) -> None:
-        """Take out what marks name."""
+        """Delete the index documents that erasure marks name."""
         self._refused.extend(self._client.write(self._name, _deletions(marks)))
 
     def take(self, batch: Batch) -> None:
-        """Write one batch, and next time how far it reaches."""
+        """Index one batch; its watermark is written together with the next batch."""
         self._forgotten.add(batch.marks)
         self.kept.update((row.kind, row.ref) for row in batch.rows if row.ref)
-        before = self._reached.of(batch.session_id) if batch.session_id else None
+        before = self._reached.session_watermark(batch.session_id) if batch.session_id else None
         place = before.place if before else 0
         writes = (*self._later, *self._writes(batch.rows, place))
         self._later = []
@@ -180,12 +187,14 @@ class _Run:
         elif batch.session_id and batch.session_id not in self._held:
             spoken = place + sum(row.is_spoken for row in batch.rows)
             now = self._clock.now()
-            self._later.append(self._reached.line(batch.session_id, batch.last, spoken, now))
+            self._later.append(
+                self._reached.session_document(batch.session_id, batch.last, spoken, now)
+            )
         elif batch.kind and batch.kind not in self._held:
             self._last[batch.kind] = batch.last_id
 
     def reread(self, changed: dict[tuple[RowKind, str], SearchRow | None]) -> None:
-        """Write kept things as they are now, and take out those that are gone."""
+        """Index stored documents in their present state, and delete those that are gone."""
         rows = [row for row in changed.values() if row is not None]
         gone = [each for each, row in changed.items() if row is None]
         removed = (DocumentWrite(index_document_id(f"{kind}:{ref}")) for kind, ref in gone)
@@ -194,14 +203,16 @@ class _Run:
         self._refused.extend(self._client.write(self._name, writes))
 
     def finish(self) -> None:
-        """Write the last watermarks; raise Unavailable when something was refused."""
+        """Write the last watermarks; raise Unavailable if a document was rejected."""
         if not self._refused:
-            self._later.append(self._reached.whole(self._last, self._began, self._clock.now()))
+            self._later.append(
+                self._reached.agent_document(self._last, self._began, self._clock.now())
+            )
         self._refused.extend(self._client.write(self._name, self._later))
         all_documents_written(self._refused)
 
     def _writes(self, rows: Iterable[SearchRow], place: int) -> Iterator[DocumentWrite]:
-        """Documents of the rows that may be kept; a forgotten row still has its place."""
+        """Yield index documents of rows; an erased row is left out but keeps its place number."""
         for row in rows:
             place += row.is_spoken
             if not self._forgotten.has(row):
@@ -211,8 +222,8 @@ class _Run:
 
 
 def _newer(forgotten: ForgottenRows, reached: Watermarks) -> list[ErasureMark]:
-    """The marks that an index may not have obeyed yet."""
-    agent = reached.agent()
+    """Return the erasure marks that the index may not have applied yet."""
+    agent = reached.agent_watermark()
     if agent is None or agent.began is None:
         return list(forgotten.marks.values())
     since = agent.began - LATE
@@ -220,9 +231,9 @@ def _newer(forgotten: ForgottenRows, reached: Watermarks) -> list[ErasureMark]:
 
 
 def _deletions(marks: Iterable[ErasureMark]) -> Iterator[DocumentWrite]:
-    """The documents of what marks name, whether they are there or not.
+    """Yield deletions of what erasure marks name, whether it is indexed or not.
 
-    Their ids are worked out and not looked for: a search does not see what was just written.
+    The ids are computed, not searched for: a search does not see what was just written.
     """
     for mark in marks:
         yield from (DocumentWrite(index_document_id(ref)) for ref in mark.refs)

@@ -21,20 +21,21 @@ _MOST = 2**31 - 1
 
 
 def term_filter(name: str, value: object) -> Clause:
-    """Documents in which a field has this value."""
+    """Return a filter: a field has exactly this value."""
     return {"term": {name: join_surrogates(value)}}
 
 
 _PRIVATE = term_filter("hearing", Hearing.PRIVATE.value)
+_THOUGHT = term_filter("kind", RowKind.INNER_VOICE.value)
 
 
 def any_of_filters(clauses: list[Clause]) -> Clause:
-    """Documents that fulfil at least one."""
+    """Return a filter: at least one of the clauses matches."""
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
 def audible_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
-    """What whoever asks may hear of, the same as `hears`."""
+    """Return filters for the rows that the caller may see; the same rule as `row_is_audible`."""
     clauses = [term_filter("doc", ROW), *_clearance(query.clearance, heard)]
     if query.before is not None:
         session_id, sequence = query.before
@@ -45,7 +46,7 @@ def audible_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Cla
 
 
 def answering_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
-    """What may answer a query, the same as `answers`."""
+    """Return filters for possible hits; the same rule as `row_may_answer`."""
     clauses = audible_rows_filter(query, heard)
     if query.session_id is not None:
         clauses.append(term_filter("session", query.session_id))
@@ -67,7 +68,7 @@ def answering_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[C
 
 
 def row_is_audible(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
-    """Whether whoever asks may hear of a row at all, as in an excerpt."""
+    """Check whether the caller may see a row at all, for example in an excerpt."""
     if not query.clearance.allows(row, heard):
         return False
     if query.before is None or row.ref:
@@ -77,7 +78,7 @@ def row_is_audible(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) 
 
 
 def row_may_answer(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
-    """Whether a row may answer a query."""
+    """Check whether a row may be a hit of a query."""
     at = search_row_micros(row.at)
     return (
         row_is_audible(row, query, heard)
@@ -91,7 +92,7 @@ def row_may_answer(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) 
 
 
 def _clearance(clearance: SearchClearance, heard: AbstractSet[str]) -> list[Clause]:
-    """The same as `SearchClearance.allows`."""
+    """Return filters with the same rule as `SearchClearance.allows`."""
     if clearance.whole:
         return []
     allowed = [term_filter("hearing", Hearing.PUBLIC.value)]
@@ -103,10 +104,9 @@ def _clearance(clearance: SearchClearance, heard: AbstractSet[str]) -> list[Clau
         allowed.append({"bool": {"filter": inner}})
     if clearance.session_id:
         inner = [term_filter("session", clearance.session_id)]
-        if clearance.person_id:
-            inner.append(
-                any_of_filters([term_filter("ref", ""), {"bool": {"must_not": [_PRIVATE]}}])
-            )
+        if clearance.knows_session:
+            line = {"bool": {"filter": [term_filter("ref", "")], "must_not": [_THOUGHT]}}
+            inner.append(any_of_filters([line, {"bool": {"must_not": [_PRIVATE]}}]))
         else:
             inner.append(term_filter("kind", RowKind.SPEECH.value))
         allowed.append({"bool": {"filter": inner}})

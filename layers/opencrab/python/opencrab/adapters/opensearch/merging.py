@@ -30,9 +30,9 @@ _AROUND = range(min(place for place, _ in LENT) - 1, max(place for place, _ in L
 
 
 class RowPool:
-    """Rows by the ids of their documents; those in `pool` may be hits, the others are neighbours.
+    """Rows by document id; rows in `_pool` may be hits, the others are neighbours of hits.
 
-    `sound` are kept things that were read again, `around` the places that were asked for.
+    `sound` are documents that were read again from the stores, `around` the places already fetched.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class RowPool:
         hits: bool = False,
         scores: Mapping[str, float] | None = None,
     ) -> None:
-        """Take in rows of the index; what is known already is newer than those.
+        """Add rows of the index; a row that is known already is newer and stays.
 
-        A score of the server counts for a row that is now as the server has it.
+        A score counts only if the row is unchanged since it was indexed.
         """
         for key, found in rows.items():
             if self.before.tail.forgotten.has(found.row):
@@ -80,7 +80,7 @@ class RowPool:
                 self._scores[key] = scores[key]
 
     def put(self, key: str, row: SearchRow | None) -> None:
-        """Say what a kept thing is by now."""
+        """Replace a row by its present state in the stores; None removes it."""
         self._scores.pop(key, None)
         del self._rows[key]
         if row is not None:
@@ -88,11 +88,11 @@ class RowPool:
             self.add({key: place_search_row(row, 0)})
 
     def row(self, key: str) -> SearchRow:
-        """One of the rows."""
+        """Return one of the rows."""
         return self._rows[key].row
 
     def hits(self) -> dict[str, float]:
-        """The best, and how good they are; equal ones newest first, then by name."""
+        """Return the best rows with their scores; ties go to the newest, then by name."""
         fitting = [
             key
             for key in sorted(self._pool.intersection(self._rows))
@@ -102,8 +102,8 @@ class RowPool:
         best = sorted(((points, key) for key, points in scores.items()), key=self._rank)
         return {key: points for points, key in best[:MOST_HITS]}
 
-    def beside(self, hits: Iterable[str]) -> set[Place]:
-        """The places that matter because of hits."""
+    def neighbours_of(self, hits: Iterable[str]) -> set[Place]:
+        """Return the places of neighbours of hits, as (session id, place)."""
         return {
             (found.row.session_id, found.place + away)
             for found in map(self._rows.__getitem__, hits)
@@ -113,8 +113,8 @@ class RowPool:
         }
 
     def ranked(self, hits: Mapping[str, float]) -> tuple[RankedRow, ...]:
-        """The order in which hits and neighbours are shown."""
-        near = self.beside(hits)
+        """Return hits and neighbours in the order of display."""
+        near = self.neighbours_of(hits)
         candidates = [
             self._candidate(key, found, hits.get(key, 0.0))
             for key, found in self._rows.items()
@@ -129,8 +129,8 @@ class RowPool:
             limit=min(self.query.limit, MOST_FOUND),
         )
 
-    def found(self, each: RankedRow) -> SearchHit:
-        """What is shown of a row."""
+    def to_hit(self, each: RankedRow) -> SearchHit:
+        """Return a search hit, with neighbouring lines in its excerpt."""
         found = self._rows[str(each.candidate.key)]
         shown = [found.row]
         if found.place:
@@ -146,10 +146,10 @@ class RowPool:
         )
 
     def _scored(self, keys: Sequence[str]) -> dict[str, float]:
-        """The server's scores; of rows that it does not know, as much as it gives for such a share.
+        """Return the server's scores, and estimated scores of rows that it did not score.
 
-        Its versions differ by a factor, and each of its shards scores by its own counts, so that
-        only its other scores are a scale for them.
+        An estimate is a row's share of the query's terms, scaled by the server's other scores:
+        versions of the server differ by a factor, and each shard scores by its own counts.
         """
         scores = {key: self._scores[key] for key in keys if self._scores.get(key, 0.0) > 0}
         if len(scores) == len(keys):

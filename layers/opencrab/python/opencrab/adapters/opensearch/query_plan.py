@@ -25,9 +25,9 @@ MOST_HEARD = 10_000
 
 @dataclass(frozen=True)
 class QueryContext:
-    """The tail, the sessions in which whoever asks spoke, and the speakers whom the query names.
+    """Recent rows, sessions in which the caller spoke, and speakers named in the query.
 
-    Speakers of whom whoever asks may not hear are not among them.
+    Speakers whom the caller may not see are left out.
     """
 
     tail: RecentRows
@@ -44,7 +44,7 @@ def run_query(
     *,
     now: datetime,
 ) -> QueryContext:
-    """Ask the collection once, and the stores for what it cannot know yet."""
+    """Read what a search needs first: watermarks, the caller's sessions, recent rows, speakers."""
     person = query.clearance.person_id
     answer = client.search(index, _watermark_query(person))
     reached = Watermarks(client, index, until=now - SETTLED)
@@ -61,7 +61,7 @@ def run_query(
 
 
 def kept_rows_query(client: OpenSearchClient, index: str) -> set[tuple[RowKind, str]]:
-    """The kept things that an index shows, by kind and id."""
+    """Return kind and id of the stored documents that are in an index."""
     kinds = [kind for kind in RowKind if kind.value in KEPT]
     aggs = {
         kind.value: {
@@ -86,7 +86,7 @@ def _visible_speakers(
     speakers: frozenset[str],
     before: QueryContext,
 ) -> frozenset[str]:
-    """Those of the speakers of whom whoever asks may hear; the collection is asked for the rest."""
+    """Return those of the speakers whom the caller may see, asking the index if needed."""
     if query.clearance.whole:
         return speakers
     rows = (found.row for found in before.tail.rows.values())
@@ -102,7 +102,7 @@ def _visible_speakers(
 
 
 def _watermark_query(person: str) -> dict[str, Any]:
-    """The search for the newest watermarks, and for who spoke in all rows beside it."""
+    """Return the search for the newest watermarks, with aggregations of speakers."""
     aggs: dict[str, Any] = {"speakers": {"terms": {"field": "speaker", "size": MOST_SPEAKERS}}}
     if person:
         spoken = [term_filter("speaker_id", person), term_filter("kind", RowKind.SPEECH.value)]

@@ -18,7 +18,7 @@ MOST_TAIL = 1_000
 
 @dataclass(frozen=True)
 class RecentRows:
-    """The rows after the watermarks, by the ids of their documents, and all marks."""
+    """Rows that are newer than the watermarks, by document id, and all erasure marks."""
 
     rows: Mapping[str, PlacedRow] = field(default_factory=dict)
     forgotten: ForgottenRows = field(default_factory=ForgottenRows)
@@ -27,16 +27,16 @@ class RecentRows:
 def recent_search_rows(
     past: SearchRowReader, agent_id: str, query: SearchQuery, reached: Watermarks
 ) -> RecentRows:
-    """What came after the watermarks that count, as far as it was not forgotten."""
+    """Read rows that are newer than the watermarks from the stores, without erased ones."""
     sessions = (query.clearance.session_id, query.session_id, query.before and query.before[0])
     named = dict.fromkeys(each for each in sessions if each)
     forgotten = ForgottenRows()
     rows = dict[str, PlacedRow]()
     places = dict[str, int]()
-    for batch in past.new_batches(agent_id, reached.seen(), *named):
+    for batch in past.new_batches(agent_id, reached.progress(), *named):
         forgotten.add(batch.marks)
         if batch.session_id and batch.session_id not in places:
-            step = reached.of(batch.session_id)
+            step = reached.session_watermark(batch.session_id)
             places[batch.session_id] = step.place if step else 0
         rows.update(_rows(batch, places, forgotten))
     return RecentRows(_newest(rows), forgotten)
@@ -45,7 +45,7 @@ def recent_search_rows(
 def _rows(
     batch: Batch, places: dict[str, int], forgotten: ForgottenRows
 ) -> Iterable[tuple[str, PlacedRow]]:
-    """The rows of a batch at their places; the indexer numbers them in the same way."""
+    """Yield the rows of a batch with place numbers, counted as the indexer does."""
     for row in batch.rows:
         place = 0
         if row.is_spoken:

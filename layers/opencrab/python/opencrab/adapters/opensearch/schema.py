@@ -56,7 +56,7 @@ _FIELDS = {
 
 
 def index_creation_body(now: datetime) -> dict[str, Any]:
-    """The body that creates an index: only what is declared here can be written into it."""
+    """Return the body that creates an index; its mapping rejects undeclared fields."""
     return {
         "settings": {
             "index": {"similarity": {"default": {"type": "BM25", "k1": _K1, "b": _B}}},
@@ -71,7 +71,7 @@ def index_creation_body(now: datetime) -> dict[str, Any]:
 
 
 def index_made_at(about: Mapping[str, Any]) -> datetime | None:
-    """When an index was created, None for one of another schema."""
+    """Return when an index was created; None if it has another schema."""
     if about.get("opencrab") != SCHEMA or not isinstance(about.get("made_at"), int):
         return None
     return search_row_time(about["made_at"])
@@ -79,10 +79,10 @@ def index_made_at(about: Mapping[str, Any]) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class PlacedRow:
-    """A row, its place among the speech of its session, and whether it has a word of time.
+    """A row, its place among its session's speech, and whether it contains a word of time.
 
-    What is said in one session is numbered from 1 without gaps, whatever lies between in the
-    journal, so that the row beside one at place 7 is at 6 or 8; everything else has place 0.
+    Speech of one session is numbered from 1 without gaps, whatever other lines are between, so that
+    the neighbours of place 7 are 6 and 8. All other rows have place 0.
     """
 
     row: SearchRow
@@ -91,18 +91,22 @@ class PlacedRow:
 
 
 def place_search_row(row: SearchRow, place: int) -> PlacedRow:
-    """A row at its place."""
+    """Return a row with its place; 0 unless it is speech."""
     return PlacedRow(row, place if row.is_spoken else 0, has_time_word(row.text))
 
 
 def index_name(stage: str, agent_id: str) -> str:
-    """The agent's own index.
+    """Return the name of the agent's index; raise Invalid for unsupported characters.
 
-    Names of indexes have lower case only, ids of agents may have both: a capital letter becomes
-    `_` and the small one, and `_` becomes two, so that no two agents share an index.
+    Index names are lower case, agent ids need not be: a capital letter becomes `_` and its small
+    letter, and `_` becomes `__`, so that no two agents share an index.
     """
     if not _STAGE.fullmatch(stage):
-        raise Invalid(f"stage {stage!r} cannot be part of an index name", field="stage")
+        raise Invalid(
+            f"stage {stage!r} cannot be part of an index name",
+            field="stage",
+            cure="begin with a to z, then use a to z and digits, 16 at most",
+        )
     if not _AGENT.fullmatch(agent_id):
         raise Invalid(
             f"the agent id {agent_id[:80]!r} cannot be part of an index name",
@@ -114,22 +118,22 @@ def index_name(stage: str, agent_id: str) -> str:
 
 
 def line_document_id(session_id: str, sequence: int) -> str:
-    """The document of a line."""
+    """Return the document id of a line."""
     return f"line:{session_id}:{sequence}"
 
 
 def index_document_id(ref: str) -> str:
-    """The document of what is kept under an id of its own, which `SearchRow.id` tells."""
+    """Return the document id of a stored document, given `SearchRow.id`."""
     return f"kept:{ref}"
 
 
 def row_document_id(row: SearchRow) -> str:
-    """The document of a row: the same row is the same document, however often it is written."""
+    """Return the document id of a row, always the same, so that writes are idempotent."""
     return index_document_id(row.id) if row.ref else line_document_id(row.session_id, row.sequence)
 
 
 def document_of_row(found: PlacedRow) -> dict[str, Any]:
-    """A row as the index keeps it."""
+    """Convert a row to an index document."""
     row = found.row
     terms, text = index_text(row.text), join_surrogates(row.text)
     return {
@@ -155,7 +159,7 @@ def document_of_row(found: PlacedRow) -> dict[str, Any]:
 
 
 def row_of_document(source: Mapping[str, Any]) -> PlacedRow:
-    """The row of a document."""
+    """Convert an index document to a row."""
     row = SearchRow(
         session_id=source["session"],
         sequence=source["sequence"],

@@ -46,7 +46,7 @@ _ORDER: list[dict[str, Any]] = [
 
 
 class OpenSearch(OpenSearchIndexing):
-    """`ports.memory.search.Search` and `ports.memory.search.Indexing` over one collection."""
+    """`ports.memory.search.Search` and `ports.memory.search.Indexing` on one collection."""
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         index = index_name(self._stage, agent_id)
@@ -62,19 +62,24 @@ class OpenSearch(OpenSearchIndexing):
         for _ in range(_LOOKS):
             order = self._looked(index, look)
             if not self._learnt(agent_id, look, order):
-                return tuple(map(look.found, order))
-        return tuple(look.found(each) for each in self._looked(index, look) if _is_sure(each, look))
+                return tuple(map(look.to_hit, order))
+        return tuple(
+            look.to_hit(each) for each in self._looked(index, look) if _is_sure(each, look)
+        )
 
-    def forget(self, agent_id: str) -> None:
-        """As the port says, as far as the collection lets one: it has no way to merge segments.
+    def apply_erasures(self, agent_id: str) -> None:
+        """Delete erased rows from the index; OpenSearch Serverless offers no way to merge segments.
 
-        What was deleted cannot be found, and leaves the collection's storage when the server next
-        merges what it was in; an index that goes as a whole goes at once.
+        A deleted document cannot be found, and leaves the collection's storage when the server next
+        merges its segment. An index that is deleted whole is gone at once.
         """
-        super().forget(agent_id)
+        super().apply_erasures(agent_id)
 
     def status(self, agent_id: str) -> IndexStatus:
-        """As the port says; `bytes` are those of texts and terms, as no others are told."""
+        """Return the index's status.
+
+        `bytes` counts texts and terms, as no other size is available.
+        """
         index = index_name(self._stage, agent_id)
         reached = Watermarks(self._client, index)
         reached.read(self._client.search(index, newest_watermarks_query(_MOST_SESSIONS)))
@@ -83,7 +88,7 @@ class OpenSearch(OpenSearchIndexing):
         body = {"size": 0, "track_total_hits": True, "query": query, "aggs": sizes}
         answer = self._client.search(index, body)
         rows = int(answer["hits"]["total"]["value"]) if answer else 0
-        agent = reached.agent()
+        agent = reached.agent_watermark()
         return IndexStatus(
             backend="opensearch",
             rows=rows,
@@ -95,23 +100,23 @@ class OpenSearch(OpenSearchIndexing):
         )
 
     def _looked(self, index: str, look: RowPool) -> tuple[RankedRow, ...]:
-        """The best among the rows at hand and what stands beside them."""
+        """Rank the rows at hand with the neighbours of the best, fetching missing neighbours."""
         hits = look.hits()
-        beside = look.beside(hits)
+        beside = look.neighbours_of(hits)
         if beside - look.around:
             look.around.update(beside)
             look.add(_rows(self._client.search(index, _beside_asked(look, beside))))
         return look.ranked(hits)
 
     def _learnt(self, agent_id: str, look: RowPool, order: Iterable[RankedRow]) -> bool:
-        """Whether kept things among the best are others than was known; that is known then."""
+        """Read ranked documents again from the stores; return True if any of them had changed."""
         learnt = False
         for key in (str(each.candidate.key) for each in order):
             row = look.row(key)
             if not row.ref or key in look.sound:
                 continue
             look.sound.add(key)
-            now = self._past.again(agent_id, row)
+            now = self._past.reread(agent_id, row)
             if now != row:
                 learnt = True
                 look.put(key, now)
@@ -119,7 +124,7 @@ class OpenSearch(OpenSearchIndexing):
 
 
 def _is_sure(each: RankedRow, look: RowPool) -> bool:
-    """Whether it is a line, or a kept thing that was read again."""
+    """Check whether a ranked row is a line, or was read again from the stores."""
     key = str(each.candidate.key)
     return key in look.sound or not look.row(key).ref
 
@@ -127,7 +132,7 @@ def _is_sure(each: RankedRow, look: RowPool) -> bool:
 def _hits_asked(
     query: SearchQuery, sought: tuple[str, ...], before: QueryContext
 ) -> dict[str, Any]:
-    """The search for the best by BM25 among what may answer."""
+    """Return the BM25 search for rows that may be hits."""
     match = {"match": {"terms": {"query": " ".join(sought), "operator": "or"}}}
     limits = answering_rows_filter(query, before.heard)
     return {
@@ -139,7 +144,7 @@ def _hits_asked(
 
 
 def _beside_asked(look: RowPool, beside: Iterable[Place]) -> dict[str, Any]:
-    """The search for what stands at some places, as far as it may be heard."""
+    """Return the search for rows at some places that the caller may see."""
     places = dict[str, list[int]]()
     for session_id, place in sorted(beside):
         places.setdefault(session_id, []).append(place)
@@ -153,7 +158,7 @@ def _beside_asked(look: RowPool, beside: Iterable[Place]) -> dict[str, Any]:
 
 
 def _rows(answer: Mapping[str, Any] | None) -> dict[str, PlacedRow]:
-    """The rows of an answer; each is known by what it says, not by what it is called."""
+    """Return the rows of a response by document id, computed from each row's content."""
     if answer is None:
         return {}
     rows = (row_of_document(hit["_source"]) for hit in answer["hits"]["hits"])
@@ -161,7 +166,7 @@ def _rows(answer: Mapping[str, Any] | None) -> dict[str, PlacedRow]:
 
 
 def _scores(answer: Mapping[str, Any] | None) -> dict[str, float]:
-    """The scores of an answer that is in their order: a search that sorts says them there."""
+    """Return the scores of a response, which a sorted search has in `sort` only."""
     if answer is None:
         return {}
     return {

@@ -16,12 +16,12 @@ SERVICE = "aoss"
 
 
 class RequestSigner(Protocol):
-    """Signs requests to this service in one region."""
+    """AWS Signature Version 4 for this service in one region."""
 
-    def signed(
+    def sign(
         self, request: str, headers: Mapping[str, str], content: str, epoch: float
     ) -> dict[str, str]:
-        """The headers with a signature over them, the request's line and the content's hash."""
+        """Return the headers with a signature over them, the request line and the body's hash."""
 
 
 SignerNow = Callable[[str], RequestSigner]
@@ -31,11 +31,11 @@ SignerNow = Callable[[str], RequestSigner]
 def sign_request(
     request: httpx.Request, body: bytes, signer: RequestSigner, now: datetime
 ) -> dict[str, str]:
-    """The headers that sign a request with this body, to be sent with it as they are.
+    """Return signature headers for a request with this body; send them unchanged.
 
-    It must have no parameters, and a path that needs no escapes, as those of our indexes do.
+    The URL must have no query string, and a path without escapes, as those of our indexes are.
     """
     content = hashlib.sha256(body).hexdigest()
     headers = {"host": request.headers["host"], "x-amz-content-sha256": content}
     line = f"{request.method}\n{request.url.path}\n"
-    return signer.signed(line, headers, content, now.timestamp())
+    return signer.sign(line, headers, content, now.timestamp())

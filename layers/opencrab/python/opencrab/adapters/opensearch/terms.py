@@ -23,9 +23,9 @@ _TABLE = """
 
 
 def index_text(text: str) -> str:
-    """The terms of a text as they are sent: the server has only to take them apart and stem them.
+    """Return a text's terms, separated by spaces; the server only splits and stems them.
 
-    Letters of the Latin alphabet lose their accents, as they do in SQLite's index.
+    Latin letters lose their accents, as in SQLite's FTS5 index.
     """
     terms: Iterable[str] = list(index_terms(text))
     if _accents().search(text) or max(map(len, terms), default=0) > _LONGEST_TERM:
@@ -34,16 +34,16 @@ def index_text(text: str) -> str:
 
 
 def plain_term(term: str) -> str:
-    """A term as it is sent."""
+    """Return a term without accents, lower case, cut to 100 characters."""
     if not term.isascii():
         term = "".join(map(_letter, unicodedata.normalize("NFC", term))).lower()
     return term[:_LONGEST_TERM]
 
 
 def query_term_shares(terms: Iterable[str], texts: Mapping[str, str]) -> dict[str, float]:
-    """How much of a query each text has, up to 1; of terms that few texts have it has more.
+    """Return each text's share of the query's terms, up to 1; rare terms weigh more.
 
-    Texts that have none of the terms are left out.
+    Texts that contain none of the terms are left out.
     """
     keys = list(texts)
     points = dict[str, float]()
@@ -64,12 +64,12 @@ def query_term_shares(terms: Iterable[str], texts: Mapping[str, str]) -> dict[st
 
 
 def _letter(character: str) -> str:
-    """A Latin letter without its accent; every other character as it is."""
+    """Return a Latin letter without its accent; any other character unchanged."""
     first = unicodedata.normalize("NFD", character)[0]
     return first if first.isascii() else character
 
 
 @cache
 def _accents() -> re.Pattern[str]:
-    """Whether there can be Latin letters with accents, in whatever way they are written."""
+    """Return a pattern that finds possible accented Latin letters, composed or decomposed."""
     return re.compile("[\u00c0-\u024f\u0300-\u036f\u1e00-\u1eff\u2100-\u214f]")

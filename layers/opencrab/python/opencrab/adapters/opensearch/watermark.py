@@ -27,10 +27,10 @@ _AGENT = ""
 
 @dataclass(frozen=True)
 class Watermark:
-    """One watermark: when it was written, and what it says.
+    """A record of how far an index has come, and when it was written (`at`).
 
-    Of a session the last line and how many rows of it are speech; of the agent the last id of
-    each kind of what is kept, and when the reading began.
+    For a session: `last` line and number of speech rows (`place`). For the agent: the last id of
+    each kind of stored document (`kept`), and when that indexing pass began.
     """
 
     at: datetime
@@ -44,7 +44,7 @@ class Watermarks:
     """The watermarks of one index, read as they are needed."""
 
     def __init__(self, client: OpenSearchClient, index: str, until: datetime | None = None) -> None:
-        """With `until`, none that was written later counts."""
+        """Ignore watermarks that were written after `until`."""
         self._client = client
         self._index = index
         self._until = until
@@ -52,17 +52,17 @@ class Watermarks:
         self.lines: Mapping[str, int] = _Lines(self)
 
     def read(self, answer: Mapping[str, Any] | None) -> None:
-        """Take in what a search for the newest watermarks found."""
+        """Take the watermarks from a search response."""
         for hit in (answer or {}).get("hits", {}).get("hits", ()):
             source = hit["_source"]
             self._steps[source["session"]] = tuple(map(_step, source["steps"]))
 
     def load(self) -> None:
-        """Read the newest watermarks and the agent's own."""
+        """Read the newest watermarks, the agent's own among them."""
         self.read(self._client.search(self._index, newest_watermarks_query()))
 
-    def of(self, session_id: str) -> Watermark | None:
-        """What counts of a session's watermarks; read now unless it is known."""
+    def session_watermark(self, session_id: str) -> Watermark | None:
+        """Return a session's newest valid watermark, read if it is not cached; None without one."""
         if session_id not in self._steps:
             self._steps[session_id] = ()
             body = {"size": 1, "query": _watermark_filter([term_filter("session", session_id)])}
@@ -74,30 +74,34 @@ class Watermarks:
         ]
         return max(counting, key=lambda step: step.at, default=None)
 
-    def agent(self) -> Watermark | None:
-        """What counts of the agent's watermarks."""
-        return self.of(_AGENT)
+    def agent_watermark(self) -> Watermark | None:
+        """Return the agent's newest valid watermark; None without one."""
+        return self.session_watermark(_AGENT)
 
-    def seen(self) -> IndexProgress:
-        """How far the index has come; with all marks still to be read."""
-        agent = self.agent()
+    def progress(self) -> IndexProgress:
+        """Return the index's progress; without a last mark, so that all erasure marks are read."""
+        agent = self.agent_watermark()
         if agent is None:
             return IndexProgress(lines=self.lines)
         return IndexProgress(lines=self.lines, kept=agent.kept or {}, at=agent.began)
 
     def known(self) -> Iterator[tuple[str, Watermark]]:
-        """The sessions whose watermarks were read."""
+        """Yield the sessions whose watermarks were read."""
         for session_id in sorted(self._steps):
-            step = self.of(session_id) if session_id else None
+            step = self.session_watermark(session_id) if session_id else None
             if step is not None:
                 yield session_id, step
 
-    def line(self, session_id: str, last: int, place: int, now: datetime) -> DocumentWrite:
-        """The document that says how far a session was read."""
+    def session_document(
+        self, session_id: str, last: int, place: int, now: datetime
+    ) -> DocumentWrite:
+        """Return the write that records how far a session was indexed."""
         return self._write(session_id, Watermark(now, last=last, place=place))
 
-    def whole(self, kept: Mapping[str, str], began: datetime, now: datetime) -> DocumentWrite:
-        """The document that says how far the agent was read."""
+    def agent_document(
+        self, kept: Mapping[str, str], began: datetime, now: datetime
+    ) -> DocumentWrite:
+        """Return the write that records how far the agent was indexed."""
         return self._write(_AGENT, Watermark(now, kept=dict(kept), began=began))
 
     def _write(self, session_id: str, step: Watermark) -> DocumentWrite:
@@ -113,13 +117,13 @@ class Watermarks:
 
 
 class _Lines(Mapping[str, int]):
-    """The last line of each session, for those who ask for few of many sessions."""
+    """The last indexed line per session, read lazily for callers that need few sessions."""
 
     def __init__(self, reached: Watermarks) -> None:
         self._reached = reached
 
     def __getitem__(self, session_id: str) -> int:
-        step = self._reached.of(session_id)
+        step = self._reached.session_watermark(session_id)
         if step is None:
             raise KeyError(session_id)
         return step.last
@@ -132,7 +136,7 @@ class _Lines(Mapping[str, int]):
 
 
 def newest_watermarks_query(most: int = _RECENT) -> dict[str, Any]:
-    """The search for the watermarks that were written last, the agent's first."""
+    """Return the search for watermarks: newest first, or by session for large limits."""
     order = [{"session": {"order": "asc"}}] if most > _RECENT else [{"at": {"order": "desc"}}]
     return {"size": most, "query": _watermark_filter([]), "sort": order}
 
@@ -142,7 +146,7 @@ def _watermark_filter(more: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _prune_steps(steps: tuple[Watermark, ...], now: datetime) -> tuple[Watermark, ...]:
-    """The newest of those that are settled, and of the others one in half a minute."""
+    """Keep the newest settled watermark, and of newer ones about one per 30 seconds."""
     settled = [step for step in steps if step.at <= now - SETTLED][-1:]
     kept: list[Watermark] = []
     for step in sorted((each for each in steps if each not in settled), key=lambda one: one.at):

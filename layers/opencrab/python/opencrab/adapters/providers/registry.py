@@ -32,6 +32,8 @@ from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing, Use
 from opencrab.domain.money.budget import Price
 from opencrab.ports.models.model import (
+    SETTLE_BY_HAND,
+    CallUsage,
     ChatModel,
     Embedder,
     ModelInfo,
@@ -47,13 +49,13 @@ AGAIN = timedelta(seconds=30)
 
 
 def no_stored_provider_settings() -> StoredPreferences:
-    """The preferences of an installation whose owner never changed any."""
+    """Return empty preferences, for an installation that stores none."""
     return StoredPreferences(Preferences())
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """One reading of configuration and preferences, and the models that were made of it."""
+    """One reading of configuration and preferences, and the models created from it."""
 
     settings: ModelsSettings
     stored: StoredPreferences
@@ -65,10 +67,10 @@ class _Reading:
 class ProviderModels:
     """`Models` and `ProviderDirectory`: models by `provider:model`, provider or alias.
 
-    Settings and preferences are read when the first model is asked for, again for each newer
-    version of the preferences, and again after `keep_for`. A reading takes the place of the last
-    one whole; one that fails leaves that in use. A model is made once and kept as long as nothing
-    changes, and the transport is asked for when the first model needs it.
+    Settings and preferences are read when the first model is needed, again for each newer version
+    of the preferences, and again after `keep_for`. A reading replaces the last one whole; if it
+    fails, the last one stays in use. Models are cached until something changes, and the transport
+    is created when the first model needs it.
     """
 
     def __init__(
@@ -169,7 +171,11 @@ class ProviderModels:
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         known = {each.name: each for each in self._known(self._current())}
         if provider not in known:
-            raise NotFound(f"there is no provider {provider!r}", field="provider")
+            raise NotFound(
+                f"there is no provider {provider!r}",
+                field="provider",
+                cure="`opencrab providers` lists them",
+            )
         settings = known[provider]
         scripted = settings.kind == "scripted"
         try:
@@ -183,6 +189,21 @@ class ProviderModels:
         if scripted:
             return ProviderHealth(ok=True, latency_ms=0, models=(default_model_of(settings),))
         return connection.provider_health(settings, self._transport(), timeout_seconds)
+
+    def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
+        known = {each.name: each for each in self._known(self._current())}
+        if provider not in known:
+            problem = f"there is no provider {provider!r} any more"
+            return CallUsage(None, problem, SETTLE_BY_HAND)
+        settings = known[provider]
+        if settings.kind == "scripted":
+            return CallUsage(None, f"{provider} has no usage lookup", SETTLE_BY_HAND)
+        try:
+            self._require(settings)
+            connection.address_of_provider(settings)
+        except Invalid as error:
+            return CallUsage(None, error.message, error.cure or "")
+        return connection.call_usage(settings, call_id, self._transport(), timeout_seconds)
 
     def embedder(self, name: str | None) -> Embedder:
         reading = self._current()
@@ -214,11 +235,13 @@ class ProviderModels:
         return self._until is not None and self._now is not None and self._now() >= self._until
 
     def _read_again(self) -> None:
-        """Read once more; what is in use stays in use when that fails."""
+        """Read settings and preferences again; keep the last reading if that fails."""
         try:
             self._read()
         except OpenCrabError as error:
-            log.warning("keeping the current models: %s", error.message)
+            log.warning(
+                "cannot reload model settings, keeping the current ones: error=%s", error.message
+            )
             if self._now is not None:
                 self._until = self._now() + AGAIN
 
@@ -240,7 +263,7 @@ class ProviderModels:
             return self._stored()
         except (Invalid, ValidationError) as error:
             problem = error.message if isinstance(error, Invalid) else _validation_message(error)
-            log.error("ignoring the stored preferences: %s", problem)  # noqa: TRY400
+            log.error("stored model preferences are invalid, ignoring them: error=%s", problem)  # noqa: TRY400
             return no_stored_provider_settings()
 
     def _known(self, reading: _Reading) -> tuple[ProviderSettings, ...]:
@@ -294,7 +317,7 @@ class ProviderModels:
 
 @contextmanager
 def _unusable() -> Iterator[None]:
-    """A key that no request can carry makes a model unusable, as a missing one does."""
+    """Turn Refused, raised for a key that no header can carry, into Invalid."""
     try:
         yield
     except Refused as error:
@@ -302,23 +325,23 @@ def _unusable() -> Iterator[None]:
 
 
 def _validation_message(error: ValidationError) -> str:
-    """What a document is not, without quoting it."""
-    return f"they are invalid ({error.error_count()} validation errors)"
+    """Return how many validation errors there are, without quoting the document."""
+    return f"{error.error_count()} validation errors"
 
 
 def default_model_of(provider: ProviderSettings) -> str:
-    """What a provider of kind `scripted` lists."""
+    """Return the only model of a provider of kind `scripted`."""
     return provider.default_model or connection.DEFAULT_MODELS[provider.kind]
 
 
 def settings_with_usable_default(
     settings: ModelsSettings, server: LocalServer | None
 ) -> ModelsSettings:
-    """The settings with a default that can work here.
+    """Return the settings with a default model that can be used.
 
-    The configured one, unless its provider is absent; then a server that was found on this
-    computer, then whoever has a key in the fallback, and the scripted model when there is nobody.
-    A server that was found becomes a provider in any case.
+    That is the configured one, unless its provider is absent; then a detected local server, then
+    the first fallback model with a key, and else the scripted model. A detected server becomes a
+    provider in any case.
     """
     if server is not None:
         settings = _with_local(settings, server)

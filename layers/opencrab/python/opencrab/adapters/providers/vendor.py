@@ -1,11 +1,11 @@
-"""A vendor's model behind its wire: whatever happens on the way is an Answer or Unanswered."""
+"""A vendor's model behind its wire: a call returns a ModelAnswer or raises ModelCallFailed."""
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.wire.framing import stream_frames
@@ -16,13 +16,21 @@ from opencrab.adapters.providers.wire.wire import (
     ErrorParty,
     StreamAssembly,
     StreamFrame,
+    UsageLookupWire,
     Wire,
 )
 from opencrab.domain.errors import OpenCrabError, Refused
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelAnswer
-from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo, ProviderHealth
+from opencrab.ports.models.model import (
+    SETTLE_BY_HAND,
+    CallUsage,
+    ChatRequest,
+    Embeddings,
+    ModelInfo,
+    ProviderHealth,
+)
 
 BATCH = 100
 """How many texts are turned into vectors with one request."""
@@ -40,9 +48,9 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class _Vendor:
-    """One model behind any wire; `clock` counts seconds from anywhere, as time.monotonic does.
+    """One model behind a vendor's format (`Wire`); `clock` is monotonic, in seconds.
 
-    Raises Refused when no header can carry the endpoint's key.
+    Raises Refused if the endpoint's key cannot be sent in a header.
     """
 
     wire: Wire
@@ -59,7 +67,7 @@ class _Vendor:
 
 @dataclass(eq=False)
 class VendorModel(_Vendor):
-    """A ChatModel behind any wire, whole or as a `stream`."""
+    """A ChatModel over HTTP, with or without streaming (`stream`)."""
 
     stream: bool = field(default=True, kw_only=True)
 
@@ -74,40 +82,41 @@ class VendorModel(_Vendor):
                 answer = self._streamed(path, body, request.timeout_seconds)
             else:
                 reply = self._line.send(path, body, request.timeout_seconds)
-                answer = self._line.answer(reply.body)
+                with self._line.named(reply.headers):
+                    answer = self._line.answer(reply.body)
             answer = answer if answer.model else answer.replaced(model=self.model)
-            return self._line.secrecy.answer(answer)
+            return self._line.secrecy.redact_answer(answer)
 
     def _streamed(self, path: str, body: bytes, timeout_seconds: float) -> ModelAnswer:
         line, started = self._line, self.clock()
-        with line.open(path, body, timeout_seconds) as opened:
+        with line.open(path, body, timeout_seconds) as opened, line.named(opened.headers):
             if _comes_whole(opened, self.wire):
                 return line.answer(b"".join(opened.chunks))
             assembly = self.wire.assembly(line.party)
             first = self._assembled(assembly, opened, started)
-        if not assembly.ended:
-            message = f"{line.party.provider} closed the connection during the answer"
-            raise ModelCallFailed(message, Fault.BROKEN_OFF, billed=True)
-        return line.assembled(assembly.body()).replaced(first_token_ms=first)
+            if not assembly.is_complete:
+                message = f"{line.party.provider} closed the connection during the answer"
+                raise ModelCallFailed(message, Fault.BROKEN_OFF, billed=True)
+            return line.assembled(assembly.body()).replaced(first_token_ms=first)
 
     def _assembled(self, assembly: StreamAssembly, opened: OpenReply, started: float) -> int | None:
-        """Hand the stream to the assembly; after how many milliseconds its first words came."""
+        """Feed the stream to the assembly; return the milliseconds until the first content."""
         first = None
         try:
             for event in stream_frames(opened.chunks, self.wire.framing):
                 self._line.add(event, assembly)
-                if first is None and assembly.began:
+                if first is None and assembly.has_content:
                     first = _milliseconds(self.clock() - started)
         except ModelCallFailed as error:
-            error.may_be_billed = error.may_be_billed or assembly.began
+            error.may_be_billed = error.may_be_billed or assembly.has_content
             # An answer that came to its own end needs nothing of what was cut off after it.
-            if error.fault not in _CUT or not assembly.ended:
+            if error.fault not in _CUT or not assembly.is_complete:
                 raise
         return first
 
 
 class VendorEmbedder(_Vendor):
-    """An Embedder behind any wire."""
+    """An Embedder over HTTP."""
 
     def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
         deadline = self.clock() + timeout_seconds
@@ -134,7 +143,9 @@ class VendorEmbedder(_Vendor):
                 cure="choose a model of another provider for embeddings",
             )
         if timeout_seconds <= 0:
-            raise ModelCallFailed("the embedding request timed out", Fault.TIMEOUT, billed=False)
+            raise ModelCallFailed(
+                f"the embedding request to {party.provider} timed out", Fault.TIMEOUT, billed=False
+            )
         with self._line.guarded():
             body = _encode_json(self.wire.embeddings_to_wire(self.model, texts))
             reply = self._line.send(path, body, timeout_seconds)
@@ -153,7 +164,7 @@ def provider_health(
     timeout_seconds: float,
     clock: Clock = time.monotonic,
 ) -> ProviderHealth:
-    """Ask a provider for its models; whatever goes wrong is told as a problem with its cure."""
+    """Check a provider by listing its models; every error becomes a problem with its cure."""
     started = clock()
     try:
         line = _Line(wire, endpoint, "", transport)
@@ -172,13 +183,38 @@ def provider_health(
     return ProviderHealth(
         ok=True,
         latency_ms=_milliseconds(clock() - started),
-        models=tuple(map(line.secrecy.words, models)),
+        models=tuple(map(line.secrecy.redact_text, models)),
     )
+
+
+def look_up_call_usage(
+    wire: UsageLookupWire,
+    endpoint: Endpoint,
+    call_id: str,
+    transport: Transport,
+    timeout_seconds: float,
+) -> CallUsage:
+    """Ask a vendor what it counted for a call that has ended; every error becomes a problem."""
+    if not call_id:
+        return CallUsage(None, f"{endpoint.provider} gave no ID for this call", SETTLE_BY_HAND)
+    try:
+        line = _Line(cast("Wire", wire), endpoint, "", transport)
+        with line.guarded():
+            reply = line.send(wire.usage_path(call_id), None, timeout_seconds)
+            usage = line.read(
+                reply.body, lambda body: wire.usage_from_wire(parse_provider_json(body))
+            )
+    except OpenCrabError as error:
+        return CallUsage(None, error.message, SETTLE_BY_HAND)
+    if usage is None:
+        problem = f"{endpoint.provider} does not tell the cost of this call yet"
+        return CallUsage(None, problem, "try again later")
+    return CallUsage(usage)
 
 
 @dataclass(frozen=True)
 class _Line:
-    """The way to one model of a provider, on which its key is neither lost nor told."""
+    """The connection to one model, which validates the key and removes it from errors."""
 
     wire: Wire
     endpoint: Endpoint
@@ -202,16 +238,16 @@ class _Line:
 
     @property
     def secrecy(self) -> KeyRedactor:
-        """What hides the key."""
+        """The redactor of the endpoint's key."""
         return KeyRedactor(self.endpoint.api_key)
 
     @property
     def party(self) -> ErrorParty:
-        """Whom errors are about."""
+        """The provider, model and key name for error messages."""
         return ErrorParty(self.endpoint.provider, self.model, self.endpoint.key_name)
 
     def send(self, path: str, body: bytes | None, timeout_seconds: float) -> Reply:
-        """The reply in one piece; raises ModelCallFailed unless its status is 200."""
+        """Send a request and return the whole response; raise ModelCallFailed unless HTTP 200."""
         reply = self.transport.send(
             self.endpoint.base_url + path,
             headers=self._headers() if body is None else _JSON | self._headers(),
@@ -219,13 +255,17 @@ class _Line:
             timeout_seconds=timeout_seconds,
         )
         if reply.status != _OK:
-            told = replace(reply, body=self.secrecy.error(reply.body))
-            raise self.wire.failure(told, self.party)
+            told = replace(reply, body=self.secrecy.redact_error(reply.body))
+            with self.named(reply.headers):
+                raise self.wire.failure(told, self.party)
         return reply
 
     @contextmanager
     def open(self, path: str, body: bytes, timeout_seconds: float) -> Iterator[OpenReply]:
-        """The reply as it comes; raises ModelCallFailed unless its status is 200."""
+        """Send a request and yield the response as it arrives.
+
+        Raise ModelCallFailed unless HTTP 200.
+        """
         with self.transport.open(
             self.endpoint.base_url + path,
             headers=_JSON | self._headers(),
@@ -233,67 +273,78 @@ class _Line:
             timeout_seconds=timeout_seconds,
         ) as opened:
             if opened.status != _OK:
-                told = self.secrecy.error(_beginning(opened.chunks))
-                raise self.wire.failure(Reply(opened.status, told, opened.headers), self.party)
+                told = self.secrecy.redact_error(_beginning(opened.chunks))
+                with self.named(opened.headers):
+                    raise self.wire.failure(Reply(opened.status, told, opened.headers), self.party)
             yield opened
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Let nothing but Unanswered out, and no error that quotes the key."""
+        """Redact the key from errors, and turn parsing errors into ModelCallFailed."""
         try:
             yield
         except OpenCrabError as error:
-            error.message = self.secrecy.words(error.message)
+            error.message = self.secrecy.redact_text(error.message)
             error.args = (error.message,)
-            error.cure = error.cure and self.secrecy.words(error.cure)
+            error.cure = error.cure and self.secrecy.redact_text(error.cure)
             raise error from None
         except _MISREAD as error:
             message = f"the answer of {self.endpoint.provider} is malformed"
             raise ModelCallFailed(f"{message} ({type(error).__name__})", Fault.NONSENSE) from None
 
+    @contextmanager
+    def named(self, headers: Mapping[str, str]) -> Iterator[None]:
+        """Give errors the vendor's id of the call, by which its cost may be looked up later."""
+        try:
+            with self.guarded():
+                yield
+        except ModelCallFailed as error:
+            if isinstance(self.wire, UsageLookupWire):
+                error.provider_call_id = self.secrecy.redact_text(self.wire.call_id(headers))
+            raise
+
     def answer(self, body: bytes) -> ModelAnswer:
-        """The answer that a body holds."""
+        """Parse a response body into an answer."""
         return self.read(
             body, lambda body: self.wire.from_wire(parse_provider_json(body), self.party)
         )
 
     def assembled(self, body: Any) -> ModelAnswer:
-        """The answer that a stream has become."""
+        """Parse the assembled body of a stream into an answer."""
         try:
             return self.wire.from_wire(body, self.party)
         except ModelCallFailed:
-            return self.wire.from_wire(self.secrecy.value(body), self.party)
+            return self.wire.from_wire(self.secrecy.redact_json(body), self.party)
 
     def add(self, event: StreamFrame, assembly: StreamAssembly) -> None:
-        """Hand an event to an assembly."""
+        """Feed a frame to an assembly; if it holds an error, without the key."""
         try:
             assembly.add(event)
         except ModelCallFailed:
-            told = self.secrecy.error(event.data.encode("utf-8", "replace"))
+            told = self.secrecy.redact_error(event.data.encode("utf-8", "replace"))
             assembly.add(replace(event, data=told.decode("utf-8", "replace")))
 
     def read(self, body: bytes, read: Callable[[bytes], T]) -> T:
-        """What reading a body comes to; an error is read again from the body without the key."""
+        """Parse a body; if it holds an error, parse it again without the key."""
         try:
             return read(body)
         except ModelCallFailed:
-            return read(self.secrecy.error(body))
+            return read(self.secrecy.redact_error(body))
 
     def _headers(self) -> dict[str, str]:
         return {"accept": "application/json", **self.wire.headers(self.endpoint)}
 
 
 def _encode_json(body: Any) -> bytes:
-    """The exact bytes that are sent; what UTF-8 cannot say becomes a question mark."""
+    """Encode the bytes to send; lone surrogates become question marks."""
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 
 
 def _comes_whole(opened: OpenReply, wire: Wire) -> bool:
-    """Whether this is no stream: the server ignored that one was asked for, or it is a page.
+    """Check whether a response is not a stream: plain JSON, or an HTML page.
 
-    With lines of JSON nothing tells an answer in one piece from a stream, nor need it: one line is
-    a stream as well.
+    For NDJSON no check is needed: a whole answer is a stream of one line.
     """
     kind = opened.headers.get("content-type", "").strip().lower()
     return kind.startswith("text/html") or (
@@ -302,7 +353,7 @@ def _comes_whole(opened: OpenReply, wire: Wire) -> bool:
 
 
 def _beginning(chunks: Iterable[bytes]) -> bytes:
-    """What can be had of an error's body; its status counts even where the body breaks off."""
+    """Read up to 256 KiB of an error's body, even if the connection breaks."""
     received = bytearray()
     try:
         for chunk in chunks:
@@ -323,7 +374,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _sum(one: Usage, other: Usage) -> Usage:
-    """Both together; a cost that only one of them reports is not the cost of both."""
+    """Add token counts; a cost counts only if both report one."""
     counts = {
         name: value + getattr(other, name)
         for name, value in one

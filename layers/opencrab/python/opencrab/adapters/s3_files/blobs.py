@@ -11,10 +11,10 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class S3Blobs:
-    """Journal bodies under `blobs/`.
+    """Journal bodies under `blobs/` in a bucket.
 
-    A put is never skipped because the object is there: it mends a damaged one, and renews the age
-    by which the bucket removes it.
+    A put is never skipped because the object exists: it repairs a damaged one, and resets the age
+    by which the bucket's lifecycle rule removes it.
     """
 
     def __init__(self, client: Any, bucket: str) -> None:
@@ -33,7 +33,11 @@ class S3Blobs:
         found = self._bucket.get(_key(sha256)) if _HASH.fullmatch(sha256) else None
         content = found[1] if found else None
         if content is None or content_hash(content) != sha256:
-            raise NotFound(f"blob {sha256!r} is missing or damaged", field="sha256")
+            raise NotFound(
+                f"blob {sha256!r} is missing or damaged",
+                field="sha256",
+                cure="restore an earlier version of the object",
+            )
         return content
 
     def remove(self, sha256: str) -> None:

@@ -28,9 +28,9 @@ _NO_VERSION = {"400", "405", "InvalidArgument", "MethodNotAllowed", "NoSuchVersi
 
 @dataclass(frozen=True)
 class ObjectHead:
-    """An object without its content; `sha256` is what its metadata say, None if they do not.
+    """An object without its content; `sha256` is from its metadata, None if absent there.
 
-    So is `clean`, which nobody else than OpenCrab says; `notes` are all metadata.
+    `clean` is metadata too, set by OpenCrab only; `notes` are all metadata.
     """
 
     size: int
@@ -43,7 +43,7 @@ class ObjectHead:
 
 @dataclass(frozen=True)
 class ObjectEntry:
-    """An object as a list shows it."""
+    """One object of a listing."""
 
     key: str
     size: int
@@ -52,7 +52,7 @@ class ObjectEntry:
 
 @dataclass(frozen=True)
 class Version:
-    """One version of an object, as a list shows it."""
+    """One version of an object."""
 
     etag: str
     version_id: str
@@ -61,24 +61,35 @@ class Version:
     is_latest: bool
 
 
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One version of an object, or a delete marker, which has no etag."""
+
+    is_latest: bool
+    at: datetime
+    version_id: str
+    etag: str | None
+
+
 class Bucket:
-    """A versioned bucket behind a client of botocore."""
+    """A versioned S3 bucket behind a botocore client."""
 
     def __init__(self, client: Any, name: str) -> None:
         self.name = name
         self._client = client
 
     def head(self, key: str) -> ObjectHead | None:
-        """An object without its content, or None."""
+        """Return an object without its content; None if it does not exist."""
         answer = self._call(self._client.head_object, "HeadObject", Key=key)
         return None if answer is None else _parse_object_metadata(answer)
 
     def get(
         self, key: str, at_most: int | None = None, version_id: str | None = None
     ) -> tuple[ObjectHead, bytes | None] | None:
-        """An object with its content, None for content of more bytes than wanted; or None.
+        """Return an object with its content; None if it does not exist.
 
-        Without a version id it is the latest one.
+        The content is None if it is larger than `at_most` bytes. Without a version id it is the
+        latest one.
         """
         which = {} if version_id is None else {"VersionId": version_id}
         answer = self._call(self._client.get_object, "GetObject", Key=key, **which)
@@ -95,7 +106,7 @@ class Bucket:
             body.close()
 
     def save(self, key: str, version_id: str, into: Path) -> bool:
-        """Write one version of an object to a file; False when it is not there."""
+        """Download one version of an object to a file; False if it does not exist."""
         answer = self._call(self._client.get_object, "GetObject", Key=key, VersionId=version_id)
         if answer is None:
             return False
@@ -120,9 +131,9 @@ class Bucket:
         clean: bool = False,
         notes: Mapping[str, str] | None = None,
     ) -> str | None:
-        """Store an object whole: its etag and version id; None when the condition fails.
+        """Store an object and return its etag and version id; None if the condition fails.
 
-        S3 checks the hash as well before it stores anything.
+        S3 verifies the SHA-256 checksum before it stores the object.
         """
         answer = self._call(
             self._client.put_object,
@@ -143,16 +154,16 @@ class Bucket:
         return new_object_version(answer["ETag"].strip('"'), answer["VersionId"])
 
     def delete(self, key: str, etag: str) -> bool:
-        """Remove an object that must still have this etag; False when it has not."""
+        """Delete an object on condition of its etag; False if the etag does not match."""
         answer = self._call(self._client.delete_object, "DeleteObject", Key=key, IfMatch=etag)
         return answer is not None
 
     def erase(self, key: str, version_id: str) -> None:
-        """Remove one version of an object for good, or one mark of its deletion."""
+        """Delete one version of an object permanently, or one delete marker."""
         self._call(self._client.delete_object, "DeleteObject", Key=key, VersionId=version_id)
 
     def listed(self, prefix: str, at_most: int | None = None) -> Iterator[ObjectEntry]:
-        """Objects whose keys begin so."""
+        """Yield the objects whose keys begin with a prefix."""
         arguments: dict[str, Any] = {"Prefix": prefix}
         if at_most is not None:
             arguments["MaxKeys"] = at_most
@@ -167,7 +178,7 @@ class Bucket:
             arguments["ContinuationToken"] = answer["NextContinuationToken"]
 
     def versions(self, key: str, at_most: int) -> list[Version]:
-        """The newest versions of one object, newest first; one that is gone has some as well."""
+        """Return the newest versions of one object, newest first, also of a deleted one."""
         # As many again may be marks of deletions; the keys that this one begins come after it.
         answer = self._call(
             self._client.list_object_versions,
@@ -189,12 +200,31 @@ class Bucket:
             for each in islice(found, at_most)
         ]
 
-    def all_versions(self, key: str) -> list[str]:
-        """The ids of everything that is kept of one object, marks of deletions too, oldest first.
+    def deleted_at(self, key: str) -> datetime | None:
+        """Return when an object was deleted; None if it exists or no version of it is left."""
+        answer = self._call(
+            self._client.list_object_versions, "ListObjectVersions", Prefix=key, MaxKeys=1
+        )
+        # The latest version of the shortest key comes first.
+        for each in (answer or {}).get("DeleteMarkers", ()):
+            if each["Key"] == key and each["IsLatest"]:
+                at: datetime = each["LastModified"]
+                return at
+        return None
 
-        What is in force comes last: whoever erases in this order never brings an older one back.
+    def all_versions(self, key: str) -> list[str]:
+        """Return the ids of all versions and delete markers of one object, oldest first.
+
+        The latest comes last: erasing in this order never makes an older version current again.
         """
-        found = list[tuple[bool, datetime, str]]()
+        return [each.version_id for each in self.history(key)]
+
+    def history(self, key: str) -> list[HistoryEntry]:
+        """Return all versions and delete markers of one object, the oldest first, the latest last.
+
+        No other order can be relied on for versions of the same second.
+        """
+        found = list[HistoryEntry]()
         arguments = dict[str, Any]()
         while True:
             answer = self._call(
@@ -204,18 +234,23 @@ class Bucket:
                 raise self._unavailable("ListObjectVersions", "there is no such bucket")
             listed = (*answer.get("Versions", ()), *answer.get("DeleteMarkers", ()))
             found += (
-                (each["IsLatest"], each["LastModified"], each["VersionId"])
+                HistoryEntry(
+                    is_latest=each["IsLatest"],
+                    at=each["LastModified"],
+                    version_id=each["VersionId"],
+                    etag=each["ETag"].strip('"') if "ETag" in each else None,
+                )
                 for each in listed
                 if each["Key"] == key
             )
             if not answer.get("IsTruncated"):
-                return [version_id for _, _, version_id in sorted(found)]
+                return sorted(found, key=lambda each: (each.is_latest, each.at, each.version_id))
             arguments["KeyMarker"] = answer["NextKeyMarker"]
             if "NextVersionIdMarker" in answer:
                 arguments["VersionIdMarker"] = answer["NextVersionIdMarker"]
 
     def _call(self, call: Any, operation: str, **arguments: Any) -> dict[str, Any] | None:
-        """An answer; None when the object is not there or is no longer what the condition says."""
+        """Call S3; None if the object does not exist or the request's condition fails."""
         try:
             answer: dict[str, Any] = call(Bucket=self.name, **arguments)
         except AWS_ERRORS as error:
@@ -235,23 +270,23 @@ class Bucket:
                 "s3:ListBucket, S3 also returns this error for missing objects",
             )
         return Unavailable(
-            f"bucket {self.name!r} rejected {operation}: {why}",
+            f"{operation} on bucket {self.name!r} failed: {why}",
             cure="try again; if the error persists, check the bucket's name and region",
         )
 
 
 def new_object_version(etag: str, version_id: str) -> str:
-    """A version that never comes back: S3 gives no version id twice."""
+    """Return etag and version id as one version, never reused as S3's ids are not."""
     return f"{etag}:{version_id}"
 
 
 def etag_of(version: str) -> str:
-    """The part of a version that S3 takes as a condition."""
+    """Return the etag of a version, which S3 accepts as a condition."""
     return version.partition(":")[0]
 
 
 def version_id_of(version: str) -> str:
-    """The part of a version by which S3 finds it."""
+    """Return the S3 version id of a version."""
     return version.partition(":")[2]
 
 

@@ -10,10 +10,12 @@ repeat of a write that was cut off anywhere ends it.
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from opencrab.adapters.s3_files.bucket import (
     Bucket,
+    HistoryEntry,
     ObjectEntry,
     ObjectHead,
     etag_of,
@@ -23,6 +25,7 @@ from opencrab.adapters.s3_files.bucket import (
 from opencrab.domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.workspace.path import (
+    current_version_error,
     file_conflict_error,
     file_not_found_error,
     file_version_gone_error,
@@ -32,7 +35,13 @@ from opencrab.domain.workspace.path import (
     workspace_prefix,
 )
 from opencrab.ports.clock import Clock
-from opencrab.ports.workspace.files import ABSENT, VERSIONS, FileInfo, FileVersion
+from opencrab.ports.workspace.files import (
+    ABSENT,
+    DELETED_VERSIONS_KEPT,
+    VERSIONS,
+    FileInfo,
+    FileVersion,
+)
 from opencrab.ports.workspace.ledger import LedgerEntry, WorkspaceLedger
 
 ROUNDS = 5
@@ -43,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a file lies."""
+    """A file's agent, path and object key."""
 
     agent_id: str
     path: str
@@ -52,7 +61,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Change:
-    """A write: its token is the same whenever it is repeated."""
+    """A write; its token is the same for every retry."""
 
     content: bytes
     sha256: str
@@ -67,9 +76,10 @@ class _Change:
 class S3Files:
     """Workspaces in `agents/<agent id>/workspace/`.
 
-    Lists show the bucket as it is at that moment, with what the ledger knows of each object that is
-    still the same. What an operator uploads by hand is a file like any other from the first look at
-    it; until then it counts for nothing.
+    Lists show the present bucket, with the ledger's facts on each object that is unchanged since. A
+    file that an operator uploads counts toward the quota once it is listed, written or recounted.
+    The bucket's lifecycle rule ends versions, some days late: those of a file that was deleted
+    `deleted_versions_kept` ago are not shown.
     """
 
     def __init__(
@@ -81,12 +91,14 @@ class S3Files:
         file_bytes: int,
         ledger: WorkspaceLedger,
         clock: Clock,
+        deleted_versions_kept: timedelta = DELETED_VERSIONS_KEPT,
     ) -> None:
         self._bucket = Bucket(client, bucket)
         self._quota_bytes = quota_bytes
         self._file_bytes = file_bytes
         self._ledger = ledger
         self._clock = clock
+        self._deleted_versions_kept = deleted_versions_kept
 
     def info(self, agent_id: str, path: str) -> FileInfo | None:
         return self._look(_place(agent_id, path))
@@ -168,25 +180,50 @@ class S3Files:
         raise _busy(place.path)
 
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
+        key = _place(agent_id, path).key
+        found = self._bucket.versions(key, VERSIONS)
+        if not any(each.is_latest for each in found) and self._is_over(key):
+            return ()
         return tuple(
             FileVersion(
                 new_object_version(each.etag, each.version_id), each.size, each.at, each.is_latest
             )
-            for each in self._bucket.versions(_place(agent_id, path).key, VERSIONS)
+            for each in found
         )
 
     def read_version(self, agent_id: str, path: str, version: str) -> bytes:
         place, version_id = _place(agent_id, path), version_id_of(version)
         found = self._bucket.get(place.key, self._file_bytes, version_id) if version_id else None
-        if found is None or found[0].etag != etag_of(version):
+        if found is None or found[0].etag != etag_of(version) or self._is_over(place.key):
             raise file_version_gone_error(place.path, version)
         stored, content = found
         if content is None:
             raise _too_large(place.path, stored.size, self._file_bytes)
         return content
 
+    def delete_versions(self, agent_id: str, path: str, version: str | None = None) -> int:
+        place = _place(agent_id, path)
+        stored = self._bucket.history(place.key)
+        is_deleted = bool(stored) and stored[-1].etag is None
+        if version is not None:
+            stored = [each for each in stored if _is_version(each, version)]
+            if not stored:
+                raise file_version_gone_error(place.path, version)
+            if stored[0].is_latest:
+                raise current_version_error(place.path, version)
+        elif not is_deleted:
+            stored = [each for each in stored if not each.is_latest]
+        for each in stored:
+            self._bucket.erase(place.key, each.version_id)
+        return sum(each.etag is not None for each in stored)
+
+    def _is_over(self, key: str) -> bool:
+        """Check whether a file was deleted so long ago that its versions are not shown."""
+        at = self._bucket.deleted_at(key)
+        return at is not None and at + self._deleted_versions_kept <= self._clock.now()
+
     def _attempt(self, place: _Place, change: _Change) -> FileInfo | None:
-        """What a write stored or found stored; None when somebody else came in between."""
+        """Try one write and return the stored file; None if a concurrent write interfered."""
         entry = self._ledger.entry(place.agent_id, place.path)
         stored = self._look(place)
         if stored is not None and _is_same(stored, change):
@@ -196,7 +233,9 @@ class S3Files:
             self._settle(place, entry, stored, change.token)
             raise file_conflict_error(place.path, is_gone=stored is None)
         now = self._clock.now()
-        wanted = entry.seen(stored, now).reserving(change.token, len(change.content), now)
+        wanted = entry.with_file_info(stored, now).with_reservation(
+            change.token, len(change.content), now
+        )
         reserved = self._ledger.save(place.agent_id, wanted, quota_bytes=self._quota_bytes)
         if reserved is None:
             return None
@@ -211,47 +250,50 @@ class S3Files:
     def _settle(
         self, place: _Place, entry: LedgerEntry, stored: FileInfo | None, token: str = ""
     ) -> None:
-        """Count a file as what it is; `entry` was read before the file was seen to be so.
+        """Record a file's state in the ledger; `entry` was read before the state was.
 
-        The file itself is as it should be, so a ledger that does not answer changes nothing: what
-        it counts too much ends with the next write of this file or the next recount.
+        A failure is only logged, as the file itself is right: the next write of this file or the
+        next recount corrects the ledger.
         """
         try:
             for _ in range(ROUNDS):
-                settled = entry.seen(stored, self._clock.now()).without(token)
+                settled = entry.with_file_info(stored, self._clock.now()).without_reservation(token)
                 if settled == entry or self._ledger.save(place.agent_id, settled) is not None:
                     return
                 entry = self._ledger.entry(place.agent_id, place.path)
                 stored = self._look(place)
         except (Unavailable, Invalid) as error:
             _log.warning(
-                "agent_id=%s, path=%r, error=%s | file change not recorded in the workspace ledger",
+                "cannot record file change in workspace ledger: agent_id=%s, path=%r, error=%s",
                 *(place.agent_id, place.path, error.message),
             )
 
     def _adopted(self, place: _Place, entry: LedgerEntry) -> FileInfo | None:
-        """A file that the ledger does not know as it is, which it now learns."""
+        """Record a file that the ledger does not know in its present state, and return it."""
         stored = self._look(place)
         self._settle(place, entry, stored)
         return stored
 
     def _recount(self, agent_id: str) -> None:
-        """Bring every entry of an agent in line with its object, and end what the dead reserved."""
+        """Update all ledger entries of an agent to their objects, and end stale reservations."""
         root, now = _root(agent_id), self._clock.now()
         entries = {entry.path: entry for entry in self._ledger.entries(agent_id)}
         objects = {each.key.removeprefix(root): each for each in self._bucket.listed(root)}
         for path in sorted(entries.keys() | filter(is_workspace_path, objects)):
             entry, listed = entries.get(path, LedgerEntry(path)), objects.get(path)
             unchanged = entry.info if listed and _is_still(entry, listed) else None
-            seen = entry.seen(unchanged, now)
+            seen = entry.with_file_info(unchanged, now)
             if unchanged is None:
-                seen = entry.sized(listed.size if listed else None, now)
+                seen = entry.with_size(listed.size if listed else None, now)
             if seen != entry:
                 with suppress(Invalid):
                     self._ledger.save(agent_id, seen)
 
     def _look(self, place: _Place) -> FileInfo | None:
-        """A file as it is now; one without our hash is read, unless it is too large for that."""
+        """Return a file's info.
+
+        Read the file if its metadata has no hash and it is not too large.
+        """
         stored = self._bucket.head(place.key)
         if stored is None or stored.sha256 is not None or stored.size > self._file_bytes:
             return _describe_file(place.path, stored, stored.sha256 or "") if stored else None
@@ -286,9 +328,13 @@ def _is_same(stored: FileInfo, change: _Change) -> bool:
 
 
 def _is_still(entry: LedgerEntry, listed: ObjectEntry) -> bool:
-    """Whether an object is the one that the ledger knows; no write leaves an etag as it was."""
+    """Check whether an object is unchanged since the ledger entry; every write changes the etag."""
     info = entry.info
     return info is not None and (info.size, etag_of(info.version)) == (listed.size, listed.etag)
+
+
+def _is_version(entry: HistoryEntry, version: str) -> bool:
+    return (entry.etag, entry.version_id) == (etag_of(version), version_id_of(version))
 
 
 def _too_large(path: str, size: int, at_most: int) -> TooLarge:

@@ -28,7 +28,7 @@ ROUNDS = 5
 
 
 class S3Snapshots:
-    """Snapshots in `search/<agent id>/index.db`."""
+    """Snapshots in `search/<agent id>/index.db` of a bucket."""
 
     def __init__(self, client: Any, bucket: str, clock: Clock) -> None:
         self._bucket = Bucket(client, bucket)
@@ -83,7 +83,7 @@ def _key(agent_id: str) -> str:
 
 
 def _snapshot_from_metadata(agent_id: str, stored: ObjectHead) -> Snapshot:
-    """What the object's metadata say; one without them is of no tokenizer, and never used."""
+    """Parse a snapshot's metadata; without it, tokenizer 0, which is never used."""
     notes = stored.notes
     try:
         rows, tokenizer = int(notes["rows"]), int(notes["tokenizer"])

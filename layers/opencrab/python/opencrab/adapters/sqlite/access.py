@@ -3,58 +3,104 @@
 import json
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import FEED, AlreadyThere, Database, ItemRow, to_milliseconds
-from opencrab.domain.access.principal import ApiKey
-from opencrab.domain.errors import Conflict, NotFound
+from opencrab.adapters.sqlite.database import (
+    FEED,
+    AlreadyThere,
+    Database,
+    ItemRow,
+    Items,
+    to_milliseconds,
+)
+from opencrab.domain.access.principal import (
+    ADDED_LATER,
+    ApiKey,
+    key_to_revoke,
+    remaining_owner,
+)
+from opencrab.domain.errors import Conflict
 from opencrab.ports.access.idempotency import RememberedRequest
 from opencrab.ports.conversation.feed import FeedEntry
 
 IDEMPOTENCY = timedelta(days=1)
 
+_BESIDE = "P"
+"""The row of a key's principal and grants, which earlier releases do not read."""
+
 
 class SqliteKeys:
-    """`ports.access.keys.Keys` on one file."""
+    """`ports.access.keys.Keys` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, key: ApiKey) -> None:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             try:
-                items.add(ItemRow(f"KEY#{key.hash}", "K", key.model_dump_json(), listing="key"))
+                items.add(*_rows(key))
             except AlreadyThere:
-                raise Conflict("a key with this secret exists already") from None
+                raise Conflict(
+                    f"API key {key.id!r} has the same secret as an existing key",
+                    cure="create the key again, with another secret",
+                ) from None
 
     def find(self, digest: str) -> ApiKey | None:
-        with self._database.reading() as items:
-            body = items.get(f"KEY#{digest}", "K")
-        return None if body is None else ApiKey.model_validate_json(body)
+        pk = f"KEY#{digest}"
+        with self._database.read_transaction() as items:
+            found = items.get_many(((pk, "K"), (pk, _BESIDE)))
+        return None if (pk, "K") not in found else _key(found[pk, "K"], found.get((pk, _BESIDE)))
 
     def list(self) -> tuple[ApiKey, ...]:
-        with self._database.reading() as items:
-            bodies = items.listed("key", after="", limit=-1)
-        keys = [ApiKey.model_validate_json(body) for body in bodies]
-        return tuple(sorted(keys, key=lambda key: (key.created_at, key.id)))
+        with self._database.read_transaction() as items:
+            return _all_keys(items)
 
-    def revoke(self, key_id: str, now: datetime) -> ApiKey:
-        for key in self.list():
-            if key.id == key_id:
-                revoked = key.replaced(revoked_at=key.revoked_at or now)
-                with self._database.writing() as items:
-                    body = revoked.model_dump_json()
-                    items.put(f"KEY#{key.hash}", "K", body, listing="key")
-                return revoked
-        raise NotFound(f"there is no key {key_id!r}", cure="list them with `opencrab keys list`")
+    def revoke(self, key_id: str, now: datetime, *, keep_last_owner: bool = True) -> ApiKey:
+        # Read in the transaction that writes: nobody revokes another owner in between.
+        with self._database.write_transaction() as items:
+            keys = _all_keys(items)
+            key = key_to_revoke(keys, key_id)
+            if keep_last_owner:
+                remaining_owner(keys, key)
+            revoked = key.replaced(revoked_at=key.revoked_at or now)
+            row = _rows(revoked)[0]
+            items.put(row.pk, row.sk, row.body, listing=row.listing)
+            return revoked
+
+
+def _all_keys(items: Items) -> tuple[ApiKey, ...]:
+    bodies = items.query_listing("key", after="", limit=-1)
+    stored = [ApiKey.model_validate_json(body) for body in bodies]
+    beside = items.get_many([(f"KEY#{key.hash}", _BESIDE) for key in stored])
+    keys = [_with(key, beside.get((f"KEY#{key.hash}", _BESIDE))) for key in stored]
+    return tuple(sorted(keys, key=lambda key: (key.created_at, key.id)))
+
+
+def _rows(key: ApiKey) -> list[ItemRow]:
+    """Return the row of a key and, if it has a principal or grants, the row beside it."""
+    pk = f"KEY#{key.hash}"
+    rows = [ItemRow(pk, "K", key.model_dump_json(exclude=ADDED_LATER), listing="key")]
+    beside = key.model_dump_json(include=ADDED_LATER, exclude_none=True)
+    return rows if beside == "{}" else [*rows, ItemRow(pk, _BESIDE, beside)]
+
+
+def _key(body: str, beside: str | None) -> ApiKey:
+    return _with(ApiKey.model_validate_json(body), beside)
+
+
+def _with(key: ApiKey, beside: str | None) -> ApiKey:
+    """Return a key with what is stored beside it, validated."""
+    if beside is None:
+        return key
+    return ApiKey.model_validate({**dict(key), **json.loads(beside)})
 
 
 class SqliteIdempotency:
-    """`ports.access.idempotency.Idempotency` on one file."""
+    """`ports.access.idempotency.Idempotency` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def begin(self, key: str, request_hash: str, now: datetime) -> RememberedRequest | None:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             row = items.execute(
                 "SELECT body FROM item WHERE pk=? AND sk='I' AND expires_at>?",
                 (f"IDEMPOTENCY#{key}", to_milliseconds(now)),
@@ -70,7 +116,7 @@ class SqliteIdempotency:
             return None
 
     def finish(self, key: str, status: int, body: str) -> None:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             stored = items.get(f"IDEMPOTENCY#{key}", "I")
             if stored is not None:
                 request_hash = json.loads(stored)[0]
@@ -81,13 +127,13 @@ class SqliteIdempotency:
 
 
 class SqliteFeed:
-    """`ports.conversation.feed.ChangeFeed` on one file."""
+    """`ports.conversation.feed.ChangeFeed` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def read(self, *, after: int, limit: int) -> tuple[FeedEntry, ...]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             rows = items.execute(
                 "SELECT position, kind, session_id, turn_id, body FROM feed "
                 "WHERE position>? ORDER BY position LIMIT ?",
@@ -103,6 +149,6 @@ class SqliteFeed:
         return topic.wait(generation, seconds)
 
     def position(self) -> int:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             row = items.execute("SELECT max(position) FROM feed").fetchone()
         return int(row[0] or 0)

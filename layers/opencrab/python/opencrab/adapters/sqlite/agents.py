@@ -3,12 +3,13 @@
 from datetime import datetime
 
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, ItemRow, WriteBatch
-from opencrab.adapters.sqlite.documents import MIND_KEY
+from opencrab.adapters.sqlite.documents import MIND_KEY, document_key
+from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.document import Document
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Conflict, NotFound
 
 _PAGE = """
@@ -21,13 +22,13 @@ _TIMES = {"created_at", "updated_at"}
 
 
 class SqliteAgents:
-    """`ports.agents.Agents` on one file: three items in one partition, beside the mind."""
+    """`ports.agents.Agents` on one SQLite file: three items per agent in one partition."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def create(self, profile: Profile) -> Profile:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             if items.get(f"AGENT#{profile.agent.id}", _AGENT) is None:
                 items.add(*_rows(profile.agent, profile.soul, profile.identity))
                 return profile
@@ -41,7 +42,7 @@ class SqliteAgents:
         return stored
 
     def get(self, agent_id: str) -> Profile:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             parts = dict(items.between(f"AGENT#{agent_id}", "A", "Z"))
         if _AGENT not in parts:
             raise NotFound(f"there is no agent {agent_id!r}", cure="list them with GET /api/agents")
@@ -53,7 +54,7 @@ class SqliteAgents:
         return Profile.read(parts[_AGENT], parts[_SOUL], parts[_IDENTITY], mind)
 
     def page(self, *, after: str | None, limit: int) -> tuple[Profile, ...]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             rows = items.execute(_PAGE, (f"AGENT#{after or ''}", limit)).fetchall()
         partitions: dict[str, dict[str, str]] = {}
         for pk, sk, body in rows:
@@ -66,10 +67,12 @@ class SqliteAgents:
     def save(
         self, agent: Agent, *, soul: Soul | None = None, identity: Identity | None = None
     ) -> Agent:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             body = items.get(f"AGENT#{agent.id}", _AGENT)
             if body is None:
-                raise NotFound(f"there is no agent {agent.id!r}")
+                raise NotFound(
+                    f"there is no agent {agent.id!r}", cure="list them with GET /api/agents"
+                )
             stored = Agent.model_validate_json(body)
             if stored.version != agent.version:
                 raise Conflict(
@@ -83,14 +86,14 @@ class SqliteAgents:
 
 
 class SqliteSessions:
-    """`ports.conversation.sessions.Sessions` on one file."""
+    """`ports.conversation.sessions.Sessions` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def create(self, session: Session) -> Session:
         row = session_row(session)
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             try:
                 items.add(row)
             except AlreadyThere:
@@ -105,31 +108,41 @@ class SqliteSessions:
         return session
 
     def get(self, session_id: str) -> Session:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             body = items.get(f"SESSION#{session_id}", "S")
         return Session.read(session_id, body)
 
+    def get_with_access(self, session_id: str) -> tuple[Session, SessionAccess]:
+        stored = (f"SESSION#{session_id}", "S")
+        beside = document_key(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
+        with self._database.read_transaction() as items:
+            found = items.get_many((stored, beside))
+        session = Session.read(session_id, found.get(stored))
+        if beside not in found:
+            return session, SessionAccess()
+        return session, Document.model_validate_json(found[beside]).read(SessionAccess)
+
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
-        with self._database.reading() as items:
-            bodies = items.listed("session", after=f"SESSION#{after or ''}", limit=limit)
+        with self._database.read_transaction() as items:
+            bodies = items.query_listing("session", after=f"SESSION#{after or ''}", limit=limit)
         return tuple(Session.model_validate_json(body) for body in bodies)
 
     def set_participants(
         self, session_id: str, agent_ids: tuple[str, ...], now: datetime
     ) -> Session:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.agent_ids != agent_ids or session.status is SessionStatus.ENDED:
-                session = session.seated(agent_ids, now)
+                session = session.with_participants(agent_ids, now)
                 items.write(WriteBatch(put=[session_row(session)]))
             return session
 
     def end(self, session_id: str, now: datetime) -> Session:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.status is SessionStatus.ENDED:
                 return session
-            session = session.ended(now)
+            session = session.with_end(now)
             items.write(WriteBatch(put=[session_row(session)]))
             return session
 
@@ -149,5 +162,5 @@ def _rows(agent: Agent, soul: Soul | None, identity: Identity | None) -> list[It
 
 
 def session_row(session: Session) -> ItemRow:
-    """A session as it is kept."""
+    """Serialize a session to an item row."""
     return ItemRow(f"SESSION#{session.id}", "S", session.model_dump_json(), listing="session")

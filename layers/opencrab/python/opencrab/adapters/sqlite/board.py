@@ -36,7 +36,7 @@ _FROZEN = "SELECT pk FROM item WHERE pk>=? AND pk<? AND sk='S' AND body='frozen'
 
 @dataclass
 class Board:
-    """What the board says, switches aside."""
+    """The limits, settings version and provider health that apply to all turns."""
 
     limits: dict[str, MicroUsd] = field(default_factory=dict)
     settings_version: int = 0
@@ -44,42 +44,42 @@ class Board:
 
 
 class SqliteSwitches:
-    """`ports.money.switches.Switches` on one file."""
+    """`ports.money.switches.Switches` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def set(self, scope: str, *, frozen: bool) -> None:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             items.put(f"{_SWITCH}{scope}", "S", _IS_FROZEN if frozen else "running")
 
-    def frozen(self, scope: str) -> bool:
-        with self._database.reading() as items:
+    def is_frozen(self, scope: str) -> bool:
+        with self._database.read_transaction() as items:
             return items.get(f"{_SWITCH}{scope}", "S") == _IS_FROZEN
 
     def all_frozen(self) -> tuple[str, ...]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             rows = items.execute(_FROZEN, (_SWITCH, "SWITCH$")).fetchall()
         return tuple(sorted(pk.removeprefix(_SWITCH) for (pk,) in rows))
 
 
 class SqliteBudgets:
-    """`ports.money.budgets.Budgets` on one file."""
+    """`ports.money.budgets.Budgets` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def drawn(self, scope: str, day: str) -> MicroUsd:
-        with self._database.reading() as items:
+    def drawn_micro_usd(self, scope: str, day: str) -> MicroUsd:
+        with self._database.read_transaction() as items:
             return int(items.get(f"BUDGET#{scope}", day) or 0)
 
     def limits(self) -> dict[str, MicroUsd]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             return _board(items.between(_BOARD, "A", "Z")).limits
 
     def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
         checked = budget_limit_changes(changes)
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             for name, limit in checked.items():
                 if limit is None:
                     items.delete(_BOARD, f"{_LIMIT}{name}")
@@ -88,17 +88,17 @@ class SqliteBudgets:
 
 
 class SqliteHealths:
-    """`ports.models.health.ProviderHealths` on one file."""
+    """`ports.models.health.ProviderHealths` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def all(self) -> dict[str, BreakerState]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             return _board(items.between(_BOARD, "A", "Z")).health
 
     def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             body = items.get(_BOARD, f"{_HEALTH}{provider}")
             if before != (None if body is None else BreakerState.model_validate_json(body)):
                 return False
@@ -106,18 +106,18 @@ class SqliteHealths:
             return True
 
     def forget(self, provider: str) -> None:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             items.delete(_BOARD, f"{_HEALTH}{provider}")
 
 
 class SqlitePreferences:
-    """`ports.models.preferences.PreferenceStore` on one file."""
+    """`ports.models.preferences.PreferenceStore` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self) -> StoredPreferences:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             body = items.get(_PREFERENCES, _DOCUMENT)
         if body is None:
             return StoredPreferences(Preferences())
@@ -127,7 +127,7 @@ class SqlitePreferences:
     def save(self, preferences: Preferences, version: int) -> StoredPreferences:
         saved = StoredPreferences(preferences, version + 1)
         body = f"[{saved.version},{preferences.document()}]"
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             if version != int(items.get(_BOARD, _SETTINGS) or 0):
                 raise Conflict(
                     f"the settings were changed concurrently: version {version} is not the newest",
@@ -139,11 +139,11 @@ class SqlitePreferences:
 
 
 def step_boundary(database: Database, turn: Turn) -> StepBoundary:
-    """What a turn must know before its next model call."""
+    """Read what a turn needs before its next model call: freezes, instructions, limits, health."""
     inbox = f"INBOX#{turn.session_id}"
     scopes = (INSTALLATION, turn.agent_id)
     switches = [f"{_SWITCH}{scope}" for scope in scopes]
-    with database.reading() as items:
+    with database.read_transaction() as items:
         # One statement sees one moment: a stop is never missed between two reads of one boundary.
         rows = items.execute(
             _BOUNDARY, (inbox, f"{turn.trigger_line + 1:010d}", *switches)
@@ -163,7 +163,7 @@ def step_boundary(database: Database, turn: Turn) -> StepBoundary:
 def add_budget_draws(
     batch: WriteBatch, draws: Iterable[BudgetDraw], stored: Mapping[Place, str]
 ) -> None:
-    """Add changed budgets to what is written; raises Exhausted."""
+    """Add the new totals of budgets to a batch; raise Exhausted if one exceeds its limit."""
     totals: dict[Place, int] = {}
     for drawn in draws:
         place = (f"BUDGET#{drawn.scope}", drawn.day)
@@ -177,8 +177,8 @@ def add_budget_draws(
         batch.put.append(ItemRow(*place, str(total)))
 
 
-def drawn_from_budget(draws: Iterable[BudgetDraw]) -> list[Place]:
-    """Where the budgets are kept that are drawn from."""
+def budget_keys(draws: Iterable[BudgetDraw]) -> list[Place]:
+    """Return the keys of the budgets that are drawn from."""
     return [(f"BUDGET#{drawn.scope}", drawn.day) for drawn in draws]
 
 

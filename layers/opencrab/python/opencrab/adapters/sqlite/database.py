@@ -9,12 +9,10 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from queue import Empty, LifoQueue
-from typing import NamedTuple
 
 from opencrab.adapters.sqlite.file import (
     connect_database,
@@ -23,7 +21,29 @@ from opencrab.adapters.sqlite.file import (
     inspect_database_file,
     make_database_file,
 )
+from opencrab.adapters.sqlite.guard import CommitGuard
+from opencrab.adapters.sqlite.marker import read_marker
+from opencrab.adapters.sqlite.write_batch import (
+    AlreadyThere,
+    FeedItem,
+    ItemRow,
+    Place,
+    WriteBatch,
+)
 from opencrab.domain.errors import Unavailable
+
+__all__ = [
+    "FEED",
+    "AlreadyThere",
+    "ChangeTopic",
+    "Database",
+    "FeedItem",
+    "ItemRow",
+    "Items",
+    "Place",
+    "WriteBatch",
+    "to_milliseconds",
+]
 
 _PURGES = 20
 _PURGED_AT_ONCE = 1_000
@@ -48,52 +68,9 @@ _LAST_KEY = "SELECT sk FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk DESC 
 _COMPOUND = 400
 """SQLite takes no more than 500 parts in a compound SELECT."""
 
-Place = tuple[str, str]
-"""Partition key and sort key."""
-
-
-class ItemRow(NamedTuple):
-    """An item as it is written; one that is due is in that list, at its time."""
-
-    pk: str
-    sk: str
-    body: str
-    listing: str | None = None
-    due: tuple[str, datetime] | None = None
-    expires_at: datetime | None = None
-
-
-class FeedItem(NamedTuple):
-    """An entry of the change feed; without a time of its own it has that of the newest one."""
-
-    at: datetime | None
-    kind: str
-    session_id: str
-    turn_id: str | None
-    body: str
-
-
-@dataclass
-class WriteBatch:
-    """What a transaction writes: items that must be new, items, whole partitions that expire."""
-
-    new: list[ItemRow] = field(default_factory=list)
-    put: list[ItemRow] = field(default_factory=list)
-    removed: list[Place] = field(default_factory=list)
-    expiring: list[tuple[str, datetime]] = field(default_factory=list)
-    feed: list[FeedItem] = field(default_factory=list)
-
-
-class AlreadyThere(Exception):
-    """An item that must be new is stored already."""
-
-    def __init__(self, place: Place) -> None:
-        super().__init__("/".join(place))
-        self.place = place
-
 
 class Items:
-    """Reads and writes of items on one connection; inside a transaction they belong together."""
+    """Reads and writes of items on one connection, atomic inside a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -101,12 +78,12 @@ class Items:
         self.touched: set[str] = set()
 
     def get(self, pk: str, sk: str) -> str | None:
-        """An item's body, or None."""
+        """Return an item's body by its key; None if it does not exist."""
         row = self.execute("SELECT body FROM item WHERE pk=? AND sk=?", (pk, sk)).fetchone()
         return row[0] if row else None
 
-    def several(self, places: Sequence[Place]) -> dict[Place, str]:
-        """Bodies of those items that there are, in one statement for 400."""
+    def get_many(self, places: Sequence[Place]) -> dict[Place, str]:
+        """Return the bodies of those items that exist, with one statement per 400 keys."""
         found: dict[Place, str] = {}
         for start in range(0, len(places), _COMPOUND):
             some = places[start : start + _COMPOUND]
@@ -118,7 +95,7 @@ class Items:
     def between(
         self, pk: str, low: str, high: str, *, limit: int = -1, newest_first: bool = False
     ) -> list[tuple[str, str]]:
-        """Sort keys and bodies with low <= sk < high."""
+        """Return sort keys and bodies with low <= sk < high; a limit of -1 means no limit."""
         order = "DESC" if newest_first else "ASC"
         return self.execute(
             f"SELECT sk, body FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk {order} LIMIT ?",  # noqa: S608 - order is a constant
@@ -126,20 +103,20 @@ class Items:
         ).fetchall()
 
     def last_key(self, pk: str, low: str, high: str) -> str | None:
-        """The greatest sort key with low <= sk < high."""
+        """Return the greatest sort key with low <= sk < high; None without one."""
         row = self.execute(_LAST_KEY, (pk, low, high)).fetchone()
         return row[0] if row else None
 
-    def listed(self, listing: str, *, after: str, limit: int) -> list[str]:
-        """Bodies of a listing in order of their partition keys."""
+    def query_listing(self, listing: str, *, after: str, limit: int) -> list[str]:
+        """Return the bodies of a listing, in order of their partition keys."""
         rows = self.execute(
             "SELECT body FROM item WHERE listing=? AND pk>? ORDER BY pk LIMIT ?",
             (listing, after, limit),
         )
         return [row[0] for row in rows]
 
-    def overdue(self, due_list: str, now: datetime, limit: int) -> list[str]:
-        """Bodies of a due list whose time is before now, oldest first."""
+    def query_due(self, due_list: str, now: datetime, limit: int) -> list[str]:
+        """Return the bodies of a due list whose time is not after now, oldest first."""
         rows = self.execute(
             "SELECT body FROM item WHERE due_list=? AND due_at<=? ORDER BY due_at LIMIT ?",
             (due_list, to_milliseconds(now), limit),
@@ -156,15 +133,15 @@ class Items:
         due: tuple[str, datetime] | None = None,
         expires_at: datetime | None = None,
     ) -> None:
-        """Write an item, whether or not it is there."""
+        """Write an item, replacing one with the same key."""
         self._insert("INSERT OR REPLACE", [ItemRow(pk, sk, body, listing, due, expires_at)])
 
     def add(self, *rows: ItemRow) -> None:
-        """Write items that are not there yet: all, or none and AlreadyThere."""
+        """Insert items, all of them or none; raise AlreadyThere if one exists."""
         self.write(WriteBatch(new=list(rows)))
 
     def write(self, batch: WriteBatch) -> None:
-        """Write all of a batch; raises AlreadyThere before anything of it is written."""
+        """Write a batch; raise AlreadyThere, before anything is written, if a new item exists."""
         if batch.new:
             try:
                 self._insert("INSERT", batch.new)
@@ -183,13 +160,13 @@ class Items:
             self._tell(batch.feed)
 
     def delete(self, pk: str, sk: str) -> None:
-        """Remove an item, if it is there."""
+        """Delete an item, if it exists."""
         self.execute("DELETE FROM item WHERE pk=? AND sk=?", (pk, sk))
 
     def _first_there(self, rows: Sequence[ItemRow]) -> Place:
         # SQLite undoes the whole statement, but does not tell which of its rows was the one.
         places = [(row.pk, row.sk) for row in rows]
-        found = self.several(places)
+        found = self.get_many(places)
         return next((place for place in places if place in found), places[0])
 
     def _insert(self, verb: str, rows: Sequence[ItemRow]) -> None:
@@ -224,29 +201,29 @@ class Items:
 
 
 class ChangeTopic:
-    """A number that grows with each commit that touched one thing, and a way to wait for that."""
+    """A counter that grows with each commit to one topic, and a condition to wait for that."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self.generation = 0
 
     def advance(self) -> None:
-        """Tell that it was touched."""
+        """Count a commit and wake all waiting threads."""
         with self._changed:
             self.generation += 1
             self._changed.notify_all()
 
     def wait(self, generation: int, seconds: float) -> bool:
-        """Block until it was touched after a generation; False after the wait."""
+        """Block until the counter differs from `generation`; False after the timeout in seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: self.generation != generation, seconds)
 
 
 class Database:
-    """One open file. `durable=False` trades crash safety for speed, for tests only.
+    """One open SQLite file. `durable=False` trades crash safety for speed, for tests only.
 
-    Another program that holds the file is waited for, for `patience_seconds`. `last_alive` is when
-    the process that held it before last said that it lives, as `alive` does.
+    `patience_seconds` is the timeout for a lock that another program holds. `last_alive` is when
+    the process that held the file before last called `alive`.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
@@ -262,21 +239,26 @@ class Database:
             self._prepare()
             self._writer = self._open()
             self._writes = Items(self._writer)
+            self._guard = self._guarded()
         except BaseException:
             os.close(self._lock_file)
             raise
 
     @contextmanager
-    def writing(self) -> Iterator[Items]:
-        """One transaction: all of it, or nothing when the block raises."""
+    def write_transaction(self) -> Iterator[Items]:
+        """Open a write transaction, which is rolled back if the block raises."""
         with self._write_lock:
             try:
                 self._writes.touched.clear()
                 # The file's lock is taken before the first read. A transaction that reads first and
                 # then finds that others wrote is refused, and would have to begin anew (ADR 0006).
                 self._writer.execute("BEGIN IMMEDIATE")
+                changes = self._writer.total_changes
                 yield self._writes
-                self._writer.execute("COMMIT")
+                if self._writer.total_changes == changes:
+                    self._writer.execute("COMMIT")
+                else:
+                    self._guard.commit()
                 touched = tuple(self._writes.touched)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 self._roll_back()
@@ -289,8 +271,8 @@ class Database:
             self.topic(topic).advance()
 
     @contextmanager
-    def reading(self) -> Iterator[Items]:
-        """One reader; what was committed before is visible."""
+    def read_transaction(self) -> Iterator[Items]:
+        """Borrow a reader connection, which sees all earlier commits."""
         try:
             items = self._readers.get_nowait()
         except Empty:
@@ -303,18 +285,18 @@ class Database:
             self._readers.put(items)
 
     def topic(self, name: str) -> ChangeTopic:
-        """What wakes those who wait for one kind of change, and nobody else."""
+        """Return the topic of one kind of change, created on first use."""
         return self._topics.get(name) or self._topics.setdefault(name, ChangeTopic())
 
     def purge(self, now: int, feed_before: int) -> None:
-        """Remove what has expired; a bounded amount each time, in transactions of a few ms."""
+        """Delete expired items, a bounded number per call, in transactions of a few ms."""
         for _ in range(_PURGES):
             if self._purge_some(now, feed_before) < _PURGED_AT_ONCE:
                 return
 
     def _purge_some(self, now: int, feed_before: int) -> int:
-        """How many rows went from the table that lost most."""
-        with self.writing() as items:
+        """Delete one round of expired rows; return the largest number deleted from one table."""
+        with self.write_transaction() as items:
             return max(
                 items.execute(statement, (moment, _PURGED_AT_ONCE)).rowcount
                 for statement, moment in (
@@ -325,9 +307,9 @@ class Database:
             )
 
     def rewrite(self) -> None:
-        """Write the file anew with nothing but what it holds, and empty its log.
+        """Run VACUUM and truncate the WAL.
 
-        Whatever was removed or replaced before stays readable in free pages until then.
+        Until then, removed or replaced data stays readable in free pages of the file.
         """
         with self._write_lock:
             try:
@@ -343,12 +325,17 @@ class Database:
             )
 
     def alive(self, now: datetime) -> None:
-        """Say that this process lives: a file's time, which no crash of ours undoes, no write."""
+        """Record that this process lives, as the lock file's modification time, without a write.
+
+        Looks after the files beside the database, too.
+        """
         with suppress(OSError):
             os.utime(self._lock_file, (now.timestamp(), now.timestamp()))
+        with self._write_lock:
+            self._guard.look()
 
     def close(self) -> None:
-        """Close every connection and give up the file."""
+        """Close every connection and release the file lock."""
         while True:
             try:
                 self._readers.get_nowait().connection.close()
@@ -356,6 +343,7 @@ class Database:
                 break
         with self._write_lock:
             self._writer.close()
+            self._guard.close()
         os.close(self._lock_file)
 
     def _roll_back(self) -> None:
@@ -365,9 +353,10 @@ class Database:
 
     def _prepare(self) -> None:
         try:
+            marker = read_marker(self.path)
             if not self.path.exists():
-                make_database_file(self.path, durable=self._durable)
-            inspect_database_file(self.path, patience_seconds=self._patience_seconds)
+                make_database_file(self.path, durable=self._durable, marker=marker)
+            inspect_database_file(self.path, patience_seconds=self._patience_seconds, marker=marker)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain_sqlite_error(self.path, error) from error
         except OSError as error:
@@ -375,6 +364,13 @@ class Database:
                 f"database file {str(self.path)!r} cannot be used: {error.strerror}",
                 cure="check that the directory exists, is writable and has space",
             ) from error
+
+    def _guarded(self) -> CommitGuard:
+        try:
+            return CommitGuard(self.path, self._writer, durable=self._durable)
+        except (sqlite3.Error, OSError) as error:
+            self._writer.close()
+            raise explain_sqlite_error(self.path, error) from error
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -386,5 +382,5 @@ class Database:
 
 
 def to_milliseconds(moment: datetime) -> int:
-    """A time as integer milliseconds since 1970."""
+    """Return a time as integer milliseconds since 1970."""
     return int(moment.timestamp() * 1000)

@@ -11,7 +11,7 @@ from opencrab.adapters.sqlite.queue import due_queue_row
 from opencrab.domain.agents.agent_state import MIND
 from opencrab.domain.document import Document, unique_facts
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.ports.conversation.feed import TOLD, FactTold
+from opencrab.ports.conversation.feed import INDEXED_KINDS, DocumentChange
 from opencrab.ports.documents import stale_document_error
 
 log = logging.getLogger(__name__)
@@ -20,14 +20,14 @@ MIND_KEY = "MIND"
 
 
 class SqliteFacts:
-    """`ports.documents.Documents` on one file."""
+    """`ports.documents.Documents` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
-        pk, sk = _place(owner, kind, fact_id)
-        with self._database.reading() as items:
+        pk, sk = document_key(owner, kind, fact_id)
+        with self._database.read_transaction() as items:
             body = items.get(pk, sk)
         return None if body is None else Document.model_validate_json(body)
 
@@ -46,48 +46,48 @@ class SqliteFacts:
         elif after:
             # No id has a character as low as this one.
             low = f"{kind}#{after}!"
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             rows = items.between(
                 f"FACT#{owner}", low, high, limit=max(limit, 0), newest_first=newest_first
             )
         return tuple(Document.model_validate_json(body) for _, body in rows)
 
-    def several(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
-        places = [_place(owner, kind, fact_id) for kind, fact_id in names]
-        with self._database.reading() as items:
-            found = items.several(places)
+    def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
+        places = [document_key(owner, kind, fact_id) for kind, fact_id in names]
+        with self._database.read_transaction() as items:
+            found = items.get_many(places)
         return tuple(Document.model_validate_json(found[one]) for one in places if one in found)
 
-    def due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
-        with self._database.reading() as items:
-            bodies = items.overdue(_due_list(kind), now, limit)
-        return tuple(_readable(bodies))
+    def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
+        with self._database.read_transaction() as items:
+            bodies = items.query_due(_due_list(kind), now, limit)
+        return tuple(_readable(kind, bodies))
 
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
         places, batch = (
             document_places(facts),
             WriteBatch(put=[due_queue_row(item) for item in due]),
         )
-        with self._database.writing() as items:
-            add_facts(batch, facts, items.several(places))
+        with self._database.write_transaction() as items:
+            add_facts(batch, facts, items.get_many(places))
             items.write(batch)
 
 
 def document_places(facts: tuple[Document, ...]) -> list[Place]:
-    """Where facts are kept that one transaction writes."""
-    return [_place(*fact.key) for fact in unique_facts(facts)]
+    """Return the keys of documents that one transaction writes."""
+    return [document_key(*fact.key) for fact in unique_facts(facts)]
 
 
 def add_facts(batch: WriteBatch, facts: tuple[Document, ...], stored: Mapping[Place, str]) -> None:
-    """Add facts to what is written; raises Changed where another version is stored."""
+    """Add documents to a batch; raise Changed if another version is stored."""
     for fact in facts:
-        place = _place(*fact.key)
+        place = document_key(*fact.key)
         body = stored.get(place)
         # Version 0 replaces whatever there is, and is counted after it.
         version = 0 if body is None else Document.model_validate_json(body).version
         if fact.version and fact.version != version + 1:
             raise stale_document_error(fact)
-        if fact.kind in TOLD:
+        if fact.kind in INDEXED_KINDS:
             batch.feed.append(_feed_entry(fact))
         if fact.body is None:
             batch.removed.append(place)
@@ -97,17 +97,17 @@ def add_facts(batch: WriteBatch, facts: tuple[Document, ...], stored: Mapping[Pl
         batch.put.append(ItemRow(*place, kept, due=due, expires_at=fact.expires_at))
 
 
-def _readable(bodies: Iterable[str]) -> Iterator[Document]:
-    """What these rows hold; one that cannot be read is passed over, so that it stops no sweep."""
+def _readable(kind: str, bodies: Iterable[str]) -> Iterator[Document]:
+    """Parse documents; log and skip those that cannot be parsed, so that no sweep stops."""
     for body in bodies:
         try:
             yield Document.model_validate_json(body)
         except ValidationError:
-            log.warning("skipping a due document that cannot be read")
+            log.warning("cannot read due document, skipping it: kind=%s", kind)
 
 
 def _feed_entry(fact: Document) -> FeedItem:
-    told = FactTold(owner=fact.owner, kind=fact.kind, id=fact.id, removed=fact.body is None)
+    told = DocumentChange(owner=fact.owner, kind=fact.kind, id=fact.id, removed=fact.body is None)
     return FeedItem(None, "fact", "", None, told.model_dump_json(exclude_defaults=True))
 
 
@@ -115,7 +115,8 @@ def _due_list(kind: str) -> str:
     return f"fact#{kind}"
 
 
-def _place(owner: str, kind: str, fact_id: str) -> Place:
+def document_key(owner: str, kind: str, fact_id: str) -> Place:
+    """Return the key of a document."""
     if kind == fact_id == MIND:
         return f"AGENT#{owner}", MIND_KEY
     return f"FACT#{owner}", f"{kind}#{fact_id}"

@@ -10,7 +10,7 @@ from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn
-from opencrab.ports.erasure import erasure_not_ended
+from opencrab.ports.erasure import RemainingCopy, erasure_not_ended
 
 _FEED = (
     "SELECT position, body FROM feed WHERE kind='line' AND session_id=? AND"
@@ -23,38 +23,40 @@ _LETTERS = "DELETE FROM item WHERE pk>='DEAD#' AND pk<'DEAD$' AND instr(body, ?)
 
 
 class SqliteEraser:
-    """`ports.erasure.Eraser` on one file."""
+    """`ports.erasure.Eraser` on one SQLite file."""
+
+    out_of_reach = (RemainingCopy.BACKUPS, RemainingCopy.FILE_VERSIONS)
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def redact(self, session_id: str, sequences: Collection[int]) -> None:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             for sequence in sequences:
                 _redact(items, session_id, sequence)
             _redact_feed(items, session_id, sequences)
 
     def strip_session(self, session_id: str) -> None:
         pk = f"SESSION#{session_id}"
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             stored = items.get(pk, "S")
             if stored is not None:
-                bare = Session.model_validate_json(stored).stripped()
+                bare = Session.model_validate_json(stored).without_opening_words()
                 items.put(pk, "S", bare.model_dump_json(), listing="session")
 
     def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             found = {group: items.get(f"MESSAGE#{group}", "M") or "" for group in groups}
         # That of an instruction is only the number of its line.
         return {group: tuple(marker.split(" ")[1:]) for group, marker in found.items()}
 
     def records_of(self, turn_id: str) -> tuple[Record, ...]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             return records_of_turn_row(items, turn_id)
 
     def erase_turn(self, turn_id: str) -> None:
         pk = f"TURN#{turn_id}"
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             stored = items.get(pk, "H")
             turn = None if stored is None else Turn.model_validate_json(stored)
             if turn is not None and not turn.status.is_end:
@@ -66,19 +68,19 @@ class SqliteEraser:
                 items.execute(statement, (turn_id,))
             if turn is not None:
                 expires = (turn.ended_at or turn.created_at) + RETENTION
-                items.put(pk, "H", turn.erased().model_dump_json(), expires_at=expires)
+                items.put(pk, "H", turn.without_content().model_dump_json(), expires_at=expires)
 
     def drop_letters(self, person_id: str) -> None:
         named = _DISCORD.fullmatch(person_id)
         if named is None:
             return
         alone = re.compile(f"(?<![0-9]){named[1]}(?![0-9])")
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             for sort_key, body in items.between(_GIVEN_UP, "0", ":"):
                 if alone.search(body):
                     items.delete(_GIVEN_UP, sort_key)
 
-    def wipe(self) -> None:
+    def scrub_storage(self) -> None:
         self._database.rewrite()
 
 
@@ -87,16 +89,16 @@ def _redact(items: Items, session_id: str, sequence: int) -> None:
     stored = items.get(pk, sk)
     if stored is None:
         return
-    items.put(pk, sk, Line.model_validate_json(stored).erased().model_dump_json())
+    items.put(pk, sk, Line.model_validate_json(stored).without_content().model_dump_json())
     items.delete(f"INBOX#{session_id}", f"{sequence:010d}")
 
 
 def _redact_feed(items: Items, session_id: str, sequences: Collection[int]) -> None:
-    """The feed holds its own copy of each line, by the time at which it came."""
+    """Erase the text of lines in the feed, which holds a copy of each line."""
     for position, body in items.execute(
         _FEED, (session_id, json.dumps(list(sequences)))
     ).fetchall():
-        bare = Line.model_validate_json(body).erased().model_dump_json()
+        bare = Line.model_validate_json(body).without_content().model_dump_json()
         items.execute("UPDATE feed SET body=? WHERE position=?", (bare, position))
 
 

@@ -10,9 +10,19 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from opencrab.adapters.sqlite.marker import (
+    COUNT_SCHEMA,
+    Commits,
+    marker_path,
+    read_database_commits,
+)
 from opencrab.domain.errors import Unavailable
 
 SCHEMA_VERSION = 1
+
+RESCUED = ".rescued"
+"""The suffix of what is saved of a database file that was removed while it was open."""
+
 _QUICK_CHECK_BYTES = 64 * 1024 * 1024
 _TABLES = {"feed", "item", "queue", "sent"}
 
@@ -45,16 +55,19 @@ CREATE TABLE feed (
 
 
 class DamagedDatabase(Unavailable):
-    """The database file cannot be trusted; nothing was or will be written to it."""
+    """The database file is damaged; nothing was or will be written to it."""
 
     code = "damaged"
 
 
 def hold_database_file(path: Path) -> int:
-    """Hold the file for this process alone; the kernel lets go when the process dies."""
+    """Lock the file for this process; the kernel releases the lock when the process ends.
+
+    Returns the lock file's descriptor; raises Unavailable if another process holds the lock.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(lock_path(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Unavailable(
             f"data directory {str(path.parent)!r} cannot be used: {error.strerror}",
@@ -71,10 +84,19 @@ def hold_database_file(path: Path) -> int:
     return handle
 
 
-def connect_database(path: Path, *, durable: bool, patience_seconds: float) -> sqlite3.Connection:
-    """A connection that may write; call it for a file that was found sound."""
+def connect_database(
+    path: Path, *, durable: bool, patience_seconds: float, creating: bool = False
+) -> sqlite3.Connection:
+    """Open a read-write connection in WAL mode; call it after `inspect_database_file`.
+
+    Without `creating` a file that was removed meanwhile is not made again, empty.
+    """
     connection = sqlite3.connect(
-        path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
+        f"{path.absolute().as_uri()}?mode={'rwc' if creating else 'rw'}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=patience_seconds,
     )
     try:
         # In WAL mode only FULL waits for the disk in each commit: with NORMAL the newest ones would
@@ -89,18 +111,28 @@ def connect_database(path: Path, *, durable: bool, patience_seconds: float) -> s
     return connection
 
 
-def make_database_file(path: Path, *, durable: bool) -> None:
-    """Make an empty database where there is no file yet; a crash leaves all of it or nothing."""
-    wal = _beside(path, "-wal")
+def make_database_file(path: Path, *, durable: bool, marker: Commits | None = None) -> None:
+    """Create an empty database file atomically, where there is none.
+
+    Raises DamagedDatabase if its marker or its write-ahead log say that there was one.
+    """
+    if marker is not None and marker.commits:
+        raise missing_file_error(path, marker.commits)
+    wal = write_ahead_log(path)
     if wal.exists() and wal.stat().st_size:
-        raise _damaged_file_error(
-            path, f"it is missing, but its write-ahead log {wal.name!r} exists"
+        raise DamagedDatabase(
+            f"database file {str(path)!r} is missing, but its write-ahead log {wal.name!r} exists",
+            cure="put the database back beside its log, or restore a backup with "
+            "`opencrab restore DIR --data NEW`",
         )
     new = _beside(path, ".new")
     for leftover in (new, _beside(new, "-wal"), _beside(new, "-shm")):
         leftover.unlink(missing_ok=True)
-    with closing(connect_database(new, durable=durable, patience_seconds=0)) as connection:
-        connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;")
+    with closing(
+        connect_database(new, durable=durable, patience_seconds=0, creating=True)
+    ) as connection:
+        schema = f"{_SCHEMA} {COUNT_SCHEMA}"
+        connection.executescript(f"BEGIN; {schema} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;")
     new.replace(path)
     if durable:
         folder = os.open(path.parent, os.O_RDONLY)
@@ -110,33 +142,58 @@ def make_database_file(path: Path, *, durable: bool) -> None:
             os.close(folder)
 
 
-def inspect_database_file(path: Path, *, patience_seconds: float) -> None:
-    """Raise Damaged unless the file is a sound database of this OpenCrab; writes nothing to it."""
+def inspect_database_file(
+    path: Path,
+    *,
+    patience_seconds: float,
+    marker: Commits | None = None,
+    whole: bool = False,
+    alone: bool = False,
+) -> None:
+    """Raise DamagedDatabase unless the file is a sound OpenCrab database; never write to it.
+
+    With `marker` it must be that database, with as many commits or more. A large file is looked
+    through only with `whole`. With `alone` nobody else has it open.
+    """
     size = path.stat().st_size
     if size == 0:
         raise _damaged_file_error(path, "it is empty")
-    address = f"{path.absolute().as_uri()}?mode=ro"
+    address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
     with closing(sqlite3.connect(address, uri=True, timeout=patience_seconds)) as connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise DamagedDatabase(
-                f"database file {str(path)!r} was written by a newer OpenCrab "
+                f"database file {str(path)!r} was written by a newer version of OpenCrab "
                 f"(schema {version}, this one knows {SCHEMA_VERSION})",
                 cure="start the newer version, or use another --data directory",
             )
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall()
         if not {name for (name,) in tables} >= _TABLES:
             raise _damaged_file_error(path, "it is not an OpenCrab database")
-        if size <= _QUICK_CHECK_BYTES:
+        if whole or size <= _QUICK_CHECK_BYTES:
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if verdict != "ok":
                 raise _damaged_file_error(path, verdict)
+        if marker is not None:
+            _check_commits(path, read_database_commits(connection), marker)
 
 
-def explain_sqlite_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Unavailable:
-    """SQLite's error as one of ours that names the file and what to do.
+def _check_commits(path: Path, found: Commits | None, marker: Commits) -> None:
+    recorded = f"{marker_path(path).name!r} records {marker.commits}"
+    if found is None or found.database_id != marker.database_id:
+        raise _lost_commits_error(path, f"is not the one of which {recorded} commits")
+    if found.commits < marker.commits:
+        raise _lost_commits_error(
+            path, f"has {found.commits} commits, but {recorded}: the newest ones are lost"
+        )
 
-    Text that is no UTF-8 is damage: nothing else is ever written.
+
+def explain_sqlite_error(
+    path: Path, error: sqlite3.Error | UnicodeDecodeError | OSError
+) -> Unavailable:
+    """Map an SQLite error to one that names the file and what to do.
+
+    Text that is not UTF-8 counts as damage, since OpenCrab writes only UTF-8.
     """
     if isinstance(error, UnicodeDecodeError):
         return _damaged_file_error(path, "its text is not readable")
@@ -153,10 +210,26 @@ def explain_sqlite_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) 
             f"database file {str(path)!r} is locked by another program",
             cure="close the program that has it open (for example a database browser)",
         )
+    if name.startswith("SQLITE_IOERR"):
+        return Unavailable(
+            f"database file {str(path)!r} cannot be used: {error}",
+            cure="the disk or its file system failed: read the system's log, and copy the folder "
+            "to another disk",
+        )
     return Unavailable(
         f"database file {str(path)!r} cannot be used: {error}",
         cure="check that the directory exists, is writable and has space",
     )
+
+
+def lock_path(path: Path) -> Path:
+    """Return the place of a database file's lock file."""
+    return _beside(path, ".lock")
+
+
+def write_ahead_log(path: Path) -> Path:
+    """Return the place of a database file's write-ahead log."""
+    return _beside(path, "-wal")
 
 
 def _beside(path: Path, suffix: str) -> Path:
@@ -166,6 +239,41 @@ def _beside(path: Path, suffix: str) -> Path:
 def _damaged_file_error(path: Path, detail: str) -> DamagedDatabase:
     return DamagedDatabase(
         f"database file {str(path)!r} is damaged: {detail}",
-        cure="stop, keep a copy of the file, then restore a backup or use another --data "
+        cure="stop, keep a copy of the whole folder, then restore a backup or use another --data "
         "directory; OpenCrab never overwrites it",
+    )
+
+
+def missing_file_error(path: Path, commits: int) -> DamagedDatabase:
+    """Return the error for a database file that had commits and is gone; its cure loses least."""
+    rescued = max(path.parent.glob(f"{path.name}{RESCUED}*"), key=_age, default=None)
+    if rescued is not None:
+        cure = (
+            f"rename {rescued.name!r}, which holds what was acknowledged when the file was "
+            f"removed, to {path.name!r}, and start again"
+        )
+    else:
+        cure = (
+            "put it back with its write-ahead log, or restore a backup with `opencrab restore DIR "
+            "--data NEW`; to begin with nothing, all data lost: "
+            f"`opencrab verify {path.parent} --accept`"
+        )
+    marker = marker_path(path).name
+    return DamagedDatabase(
+        f"database file {str(path)!r} is missing, but {marker!r} records {commits} commits",
+        cure=cure,
+    )
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _lost_commits_error(path: Path, detail: str) -> DamagedDatabase:
+    folder = path.parent
+    return DamagedDatabase(
+        f"database file {str(path)!r} {detail}",
+        cure=f"put the missing file back (the database and its {write_ahead_log(path).name!r} "
+        f"belong together), or restore a backup with `opencrab restore DIR --data NEW`; to go on "
+        f"without what is lost: `opencrab verify {folder} --accept`",
     )

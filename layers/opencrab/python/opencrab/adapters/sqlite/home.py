@@ -27,9 +27,10 @@ FILE = "opencrab.db"
 
 
 def open_database(directory: Path, *, durable: bool = True) -> Database:
-    """The file in a directory, made if it is not there, held by this process alone.
+    """Open or create the database in a directory, locked for this process.
 
-    Raises Unavailable or Damaged, naming the file and what to do; never changes a damaged file.
+    Raises Unavailable or DamagedDatabase, naming the file and what to do; never changes a damaged
+    file.
     """
     return Database(directory / FILE, durable=durable)
 
@@ -42,7 +43,7 @@ def home_on(
     blobs: Blobs,
     rule: CrashRule = CRASH_RULE,
 ) -> Home:
-    """The home on an open file; what workers of a dead process held is given back by the rule."""
+    """Create the home on an open file, after returning leases of a crashed process's workers."""
     turns = SqliteQueue(database, "turns", clock)
     deliveries = SqliteQueue(database, "deliveries", clock)
     compactions = SqliteQueue(database, "compactions", clock)
@@ -89,7 +90,7 @@ def open_home(
     durable: bool = True,
     rule: CrashRule = CRASH_RULE,
 ) -> tuple[Home, Database]:
-    """Both in one step; the database is the caller's to close."""
+    """Open the database and create the home on it; the caller closes the database."""
     database = open_database(directory, durable=durable)
     try:
         return home_on(database, clock, files=files, blobs=blobs, rule=rule), database

@@ -39,7 +39,7 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 class SqliteJournal:
-    """`ports.turn.journal.Journal` on one file."""
+    """`ports.turn.journal.Journal` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -47,8 +47,8 @@ class SqliteJournal:
     def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         message = (f"MESSAGE#{admission.message_id}", "M")
         session_id, batch = admission.line.session_id, WriteBatch()
-        with self._database.writing() as items:
-            stored = items.several((message, (f"SESSION#{session_id}", "S")))
+        with self._database.write_transaction() as items:
+            stored = items.get_many((message, (f"SESSION#{session_id}", "S")))
             last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
             # The marker comes before all else: the same message again is answered as it was the
             # first time, also in a session that has ended since (ADR 0003).
@@ -68,13 +68,16 @@ class SqliteJournal:
                 items.write(batch)
             except AlreadyThere as error:
                 turn_id = error.place[0].removeprefix("TURN#")
-                raise Conflict(f"turn {turn_id!r} was admitted with another message") from error
+                raise Conflict(
+                    f"turn {turn_id!r} was admitted with another message",
+                    cure="use a new id for a new message",
+                ) from error
             return turns
 
     def open(self, turn: Turn) -> Turn:
         batch = WriteBatch()
         _add_turn(batch, turn, absent=True)
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             try:
                 items.write(batch)
             except AlreadyThere:
@@ -84,13 +87,13 @@ class SqliteJournal:
     def claim(
         self, turn_id: str, *, lease_until: datetime, receipt: str | None
     ) -> RecordedTurn | None:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             turn = _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
             if turn.status.is_end or turn.status is TurnStatus.WAITING:
                 return None
             # A claim begins a new epoch, and whoever had the turn before fails at its next change:
             # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
-            turn = turn.claimed(lease_until=lease_until, receipt=receipt)
+            turn = turn.with_claim(lease_until=lease_until, receipt=receipt)
             put_turn(items, turn)
             records = records_of_turn_row(items, turn_id) if turn.sequence > 1 else ()
             return RecordedTurn(turn, records)
@@ -99,8 +102,8 @@ class SqliteJournal:
         turn = change.turn
         places = _read_for(change)
         counts = call_counts(change.usage) if change.usage else []
-        with self._database.writing() as items:
-            stored = items.several([*places, *(one.place for one in counts)])
+        with self._database.write_transaction() as items:
+            stored = items.get_many([*places, *(one.place for one in counts)])
             last = None
             if change.lines:
                 last = items.last_key(f"SESSION#{turn.session_id}", "L#", "L$")
@@ -123,16 +126,19 @@ class SqliteJournal:
             return turn
 
     def load(self, turn_id: str) -> RecordedTurn:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             rows = dict(items.between(f"TURN#{turn_id}", "0", "I"))
         header = rows.pop("H", None)
         if header is None:
-            raise NotFound(f"there is no turn {turn_id!r}")
+            raise NotFound(
+                f"there is no turn {turn_id!r}",
+                cure="use a turn_id from GET /api/sessions/{session_id}/messages",
+            )
         records = tuple(_RECORD.validate_json(body) for body in rows.values())
         return RecordedTurn(Turn.model_validate_json(header), records)
 
     def header(self, turn_id: str) -> Turn:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             body = items.get(f"TURN#{turn_id}", "H")
         return _turn(turn_id, body)
 
@@ -142,8 +148,8 @@ class SqliteJournal:
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         message, inbox = (f"MESSAGE#{instruction.id}", "M"), f"INBOX#{instruction.session_id}"
         session_id, batch = instruction.session_id, WriteBatch()
-        with self._database.writing() as items:
-            stored = items.several((message, (f"SESSION#{session_id}", "S")))
+        with self._database.write_transaction() as items:
+            stored = items.get_many((message, (f"SESSION#{session_id}", "S")))
             last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
             if message in stored:
                 body = items.get(inbox, stored[message])
@@ -160,7 +166,7 @@ class SqliteJournal:
             return placed
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             turn = turn_in_journal(items, turn_id)
             if turn.status.is_end or _stays(turn.stop, stop):
                 return turn
@@ -171,7 +177,7 @@ class SqliteJournal:
             return turn
 
     def resume(self, turn_id: str) -> Turn:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             turn = turn_in_journal(items, turn_id)
             if turn.status.is_end or turn.stop is None or not turn.stop.pause:
                 return turn
@@ -180,7 +186,7 @@ class SqliteJournal:
             return turn
 
     def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             turn = turn_in_journal(items, turn_id)
             asked = [
                 r for r in records_of_turn_row(items, turn_id) if isinstance(r, ApprovalRequest)
@@ -196,7 +202,7 @@ class SqliteJournal:
                     cure="read the turn again: it may have been decided or stopped already",
                 )
             batch = WriteBatch()
-            add_facts(batch, facts, items.several(document_places(facts)))
+            add_facts(batch, facts, items.get_many(document_places(facts)))
             body = decision.model_dump_json()
             batch.new.append(ItemRow(f"TURN#{turn_id}", turn_record_key(decision), body))
             turn = _requeue_waiting(turn)
@@ -213,7 +219,7 @@ class SqliteJournal:
         limit: int = 100,
         newest_first: bool = False,
     ) -> tuple[Line, ...]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             high = "L$" if before is None else f"L#{before:010d}"
             rows = items.between(
                 f"SESSION#{session_id}",
@@ -224,13 +230,13 @@ class SqliteJournal:
             )
         return tuple(Line.model_validate_json(body) for _, body in rows)
 
-    def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        with self._database.reading() as items:
-            bodies = items.overdue("turn", now, limit)
+    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
+        with self._database.read_transaction() as items:
+            bodies = items.query_due("turn", now, limit)
         return tuple(Turn.model_validate_json(body) for body in bodies)
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             # Whoever saw the turn lapse may be late: another sweep, or its own worker, was first.
             stored = turn_in_journal(items, turn.id)
             same = (turn.epoch, turn.status, turn.lease_until)
@@ -246,7 +252,7 @@ class SqliteJournal:
         body_hash, *turn_ids = marker.split(" ")
         if body_hash != admission.body_hash:
             raise Conflict(
-                "this id was already used for another message",
+                f"id {admission.message_id!r} was already used for another message",
                 field="Idempotency-Key",
                 cure="use a new id for a new message",
             )
@@ -254,18 +260,18 @@ class SqliteJournal:
 
 
 def turn_in_journal(items: Items, turn_id: str) -> Turn:
-    """A turn's header; raises NotFound."""
+    """Read a turn's header; raise NotFound."""
     return _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
 
 
 def records_of_turn_row(items: Items, turn_id: str) -> tuple[Record, ...]:
-    """A turn's records in order of their keys."""
+    """Return a turn's records in order of their sort keys."""
     rows = items.between(f"TURN#{turn_id}", "0", ":")
     return tuple(_RECORD.validate_json(body) for _, body in rows)
 
 
 def put_turn(items: Items, turn: Turn, *, before: TurnStatus | None = None) -> None:
-    """Write a header; the feed tells of it when its status is another than before."""
+    """Write a header, with a feed entry if its status differs from `before`."""
     batch = WriteBatch()
     _add_turn(batch, turn, before=before)
     items.write(batch)
@@ -273,7 +279,10 @@ def put_turn(items: Items, turn: Turn, *, before: TurnStatus | None = None) -> N
 
 def _turn(turn_id: str, body: str | None) -> Turn:
     if body is None:
-        raise NotFound(f"there is no turn {turn_id!r}")
+        raise NotFound(
+            f"there is no turn {turn_id!r}",
+            cure="use a turn_id from GET /api/sessions/{session_id}/messages",
+        )
     return Turn.model_validate_json(body)
 
 
@@ -293,10 +302,10 @@ def _add_turn(
 
 
 def _read_for(change: TurnChange) -> list[Place]:
-    """Where everything is kept that a change depends on, lines and tallies aside."""
+    """Return the keys of all items that a change depends on, except lines and tallies."""
     places = [(f"TURN#{change.turn.id}", "H")]
     if change.draws:
-        places += boards.drawn_from_budget(change.draws)
+        places += boards.budget_keys(change.draws)
     if change.facts:
         places += document_places(change.facts)
     if change.session is not None:
@@ -307,7 +316,7 @@ def _read_for(change: TurnChange) -> list[Place]:
 def _add_others(
     batch: WriteBatch, change: TurnChange, stored: Mapping[Place, str], counts: list[CallCount]
 ) -> None:
-    """Add what a change writes that the feed does not tell of; raises Exhausted or NotFound."""
+    """Add a change's writes that have no feed entry; raise Exhausted or NotFound."""
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
     batch.new += [
@@ -323,7 +332,7 @@ def _add_others(
     if change.session is not None and change.at is not None:
         session_id = change.turn.session_id
         body = stored.get((f"SESSION#{session_id}", "S"))
-        session = Session.read(session_id, body).after(change.session, change.at)
+        session = Session.read(session_id, body).after_turn(change.session, change.at)
         batch.put.append(session_row(session))
 
 
@@ -352,17 +361,17 @@ def _check(stored: Turn, change: TurnChange) -> None:
 
 
 def _stays(wish: Stop | None, newer: Stop) -> bool:
-    """Whether a wish stays: the first one does, but a stop replaces a pause."""
+    """Check whether the earlier stop or pause is kept; only a stop replaces a pause."""
     return wish is not None and (newer.pause or not wish.pause)
 
 
 def _requeue_waiting(turn: Turn) -> Turn:
-    """The turn as it is, or queued again if it waits."""
+    """Return the turn as queued if it waits, else unchanged."""
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
 
 def _add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> tuple[Line, ...]:
-    """Add lines behind the one with the last key, with their numbers."""
+    """Add lines with the next sequence numbers after the last key."""
     # Numbers have no gaps, since a gap looks like a line that is late (ADR 0010); the writer's lock
     # keeps the last one the last.
     placed, before = [], int(last.removeprefix("L#")) if last else 0

@@ -23,11 +23,11 @@ _UNCOVER = (
 
 
 class SqliteQueue:
-    """`ports.turn.queue.Queue` on one file.
+    """`ports.turn.queue.Queue` on one SQLite file.
 
-    `visible_at` is set on the head of each group only; finishing a head uncovers the next one, so
-    that finding work never looks at the messages that must wait. A queue that is not `ordered` has
-    no heads: each of its messages is visible by itself, after its delay.
+    In an `ordered` queue only the head of each group has a `visible_at`; finishing the head makes
+    the next message visible, so that receiving never scans messages that must wait. In other queues
+    each message is visible by itself, after its delay.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class SqliteQueue:
         check_delay(delay_seconds, ordered=self._ordered)
         now = to_milliseconds(self._clock.now())
         until = now + int(DEDUPLICATION.total_seconds() * 1000)
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             # What is remembered of a message is committed with it: neither is ever there alone.
             fresh = items.execute(
                 "INSERT INTO sent VALUES (?1,?2,?3) ON CONFLICT DO UPDATE SET until=?3 "
@@ -69,9 +69,9 @@ class SqliteQueue:
                 return delivery
             self._topic.wait(generation, min(left, self._until_visible()))
 
-    def done(self, receipt: str) -> None:
+    def acknowledge(self, receipt: str) -> None:
         now = to_milliseconds(self._clock.now())
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             # One transaction: a head that is removed while the next one stays covered would let its
             # group stand still for ever (ADR 0005).
             row = items.execute(
@@ -82,7 +82,7 @@ class SqliteQueue:
                 items.execute(_UNCOVER, (now, self._name, row[0]))
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
@@ -93,7 +93,7 @@ class SqliteQueue:
 
     def dead_letter(self, body: str, *, group: str, reason: str) -> None:
         now = self._clock.now()
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             items.put(
                 f"DEAD#{self._name}",
                 f"{to_milliseconds(now):015d}#{secrets.token_hex(4)}",
@@ -102,22 +102,25 @@ class SqliteQueue:
             )
 
     def list_dead_letters(self, limit: int) -> tuple[tuple[str, str], ...]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             rows = items.between(f"DEAD#{self._name}", "0", ":", limit=limit, newest_first=True)
         letters = (json.loads(row[1]) for row in rows)
         return tuple((body, reason) for body, reason, _group in letters)
 
     def release(self) -> None:
-        """Give back whatever a worker of a dead process still held; called once, at the start."""
-        with self._database.writing() as items:
+        """Make messages visible again that a crashed process's workers held.
+
+        Call once, at startup.
+        """
+        with self._database.write_transaction() as items:
             items.execute(
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE queue=? AND receipt IS NOT NULL",
                 (to_milliseconds(self._clock.now()), self._name),
             )
 
     def depth(self) -> int:
-        """How many messages are waiting or in flight."""
-        with self._database.reading() as items:
+        """Return the number of messages that wait or are in flight."""
+        with self._database.read_transaction() as items:
             return int(
                 items.execute("SELECT count(*) FROM queue WHERE queue=?", (self._name,)).fetchone()[
                     0
@@ -131,7 +134,7 @@ class SqliteQueue:
         if visible_at is None or visible_at > (now := to_milliseconds(self._clock.now())):
             return None
         receipt = secrets.token_hex(16)
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             row = items.execute(
                 "UPDATE queue SET visible_at=?, receipt=?, count=count+1 WHERE position=("
                 "SELECT position FROM queue WHERE queue=? AND visible_at<=? "
@@ -147,7 +150,7 @@ class SqliteQueue:
         return max((visible_at - to_milliseconds(self._clock.now())) / 1000, 0.001)
 
     def _first_visible_at(self) -> int | None:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             row = items.execute(_FIRST, (self._name,)).fetchone()
         return None if row is None else row[0]
 
@@ -156,13 +159,13 @@ RETENTION = timedelta(days=35)
 
 
 class SqliteOutbox:
-    """`ports.conversation.outbox.Outbox` on one file."""
+    """`ports.conversation.outbox.Outbox` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, target: str, key: str) -> Utterance:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             body = items.get(f"OUT#{target}", key)
         if body is None:
             raise NotFound(f"there is no utterance {key!r} for {target!r}")
@@ -171,7 +174,7 @@ class SqliteOutbox:
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
         pk = f"OUT#{utterance.channel.target}"
         ended = utterance.state.is_end
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             body = items.get(pk, utterance.key)
             # Of two workers with the same utterance only one finds it in this state, and sends it.
             if body is None or Utterance.model_validate_json(body).state is not expected:
@@ -185,32 +188,32 @@ class SqliteOutbox:
             )
             return True
 
-    def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
-        with self._database.reading() as items:
-            bodies = items.overdue("outbox", before, limit)
+    def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
+        with self._database.read_transaction() as items:
+            bodies = items.query_due("outbox", before, limit)
         return tuple(Utterance.model_validate_json(body) for body in bodies)
 
 
 class SqliteDueItems:
-    """`ports.turn.due_items.DueItems` on one file."""
+    """`ports.turn.due_items.DueItems` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, item: DueItem) -> None:
-        with self._database.writing() as items:
+        with self._database.write_transaction() as items:
             items.write(WriteBatch(put=[due_queue_row(item)]))
 
-    def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
-        with self._database.reading() as items:
-            bodies = items.overdue("due", now, limit)
+    def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
+        with self._database.read_transaction() as items:
+            bodies = items.query_due("due", now, limit)
         return tuple(DueItem.model_validate_json(body) for body in bodies)
 
-    def done(self, item_id: str) -> None:
-        with self._database.writing() as items:
+    def remove(self, item_id: str) -> None:
+        with self._database.write_transaction() as items:
             items.delete("DUE", item_id)
 
 
 def due_queue_row(item: DueItem) -> ItemRow:
-    """A due item as it is kept: once, by its id."""
+    """Serialize a due item to an item row, keyed by its id."""
     return ItemRow("DUE", item.id, item.model_dump_json(), due=("due", item.at))

@@ -19,12 +19,12 @@ _Row = tuple[int, str, str | None, int]
 def give_back_turn_leases(
     database: Database, queues: Sequence[str], rule: CrashRule, now: datetime
 ) -> None:
-    """Give back what workers of a dead process held in the queues of turns; once, at the start.
+    """Make messages visible again that a crashed process held; call once, at startup.
 
-    A turn that it was running is judged by the rule. Suspects stay hidden for their pause, which
-    begins anew with each start: whoever kills a process as soon as it is ready meets none of them.
+    Turns that it was running are judged by the crash rule. Suspects stay invisible for their pause,
+    which starts over with each start: a process that is killed as soon as it is ready runs none.
     """
-    with database.writing() as items:
+    with database.write_transaction() as items:
         rows = [row for queue in queues for row in _delivered_messages(items, queue)]
         turns = {
             row[0]: turn for row in rows if (turn := _turn_of_message(items, row[1])) is not None
@@ -35,20 +35,20 @@ def give_back_turn_leases(
             if (turn := turns.get(row[0])) is not None and _is_running(turn, row[2])
         }
         # The clock may have been set back while nothing ran; a life has no negative length.
-        judged = rule.judged(running.values(), min(database.last_alive, now))
+        judged = rule.turns_after_crash(running.values(), min(database.last_alive, now))
         for position, turn in zip(running, judged, strict=True):
             put_turn(items, turn, before=turn.status)
             turns[position] = turn
         for position, _body, receipt, visible_at in rows:
             turn = turns.get(position)
-            at = to_milliseconds(now if turn is None else now + rule.pause(turn))
+            at = to_milliseconds(now if turn is None else now + rule.start_delay(turn))
             if receipt is None:
                 at = max(visible_at, at) if turn is not None and turn.is_suspect else visible_at
             items.execute(_GIVEN_BACK, (at, position))
 
 
 def _delivered_messages(items: Items, queue: str) -> list[_Row]:
-    """Messages that somebody has taken at least once, and that are next in their groups."""
+    """Return messages that were received at least once and are the head of their group."""
     return items.execute(
         "SELECT position, body, receipt, visible_at FROM queue "
         "WHERE queue=? AND count>0 AND visible_at IS NOT NULL",
@@ -57,7 +57,7 @@ def _delivered_messages(items: Items, queue: str) -> list[_Row]:
 
 
 def _turn_of_message(items: Items, body: str) -> Turn | None:
-    """The turn that a message names; one that names none, or one that is gone, is nobody's."""
+    """Return the turn that a message names; None if it names none or the turn is gone."""
     try:
         turn_id = json.loads(body)["turn"]
         return turn_in_journal(items, str(turn_id))
@@ -66,5 +66,5 @@ def _turn_of_message(items: Items, body: str) -> Turn | None:
 
 
 def _is_running(turn: Turn, receipt: str | None) -> bool:
-    """Whether the turn was claimed with this very delivery, and not merely taken."""
+    """Check whether the turn was claimed with this delivery, and is still running."""
     return receipt is not None and turn.receipt == receipt and turn.status is TurnStatus.RUNNING

@@ -4,14 +4,30 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import Database, ItemRow, Place, WriteBatch
+from opencrab.adapters.sqlite.board import add_budget_draws, budget_keys
+from opencrab.adapters.sqlite.database import Database, ItemRow, Items, Place, WriteBatch
+from opencrab.adapters.sqlite.documents import add_facts, document_places
+from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
-from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT, DailyTally, tally_of_call
-from opencrab.domain.usage.ledger import Judgement, UsageRow, is_ledger_row_id, ledger_row_bounds
+from opencrab.domain.money.budget import BudgetDraw
+from opencrab.domain.usage.counters import (
+    ACTIVE_KEPT,
+    KEPT,
+    DailyTally,
+    tally_correction,
+    tally_of_call,
+)
+from opencrab.domain.usage.ledger import (
+    Judgement,
+    Settlement,
+    UsageRow,
+    is_ledger_row_id,
+    ledger_row_bounds,
+)
 
 
 class SqliteUsage:
-    """`ports.usage.ledger.UsageLedger` on one file."""
+    """`ports.usage.ledger.UsageLedger` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -27,7 +43,7 @@ class SqliteUsage:
         oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
         low, high = ledger_row_bounds(since, until, after, oldest_first=oldest_first)
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             found = items.between(
                 _partition(agent_id),
                 low,
@@ -38,14 +54,37 @@ class SqliteUsage:
         return tuple(UsageRow.model_validate_json(body) for _, body in found)
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
-        with self._database.reading() as items:
-            body = items.get(_partition(agent_id), row_id) if is_ledger_row_id(row_id) else None
-        if body is None:
-            raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
-        return UsageRow.model_validate_json(body)
+        with self._database.read_transaction() as items:
+            return _row_in(items, agent_id, row_id)
 
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
-        return self._changed(agent_id, row_id, lambda row: row.judged(judgement))
+        return self._changed(agent_id, row_id, lambda row: row.with_judgement(judgement))
+
+    def settle(
+        self,
+        agent_id: str,
+        row_id: str,
+        settlement: Settlement,
+        *,
+        draws: tuple[BudgetDraw, ...] = (),
+        facts: tuple[Document, ...] = (),
+    ) -> UsageRow:
+        batch = WriteBatch()
+        with self._database.write_transaction() as items:
+            row = _row_in(items, agent_id, row_id)
+            settled = row.with_settlement(settlement)
+            if settled == row:
+                return row
+            tally = tally_correction(row, settled, settlement.at)
+            counts = [] if tally is None else [_call_count(tally, row.at)]
+            places = [*budget_keys(draws), *document_places(facts)]
+            stored = items.get_many([*places, *(one.place for one in counts)])
+            batch.put.append(stored_usage_row(settled))
+            add_budget_draws(batch, draws, stored)
+            add_facts(batch, facts, stored)
+            add_usage_counts(batch, counts, stored)
+            items.write(batch)
+            return settled
 
     def redact_evaluation(self, agent_id: str, row_id: str) -> None:
         self._changed(agent_id, row_id, UsageRow.without_evaluation)
@@ -53,18 +92,25 @@ class SqliteUsage:
     def _changed(
         self, agent_id: str, row_id: str, change: Callable[[UsageRow], UsageRow]
     ) -> UsageRow:
-        with self._database.writing() as items:
-            body = items.get(_partition(agent_id), row_id) if is_ledger_row_id(row_id) else None
-            if body is None:
-                raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
-            changed = change(UsageRow.model_validate_json(body))
+        with self._database.write_transaction() as items:
+            changed = change(_row_in(items, agent_id, row_id))
             items.put(_partition(agent_id), row_id, changed.model_dump_json())
             return changed
 
 
 def stored_usage_row(row: UsageRow) -> ItemRow:
-    """A row as it is kept."""
+    """Serialize a usage row to an item row."""
     return ItemRow(_partition(row.agent_id), row.id, row.model_dump_json())
+
+
+def _row_in(items: Items, agent_id: str, row_id: str) -> UsageRow:
+    body = items.get(_partition(agent_id), row_id) if is_ledger_row_id(row_id) else None
+    if body is None:
+        raise NotFound(
+            f"agent {agent_id!r} has no usage row {row_id!r}",
+            cure="use the id of another row, or omit it",
+        )
+    return UsageRow.model_validate_json(body)
 
 
 def _partition(agent_id: str) -> str:
@@ -73,7 +119,7 @@ def _partition(agent_id: str) -> str:
 
 @dataclass(frozen=True)
 class CallCount:
-    """What one call counts, where, and when it was made."""
+    """The counters that one call adds, the key of their item, and the time of the call."""
 
     place: Place
     tally: DailyTally
@@ -81,37 +127,37 @@ class CallCount:
 
 
 class SqliteTallies:
-    """`ports.usage.counters.Tallies` on one file."""
+    """`ports.usage.counters.Tallies` on one SQLite file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
-        with self._database.reading() as items:
+        with self._database.read_transaction() as items:
             rows = items.between(_tally_partition(agent_id), f"{first}#", f"{last}$")
         return tuple(DailyTally.model_validate_json(body) for _, body in rows)
 
-    def active(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
-        with self._database.reading() as items:
+    def active_agents(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
+        with self._database.read_transaction() as items:
             # No id has a character as low as this one.
             rows = items.between(f"ACTIVE#{day}", f"{after}!" if after else "!", "~", limit=limit)
         return tuple(agent_id for agent_id, _ in rows)
 
 
 def call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
-    """What calls count, each for itself."""
-    found = []
-    for row in rows:
-        tally = tally_of_call(row)
-        place = _tally_partition(tally.agent_id), f"{tally.day}#{tally.cell.id}"
-        found.append(CallCount(place, tally, row.at))
-    return found
+    """Convert usage rows to the counters that each call adds, with their keys."""
+    return [_call_count(tally_of_call(row), row.at) for row in rows]
+
+
+def _call_count(tally: DailyTally, at: datetime) -> CallCount:
+    place = f"TALLY#{tally.agent_id}", f"{tally.day}#{tally.cell.id}"
+    return CallCount(place, tally, at)
 
 
 def add_usage_counts(
     batch: WriteBatch, counts: Iterable[CallCount], stored: Mapping[Place, str]
 ) -> None:
-    """Add what was counted to what is written, in the transaction that writes the usage itself."""
+    """Add counters to a batch, in the transaction that writes the usage rows."""
     # Calls of one change often share a cell, and what is stored was read before any was added.
     totals: dict[Place, DailyTally] = {}
     for one in counts:

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.adapters.search_rows import search_row_micros
-from opencrab.adapters.sqlite_search.row_codec import NameTable
+from opencrab.adapters.sqlite_search.row_codec import StringTable
 from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.memory.search_row import SearchClearance
+from opencrab.domain.memory.search_row import RowKind, SearchClearance
 from opencrab.ports.memory.search import SearchQuery
 
 _NOBODY = 0
@@ -16,27 +16,27 @@ _NOBODY = 0
 
 @dataclass(frozen=True)
 class Conditions:
-    """What rows must fulfil, in SQL about the table `row`, and the values in it.
+    """SQL conditions on the table `row`, and their parameter values.
 
-    `heard` is what whoever asks may hear of, `all` that and all filters; `everything` says that
-    there is no limit at all.
+    `visible_sql` selects the rows that the caller may see, `matching_sql` those that also match
+    every filter.
     """
 
-    heard: str
-    all: str
+    visible_sql: str
+    matching_sql: str
     values: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def everything(self) -> bool:
-        """Whether every row fulfils them."""
-        return self.all == _TRUE
+    def matches_all(self) -> bool:
+        """True if there is no condition, so that every row matches."""
+        return self.matching_sql == _TRUE
 
 
 _TRUE = "(1)"
 
 
-def search_conditions(query: SearchQuery, names: NameTable) -> Conditions | None:
-    """What the rows that answer a query must fulfil; None when none can."""
+def search_conditions(query: SearchQuery, names: StringTable) -> Conditions | None:
+    """Return the conditions of a query; None if no row can match."""
     values = dict[str, Any]()
     heard = [*_clearance(query.clearance, names, values), *_before(query, names, values)]
     filters = [*heard]
@@ -58,11 +58,11 @@ def search_conditions(query: SearchQuery, names: NameTable) -> Conditions | None
             values[name] = search_row_micros(limit)
     if _NOBODY in (values.get("session"), values.get("speaker")):
         return None
-    return Conditions(heard=_all(heard), all=_all(filters), values=values)
+    return Conditions(visible_sql=_all(heard), matching_sql=_all(filters), values=values)
 
 
-def _clearance(clearance: SearchClearance, names: NameTable, values: dict[str, Any]) -> list[str]:
-    """The same as `SearchClearance.allows`, which a test compares."""
+def _clearance(clearance: SearchClearance, names: StringTable, values: dict[str, Any]) -> list[str]:
+    """Return the conditions of `SearchClearance.allows`; a test compares the two."""
     if clearance.whole:
         return []
     allowed = [f"row.hearing = {HEARINGS[Hearing.PUBLIC]}"]
@@ -70,8 +70,10 @@ def _clearance(clearance: SearchClearance, names: NameTable, values: dict[str, A
         allowed.append(f"(row.hearing = {HEARINGS[Hearing.GUILD]} AND row.guild = :here_guild)")
         values["here_guild"] = _number(names, clearance.guild_id)
     if clearance.session_id:
-        told = f"(row.ref IS NULL OR row.hearing != {HEARINGS[Hearing.PRIVATE]})"
-        limit = told if clearance.person_id else f"row.kind = {SPEECH}"
+        thought = KINDS[RowKind.INNER_VOICE]
+        line = f"(row.ref IS NULL AND row.kind != {thought})"
+        told = f"({line} OR row.hearing != {HEARINGS[Hearing.PRIVATE]})"
+        limit = told if clearance.knows_session else f"row.kind = {SPEECH}"
         allowed.append(f"(row.session = :here AND {limit})")
         values["here"] = _number(names, clearance.session_id)
     if clearance.person_id:
@@ -83,7 +85,7 @@ def _clearance(clearance: SearchClearance, names: NameTable, values: dict[str, A
     return [f"({' OR '.join(allowed)})"]
 
 
-def _before(query: SearchQuery, names: NameTable, values: dict[str, Any]) -> list[str]:
+def _before(query: SearchQuery, names: StringTable, values: dict[str, Any]) -> list[str]:
     if query.before is None:
         return []
     session_id, sequence = query.before
@@ -92,8 +94,8 @@ def _before(query: SearchQuery, names: NameTable, values: dict[str, Any]) -> lis
     return ["NOT (row.session = :before_session AND row.ref IS NULL AND row.sequence >= :before)"]
 
 
-def _number(names: NameTable, text: str) -> int:
-    return names.number(text) or _NOBODY
+def _number(names: StringTable, text: str) -> int:
+    return names.find_id(text) or _NOBODY
 
 
 def _all(conditions: list[str]) -> str:

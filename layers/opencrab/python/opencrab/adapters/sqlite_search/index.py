@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from opencrab.adapters.search_rows import Batch, ForgottenRows, IndexProgress, search_row_time
 from opencrab.adapters.sqlite_search.ingest import IngestTransaction
 from opencrab.adapters.sqlite_search.query import Sense, find_search_rows
-from opencrab.adapters.sqlite_search.row_codec import COLUMNS, NameTable, search_row_from_stored
+from opencrab.adapters.sqlite_search.row_codec import COLUMNS, StringTable, search_row_from_stored
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TOKENIZER,
@@ -37,25 +37,25 @@ _KIND_OF = {number: kind for kind, number in KINDS.items()}
 
 
 class Index:
-    """One agent's index in one SQLite file, or in memory; any thread may use it."""
+    """One agent's search index in a SQLite file or in memory; thread-safe."""
 
     def __init__(self, agent_id: str, path: Path | None) -> None:
         self._path = path
         self._lock = threading.RLock()
         self._connection = open_search_index(agent_id, path)
-        self._names = NameTable(self._connection)
+        self._names = StringTable(self._connection)
         self._forgotten = ForgottenRows()
         self._speakers: tuple[str, ...] | None = None
         try:
             with self._used():
                 self._read_anew()
-            self.seen()
+            self.progress()
         except BaseException:
             self._connection.close()
             raise
 
-    def seen(self) -> IndexProgress:
-        """How far it has come."""
+    def progress(self) -> IndexProgress:
+        """Return how far the index has come."""
         with self._used() as connection, check_index_schema():
             at = self._about("at")
             lines = dict(connection.execute("SELECT session, last FROM line"))
@@ -63,7 +63,7 @@ class Index:
             texts = all(isinstance(each, str) for pair in (lines, kept) for each in pair)
             lasts = all(isinstance(each, int) and each >= 0 for each in lines.values())
             if not texts or not lasts or not all(isinstance(each, str) for each in kept.values()):
-                raise CorruptIndex("its position in the change feed is missing")
+                raise CorruptIndex("its recorded positions are invalid")
             return IndexProgress(
                 lines=lines,
                 kept=kept,
@@ -72,7 +72,7 @@ class Index:
             )
 
     def take(self, batches: Iterable[Batch], at: datetime) -> int:
-        """Take in what is new, all of it or nothing; answers how many rows that changed."""
+        """Index batches in one transaction; return how many rows changed."""
         with self._writing() as taking:
             for batch in batches:
                 taking.take(batch)
@@ -82,9 +82,9 @@ class Index:
     def find(
         self, query: SearchQuery, now: datetime, sense: Sense | None = None
     ) -> tuple[SearchHit, ...]:
-        """What fits best, best first; words that cannot be looked for find nothing.
+        """Return the best hits, best first; empty if the query has no searchable terms.
 
-        With a sense of what the query means, rows are found by their meaning too.
+        With `sense`, the query's vector, rows are also found by meaning.
         """
         with self._used() as connection:
             if self._speakers is None:
@@ -94,23 +94,23 @@ class Index:
             )
 
     def update(self, row: SearchRow) -> None:
-        """A kept thing changed, or is new; one that was forgotten stays so."""
+        """Index the present state of a document, unless it was erased."""
         with self._writing() as taking:
             taking.put(row, newest=True)
 
     def drop(self, kind: RowKind, ref: str) -> None:
-        """A kept thing is gone."""
+        """Remove a deleted document."""
         with self._writing() as taking:
             taking.remove(kind, ref)
 
     def vacuum(self) -> None:
-        """Leave no byte of what was removed in the file."""
+        """Remove all traces of removed rows from the file."""
         with self._used() as connection:
             self._merge_words()
             connection.execute("VACUUM")
 
     def save(self, into: Path) -> None:
-        """Write a whole copy to a new file, without a byte of what was removed; it is durable."""
+        """Write a copy to a new file, without traces of removed rows, and fsync it."""
         with self._used() as connection:
             if self._about("removed") is not None:
                 self._merge_words()
@@ -123,35 +123,35 @@ class Index:
                 os.close(handle)
 
     def ask(self, read: Callable[[sqlite3.Connection], _Answer]) -> _Answer:
-        """Let others of this package read what they keep in the file."""
+        """Call a function of this package with the connection, for reading."""
         with self._used() as connection:
             return read(connection)
 
     def change(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        """Let them write it, all or nothing."""
+        """Call a function of this package with the connection, in a write transaction."""
         with self._writing():
             write(self._connection)
 
     def rows(self) -> int:
-        """How many rows it has."""
+        """Return the number of rows."""
         with self._used() as connection:
             return int(connection.execute("SELECT count(*) FROM row").fetchone()[0])
 
-    def kept(self) -> frozenset[tuple[RowKind, str]]:
-        """Every kept thing that it has, by kind and id."""
+    def row_keys(self) -> frozenset[tuple[RowKind, str]]:
+        """Return kind and id of every indexed document (not lines)."""
         with self._used() as connection:
             found = connection.execute("SELECT kind, ref FROM row WHERE ref IS NOT NULL")
             with check_index_schema():
                 return frozenset((_KIND_OF[number], ref) for number, ref in found)
 
     def size(self) -> int:
-        """Bytes, of its file or in memory."""
+        """Return the size of the file or memory database, in bytes."""
         with self._used() as connection:
             pages = connection.execute("PRAGMA page_count").fetchone()[0]
             return int(pages * connection.execute("PRAGMA page_size").fetchone()[0])
 
     def content(self) -> tuple[Any, ...]:
-        """All that decides an answer: rows, who spoke where, and how often each term occurs."""
+        """Return everything that decides an answer: rows, speakers by session, term counts."""
         with self._used() as connection:
             connection.execute(
                 "CREATE VIRTUAL TABLE IF NOT EXISTS temp.term USING fts5vocab(main, words, row)"
@@ -169,7 +169,7 @@ class Index:
             return tuple(ordered), tuple(sorted(spoke)), tuple(terms)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection."""
         with self._lock:
             self._connection.close()
 
@@ -180,7 +180,7 @@ class Index:
 
     @contextmanager
     def _writing(self) -> Iterator[IngestTransaction]:
-        """One transaction; after a failure everything is as it was, in memory too."""
+        """Open a write transaction; roll back file and memory if the block raises."""
         with self._used() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -199,7 +199,7 @@ class Index:
                 self._speakers = None
 
     def _read_anew(self) -> None:
-        """What is kept in memory, from the file."""
+        """Reload what is cached in memory from the file."""
         self._names.forget()
         self._speakers = None
         marks = self._connection.execute("SELECT id, body FROM mark").fetchall()
@@ -209,7 +209,7 @@ class Index:
             )
 
     def _merge_words(self) -> None:
-        """Until its parts are merged, the full-text table keeps the terms of removed rows."""
+        """Merge the full-text segments, which keep terms of removed rows until then."""
         self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
         self._connection.execute("DELETE FROM about WHERE key = 'removed'")
 

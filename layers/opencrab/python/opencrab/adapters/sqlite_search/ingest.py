@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.search_rows import Batch, ForgottenRows, search_row_micros
-from opencrab.adapters.sqlite_search.row_codec import NameTable, clean_utf8, stored_search_row
+from opencrab.adapters.sqlite_search.row_codec import StringTable, clean_utf8, stored_search_row
 from opencrab.adapters.sqlite_search.schema import KINDS, check_index_schema
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -34,10 +34,10 @@ _TIDY = (
 
 
 class IngestTransaction:
-    """Writes of one transaction; `changed` counts rows, `removed` those that went."""
+    """The writes of one transaction; `changed` counts all changed rows, `removed` removals."""
 
     def __init__(
-        self, connection: sqlite3.Connection, names: NameTable, forgotten: ForgottenRows
+        self, connection: sqlite3.Connection, names: StringTable, forgotten: ForgottenRows
     ) -> None:
         self._connection = connection
         self._names = names
@@ -49,7 +49,7 @@ class IngestTransaction:
         self.removed = 0
 
     def take(self, batch: Batch) -> None:
-        """A part of what is new, and how far it reaches."""
+        """Index one batch and record how far it reaches."""
         for mark_id, mark in batch.marks:
             self._obey(mark_id, mark)
         for row in batch.rows:
@@ -62,9 +62,9 @@ class IngestTransaction:
             self._reached("about", "key", "mark", clean_utf8(batch.last_id))
 
     def put(self, row: SearchRow, *, newest: bool = False) -> None:
-        """Take in a row unless it was forgotten; of a kept thing, unless a newer one is there.
+        """Index a row, unless it was erased or a newer version of its document is indexed.
 
-        Lines never change. `newest` says that the row was just read.
+        Lines never change. `newest` says that the row was just read from the stores.
         """
         if self._forgotten.has(row):
             return
@@ -84,15 +84,15 @@ class IngestTransaction:
         self.changed += 1
 
     def remove(self, kind: RowKind, ref: str) -> None:
-        """Take a kept thing out."""
+        """Remove a document's row."""
         self._remove("kind = ? AND ref = ?", KINDS[kind], clean_utf8(ref))
 
     def reach(self, at: datetime) -> None:
-        """Say when it was brought up to date; the times are as long as each other as texts."""
+        """Record when the index was brought up to date, zero-padded to compare as text."""
         self._reached("about", "key", "at", f"{search_row_micros(at):020d}")
 
     def finish(self) -> None:
-        """Remove what belonged to removed rows only."""
+        """Remove speakers and names that only removed rows used."""
         if self.removed:
             for statement in _TIDY:
                 self._connection.execute(statement)
@@ -106,7 +106,7 @@ class IngestTransaction:
             return
         self._forgotten.add([(mark_id, mark)])
         for lines in mark.lines:
-            number = self._names.number(lines.session_id)
+            number = self._names.find_id(lines.session_id)
             if number is not None:
                 where = "ref IS NULL AND session = ? AND sequence BETWEEN ? AND ?"
                 self._remove(where, number, lines.first, lines.last)
@@ -118,7 +118,7 @@ class IngestTransaction:
             self._remove("at <= ?", search_row_micros(mark.at))
 
     def _makes_room(self, columns: tuple[Any, ...], *, newest: bool) -> bool:
-        """Take an older version of the same kept thing out; False when there is nothing to do."""
+        """Remove an older version of the document; False if the stored one is the same or newer."""
         kind, ref = columns[2], columns[-2]
         known = self._connection.execute(_KEPT, (kind, ref)).fetchone()
         if known is None:
@@ -151,7 +151,7 @@ class IngestTransaction:
             )
 
     def _reached(self, table: str, key: str, name: str, last: str | int) -> None:
-        """Move a watermark forward, never back."""
+        """Advance a watermark, never backward."""
         column = "value" if table == "about" else "last"
         self._connection.execute(
             f"INSERT INTO {table} ({key}, {column}) VALUES (?, ?) ON CONFLICT ({key}) DO UPDATE"  # noqa: S608 - values are parameters

@@ -28,7 +28,7 @@ _ORDER = " ORDER BY score, row.at DESC, name.text, row.sequence, row.kind, row.r
 def best_search_hits(
     connection: sqlite3.Connection, terms: tuple[str, ...], limits: Conditions
 ) -> dict[int, float]:
-    """Numbers of rows with their scores; of terms there are at most `MOST_TERMS`, the rarest."""
+    """Return row numbers with BM25 scores, for at most the `MOST_TERMS` rarest terms."""
     counted = _term_row_counts(connection, terms)[:MOST_TERMS]
     match = _any_of([term for _, term in counted])
     rarer = list[str]()
@@ -47,7 +47,7 @@ def best_search_hits(
 def _term_row_counts(
     connection: sqlite3.Connection, terms: tuple[str, ...]
 ) -> list[tuple[int, str]]:
-    """In how many rows each term occurs, rarest first, those without any left out."""
+    """Return the number of rows per term, rarest first, without terms that no row has."""
     statement = "SELECT count(*) FROM words WHERE words MATCH ?"
     counted = [
         (int(connection.execute(statement, (_any_of([term]),)).fetchone()[0]), term)
@@ -57,25 +57,25 @@ def _term_row_counts(
 
 
 def _any_of(terms: list[str]) -> str:
-    """A query for any of the terms; each is a string, in which nothing is an operator."""
+    """Return an FTS5 query for any of the terms, quoted so that none acts as an operator."""
     return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
 def _best(
     connection: sqlite3.Connection, words: dict[str, str], limits: Conditions
 ) -> dict[int, float]:
-    """The best, equal ones newest first, then by name: the same whatever came in first."""
+    """Return the best rows; ties go to the newest, then by name, so that the order is stable."""
     rarer = _RARER if "rarer" in words else ""
-    if limits.everything:
+    if limits.matches_all:
         statement = f"{_BEST}{rarer} ORDER BY score LIMIT :most"
         found = connection.execute(statement, {**words, "most": MOST_HITS + 1}).fetchall()
         if len(found) <= MOST_HITS or found[-1][1] != found[-2][1]:
             return _positive(found[:MOST_HITS])
-    statement = f"{_BEST_ALLOWED}{rarer} AND {limits.all}{_ORDER}"
+    statement = f"{_BEST_ALLOWED}{rarer} AND {limits.matching_sql}{_ORDER}"
     values = {**limits.values, **words, "most": MOST_HITS}
     return _positive(connection.execute(statement, values).fetchall())
 
 
 def _positive(found: list[tuple[int, float]]) -> dict[int, float]:
-    """SQLite's better scores are the more negative ones."""
+    """Negate SQLite's BM25 scores, of which lower ones are better."""
     return {number: -score for number, score in found}

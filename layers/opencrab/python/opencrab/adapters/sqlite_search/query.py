@@ -16,7 +16,7 @@ from opencrab.adapters.sqlite_search.matching import best_search_hits
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
     USUAL_IMPORTANCE,
-    NameTable,
+    StringTable,
     search_row_from_stored,
 )
 from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, check_index_schema
@@ -65,7 +65,7 @@ _Places = dict[int, list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class _Around:
-    """Numbers of the spoken rows beside a spoken row."""
+    """Row numbers of the speech rows next to a speech row."""
 
     next: int | None
     second: int | None
@@ -74,14 +74,14 @@ class _Around:
 
 def find_search_rows(
     connection: sqlite3.Connection,
-    names: NameTable,
+    names: StringTable,
     query: SearchQuery,
     speakers: Iterable[str],
     now: datetime,
     *,
     sense: Sense | None = None,
 ) -> tuple[SearchHit, ...]:
-    """What fits best, best first; by meaning too where there is a sense of it."""
+    """Return the best hits, best first; with `sense` also those found by meaning."""
     limits = search_conditions(query, names)
     if limits is None or query.limit < 1:
         return ()
@@ -105,25 +105,25 @@ def find_search_rows(
 
 
 def _visible_speakers(
-    connection: sqlite3.Connection, names: NameTable, speakers: frozenset[str], limits: Conditions
+    connection: sqlite3.Connection, names: StringTable, speakers: frozenset[str], limits: Conditions
 ) -> frozenset[str]:
-    """Those of the speakers of whom whoever asks may hear; nobody else's name means anything."""
+    """Return those of the speakers whom the caller may see; other names count as plain words."""
     found = connection.execute(
-        f"SELECT DISTINCT row.speaker FROM row WHERE {limits.heard} AND row.speaker IN"  # noqa: S608 - values are parameters
+        f"SELECT DISTINCT row.speaker FROM row WHERE {limits.visible_sql} AND row.speaker IN"  # noqa: S608 - values are parameters
         " (SELECT value FROM json_each(:speakers))",
-        {**limits.values, "speakers": json.dumps([names.number(each) for each in speakers])},
+        {**limits.values, "speakers": json.dumps([names.find_id(each) for each in speakers])},
     )
     return frozenset(names.text(number) for (number,) in found.fetchall())
 
 
 def _around(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, _Around]:
-    """The spoken rows beside the spoken ones among some rows."""
+    """Return the neighbouring speech rows of those rows that are speech."""
     found = connection.execute(_AROUND, (json.dumps(list(numbers)),))
     return {number: _Around(*beside) for number, *beside in found}
 
 
 def _near(hits: dict[int, float], around: dict[int, _Around], least: float) -> _Places:
-    """Hits and those neighbours that get enough from hits, with how they follow each other."""
+    """Return hits, and neighbours with enough score from hits, with their distances."""
     lent = dict[int, float]()
     places = dict[int, list[tuple[int, int]]]()
     for hit, beside in around.items():
@@ -143,17 +143,17 @@ def _near(hits: dict[int, float], around: dict[int, _Around], least: float) -> _
 
 def _candidates(
     connection: sqlite3.Connection,
-    names: NameTable,
+    names: StringTable,
     hits: dict[int, float],
     places: _Places,
     limits: Conditions,
 ) -> Iterator[RankingCandidate]:
-    """The rows with places as far apart as they are where that matters.
+    """Yield ranking candidates, with places whose distances are right between neighbours.
 
-    Rows that may not be answered only count as places: what follows them is no nearer for that.
+    Rows that may not be hits only count as places, so that those after them do not move nearer.
     """
     found = connection.execute(
-        f"SELECT {_MATTERING}, {limits.all} FROM row"  # noqa: S608 - values are parameters
+        f"SELECT {_MATTERING}, {limits.matching_sql} FROM row"  # noqa: S608 - values are parameters
         " WHERE row.id IN (SELECT value FROM json_each(:numbers))"
         " ORDER BY row.session, row.sequence, row.kind, row.ref",
         {**limits.values, "numbers": json.dumps(list(places))},
@@ -180,16 +180,19 @@ def _candidates(
 
 
 def _fetch_with_neighbours(
-    connection: sqlite3.Connection, names: NameTable, best: Sequence[RankedRow], limits: Conditions
+    connection: sqlite3.Connection,
+    names: StringTable,
+    best: Sequence[RankedRow],
+    limits: Conditions,
 ) -> tuple[SearchHit, ...]:
-    """The best with their neighbours, as far as whoever asks may hear those."""
+    """Return the best rows as hits, with the neighbours that the caller may see."""
     around = _around(connection, [int(each.candidate.key) for each in best])
     numbers = {int(each.candidate.key) for each in best}
     for beside in around.values():
         numbers.update(each for each in (beside.previous, beside.next) if each is not None)
     found = connection.execute(
         f"SELECT {COLUMNS} FROM row WHERE row.id IN (SELECT value FROM json_each(:numbers))"  # noqa: S608 - values are parameters
-        f" AND {limits.heard}",
+        f" AND {limits.visible_sql}",
         {**limits.values, "numbers": json.dumps(list(numbers))},
     )
     rows = {columns[0]: search_row_from_stored(columns, names) for columns in found}

@@ -37,10 +37,10 @@ _log = logging.getLogger(__name__)
 
 
 class IndexReplica:
-    """An agent's copy; one thread at a time may use it.
+    """An agent's local copy of its index; not thread-safe.
 
-    `new_file` answers a path in temporary storage where nothing is yet. `base` is the snapshot
-    that a publication replaces: the copy holds all that it holds, or was made anew since.
+    `new_file` returns an unused path in temporary storage. `base` is the snapshot that a
+    publication replaces: the copy contains it, or was rebuilt since.
     """
 
     def __init__(
@@ -65,17 +65,17 @@ class IndexReplica:
 
     @property
     def index(self) -> Index:
-        """The index, an empty one at first."""
+        """The index, created empty on first use."""
         if self._index is None:
             self._file = self._new_file()
             self._index = Index(self._agent_id, self._file)
         return self._index
 
-    def look(self, refresh_seconds: float = 0.0) -> None:
-        """Take the newest snapshot in its place, unless one was looked for a short while ago.
+    def refresh(self, refresh_seconds: float = 0.0) -> None:
+        """Replace the copy by the newest snapshot, unless that was checked within refresh_seconds.
 
-        What is newer than the copy and cannot be used makes it begin anew: it may have held what
-        only hints told of.
+        A newer snapshot that cannot be used makes the copy start over: the snapshot may have
+        contained changes that only hints named.
         """
         now_ms = self._clock.monotonic_ms()
         if self._index is not None and now_ms - self._looked_ms < refresh_seconds * 1_000:
@@ -86,7 +86,7 @@ class IndexReplica:
             if self._index is None or not refresh_seconds:
                 raise
             _log.warning(
-                "search index replica: no newer snapshot: agent_id=%s, error=%s",
+                "cannot check for a newer search snapshot: agent_id=%s, error=%s",
                 self._agent_id,
                 error.message,
             )
@@ -97,17 +97,17 @@ class IndexReplica:
             self.base = newest
 
     def catch_up(self, *session_ids: str, whole: bool = False) -> None:
-        """Read on to now (`SearchRowReader.new_batches`); with `whole` everything is read again."""
-        now, seen = self._clock.now(), self.index.seen()
+        """Index what is new (`SearchRowReader.new_batches`); with `whole` read everything again."""
+        now, seen = self._clock.now(), self.index.progress()
         if seen.at is not None and seen.at < now - COPIES_KEPT:
             self._begin(None)
             seen = IndexProgress()
         since = replace(seen, kept={}, at=None) if whole else seen
         news = self._past.new_batches(self._agent_id, since, *session_ids, *self._left_behind)
-        told = _Told(news)
+        told = _NotingBatches(news)
         changed = self._take(told, seen.at or _UNFINISHED, now)
         if whole:
-            gone = self.index.kept() - told.kept
+            gone = self.index.row_keys() - told.kept
             changed += sum(self._reread(kind, ref) for kind, ref in gone)
         if told.mark > seen.mark:
             self.index.vacuum()
@@ -116,9 +116,9 @@ class IndexReplica:
         self._is_ahead = self._is_ahead or changed > 0
 
     def reread(self, hinted: ChangeHint) -> None:
-        """Take in what became of the facts that hints name, changed and removed ones too."""
+        """Index the present state of the documents that hints name, or remove them."""
         for kind, fact_id in hinted.kept:
-            row = self._past.kept(self._agent_id, kind, fact_id)
+            row = self._past.read_document_row(self._agent_id, kind, fact_id)
             if row is None:
                 self.index.drop(RowKind(kind), search_row_ref(kind, fact_id))
             else:
@@ -126,14 +126,14 @@ class IndexReplica:
             self._is_ahead = True
 
     def learn(self, teach: Callable[[Index], int]) -> int:
-        """Have more put into the index than the stores tell; `teach` counts how much that was."""
+        """Let `teach` add data that is not from the stores; it returns how many rows it changed."""
         learnt = teach(self.index)
         self._is_ahead = self._is_ahead or learnt > 0
         return learnt
 
     def confirm(self, row: SearchRow) -> bool:
-        """Whether a kept row is still what is stored; the index learns what became of it."""
-        now = self._past.again(self._agent_id, row)
+        """Check whether a document's row is current; update the index if not."""
+        now = self._past.reread(self._agent_id, row)
         if now == row:
             return True
         if now is None:
@@ -143,7 +143,7 @@ class IndexReplica:
         return False
 
     def publish(self, *, anyway: bool = False) -> bool:
-        """Put it in the place of its base, if it knows more; False when another came first."""
+        """Publish the copy as snapshot if it has changes; False if another was published first."""
         if not self._is_ahead and not anyway:
             return True
         file = self._new_file()
@@ -159,17 +159,17 @@ class IndexReplica:
         self.base, self._is_ahead = made, False
         return True
 
-    def withdraw(self) -> None:
+    def remove_snapshots(self) -> None:
         """Remove all snapshots of the agent; this copy stays."""
         self._snapshots.remove(self._agent_id)
         self.base, self._is_ahead = None, True
 
     def begin_anew(self) -> None:
-        """Throw it away for one that reads everything."""
+        """Replace the copy by an empty one, which reads everything."""
         self._begin(None)
 
     def close(self) -> None:
-        """Let go of its file and remove it."""
+        """Close and delete the copy's file."""
         if self._index is not None:
             self._index.close()
         if self._file is not None:
@@ -177,7 +177,7 @@ class IndexReplica:
         self._index = self._file = None
 
     def _newest(self) -> tuple[Snapshot | None, Path | None]:
-        """The newest snapshot, and a file with it unless it is the base or cannot be used."""
+        """Return the newest snapshot, and its file unless it is the base or unusable."""
         newest = self._snapshots.newest(self._agent_id)
         for _ in range(LOOKS):
             if newest is None or newest == self.base or newest.tokenizer != TOKENIZER:
@@ -189,7 +189,7 @@ class IndexReplica:
             missed, newest = newest, self._snapshots.newest(self._agent_id)
             if newest == missed:
                 _log.warning(
-                    "search index replica: snapshot is damaged: agent_id=%s", self._agent_id
+                    "search snapshot is damaged, rebuilding the index: agent_id=%s", self._agent_id
                 )
                 return newest, None
         raise Unavailable(
@@ -199,10 +199,10 @@ class IndexReplica:
         )
 
     def _begin(self, file: Path | None) -> None:
-        """Begin with a fetched file if it is a sound one, else with nothing.
+        """Start from a fetched file if it is sound, else from an empty index.
 
-        Sessions in which the old copy had come further are read again next time, so that nothing
-        that was found before is missed.
+        Sessions that the old copy had read further are read again next time, so that no result is
+        lost.
         """
         lines = self._known()
         self.close()
@@ -212,21 +212,23 @@ class IndexReplica:
             except DamagedIndex as error:
                 file.unlink(missing_ok=True)
                 _log.warning(
-                    "search index replica: agent_id=%s, error=%s", self._agent_id, error.message
+                    "cannot use search snapshot, rebuilding the index: agent_id=%s, error=%s",
+                    self._agent_id,
+                    error.message,
                 )
         self._is_ahead = self._index is None
-        now = self.index.seen().lines
+        now = self.index.progress().lines
         missed = (each for each, last in lines.items() if last > now.get(each, 0))
         self._left_behind = tuple(dict.fromkeys((*self._left_behind, *missed)))
 
     def _known(self) -> dict[str, int]:
         try:
-            return {} if self._index is None else dict(self._index.seen().lines)
+            return {} if self._index is None else dict(self._index.progress().lines)
         except Unavailable:
             return {}
 
     def _take(self, news: Iterable[Batch], before: datetime, now: datetime) -> int:
-        """One transaction, or several where much is new: only the last one says that it is all."""
+        """Index batches in transactions of limited size; only the last one records the new time."""
         changed, rows, batches = 0, 0, list[Batch]()
         for batch in news:
             batches.append(batch)
@@ -237,15 +239,15 @@ class IndexReplica:
         return changed + self.index.take(batches, now)
 
     def _reread(self, kind: RowKind, ref: str) -> int:
-        """Drop what nobody told of any more; 0 when it is there after all."""
+        """Remove a document's row unless the document exists; return 1 if it was removed."""
         row = self._past.row_named(self._agent_id, kind, ref)
         if row is None:
             self.index.drop(kind, ref)
         return int(row is None)
 
 
-class _Told:
-    """News that pass through: which kept things they told of, and the last mark."""
+class _NotingBatches:
+    """An iterator over batches that notes which documents and which last mark they contain."""
 
     def __init__(self, news: Iterator[Batch]) -> None:
         self.kept = set[tuple[RowKind, str]]()

@@ -37,7 +37,7 @@ class _Place:
 class IndexReplicas:
     """Copies by agent, each used by one thread at a time.
 
-    The folder must be on a disk of this machine; what dead processes left in it is removed.
+    The folder must be on a local disk; what crashed processes left in it is removed.
     """
 
     def __init__(
@@ -56,11 +56,12 @@ class IndexReplicas:
         self._lock = Lock()
         self._places: OrderedDict[str, _Place] = OrderedDict()
         self._numbers = count(1)
+        self._parent = folder
         self._folder, self._held = _own_folder(folder)
 
     @contextmanager
-    def held(self, agent_id: str) -> Iterator[IndexReplica]:
-        """An agent's copy, which nobody else uses meanwhile."""
+    def acquire(self, agent_id: str) -> Iterator[IndexReplica]:
+        """Yield an agent's copy, locked for this thread."""
         place = self._entered(agent_id)
         try:
             with place.lock:
@@ -94,13 +95,19 @@ class IndexReplicas:
             return place
 
     def _new_file(self) -> Path:
-        return self._folder / f"{next(self._numbers)}.db"
+        """Return an unused path, in a folder that is made again if somebody removed it."""
+        with self._lock:
+            if not self._folder.is_dir():
+                folder, held = _own_folder(self._parent)
+                os.close(self._held)
+                self._folder, self._held = folder, held
+            return self._folder / f"{next(self._numbers)}.db"
 
 
 def _own_folder(folder: Path) -> tuple[Path, int]:
-    """A fresh folder in this one, and the lock that says that its process lives.
+    """Create a folder inside this one, and return it with its lock's descriptor.
 
-    The folder may lie where everybody writes: it must be this user's, and no link is followed.
+    The parent may be world-writable: the folder must belong to this user, and no link is followed.
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -124,9 +131,9 @@ def _own_folder(folder: Path) -> tuple[Path, int]:
 
 
 def _lock_folder(folder: Path, how: int) -> int:
-    """Hold a folder's lock, which goes with the process.
+    """Lock a folder until the process ends, and return the lock's descriptor.
 
-    Raises OSError where another has it, and for a link or another user's folder.
+    Raises OSError if another process holds the lock, and for a link or another user's folder.
     """
     inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:

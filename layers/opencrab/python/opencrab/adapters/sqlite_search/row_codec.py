@@ -27,16 +27,16 @@ COLUMNS = (
 )
 
 
-class NameTable:
-    """What repeats from row to row, each under a number; what was read is kept in memory."""
+class StringTable:
+    """Interned strings, cached in memory: each repeated text is stored once, rows have its id."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._numbers: dict[str, int] = {}
         self._texts: dict[int, str] = {}
 
-    def number(self, text: str) -> int | None:
-        """The number of a name, None for one that no row has."""
+    def find_id(self, text: str) -> int | None:
+        """Return the id of a text; None if no row has it."""
         if text not in self._numbers:
             if clean_utf8(text) != text:
                 return None
@@ -47,16 +47,16 @@ class NameTable:
             self._numbers[text] = row[0]
         return self._numbers[text]
 
-    def given(self, text: str) -> int:
-        """The number of a name, a new one when it has none; inside a transaction only."""
-        known = self.number(text)
+    def get_or_add(self, text: str) -> int:
+        """Return the id of a text, adding it if needed; call it inside a transaction."""
+        known = self.find_id(text)
         if known is None:
             added = self._connection.execute("INSERT INTO name (text) VALUES (?)", (text,))
             known = self._numbers[text] = int(added.lastrowid or 0)
         return known
 
     def text(self, number: int | None) -> str:
-        """The name that a number stands for."""
+        """Return the text with an id; empty for None."""
         if number is None:
             return ""
         if number not in self._texts:
@@ -68,23 +68,23 @@ class NameTable:
         return self._texts[number]
 
     def forget(self) -> None:
-        """Read everything anew: names were removed, or given by a transaction that failed."""
+        """Clear the cache, after names were removed or a transaction failed."""
         self._numbers.clear()
         self._texts.clear()
 
 
-def stored_search_row(row: SearchRow, names: NameTable) -> tuple[Any, ...]:
-    """A row's columns after its id."""
+def stored_search_row(row: SearchRow, names: StringTable) -> tuple[Any, ...]:
+    """Return a row's columns after its id."""
     text = clean_utf8(row.text)
     flags = TIMED * has_time_word(text) | TAINTED * row.taint
     return (
-        names.given(clean_utf8(row.session_id)),
+        names.get_or_add(clean_utf8(row.session_id)),
         row.sequence,
         KINDS[row.kind],
         HEARINGS[row.hearing],
-        names.given(clean_utf8(row.guild_id)) if row.guild_id else None,
-        names.given(clean_utf8(row.speaker_id)),
-        names.given(clean_utf8(row.speaker)),
+        names.get_or_add(clean_utf8(row.guild_id)) if row.guild_id else None,
+        names.get_or_add(clean_utf8(row.speaker_id)),
+        names.get_or_add(clean_utf8(row.speaker)),
         flags,
         search_row_micros(row.at),
         None if row.importance == USUAL_IMPORTANCE else row.importance,
@@ -93,13 +93,13 @@ def stored_search_row(row: SearchRow, names: NameTable) -> tuple[Any, ...]:
     )
 
 
-def search_row_from_stored(columns: Iterable[Any], names: NameTable) -> SearchRow:
-    """The row that was kept; raises CorruptIndex for one that cannot have been."""
+def search_row_from_stored(columns: Iterable[Any], names: StringTable) -> SearchRow:
+    """Decode a stored row; raise CorruptIndex if it is invalid."""
     with check_index_schema():
         return _row(columns, names)
 
 
-def _row(columns: Iterable[Any], names: NameTable) -> SearchRow:
+def _row(columns: Iterable[Any], names: StringTable) -> SearchRow:
     (
         _,
         session,
@@ -132,5 +132,5 @@ def _row(columns: Iterable[Any], names: NameTable) -> SearchRow:
 
 
 def clean_utf8(text: str) -> str:
-    """Text as UTF-8 can hold it: halves of characters become question marks."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -76,7 +76,11 @@ _DAMAGE = (
     "SQLITE_CONSTRAINT",
     "SQLITE_MISMATCH",
     "SQLITE_SCHEMA",
+    "SQLITE_READONLY_DBMOVED",
 )
+_GONE = ("SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_READONLY")
+"""What is said of a file that was removed while it was open, with its folder or without."""
+
 _TELLING = (
     "no such table",
     "no such column",
@@ -88,17 +92,17 @@ _TELLING = (
 
 
 class CorruptIndex(ValueError):
-    """What is read from an index cannot have been put there by one."""
+    """An index contains values that OpenCrab never writes."""
 
 
 class DamagedIndex(Unavailable):
-    """The file of an index cannot be trusted: delete it, and let the index begin anew."""
+    """The file of an index is damaged: delete it, and the index is rebuilt."""
 
     code = "damaged"
 
 
 def open_search_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
-    """An agent's index, made where there is none; raises Damaged for any file but a sound one."""
+    """Open or create an agent's index; raise DamagedIndex for an unsound file."""
     fresh = path is None or not path.exists()
     if path is not None and not fresh:
         _look_at(path)
@@ -117,7 +121,7 @@ def open_search_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
 
 @contextmanager
 def translate_index_errors(path: Path | None) -> Iterator[None]:
-    """SQLite's errors as ours: damage as Damaged, all others as Unavailable."""
+    """Translate SQLite's errors: damage to DamagedIndex, all others to Unavailable."""
     try:
         yield
     except (UnicodeDecodeError, CorruptIndex) as error:
@@ -126,6 +130,8 @@ def translate_index_errors(path: Path | None) -> Iterator[None]:
         name, text = getattr(error, "sqlite_errorname", "") or "", str(error)
         if name.startswith(_DAMAGE) or any(told in text for told in _TELLING):
             raise damaged_search_index(path, text) from error
+        if name.startswith(_GONE) and path is not None and not path.exists():
+            raise damaged_search_index(path, "it was removed") from error
         raise Unavailable(
             f"the index {_index_label(path)} cannot be used: {error}",
             cure="check that its directory exists, is writable and has space",
@@ -134,7 +140,7 @@ def translate_index_errors(path: Path | None) -> Iterator[None]:
 
 @contextmanager
 def check_index_schema() -> Iterator[None]:
-    """What the file tells as values of ours; whatever is none of them is Senseless."""
+    """Turn errors in decoding stored values into CorruptIndex."""
     try:
         yield
     except CorruptIndex:
@@ -144,7 +150,7 @@ def check_index_schema() -> Iterator[None]:
 
 
 def damaged_search_index(path: Path | None, detail: str) -> DamagedIndex:
-    """What is wrong with a file, and what to do."""
+    """Return the error for a damaged file, with the cause and what to do."""
     return DamagedIndex(
         f"the index {_index_label(path)} is damaged: {detail}",
         cure="delete the file: the index is rebuilt from the journal",
@@ -156,7 +162,7 @@ def _index_label(path: Path | None) -> str:
 
 
 def _open_connection(path: Path | None) -> sqlite3.Connection:
-    """No waiting for the disk: after a crash of the machine an index may begin anew."""
+    """Open a connection without fsync, since an index can be rebuilt after a power failure."""
     connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA synchronous=OFF")
     connection.execute("PRAGMA cache_size=-16000")
@@ -172,7 +178,7 @@ def _fill(connection: sqlite3.Connection, agent_id: str) -> None:
 
 
 def _look_at(path: Path) -> None:
-    """SQLite takes an empty file for a new database, and a cut one for whole until it reads on."""
+    """Raise DamagedIndex for an empty or truncated file, which SQLite would open without error."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(b"SQLite format 3\0"):
@@ -195,15 +201,15 @@ def _expected_schema() -> frozenset[tuple[str, str, str]]:
 
 @cache
 def _with_vectors() -> frozenset[tuple[str, str, str]]:
-    """SQLite keeps a statement as it was written."""
+    """Return the expected schema with vectors; SQLite stores statements verbatim."""
     table, trigger = VECTORS
     return _expected_schema() | {("table", "vector", table), ("trigger", "vector_gone", trigger)}
 
 
 def _things(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
-    """Tables, indexes and triggers with their statements.
+    """Return tables, indexes and triggers with their statements.
 
-    The tables behind the full-text one are another's, and so are the words they are made by.
+    The shadow tables of FTS5 count by name only, since their statements are SQLite's own.
     """
     found = connection.execute("SELECT type, name, sql FROM main.sqlite_master")
     return frozenset(

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class SqliteSearch:
-    """`ports.memory.search.Search` and its `Indexing` on copies in a folder of this machine."""
+    """`ports.memory.search.Search` and `Indexing` on index copies in a local folder."""
 
     def __init__(
         self,
@@ -55,25 +55,29 @@ class SqliteSearch:
         self._copies = IndexReplicas(past, snapshots, folder, clock, most=most_copies)
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
-        with self._copies.held(agent_id) as copy:
-            return _trusting(copy, lambda: self._searched(agent_id, copy, query))
+        with self._copies.acquire(agent_id) as copy:
+            return _trusting(agent_id, copy, lambda: self._searched(agent_id, copy, query))
 
-    def forget(self, agent_id: str) -> None:
-        with self._copies.held(agent_id) as copy:
-            _trusting(copy, lambda: self._forgotten(agent_id, copy))
+    def apply_erasures(self, agent_id: str) -> None:
+        with self._copies.acquire(agent_id) as copy:
+            _trusting(agent_id, copy, lambda: self._forgotten(agent_id, copy))
 
     def status(self, agent_id: str) -> IndexStatus:
-        with self._copies.held(agent_id) as copy:
-            return _trusting(copy, lambda: self._status(copy))
+        with self._copies.acquire(agent_id) as copy:
+            return _trusting(agent_id, copy, lambda: self._status(copy))
 
-    def follow(self, entries: Iterable[FeedEntry]) -> None:
+    def index_entries(self, entries: Iterable[FeedEntry]) -> None:
         failure: Unavailable | None = None
-        for agent_id, hinted in self._past.hinted(entries).items():
+        for agent_id, hinted in self._past.change_hints(entries).items():
             try:
                 self._publish(agent_id, hinted)
             except Unavailable as error:
                 # The others are not to wait for this one; all of it will be told again.
-                _log.warning("indexing deferred: agent_id=%s, error=%s", agent_id, error.message)
+                _log.warning(
+                    "cannot update search index, retrying: agent_id=%s, error=%s",
+                    agent_id,
+                    error.message,
+                )
                 failure = error
         if failure is not None:
             raise failure
@@ -90,13 +94,13 @@ class SqliteSearch:
     def _searched(
         self, agent_id: str, copy: IndexReplica, query: SearchQuery
     ) -> tuple[SearchHit, ...]:
-        copy.look(self._refresh_seconds)
+        copy.refresh(self._refresh_seconds)
         present = (query.session_id, query.clearance.session_id)
         copy.catch_up(*(each for each in present if each))
         vectors = self._vectors
         # Who asks over REST for nobody's turn does not spend the agent's money on it.
         asks = query.clearance.whole or query.clearance.session_id
-        sense = vectors.sense(agent_id, copy.index, query) if vectors and asks else None
+        sense = vectors.query_vector(agent_id, copy.index, query) if vectors and asks else None
         sound = set[str]()
         found: tuple[SearchHit, ...] = ()
         for _ in range(_LOOKS):
@@ -110,14 +114,14 @@ class SqliteSearch:
         return tuple(each for each in found if copy.confirm(each.row))
 
     def _status(self, copy: IndexReplica) -> IndexStatus:
-        copy.look(self._refresh_seconds)
-        vectors, model = (0, "") if self._vectors is None else self._vectors.standing(copy.index)
+        copy.refresh(self._refresh_seconds)
+        vectors, model = (0, "") if self._vectors is None else self._vectors.coverage(copy.index)
         return IndexStatus(
             backend="sqlite",
             rows=copy.index.rows(),
             bytes=copy.index.size(),
             tokenizer=TOKENIZER,
-            lines=tuple(sorted(copy.index.seen().lines.items())),
+            lines=tuple(sorted(copy.index.progress().lines.items())),
             published_at=copy.base.published_at if copy.base else None,
             published_rows=copy.base.rows if copy.base else None,
             vectors=vectors,
@@ -125,45 +129,49 @@ class SqliteSearch:
         )
 
     def _publish(self, agent_id: str, hinted: ChangeHint, *, whole: bool = False) -> bool:
-        """Bring an agent's copy up to date over the newest snapshot, and publish it.
+        """Update an agent's copy from the newest snapshot and the stores, and publish it.
 
-        Whether rows may be left that are to get a vector.
+        Returns True if rows may remain that need a vector.
         """
-        teach = None if self._vectors is None else self._vectors.teaching(agent_id, self._clock)
+        teach = (
+            None if self._vectors is None else self._vectors.vector_writer(agent_id, self._clock)
+        )
         more = False
 
         def once() -> bool:
             nonlocal more
-            copy.look()
+            copy.refresh()
             copy.catch_up(*hinted.sessions, whole=whole)
             copy.reread(hinted)
             more = teach is not None and copy.learn(teach) > 0
             return copy.publish()
 
-        with self._copies.held(agent_id) as copy:
+        with self._copies.acquire(agent_id) as copy:
             for _ in range(ROUNDS):
-                if _trusting(copy, once):
+                if _trusting(agent_id, copy, once):
                     return more
         raise _busy(agent_id)
 
     def _forgotten(self, agent_id: str, copy: IndexReplica) -> None:
-        """The old snapshots go, and nobody comes in between with a copy that knows more."""
+        """Remove all snapshots and publish a new one without erased rows; retry on conflict."""
         for _ in range(ROUNDS):
-            copy.look()
+            copy.refresh()
             copy.catch_up()
             copy.index.vacuum()
-            copy.withdraw()
+            copy.remove_snapshots()
             if copy.publish():
                 return
         raise _busy(agent_id)
 
 
-def _trusting(copy: IndexReplica, use: Callable[[], _Answer]) -> _Answer:
-    """Use a copy; one that turns out to be damaged begins anew from the journal, once."""
+def _trusting(agent_id: str, copy: IndexReplica, use: Callable[[], _Answer]) -> _Answer:
+    """Use a copy; if it turns out to be damaged, rebuild it from the journal and try once more."""
     try:
         return use()
     except DamagedIndex as error:
-        _log.warning("rebuilding the search index: %s", error.message)
+        _log.warning(
+            "search index is damaged, rebuilding it: agent_id=%s, error=%s", agent_id, error.message
+        )
         copy.begin_anew()
         return use()
 

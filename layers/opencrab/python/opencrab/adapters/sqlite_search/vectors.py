@@ -58,26 +58,30 @@ _FIRST = (
 
 
 class Vectors:
-    """What `SqliteSearch` needs to find by meaning; `meaning` is asked, and may say nothing."""
+    """The vector search of `SqliteSearch`; `meaning` creates vectors, or returns None."""
 
     def __init__(self, meaning: TextEmbedder) -> None:
         self._meaning = meaning
 
-    def sense(self, agent_id: str, index: Index, query: SearchQuery) -> "QueryVector | None":
-        """How near rows are to a query; None where there is nothing to be compared with."""
+    def query_vector(self, agent_id: str, index: Index, query: SearchQuery) -> "QueryVector | None":
+        """Return the query's vector search.
+
+        None if no vectors of the current model can be compared.
+        """
         text = clean_utf8(query.text[:LONGEST_TEXT])
         about = index.ask(_about)
         if not text.strip() or query.limit < 1 or about is None or not self._is_asked(about[1]):
             return None
-        meant = self._meaning.of(agent_id, (text,), at_most_seconds=ASKING_SECONDS)
+        meant = self._meaning.embed(agent_id, (text,), at_most_seconds=ASKING_SECONDS)
         if meant is None or (len(meant.vectors[0]), meant.model) != about:
             return None
         return QueryVector(quantize_vector(meant.vectors[0]))
 
-    def teaching(self, agent_id: str, clock: Clock) -> Callable[[Index], int]:
-        """What gives vectors to rows of an index and counts them, at most so many at once.
+    def vector_writer(self, agent_id: str, clock: Clock) -> Callable[[Index], int]:
+        """Return a function that adds missing vectors to an index and returns their number.
 
-        It asks for each text once, as a publication may begin again with another snapshot.
+        It adds at most AT_ONCE per call, and requests each text once, as a publication may be
+        repeated on another snapshot.
         """
         known: dict[tuple[str, str], Sequence[float]] = {}
 
@@ -95,8 +99,8 @@ class Vectors:
 
         return teach
 
-    def standing(self, index: Index) -> tuple[int, str]:
-        """How many rows have a vector, and of which model."""
+    def coverage(self, index: Index) -> tuple[int, str]:
+        """Return how many rows have a vector, and the model's name."""
         about = index.ask(_about)
         return (0, "") if about is None else (index.ask(_count_vectors), about[1])
 
@@ -110,10 +114,10 @@ class Vectors:
         lacking: Sequence[tuple[int, str]],
         known: dict[tuple[str, str], Sequence[float]],
     ) -> tuple[tuple[int, QuantizedVector], ...]:
-        """The vectors of some rows; none while the model is another or does not answer."""
+        """Return vectors of some rows; empty if the model changed or does not answer."""
         new = tuple(dict.fromkeys(text for _, text in lacking if (model, text) not in known))
         if new:
-            meant = self._meaning.of(agent_id, new, at_most_seconds=CALL_SECONDS)
+            meant = self._meaning.embed(agent_id, new, at_most_seconds=CALL_SECONDS)
             if meant is None or meant.model != model:
                 return ()
             known.update(
@@ -123,7 +127,7 @@ class Vectors:
 
 
 class QueryVector:
-    """`QueryVector` of one question."""
+    """A search by one query's vector: a `Sense` for `find_search_rows`."""
 
     def __init__(self, asked: QuantizedVector) -> None:
         self._asked = asked
@@ -143,7 +147,7 @@ class QueryVector:
 
 
 def _about(connection: sqlite3.Connection) -> tuple[int, str] | None:
-    """How long the vectors in the file are and whose they are; None when there are none."""
+    """Return dimensions and model of the stored vectors; None if there are none."""
     found = connection.execute("SELECT value FROM about WHERE key = ?", (_KEY,)).fetchone()
     if found is None:
         return None
@@ -157,7 +161,7 @@ def _count_vectors(connection: sqlite3.Connection) -> int:
 
 
 def _lacking(connection: sqlite3.Connection, model: str) -> list[tuple[int, str]]:
-    """Rows without a vector of this model, newest first, with what of their text counts."""
+    """Return rows without a vector of this model, newest first, with text cut to LONGEST_TEXT."""
     about = _about(connection)
     statement = _LACKING if about is not None and about[1] == model else _ALL
     found = connection.execute(statement, (BATCH,))
@@ -167,7 +171,7 @@ def _lacking(connection: sqlite3.Connection, model: str) -> list[tuple[int, str]
 def _store_vectors(
     connection: sqlite3.Connection, model: str, made: Sequence[tuple[int, QuantizedVector]]
 ) -> None:
-    """Keep vectors of rows; those of another model, or of another length, go."""
+    """Store vectors of rows, and delete those of another model or dimension."""
     about = (made[0][1].dimensions, model)
     known = _about(connection)
     if known is None:
@@ -186,8 +190,12 @@ def _store_vectors(
 def _nearest(
     connection: sqlite3.Connection, asked: QuantizedVector, limits: Conditions
 ) -> tuple[int, ...]:
-    """Those of the allowed rows whose signs differ least, equal ones newest first."""
-    joined = "" if limits.everything else f" JOIN row ON row.id = vector.row WHERE {limits.all}"
+    """Return the allowed rows with the smallest Hamming distance; ties go to the newest."""
+    joined = (
+        ""
+        if limits.matches_all
+        else f" JOIN row ON row.id = vector.row WHERE {limits.matching_sql}"
+    )
     found = connection.execute(f"SELECT vector.row, vector.bits FROM vector{joined}", limits.values)  # noqa: S608 - values are parameters
     signs = int.from_bytes(asked.bits, "big")
     apart = [((int.from_bytes(bits, "big") ^ signs).bit_count(), number) for number, bits in found]
@@ -204,7 +212,7 @@ def _nearest(
 def _cosines(
     connection: sqlite3.Connection, asked: QuantizedVector, numbers: Iterable[int]
 ) -> dict[int, float]:
-    """How near rows are, those that have a vector."""
+    """Return the cosine similarity of those rows that have a vector."""
     found = connection.execute(
         "SELECT vector.row, vector.body FROM vector"
         " WHERE vector.row IN (SELECT value FROM json_each(?))",

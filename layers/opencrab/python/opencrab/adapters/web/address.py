@@ -45,7 +45,7 @@ _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a page: a name on the internet, a path without detours, and a query."""
+    """The normalized URL of a page: public host name, path without dot segments, and query."""
 
     scheme: str
     host: str
@@ -54,7 +54,7 @@ class Address:
 
     @classmethod
     def of(cls, url: str) -> "Address":
-        """Read an address, without its fragment. Raises Invalid, which does not quote it."""
+        """Parse a URL, without its fragment; raise Invalid, without quoting the URL."""
         if len(url) > LONGEST:
             raise _invalid(f"is longer than {LONGEST} characters")
         if "\\" in url or any(unicodedata.category(character) in _ODD for character in url):
@@ -71,16 +71,16 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The address in the only way in which it is ever written."""
+        """The normalized URL."""
         return f"{self.scheme}://{self.host}{self.path}{self.query}"
 
     @property
     def port(self) -> int:
-        """443 or 80."""
+        """The port, 443 or 80, by the scheme."""
         return _PORTS[self.scheme]
 
-    def joined(self, location: str) -> "Address":
-        """Where a redirect from here leads. Raises Invalid."""
+    def resolve(self, location: str) -> "Address":
+        """Resolve the Location header of a redirect; raise Invalid."""
         origin = f"{self.scheme}://{self.host}"
         if _SCHEME.match(location):
             return Address.of(location)
@@ -95,7 +95,7 @@ class Address:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One allowed prefix; with `below`, for all hosts below its own instead of that one."""
+    """One allowed prefix; `below` means all subdomains of its host, without the host itself."""
 
     prefix: Address
     below: bool
@@ -105,7 +105,7 @@ class _Entry:
         wild = _WILDCARD.fullmatch(text)
         address = Address.of(wild[1] + wild[2] if wild else text)
         if address.query or "#" in text:
-            raise _invalid("contains '?' or '#'")
+            raise _invalid("must not have '?' or '#'")
         return cls(address, below=wild is not None)
 
     @property
@@ -122,7 +122,7 @@ class _Entry:
 
 
 class AllowList:
-    """The prefixes that an operator allows. Raises Invalid for one that is none."""
+    """The URL prefixes that the operator allows; raises Invalid for a malformed one."""
 
     def __init__(self, prefixes: Iterable[str]) -> None:
         entries = [_parse_allow_entry(prefix) for prefix in prefixes]
@@ -132,7 +132,7 @@ class AllowList:
         return ", ".join(sorted(entry.text for entry in self._entries))
 
     def prefix(self, address: Address) -> str | None:
-        """The longest prefix that covers an address."""
+        """Return the longest prefix that covers an address; None without one."""
         return next((entry.text for entry in self._entries if entry.covers(address)), None)
 
 
@@ -160,7 +160,7 @@ def _host(place: str, port: int) -> str:
 
 
 def _ascii(name: str) -> str:
-    """A name in punycode; one that a look-up would read as another name is refused."""
+    """Convert a name to punycode; raise Invalid if name resolution could read another name."""
     if name.isascii():
         return name
     if len(name) <= _LONGEST_NAME:
@@ -172,9 +172,9 @@ def _ascii(name: str) -> str:
 
 
 def _path(text: str) -> str:
-    """A path as it is sent; one that servers may read otherwise is refused, and so are dots.
+    """Normalize a path; raise Invalid for dot segments and ambiguous escapes.
 
-    Who approves an address, or grants all below it, goes by how it begins.
+    Approvals and grants compare prefixes of addresses, so a path must have one meaning only.
     """
     path = _percent_encode(text)
     if _DECEIVING.search(path):
@@ -189,7 +189,7 @@ def _path(text: str) -> str:
 
 
 def _percent_encode(text: str) -> str:
-    """A part of an address in ASCII, with escapes only where they are needed."""
+    """Percent-encode a part of a URL, with escapes only where they are needed."""
     if _BROKEN_ESCAPE.search(text):
         raise _invalid("contains an invalid percent-escape")
 

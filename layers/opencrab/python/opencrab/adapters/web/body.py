@@ -12,16 +12,21 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def body_of(chunks: Iterable[bytes], encoding: str) -> bytes:
-    """The whole body. Raises TooLarge, Invalid (an unknown packing), Unavailable."""
+    """Read and decompress the body.
+
+    Raise TooLarge, Unavailable, or Invalid for another encoding.
+    """
     packed = _limit_body_size(chunks)
     if encoding in {"", "identity"}:
         return b"".join(packed)
     if encoding not in {"gzip", "x-gzip"}:
-        raise Invalid("the page uses an unsupported content encoding", cure="use another page")
+        raise Invalid("the page's content encoding is not gzip", cure="use another page")
     try:
         return b"".join(_limit_body_size(_decompress_gzip(packed)))
     except zlib.error:
-        raise Unavailable("the page cannot be decompressed") from None
+        raise Unavailable(
+            "the page's gzip data is invalid", cure="try again later, or use another page"
+        ) from None
 
 
 def _limit_body_size(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -36,7 +41,7 @@ def _limit_body_size(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _decompress_gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """A packed body in pieces that are bounded however much each packed one holds."""
+    """Yield decompressed pieces of limited size, whatever the compression ratio."""
     unpacker = zlib.decompressobj(_GZIP)
     for chunk in chunks:
         rest = chunk
@@ -44,4 +49,7 @@ def _decompress_gzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield unpacker.decompress(rest, BODY_BYTES)
             rest = unpacker.unconsumed_tail
     if not unpacker.eof:
-        raise Unavailable("the connection closed before the page was complete")
+        raise Unavailable(
+            "the connection closed before the page was complete",
+            cure="try again later, or use another page",
+        )

@@ -33,7 +33,7 @@ _CODECS = {
 
 
 def decode_page(body: bytes, content_type: str) -> str:
-    """The text of a body; what does not fit its charset is replaced."""
+    """Decode a body by byte order mark, header or meta tag; replace invalid bytes."""
     for mark, codec in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(codec, "replace")

@@ -22,17 +22,19 @@ TRIED = 3
 
 
 def resolve_web_host(name: str, port: int) -> Sequence[str]:
-    """Ask the system; the final dot keeps it from adding a domain of its own to the name."""
+    """Return a host's addresses from the system's resolver.
+
+    The final dot keeps the resolver from trying its search domains.
+    """
     found = socket.getaddrinfo(f"{name}.", port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
 
 class PinnedBackend(httpcore.NetworkBackend):
-    """Connects to public addresses only.
+    """An httpcore backend that connects to public addresses only.
 
-    A name is looked up once for each connection. If any of its addresses is not public, none is
-    dialled: whoever mixes them is up to something. Timeouts are points in time, as the connector
-    has them.
+    A name is resolved once per connection (no DNS rebinding). If any of its addresses is not
+    public, the connection is refused. Timeouts are deadlines, as the connector expects.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class PinnedBackend(httpcore.NetworkBackend):
         left = LOOK_UP_SECONDS if deadline is None else deadline - self._clock()
         numbers = _looked_up(self._resolve, host, port, min(left, LOOK_UP_SECONDS))
         if not numbers:
-            raise Unavailable(f"host {host!r} cannot be resolved")
+            raise Unavailable(f"host {host!r} cannot be resolved", cure="check the host's name")
         if not all(is_public_address(number) for number in numbers):
             raise Refused(
                 f"{host!r} is not on the public internet",
@@ -76,7 +78,10 @@ class PinnedBackend(httpcore.NetworkBackend):
 
 
 def _looked_up(resolve: Resolve, host: str, port: int, seconds: float) -> Sequence[str]:
-    """What a look-up says; it cannot be told to hurry, so somebody else waits for its end."""
+    """Resolve a host in a thread, since a running look-up cannot be cancelled.
+
+    Raises Unavailable after `seconds`; empty if the name cannot be resolved.
+    """
     answers: SimpleQueue[Sequence[str]] = SimpleQueue()
 
     def look_up() -> None:
@@ -89,4 +94,6 @@ def _looked_up(resolve: Resolve, host: str, port: int, seconds: float) -> Sequen
     try:
         return answers.get(timeout=max(seconds, 0.0))
     except Empty:
-        raise Unavailable(f"the look-up of {host!r} took too long") from None
+        raise Unavailable(
+            f"DNS look-up of {host!r} timed out", cure="try again later, or use another address"
+        ) from None

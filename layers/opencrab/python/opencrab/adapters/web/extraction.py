@@ -41,12 +41,12 @@ _SPACES = re.compile(r" {2,}")
 def extract_page(
     html: str, size: int, check: Callable[[], None] = lambda: None
 ) -> tuple[str, str, bool]:
-    """Title and text of a page, and whether reading stopped before its end.
+    """Return title and text of an HTML page, and True if reading stopped before its end.
 
     Args:
         html: The page.
-        size: After so many characters of text reading stops.
-        check: Called again and again; may raise.
+        size: The number of characters of text after which reading stops.
+        check: Called for every 64 KiB; may raise, for example on a deadline.
     """
     page = _Page()
     for start in range(0, len(html), _FED):
@@ -60,7 +60,7 @@ def extract_page(
 
 
 class _Page(HTMLParser):
-    """What was seen so far; elements that are not shown are passed over with all in them."""
+    """An HTML parser that collects visible text, skipping hidden elements with their content."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -119,7 +119,7 @@ class _Page(HTMLParser):
             self._add(_SPACE.sub(" ", data))
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:  # noqa: FBT001, FBT002
-        """Take it for a comment, as browsers do; the parser's own way raises for most."""
+        """Treat a marked section as a comment, as browsers do; the base class often raises."""
         return self.parse_bogus_comment(i, report)
 
     def _begin(self, tag: str) -> None:

@@ -14,7 +14,11 @@ from opencrab.adapters.web.body import body_of
 from opencrab.adapters.web.charset import decode_page
 from opencrab.adapters.web.connection import Clock, PinnedBackend, Resolve, resolve_web_host
 from opencrab.adapters.web.extraction import extract_page
-from opencrab.adapters.web.plain import clip_page_text, one_visible_page_line, visible_page_text
+from opencrab.adapters.web.plain import (
+    clip_page_text,
+    one_visible_page_line,
+    strip_invisible_page_text,
+)
 from opencrab.domain.errors import Invalid, Refused, Unavailable
 from opencrab.ports.web import WebPage
 
@@ -38,16 +42,16 @@ _SERVER_ERROR = 500
 
 
 class HttpPages:
-    """`ports.web.Web`: GET without cookies, keys and referrer, over a connection of its own.
+    """`ports.web.Web`: GET without cookies, keys and referrer, over a new connection each time.
 
-    What a server says is never part of an error, since errors do not count as foreign words.
+    Errors never quote what a server says, since error texts do not count as external words.
 
     Args:
-        allowed: What may be fetched.
-        connector: Makes connections to numeric addresses; its timeouts are points in time.
-        resolve: Looks a name up.
-        clock: Counts seconds as `connector` does.
-        new_tls: How servers prove who they are.
+        allowed: The URLs that may be fetched.
+        connector: Connects to numeric addresses; its timeouts are deadlines.
+        resolve: Resolves a host name.
+        clock: Monotonic seconds, the same clock as the connector's.
+        new_tls: Creates the TLS context that verifies servers.
     """
 
     def __init__(
@@ -84,7 +88,7 @@ class HttpPages:
         return self._new_tls()
 
     def _answer(self, address: Address, deadline: float) -> WebPage | Address:
-        """The page, or where it is instead."""
+        """Return the page, or the address that it redirects to."""
         url = httpcore.URL(
             scheme=address.scheme.encode(),
             host=address.host.encode(),
@@ -115,7 +119,7 @@ class HttpPages:
 
     def _moved(self, address: Address, location: str) -> Address:
         try:
-            target = address.joined(location)
+            target = address.resolve(location)
         except Invalid:
             target = None
         if target is None or self._allowed.prefix(target) is None:
@@ -129,7 +133,7 @@ class HttpPages:
         title, more = "", False
         if kind in _HTML:
             title, text, more = extract_page(text, _READ, lambda: self._check_time(deadline))
-        shown, cut = clip_page_text(visible_page_text(text[:_READ]), TEXT_BYTES)
+        shown, cut = clip_page_text(strip_invisible_page_text(text[:_READ]), TEXT_BYTES)
         return WebPage(
             url=address.url,
             title=one_visible_page_line(title, _TITLE),
@@ -148,27 +152,39 @@ class HttpPages:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """The errors of a connection as ours, without words from outside."""
+        """Translate httpcore's errors, without text from the server."""
         try:
             yield
         except httpcore.TimeoutException:
-            raise Unavailable(f"the page did not load within {SECONDS:g} s") from None
+            raise Unavailable(
+                f"the page did not load within {SECONDS:g} s",
+                cure="try again later, or use another page",
+            ) from None
         except (httpcore.ConnectError, httpcore.UnsupportedProtocol):
-            raise Unavailable("no TLS connection to the page's server") from None
+            raise Unavailable(
+                "no TLS connection to the page's server",
+                cure="try again later, or use another page",
+            ) from None
         except (httpcore.NetworkError, httpcore.ProtocolError):
-            raise Unavailable("the page's server closed the connection") from None
+            raise Unavailable(
+                "the page's server closed the connection",
+                cure="try again later, or use another page",
+            ) from None
 
 
 def _check_status(status: int) -> None:
     if status == _OK:
         return
     if status == _TOO_MANY or status >= _SERVER_ERROR:
-        raise Unavailable(f"the page's server returned status {status}")
+        raise Unavailable(
+            f"the page's server returned status {status}",
+            cure="try again later, or use another page",
+        )
     raise Invalid(f"the page's server returned status {status}", cure="use another address")
 
 
 def _kind(headers: Mapping[str, str]) -> str:
-    """The media type, if it is one of text."""
+    """Return the media type; raise Invalid unless it is a text format."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     is_xml = kind.startswith("application/") and kind.endswith("+xml")
     if kind not in _HTML | _PLAIN and not is_xml:

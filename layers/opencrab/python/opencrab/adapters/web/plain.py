@@ -16,21 +16,21 @@ _LINES = re.compile(r"\r\n?|[\u2028\u2029\x85\x0b\x0c]")
 _EMPTY_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
-def visible_page_text(text: str) -> str:
-    """The text without what people would not see of it, bidirectional controls included."""
+def strip_invisible_page_text(text: str) -> str:
+    """Remove invisible characters, bidirectional controls included."""
     lines = _LINES.sub("\n", text)
     kept = "".join(filter(_is_visible, lines))
     return _EMPTY_LINES.sub("\n\n", _SELECTORS.sub(r"\1", kept)).strip()
 
 
 def one_visible_page_line(text: str, characters: int) -> str:
-    """The same on one line, cut to a length."""
-    line = " ".join(visible_page_text(text[: 4 * characters]).split())
+    """Return the visible text on one line, cut to a number of characters."""
+    line = " ".join(strip_invisible_page_text(text[: 4 * characters]).split())
     return line if len(line) <= characters else f"{line[: characters - 1]}…"
 
 
 def clip_page_text(text: str, size: int) -> tuple[str, bool]:
-    """As many whole characters as fit into so many bytes, and whether there were more."""
+    """Cut a text to a number of bytes, at a character; True if it was cut."""
     whole = text.encode()
     return (text, False) if len(whole) <= size else (whole[:size].decode(errors="ignore"), True)
 

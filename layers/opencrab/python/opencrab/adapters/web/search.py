@@ -1,6 +1,7 @@
 """Search services: Brave's API, and any SearXNG that answers in JSON."""
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -10,6 +11,8 @@ from opencrab.adapters.web.extraction import extract_page
 from opencrab.adapters.web.plain import one_visible_page_line
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.ports.web import WebResult
+
+log = logging.getLogger(__name__)
 
 BRAVE_URL = "https://api.search.brave.com/res/v1"
 SECONDS = 10.0
@@ -23,27 +26,27 @@ _SHORTEST_SECRET = 6
 
 
 class SearchReply(Protocol):
-    """What a service answered."""
+    """The HTTP response of a search service."""
 
     @property
     def status(self) -> int:
-        """Of HTTP."""
+        """The HTTP status code."""
 
     @property
     def body(self) -> bytes:
-        """All of it."""
+        """The whole body."""
 
 
 class SearchTransport(Protocol):
-    """Carries one request to a server that the operator chose, without following redirects."""
+    """An HTTP client for a server chosen by the operator; it does not follow redirects."""
 
     def send(self, url: str, *, headers: Mapping[str, str], timeout_seconds: float) -> SearchReply:
-        """GET; any failure is an OpenCrabError."""
+        """Send a GET; raise an OpenCrabError for any failure."""
 
 
 @dataclass(frozen=True)
 class BraveSearch:
-    """`ports.web.SearchEngine` over Brave's API, which wants a key; nothing tells that key."""
+    """`ports.web.SearchEngine` on Brave's API; errors and results never contain its key."""
 
     carrier: Callable[[], SearchTransport]
     key: str = field(repr=False)
@@ -59,7 +62,7 @@ class BraveSearch:
 
 @dataclass(frozen=True)
 class SearxngSearch:
-    """`ports.web.SearchEngine` over a SearXNG whose settings allow the format json."""
+    """`ports.web.SearchEngine` on a SearXNG server whose settings allow the format json."""
 
     carrier: Callable[[], SearchTransport]
     base_url: str
@@ -73,22 +76,32 @@ class SearxngSearch:
 def _fetch_results(
     carrier: SearchTransport, url: str, headers: Mapping[str, str], place: Iterable[str]
 ) -> list[Any]:
-    """The list in this place of the answer; what a service says of an error is told to nobody."""
+    """Return the list at `place` in the response; errors do not quote the service."""
     try:
         reply = carrier.send(url, headers=headers, timeout_seconds=SECONDS)
-    except OpenCrabError:
-        raise Unavailable("the search service does not answer") from None
+    except OpenCrabError as error:
+        # The model reads the error that follows, the operator why there was none.
+        log.warning("web search failed: error=%s", error.message)
+        raise Unavailable(
+            "no response from the search service", cure="try again, or check web.search.base_url"
+        ) from None
     if reply.status in _NO_ENTRY:
         raise Refused(
             f"the search service rejected the API key (status {reply.status})",
             cure="continue without it, and tell your owner",
         )
     if reply.status != _OK:
-        raise Unavailable(f"the search service returned status {reply.status}")
+        raise Unavailable(
+            f"the search service returned status {reply.status}",
+            cure="try again later, or check web.search.base_url",
+        )
     try:
         found = json.loads(reply.body)
     except (ValueError, RecursionError):
-        raise Unavailable("the search service returned a response that is not JSON") from None
+        raise Unavailable(
+            "the search service returned a response that is not JSON",
+            cure="check web.search.base_url; SearXNG needs json in search.formats",
+        ) from None
     for name in place:
         found = found.get(name) if isinstance(found, dict) else None
     return found if isinstance(found, list) else []

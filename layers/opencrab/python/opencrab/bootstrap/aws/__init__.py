@@ -1,4 +1,4 @@
-"""The composition for AWS: what each Lambda function is made of.
+"""The composition of the Lambda functions on AWS.
 
-Nothing here is loaded on a person's own machine.
+Nothing here is loaded by the local installation.
 """

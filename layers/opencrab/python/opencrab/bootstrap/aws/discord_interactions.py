@@ -1,4 +1,4 @@
-"""The function behind the queue of Discord's interactions, and what it alone loads."""
+"""The Lambda function that handles Discord's interactions from their queue."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,6 +8,6 @@ from opencrab.gateways.discord.interactions.worker import handle_interaction
 
 
 def discord_interaction_worker() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
-    """What the function behind the queue of interactions does; no other one loads what it takes."""
+    """Build the handler of the interactions queue; no other function imports its code."""
     made = turn_worker()
-    return lambda event, context: made.interactions(event, context, handle_interaction)
+    return lambda event, context: made.run_interactions(event, context, handle_interaction)

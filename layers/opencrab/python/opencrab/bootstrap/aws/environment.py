@@ -1,4 +1,4 @@
-"""Where an installation on AWS has its things, as the template's environment names them."""
+"""Names of an installation's AWS resources, from the environment that the template sets."""
 
 import logging
 from functools import cache
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def aws_setting(configured: "Settings", name: str) -> str:
-    """A place by its name below `aws.`; raises Invalid when it is not set."""
+    """Return the setting `aws.NAME`; raises Invalid if it is not set."""
     value = str(configured.get(f"aws.{name}"))
     if not value:
         variable = f"OPENCRAB_AWS__{name.upper()}"
@@ -26,12 +26,12 @@ def aws_setting(configured: "Settings", name: str) -> str:
 
 
 def dynamodb_table_name(configured: "Settings") -> Table:
-    """The table, once for a process: its connections are kept."""
+    """Return the DynamoDB table, one per process, so that its connections are reused."""
     return _table_named(aws_setting(configured, "table"))
 
 
 def lambda_log(configured: "Settings") -> "LambdaLog":
-    """Takes over the process's log."""
+    """Create the logger of a Lambda function, which takes over the process's log."""
     from opencrab.gateways.aws.functions import LambdaLog
 
     names = logging.getLevelNamesMapping()

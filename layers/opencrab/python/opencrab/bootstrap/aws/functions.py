@@ -1,6 +1,6 @@
-"""OpenCrab in Lambda functions: DynamoDB, SQS and S3, named by the template's environment.
+"""The composition of the Lambda functions: DynamoDB, SQS and S3, named by the environment.
 
-Nothing here asks AWS anything before the first request needs it.
+No call to AWS is made before the first request needs one.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from opencrab.bootstrap.aws.search import search_of
 from opencrab.bootstrap.aws.status import aws_setup_status
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.channel import discord_of
-from opencrab.bootstrap.rules import rules_of
+from opencrab.bootstrap.rules import deleted_versions_kept, rules_of
 from opencrab.bootstrap.world import world_of
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
@@ -41,6 +41,7 @@ from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import (
+    CallUsage,
     ChatModel,
     Embedder,
     ModelInfo,
@@ -57,19 +58,19 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 LONGEST_SECONDS = 20
-"""API Gateway gives an HTTP API 30 seconds for an answer, and a cold start is part of them."""
+"""Time limit of a REST request: API Gateway allows 30 seconds, including a cold start."""
 
 _MEBIBYTE = 2**20
 _LARGEST_FILE = 4 * _MEBIBYTE
-"""Lambda takes 6 MB, and bytes travel as base64."""
+"""Largest file in bytes: a Lambda payload has at most 6 MB, and base64 adds a third."""
 _FRESH = timedelta(minutes=5)
 
 
 class DeployedModels:
-    """`ports.models.model.Models` and `ProviderDirectory`, made when somebody first asks for them.
+    """`ports.models.model.Models` and `ProviderDirectory`, created at their first use.
 
-    Most functions never do, and none should wait for what it does not need: `keyed`, which reads
-    the store of secrets, answers only those who ask what can be used and not just what there is.
+    Most functions never use them. `keyed`, which reads the secrets store, is used only where it
+    matters which providers have a key; `models` serves the rest.
     """
 
     def __init__(
@@ -107,26 +108,30 @@ class DeployedModels:
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         return self._keyed.get().health(provider, timeout_seconds=timeout_seconds)
 
+    def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
+        directory = self._keyed.get()
+        return directory.call_usage(provider, call_id, timeout_seconds=timeout_seconds)
+
     def embedder(self, name: str | None) -> Embedder:
         return self._keyed.get().embedder(name)
 
 
 class _Later:
-    """Models that are made by whoever asks first."""
+    """Models that are created at their first use."""
 
     def __init__(self, make: Callable[[], "ProviderModels"]) -> None:
         self._make = make
         self.made: ProviderModels | None = None
 
     def get(self) -> "ProviderModels":
-        """The models; two who ask at once may each make some, and both go by the same settings."""
+        """Return the models, creating them once; concurrent first calls may create equal copies."""
         if self.made is None:
             self.made = self._make()
         return self.made
 
 
 class LaterSecrets:
-    """`ports.access.secrets.Secrets` of a place that the first question opens: few ask any."""
+    """`ports.access.secrets.Secrets` of a store that is opened at its first use."""
 
     def __init__(self, place: str, clock: Clock) -> None:
         self._opened = cache(lambda: secret_store_from_settings(place, clock))
@@ -148,10 +153,10 @@ def models_of_function(
     advice: str = "store {} where the workers read it",
     load: Callable[..., "Settings"] = settings.load_settings,
 ) -> "ProviderModels":
-    """The models of an installation, with keys from its store of secrets.
+    """Create the models of an installation, with keys from its secrets store.
 
-    All is read again after five minutes, so that a new key needs no deployment. Without secrets
-    every key is taken to be there, for who only wants to know which models there are.
+    Settings and keys are read again after five minutes, so that a new key needs no deployment.
+    Without `secrets` every key is taken to be set, which is enough to list models.
     """
     from opencrab.adapters.providers.registry import ProviderModels
 
@@ -166,7 +171,7 @@ def models_of_function(
 
 
 def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
-    """What the functions behind queues and schedule do; `jobs` are background turns, if any."""
+    """Build the handler of the queues and the schedule; `jobs` are background turns, if any."""
     from opencrab.gateways.aws.functions import Worker
 
     configured = settings.load_settings({})
@@ -183,16 +188,16 @@ def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
 
 
 def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
-    """What the function does that makes summaries; no other one loads what that takes."""
+    """Build the handler of the compaction queue; no other function imports its code."""
     from opencrab.bootstrap.jobs import JOBS
     from opencrab.engine.turn.background import run_background_turn
 
     made = turn_worker(JOBS)
-    return lambda event, context: made.compactions(event, context, run_background_turn)
+    return lambda event, context: made.run_compactions(event, context, run_background_turn)
 
 
 def rest_handler() -> "Answer":
-    """What the function behind the HTTP API does."""
+    """Build the handler of the HTTP API."""
     from opencrab.gateways.rest.http.lambda_entry import http_event_handler, load_rest_app_quickly
 
     load_rest_app_quickly()
@@ -223,7 +228,7 @@ def rest_handler() -> "Answer":
 
 
 def message_admission(configured: "Settings", clock: SystemClock) -> Runtime:
-    """What a function needs that lets messages in, and neither thinks nor searches."""
+    """Build the runtime of a function that accepts messages but calls no model and no search."""
     home = _home(configured, clock, consistent=True)
     models = DeployedModels(lambda: models_of_function(None, home.preferences.get, clock.now))
     parts = vars(configured_actions(configured, NothingToFind(), _transport))
@@ -271,7 +276,6 @@ def _home(
     stores = dynamodb_stores(table, consistent=consistent, on_turn=on_turn)
     sqs, s3 = Deferred("sqs"), Deferred("s3")
     bucket = aws_setting(configured, "bucket")
-    quota = int(configured.get("agent.max_workspace_size_mb")) * _MEBIBYTE
 
     def queue(name: str) -> SqsQueue:
         dead = aws_setting(configured, f"{name}_dead_queue")
@@ -290,14 +294,7 @@ def _home(
         outbox=stores.outbox,
         due=stores.due,
         facts=stores.facts,
-        files=S3Files(
-            s3,
-            bucket,
-            quota_bytes=quota,
-            file_bytes=_LARGEST_FILE,
-            ledger=DynamoLedger(table, clock),
-            clock=clock,
-        ),
+        files=_files(configured, s3, bucket, DynamoLedger(table, clock), clock),
         blobs=S3Blobs(s3, bucket),
         keys=_keys(configured, stores.keys),
         idempotency=stores.idempotency,
@@ -312,6 +309,20 @@ def _home(
     )
 
 
+def _files(
+    configured: "Settings", s3: Any, bucket: str, ledger: DynamoLedger, clock: SystemClock
+) -> S3Files:
+    return S3Files(
+        s3,
+        bucket,
+        quota_bytes=int(configured.get("agent.max_workspace_size_mb")) * _MEBIBYTE,
+        file_bytes=_LARGEST_FILE,
+        ledger=ledger,
+        clock=clock,
+        deleted_versions_kept=deleted_versions_kept(configured),
+    )
+
+
 def _keys(configured: "Settings", keys: Keys) -> Keys:
     digest = str(configured.get("aws.owner_key_hash"))
     return OwnerKey(keys, digest.lower()) if digest else keys
@@ -319,7 +330,7 @@ def _keys(configured: "Settings", keys: Keys) -> Keys:
 
 @cache
 def _transport() -> "Transport":
-    """One for all models of a process, so that its connections are kept from turn to turn."""
+    """Return one HTTP transport per process, so that its connections are reused between turns."""
     from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 
     return HttpxTransport(new_client())

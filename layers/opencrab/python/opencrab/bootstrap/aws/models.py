@@ -1,4 +1,4 @@
-"""Models on AWS: what the settings say of them, and keys from where this installation has them."""
+"""Models on AWS, from the settings and from the keys in the installation's secrets store."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,9 +17,9 @@ _ELSEWHERE = "kept-where-the-workers-read-it"
 def models_from_settings(
     load: Callable[..., "Settings"], secrets: Secrets | None
 ) -> "ModelsSettings":
-    """The models that settings and secrets, read now, allow.
+    """Read the settings and secrets again and return the models that they allow.
 
-    Nothing takes the place of a default that cannot work: a turn that needs it says what it lacks.
+    A default that cannot work is not replaced: a turn that needs it reports what is missing.
     """
     from opencrab.adapters.providers.catalogue.configuration import models_settings
 
@@ -41,12 +41,12 @@ def models_from_settings(
 
 
 def _somewhere(name: str) -> str:
-    """What stands for a variable whose value only the workers read."""
+    """Return a placeholder for a variable whose value only the workers can read."""
     return _ELSEWHERE if name.endswith("KEY") else "https://elsewhere.invalid"
 
 
 def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
-    """The provider; absent where its address would be the function itself."""
+    """Return the provider, with a problem if its address is the function's own machine."""
     from opencrab.adapters.providers.catalogue.connection import provider_address
     from opencrab.adapters.providers.wire.address import is_this_machine
 

@@ -1,4 +1,4 @@
-"""OpenCrab in the function that learns by night: no keys of models, no search, no channels."""
+"""The Lambda function of the nightly review: no model keys, no search, no channels."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def night_worker() -> NightWorker:
-    """What the function behind the hourly schedule does."""
+    """Build the handler of the hourly schedule and of the queue of nightly reviews."""
     configured = settings.load_settings({})
     journalist = lambda_log(configured)
     admitted = message_admission(configured, SystemClock())
@@ -37,7 +37,7 @@ def night_worker() -> NightWorker:
 
 
 def _transport() -> "Transport":
-    """One for a night: it asks one address, once."""
+    """Create the HTTP transport that fetches the price list."""
     from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 
     return HttpxTransport(new_client())

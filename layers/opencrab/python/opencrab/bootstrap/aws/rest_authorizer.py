@@ -1,7 +1,7 @@
-"""The authoriser of the HTTP API: whether a request brings a key that opens anything at all.
+"""The authoriser of the HTTP API: it rejects requests without a known API key.
 
-It loads nothing but the keys, since its cold start delays every first request. Which key may do
-what, and whether it was revoked a moment ago, is the door's business in `gateways.rest`.
+It loads nothing but the keys, since its cold start delays every first request. `gateways.rest`
+checks a key's scope, and whether it was revoked a moment ago.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from opencrab.ports.access.keys import Keys
 
 
 def rest_authorizer() -> Callable[[Mapping[str, Any]], bool]:
-    """Whether the event of a request, as API Gateway describes it, brings a key."""
+    """Build the function that checks whether an API Gateway event has a valid key."""
     configured = settings.load_settings({})
     stored = DynamoKeys(Table(str(configured.get("aws.table"))))
     digest = str(configured.get("aws.owner_key_hash")).lower()
@@ -25,7 +25,7 @@ def rest_authorizer() -> Callable[[Mapping[str, Any]], bool]:
 
 
 def request_brings_key(event: Mapping[str, Any], keys: Keys) -> bool:
-    """Whether the request's Authorization header has a key that is known and not revoked."""
+    """Return True if the Authorization header has a known key that is not revoked."""
     header = str((event.get("headers") or {}).get("authorization", ""))
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():

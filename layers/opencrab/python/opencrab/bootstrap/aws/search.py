@@ -1,6 +1,6 @@
-"""Search on AWS: which backend the settings choose, and the functions that serve it.
+"""Search on AWS: the backend that the settings choose, and the functions that serve it.
 
-Nothing that searches is loaded before somebody searches: most calls of a function never do.
+Search code is loaded at the first search, since most invocations never search.
 """
 
 import secrets
@@ -34,11 +34,11 @@ Follow = Callable[[Iterable[FeedEntry]], None]
 Answer = Callable[[Mapping[str, Any]], dict[str, Any] | None]
 
 _SECONDS = 25.0
-"""For an answer of the function that searches; the API has 29."""
+"""Timeout of the search function in seconds; the API has 29."""
 
 
 class LaterSearch:
-    """`ports.memory.search.Search`, made by whoever asks first."""
+    """`ports.memory.search.Search`, created at its first use."""
 
     def __init__(self, make: Callable[[], Search]) -> None:
         self._make = make
@@ -48,8 +48,8 @@ class LaterSearch:
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         return self._get().search(agent_id, query)
 
-    def forget(self, agent_id: str) -> None:
-        self._get().forget(agent_id)
+    def apply_erasures(self, agent_id: str) -> None:
+        self._get().apply_erasures(agent_id)
 
     def status(self, agent_id: str) -> IndexStatus:
         return self._get().status(agent_id)
@@ -62,10 +62,9 @@ class LaterSearch:
 
 
 def search_of(configured: "Settings", clock: Clock) -> Search:
-    """The search that the settings choose, for functions that run turns or answer requests.
+    """Return the configured search for functions that run turns or answer requests.
 
-    Raises Invalid for a backend that does not exist, for one that lacks its place, and where
-    vectors are wanted.
+    Raises Invalid for an unknown backend, for one that lacks its address, and if vectors are on.
     """
     backend = _backend(configured)
     if backend == _EFS:
@@ -77,25 +76,25 @@ def search_of(configured: "Settings", clock: Clock) -> Search:
 
 
 def search_indexer() -> Callable[[Mapping[str, Any]], None]:
-    """What the function does that follows the table's stream: it publishes what is new."""
+    """Build the handler of the table's stream, which indexes new rows."""
     configured, clock = _awake()
     if _backend(configured) == _OPENSEARCH:
-        return _following(_in_collection(configured, clock).follow)
-    return _following(_own(configured, clock).follow)
+        return _following(_in_collection(configured, clock).index_entries)
+    return _following(_own(configured, clock).index_entries)
 
 
 def vpc_searcher() -> Answer:
-    """What the function in the VPC does."""
+    """Build the handler of the search function in the VPC."""
     configured, clock = _awake()
     _backend(configured)
     return search_server(_own(configured, clock))
 
 
 def search_server(search: "SqliteSearch") -> Answer:
-    """Answers questions that other functions ask, and follows the table's stream."""
+    """Build a handler that answers searches of other functions and follows the table's stream."""
     from opencrab.adapters.lambda_search import answer_search
 
-    follow = _following(search.follow)
+    follow = _following(search.index_entries)
 
     def answer(event: Mapping[str, Any]) -> dict[str, Any] | None:
         if "Records" in event:
@@ -115,9 +114,9 @@ def _awake() -> "tuple[Settings, Clock]":
 
 
 def _backend(configured: "Settings") -> str:
-    """The backend, when AWS can serve it as the settings have it."""
+    """Return the configured backend; raises Invalid if AWS cannot serve it."""
     if configured.get("search.vectors"):
-        # The function that indexes may neither write turns, which calls are paid by, nor read keys.
+        # The indexer may neither write the turns that pay for calls, nor read model keys.
         raise Invalid(
             "search.vectors is not supported on AWS yet: the indexer has no access to models",
             field="search.vectors",
@@ -126,7 +125,7 @@ def _backend(configured: "Settings") -> str:
     backend = str(configured.get("search.backend"))
     if backend not in BACKENDS:
         raise Invalid(
-            f"search.backend is {backend!r}",
+            f"search.backend {backend!r} is not supported",
             field="search.backend",
             cure=f"set it to {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}",
         )
@@ -140,7 +139,7 @@ def _following(follow: Follow) -> Callable[[Mapping[str, Any]], None]:
 
 
 def _past(configured: "Settings", clock: Clock) -> "SearchRowReader":
-    """All that an agent lived through, read consistently."""
+    """Return the reader of all rows to be indexed, with consistent reads."""
     from opencrab.adapters.dynamodb.home import dynamodb_stores
     from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
     from opencrab.adapters.search_rows import SearchRowReader
@@ -152,7 +151,7 @@ def _past(configured: "Settings", clock: Clock) -> "SearchRowReader":
 
 
 def _own(configured: "Settings", clock: Clock) -> "SqliteSearch":
-    """Copies of indexes in this function's temporary storage."""
+    """Return a SQLite search with copies of the indexes in this function's temporary storage."""
     from opencrab.adapters.sqlite_search.search import SqliteSearch
 
     folder = Path(tempfile.gettempdir(), "opencrab-search")
@@ -161,7 +160,7 @@ def _own(configured: "Settings", clock: Clock) -> "SqliteSearch":
 
 
 def _snapshots(configured: "Settings", clock: Clock) -> "SnapshotStore":
-    """In a folder of a file system that is shared, where there is one, or in the bucket."""
+    """Return the store of snapshots: the shared file system if there is one, else the bucket."""
     folder = str(configured.get("aws.search_folder"))
     if folder:
         from opencrab.adapters.local_files.snapshots import DirectorySnapshots
@@ -179,7 +178,7 @@ def _elsewhere(function_name: str) -> Search:
 
 
 def _in_collection(configured: "Settings", clock: Clock) -> "OpenSearch":
-    """An index in OpenSearch Serverless, over one connection to its collection."""
+    """Return the search of an OpenSearch Serverless collection."""
     from opencrab.adapters.opensearch.search import OpenSearch
 
     client, stage = _collection(configured, clock), str(configured.get("aws.stage"))
@@ -204,7 +203,7 @@ def _collection(configured: "Settings", clock: Clock) -> "OpenSearchClient":
 
 
 def opensearch_signer(region: str) -> "Signer":
-    """Who signs requests to a collection: this process, as it may be now."""
+    """Return a signer of requests to a collection, with the process's current credentials."""
     from opencrab.adapters.aws_client import aws_process_credentials
     from opencrab.adapters.door.aws import Credentials, Signer
     from opencrab.adapters.opensearch.signing import SERVICE

@@ -1,4 +1,4 @@
-"""The installation on AWS as it says itself: setup, budget, and when its heart beat last."""
+"""Status of an installation on AWS: setup, budget, and the time of the last heartbeat."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def aws_setup_status(
     configured: "Settings", budgets: Budgets, pulse: DynamoPulse
 ) -> dict[str, Any]:
-    """What is configured, and where what is not known here can be found."""
+    """Return what is configured: version, resources, default model, budget and heartbeat."""
     default = models_from_settings(settings.load_settings, None).default
     secrets = str(configured.get("aws.secrets"))
     if not secrets.startswith("ssm:"):
@@ -40,7 +40,7 @@ def aws_setup_status(
 
 
 def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:
-    """The limits in force; None when nobody can say."""
+    """Return the budget limits in force; None if the store cannot be reached."""
     try:
         changes = budgets.limits()
     except Unavailable:
@@ -49,7 +49,7 @@ def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:
 
 
 def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:
-    """When it came last; None when nobody can say."""
+    """Return the time of the last heartbeat; None if the store cannot be reached."""
     try:
         last = pulse.last()
     except Unavailable:

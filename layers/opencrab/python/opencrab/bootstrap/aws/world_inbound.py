@@ -1,4 +1,4 @@
-"""What the function does that worlds send to."""
+"""The Lambda function that receives messages from worlds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
-    """What the function does that worlds send to."""
+    """Build the handler of the queue of messages from worlds."""
     from opencrab import settings
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.world_bus import envelope_in
@@ -22,7 +22,7 @@ def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     runtime = replace(message_admission(configured, clock), world=world_of(configured, secrets))
 
     def receive(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
-        journalist.begin()
+        journalist.set_context()
         return world_messages_from_queue(runtime, event, envelope_in)
 
     return receive

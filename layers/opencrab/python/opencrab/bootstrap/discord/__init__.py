@@ -1,4 +1,4 @@
 """The composition for Discord: its API, channel, bot and worker, in both homes.
 
-The door, which loads almost nothing, is composed in `bootstrap/aws`.
+`door`, the endpoint of the Lambda function, loads almost nothing.
 """

@@ -1,4 +1,4 @@
-"""The bot as the settings describe it, with the commands that it should have."""
+"""The Discord application from the settings, with the commands that it registers."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def bot_of(configured: "Settings") -> BotApplication:
-    """The application whose commands are registered, and which the doctor looks at."""
+    """Return the Discord application, for registering commands and `opencrab discord doctor`."""
     return BotApplication(
         application_id=str(configured.get("gateway.discord.application_id")),
         public_key=str(configured.get("gateway.discord.public_key")),
@@ -21,7 +21,7 @@ def bot_of(configured: "Settings") -> BotApplication:
 
 
 def own_discord_door(configured: "Settings", runtime: "Runtime") -> "Interactions | None":
-    """The door on this computer, where Discord is switched on and its public key is known."""
+    """Return the interactions endpoint of this process; None without Discord or public key."""
     key = str(configured.get("gateway.discord.public_key"))
     if not configured.get("gateway.discord.enabled") or not key:
         return None
@@ -31,7 +31,7 @@ def own_discord_door(configured: "Settings", runtime: "Runtime") -> "Interaction
 
 
 def _commands() -> Iterable[Command]:
-    """Loaded when somebody asks: most requests are about something else."""
+    """Import and return the commands only when they are needed, which most requests do not."""
     from opencrab.gateways.discord.commands import COMMANDS
 
     return COMMANDS

@@ -1,6 +1,6 @@
-"""Discord as the settings allow it: its API, the channel that speaks there, and who is who.
+"""Discord from the settings: its API client, delivery channel, and the ids of known users.
 
-Nothing of it is loaded, and no token is read, before somebody speaks.
+No code of it is loaded, and no token is read, before the first use.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 FRESH = timedelta(minutes=5)
-"""How long a token is used before it is read again."""
+"""Time after which a token is read again."""
 
 _VARIABLE = "DISCORD_TOKEN"
 
 
 @dataclass(frozen=True)
 class DiscordParts:
-    """The parts of a `Runtime` that are Discord's."""
+    """The parts of a `Runtime` for Discord."""
 
     discord: Discord | None = None
     community: Community = field(default_factory=Community)
@@ -47,7 +47,7 @@ def discord_of(
     *,
     load: Callable[..., "Settings"] = settings.load_settings,
 ) -> DiscordParts:
-    """What is made of Discord; nothing where it is off. Raises Invalid for ids that are none."""
+    """Return the parts for Discord, empty if it is disabled; raises Invalid for malformed ids."""
     if not configured.get("gateway.discord.enabled"):
         return DiscordParts()
     tokens = StoredBotTokens(secrets, clock, load)
@@ -58,7 +58,7 @@ def discord_of(
 
 
 class StoredBotTokens:
-    """`BotTokens`: from the settings, or from the store of secrets by name."""
+    """`BotTokens` from the settings, or from the secrets store by name, kept for FRESH."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class StoredBotTokens:
         self._load = load
         self._known: dict[str | None, tuple[str, datetime]] = {}
 
-    def of(self, secret: str | None) -> str:
+    def token(self, secret: str | None) -> str:
         now = self._clock.now()
         token, until = self._known.get(secret, ("", now))
         if now >= until:
@@ -91,7 +91,7 @@ class StoredBotTokens:
         if token and token.isascii() and token.isprintable() and " " not in token:
             return token
         name = _VARIABLE if secret is None else secret
-        what = "is not one" if token else "is not set"
+        what = "is malformed" if token else "is not set"
         raise Refused(
             f"Discord is enabled, but the bot's token {what}: set {name}",
             cure=f"store {name}, and see `opencrab discord doctor`",
@@ -103,7 +103,7 @@ class StoredBotTokens:
 
 
 class _Later:
-    """Something that whoever first uses it makes."""
+    """A proxy that creates its object at the first use."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._made = cache(make)
@@ -131,7 +131,7 @@ def _client(api: str, tokens: StoredBotTokens, clock: Clock) -> Discord:
     from opencrab.adapters.discord.client import DiscordClient
     from opencrab.adapters.providers.transport.httpx_transport import new_client
 
-    checked = BaseUrlRules("Discord", "gateway.discord.api").checked(api)
+    checked = BaseUrlRules("Discord", "gateway.discord.api").validate(api)
     return DiscordClient(new_client, checked, tokens, clock, Event().wait)
 
 

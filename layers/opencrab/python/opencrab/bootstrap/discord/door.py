@@ -1,4 +1,4 @@
-"""The door of Discord, put together from the environment alone: settings take too long to load."""
+"""The endpoint for Discord's interactions, built from the environment, as settings load slowly."""
 
 import os
 import time
@@ -29,19 +29,19 @@ DISCORD = "https://discord.com/api/v10"
 KEEP_SECONDS = 1.2
 ACKNOWLEDGE_SECONDS = 1.0
 OFFER_SECONDS = 1.2
-"""Discord waits three seconds for an answer, and people half of that for what they may choose."""
+"""Timeouts in seconds; Discord waits three seconds, and autocompletion should take half of that."""
 
 _INSTALLATION = "installation"
 
 
 def discord_door() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """What the function does that Discord calls, configured by its environment."""
-    door = door_of(os.environ, time.time)
+    """Build the handler of the function that Discord calls, configured by its environment."""
+    door = discord_door_from_environment(os.environ, time.time)
     return lambda event: as_result(door.answer(*of_event(event), time.time()))
 
 
-def door_of(environment: Mapping[str, str], now: Callable[[], float]) -> Door:
-    """The door in Lambda; raises Invalid for what the environment lacks."""
+def discord_door_from_environment(environment: Mapping[str, str], now: Callable[[], float]) -> Door:
+    """Build the interactions endpoint in Lambda; raises Invalid for a missing variable."""
     context = tls_roots(environment.get("AWS_CA_BUNDLE", ""))
 
     def aws(service: str, usual: str) -> PlainAws:
@@ -74,10 +74,13 @@ def door_of(environment: Mapping[str, str], now: Callable[[], float]) -> Door:
 
 
 def local_door(runtime: "Runtime", public_key: str, api: str = DISCORD) -> "Interactions":
-    """The same door on one's own computer; raises Invalid for keys that are none."""
+    """Build the interactions endpoint in this process; raises Invalid for malformed keys."""
     queue = runtime.home.interactions
     if queue is None:
-        raise Invalid("this installation has no queue of interactions", cure="enable Discord")
+        raise Invalid(
+            "this installation has no queue of interactions",
+            cure="set gateway.discord.enabled to true",
+        )
 
     def choices() -> Any:
         known = runtime.home.facts.get(_INSTALLATION, acks.CHOICES_KIND, acks.CHOICES_ID)
@@ -94,7 +97,7 @@ def local_door(runtime: "Runtime", public_key: str, api: str = DISCORD) -> "Inte
 
 
 def _origin(url: str) -> str:
-    """A URL without its path: a queue is named in the request, not in the address."""
+    """Return a URL without its path, since a request to SQS names the queue itself."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}"
 

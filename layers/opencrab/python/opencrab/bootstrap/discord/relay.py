@@ -1,6 +1,6 @@
-"""The relay's composition: Discord's token and address from the settings, OpenCrab as it was said.
+"""The composition of the relay: token and address from the settings, OpenCrab from `RelayWay`.
 
-It runs wherever the token is: OpenCrab itself may be elsewhere.
+The relay runs where the token is; OpenCrab may run elsewhere.
 """
 
 from importlib.util import find_spec
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def run_discord_relay(way: "RelayWay") -> None:
-    """Relay until the process is told to stop.
+    """Run the relay until the process is told to stop.
 
-    Raises Unavailable when hikari or the token is missing, and as
-    `gateways.discord_relay.bot.run_relay_bot` does.
+    Raises Unavailable if hikari or the token is missing, and the errors of
+    `gateways.discord_relay.bot.run_relay_bot`.
     """
     if find_spec("hikari") is None:
         raise Unavailable(

@@ -1,4 +1,4 @@
-"""What is done with interactions from Discord, in both homes."""
+"""The handler of Discord's interactions in the local process."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def discord_worker(runtime: "Runtime") -> "Interact | None":
-    """What the local process does with interactions; None where Discord is switched off."""
+    """Return the handler of queued interactions; None if Discord is disabled."""
     if runtime.discord is None or runtime.home.interactions is None:
         return None
     from opencrab.gateways.discord.interactions.worker import handle_interaction

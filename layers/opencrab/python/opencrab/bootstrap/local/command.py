@@ -1,4 +1,4 @@
-"""OpenCrab on this machine: SQLite, files in a folder, and the local runner."""
+"""The composition for this machine: SQLite, files in a folder, and the local runner."""
 
 import logging
 import os
@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
@@ -16,23 +17,27 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import timedelta
 
     from opencrab.domain.models.price_check import NewPrices
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import PriceSheet
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.terminal.options import UpOptions
+    from opencrab.gateways.local.backup_schedule import BackupSchedule
     from opencrab.ports.access.secrets import Secrets
     from opencrab.settings import Settings
 
 _FREE_PORTS = 20
 _LAST_PORT = 65_535
+_PURGES_AN_HOUR = 60
 
 
 def command() -> None:
     """Run the `opencrab` command."""
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.discord.relay import run_discord_relay
+    from opencrab.bootstrap.local.backup import local_backups
     from opencrab.bootstrap.local.simulation import run_day_simulation
     from opencrab.gateways.cli.app import build_cli
     from opencrab.gateways.cli.terminal.options import Options
@@ -44,12 +49,13 @@ def command() -> None:
         prices=_newest_prices,
         relay=run_discord_relay,
         simulation=run_day_simulation,
+        backups=local_backups,
     )
     build_cli(run_up, outside)()
 
 
 def _sheet() -> "PriceSheet":
-    """What AWS charges, read when somebody asks."""
+    """Load the AWS price sheet; read only when it is needed."""
     from opencrab.domain.usage.aws_cost import PriceSheet
 
     return PriceSheet.of(settings.aws_pricing())
@@ -62,7 +68,7 @@ def _newest_prices(
     *,
     allow_lower: bool = False,
 ) -> "NewPrices":
-    """What models cost today by the public list, fetched when somebody asks."""
+    """Fetch today's model prices from the public list."""
     from opencrab.adapters.providers.catalogue.prices import newest_prices
     from opencrab.adapters.system_clock import SystemClock
 
@@ -77,7 +83,7 @@ def _newest_prices(
 
 
 def run_up(options: "UpOptions") -> int:
-    """Run OpenCrab on this machine until it is told to stop; the exit code of the process."""
+    """Run OpenCrab on this machine until it is told to stop; returns the process's exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
         return _up(options)
@@ -92,6 +98,7 @@ def _up(options: "UpOptions") -> int:
     port = _port(options.host, configured.get("gateway.rest.port"), fixed=options.port is not None)
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_database
+    from opencrab.bootstrap.local.backup import scheduled_backups
 
     os.umask(0o077)
     data = options.data
@@ -104,13 +111,17 @@ def _up(options: "UpOptions") -> int:
         key_file = _owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{port}"
-        place = _Place(options.host, port, url, data, key_file, str(options.language))
-        _serve(runtime, database, configured, thinking, place, network=network)
+        secret = token_hex(32)
+        place = _Place(options.host, port, url, data, key_file, str(options.language), secret)
+        with scheduled_backups(configured, data, runtime.clock) as backups:
+            found = partial(_setup, runtime, configured, thinking, place, backups)
+            _serve(runtime, database, configured, thinking, place, network=network, setup=found)
         network.close()
         return 0
     finally:
-        with suppress(OSError):
-            (data / "endpoint").unlink()
+        for name in ("endpoint", "instance"):
+            with suppress(OSError):
+                (data / name).unlink()
         database.close()
 
 
@@ -168,6 +179,8 @@ class _Place:
     data: Path
     key_file: Path | None
     language: str
+    instance: str
+    """The secret with which this process proves to the command that it serves this folder."""
 
 
 def _serve(
@@ -178,12 +191,14 @@ def _serve(
     place: _Place,
     *,
     network: Network,
+    setup: "Callable[[], dict[str, Any]]",
 ) -> None:
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.bootstrap.discord.bot import bot_of, own_discord_door
     from opencrab.bootstrap.discord.worker import discord_worker
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.prices import nightly_price_update
+    from opencrab.bootstrap.rules import deleted_versions_kept
     from opencrab.bootstrap.websocket import local_websocket
     from opencrab.gateways.local.index_follower import IndexFollower
     from opencrab.gateways.local.machine import MachineReader
@@ -191,44 +206,59 @@ def _serve(
     from opencrab.gateways.rest.app import create_app
     from opencrab.gateways.rest.conversation.websocket import offer_websocket
 
-    def ready() -> None:
-        (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
-        _say_ready(runtime, thinking, place)
-
-    watch = FeedWatch(SqliteFeed(database))
+    feed = SqliteFeed(database)
+    watch = FeedWatch(feed)
     app = create_app(
         runtime,
         watch=watch,
-        setup=lambda: _setup(runtime, configured, thinking, place),
+        setup=setup,
         machine=MachineReader(),
         bot=bot_of(configured),
         interactions=own_discord_door(configured, runtime),
+        instance=place.instance,
     )
     offer_websocket(app, local_websocket(configured, runtime))
-    index = IndexFollower(SqliteFeed(database), local_search_indexing(runtime), runtime.home.agents)
+    index = IndexFollower(feed, local_search_indexing(runtime), runtime.home.agents)
     runner = Runner(
         runtime,
         watch,
-        _purging(runtime, database),
+        _purging(runtime, database, deleted_versions_kept(configured)),
         index,
         workers=WORKERS,
         interact=discord_worker(runtime),
         price=nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
+    ready = partial(_announce, runtime, thinking, place)
     stopping = partial(_say_stopping, place.language)
     runner.serve(app, host=place.host, port=place.port, ready=ready, stopping=stopping)
 
 
-def _purging(runtime: "Runtime", database: Any) -> "Callable[[], None]":
-    """What removes rows whose time is over, once a minute."""
-    from datetime import timedelta
+def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
+    """Write the files by which the CLI finds this server, and say that it is ready."""
+    _write_private(place.data / "instance", place.instance)
+    (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
+    _say_ready(runtime, thinking, place)
 
+
+def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":
+    """Return a function that deletes expired rows; the runner calls it once a minute.
+
+    Once an hour it also ends the versions of files that were deleted `kept` ago.
+    """
+    from datetime import timedelta
+    from itertools import count
+
+    from opencrab.adapters.local_files import LocalFiles
     from opencrab.adapters.sqlite.database import to_milliseconds
+
+    calls, files = count(), runtime.home.files
 
     def purge() -> None:
         now = runtime.clock.now()
         database.purge(to_milliseconds(now), to_milliseconds(now - timedelta(days=1)))
+        if isinstance(files, LocalFiles) and next(calls) % _PURGES_AN_HOUR == 0:
+            files.end_deleted_versions(now, kept)
 
     return purge
 
@@ -259,7 +289,7 @@ def _say_stopping(language: str) -> None:
 
 
 def _screen_text(key: str, language: str, **facts: object) -> str:
-    """A line of the start screen in the user's language; English where there is no such text."""
+    """Return a line of the start screen in the user's language, or in English if there is none."""
     from opencrab.ports.texts import Texts
 
     said = Texts(__file__, "screen")[key]
@@ -267,7 +297,7 @@ def _screen_text(key: str, language: str, **facts: object) -> str:
 
 
 def _port(host: str, wanted: int, *, fixed: bool) -> int:
-    """The wanted port, or the next free one unless the port was asked for."""
+    """Return the wanted port, or the next free one unless `fixed`; raises Unavailable."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(wanted, min(wanted + _FREE_PORTS, _LAST_PORT + 1)):
         with socket.socket(family) as probe:
@@ -276,7 +306,7 @@ def _port(host: str, wanted: int, *, fixed: bool) -> int:
                 probe.bind((host, port))
             except PermissionError:
                 raise Unavailable(
-                    f"port {port} needs more rights", cure="use --port 8080"
+                    f"no permission to listen on port {port}", cure="use --port 8080"
                 ) from None
             except OSError as error:
                 if fixed:
@@ -292,7 +322,7 @@ def _port(host: str, wanted: int, *, fixed: bool) -> int:
 
 
 def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
-    """See that there is an owner key: the operator's own, or one made and kept for its user."""
+    """Register the operator's owner key, or create one in `owner.key`; returns that file's path."""
     from opencrab.domain.access.authority import Scope
     from opencrab.engine.access.api_keys import create_api_key, register_api_key
 
@@ -308,16 +338,25 @@ def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
             register_api_key(runtime, name=name, scope=Scope.OWNER, secret=secret)
             return path
     secret, _ = create_api_key(runtime, name=name, scope=Scope.OWNER)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(f"{secret}\n")
+    _write_private(path, secret)
     return path
 
 
+def _write_private(path: Path, secret: str) -> None:
+    """Write a secret into a file that only its user may read."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(f"{secret}\n")
+
+
 def _setup(
-    runtime: "Runtime", configured: "Settings", thinking: LocalModels, place: _Place
+    runtime: "Runtime",
+    configured: "Settings",
+    thinking: LocalModels,
+    place: _Place,
+    backups: "BackupSchedule | None",
 ) -> dict[str, Any]:
-    """What is configured, what is missing, and what to do about it."""
+    """Return what is configured, which variables are missing, and what to do about them."""
     from opencrab.bootstrap.rules import budget_limits_of
 
     now = configured
@@ -336,4 +375,5 @@ def _setup(
         },
         "budget": budget_limits_of(runtime.rules.limits, runtime.home.budgets.limits()),
         "missing": missing,
+        **({} if backups is None else {"backups": backups.report()}),
     }

@@ -1,4 +1,4 @@
-"""Local models: what OpenCrab thinks with on this machine, and its way to the network."""
+"""The models that OpenCrab uses on this machine, and the HTTP client that calls them."""
 
 import socket
 from contextlib import suppress
@@ -24,9 +24,9 @@ _NO_MODEL = (
 
 @dataclass(frozen=True)
 class LocalModels:
-    """The models' settings, and what the owner should be told about how they came about.
+    """The models' settings, and notes for the owner on how they were chosen.
 
-    `again` makes them anew, since keys may have changed.
+    `again` builds the settings again, since keys may have changed.
     """
 
     settings: "ModelsSettings"
@@ -35,7 +35,7 @@ class LocalModels:
 
 
 class Network:
-    """One HTTP client, made when the first model needs it."""
+    """An HTTP client that is created at its first use."""
 
     def __init__(self) -> None:
         self._client: Any = None
@@ -53,7 +53,7 @@ class Network:
 
 
 def local_models(secrets: "Secrets", provider: str | None) -> LocalModels:
-    """The models that can be used here: what is configured, else a local server, else scripted."""
+    """Return the usable models: the configured ones, else a local server's, else scripted."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
     from opencrab.adapters.providers.registry import settings_with_usable_default
 
@@ -71,7 +71,7 @@ def local_models(secrets: "Secrets", provider: str | None) -> LocalModels:
 
 
 def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":
-    """A server of models that runs on this computer, and what its owner should know of it."""
+    """Find a model server on this machine; returns it, else None, with notes for the owner."""
     from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, detect_local
 
     ollama = _address(known, "ollama", OLLAMA_URL)
@@ -85,7 +85,7 @@ def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, 
 
 
 def configured_models(secrets: "Secrets") -> "ModelsSettings":
-    """What the files, the environment and the kept keys say now."""
+    """Read the models again from files, environment and stored keys."""
     from opencrab.adapters.providers.catalogue.configuration import models_settings
 
     secrets.forget()
@@ -105,14 +105,14 @@ def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":
 
 
 def _restrict_to_provider(known: "ModelsSettings", provider: str) -> "ModelsSettings":
-    """The settings with which all thinking goes to one provider, or to one model of it."""
+    """Return settings that use one provider, or one model of it; raises Invalid if unknown."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
 
     name, _, model = provider.partition(":")
     if name != "scripted" and name not in known.providers:
         names = ", ".join(sorted({"scripted", *known.providers}))
         raise Invalid(f"there is no provider {name!r}", cure=f"choose one of {names}")
-    return known.only(SCRIPTED if provider == "scripted" else f"{name}:{model}")
+    return known.with_single_model(SCRIPTED if provider == "scripted" else f"{name}:{model}")
 
 
 def _address(known: "ModelsSettings", name: str, default: str) -> str:
@@ -121,7 +121,7 @@ def _address(known: "ModelsSettings", name: str, default: str) -> str:
 
 
 def _answers(url: str) -> bool:
-    """Whether anything listens there; asked first, since most machines run no model server."""
+    """Return True if a server listens at this URL; a quick check before any request."""
     from urllib.parse import urlsplit
 
     address = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Search on this machine: indexes below the data folder, and what keeps them up to date."""
+"""Search on this machine: indexes below the data folder, and their updates."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 def local_search(
     home: Home, data: Path, clock: Clock, vectors: "Vectors | None" = None
 ) -> SqliteSearch:
-    """Snapshots in `search`, and this process's own copies in `search-copies` beside it."""
+    """Create the search: snapshots in `search`, this process's index copies in `search-copies`."""
     past = SearchRowReader(home.journal, home.sessions, home.facts, home.usage, clock)
     snapshots = DirectorySnapshots(data / "search", clock)
     return SqliteSearch(past, snapshots, data / "search-copies", clock, vectors=vectors)
 
 
 def local_search_indexing(runtime: Runtime) -> Indexing:
-    """Of a runtime that was made here: who searches also keeps its indexes up to date."""
+    """Return the indexing of a local runtime: its search also updates its indexes."""
     return cast("SqliteSearch", runtime.search)

@@ -1,4 +1,4 @@
-"""The composition of a simulated installation: a passing home, and a clock of its own."""
+"""The composition of a simulated installation: a temporary home and a simulated clock."""
 
 import logging
 from contextlib import contextmanager
@@ -18,24 +18,26 @@ if TYPE_CHECKING:
     from opencrab.engine.simulation.day import SimulationResult
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
-"""A Monday; the clock begins anew there with each simulation."""
+"""Start of every simulation, a Monday."""
 
 
 def run_day_simulation(
     agents: int, hours: float, seed: int, language: "Language"
 ) -> "SimulationResult":
-    """Let the founders live so many hours with a stand-in for a model.
+    """Simulate some hours of the founder agents with a simulated model.
 
-    With more agents than founders these come again. Raises Invalid for a number out of range.
+    With more agents than founders the founders repeat. Raises Invalid for a number out of range.
     """
     from opencrab.engine.agents.creation import create_agent
     from opencrab.engine.agents.presets import agent_from_preset, founder_presets
     from opencrab.engine.simulation.day import MOST_AGENTS, MOST_HOURS, simulate_day
 
     if not 1 <= agents <= MOST_AGENTS:
-        raise Invalid(f"--agents must be from 1 to {MOST_AGENTS}", field="agents")
+        raise Invalid(f"--agents must be from 1 to {MOST_AGENTS}, not {agents}", field="agents")
     if not 0 < hours <= MOST_HOURS:
-        raise Invalid(f"--hours must be above 0, {MOST_HOURS} at most", field="hours")
+        raise Invalid(
+            f"--hours must be above 0 and at most {MOST_HOURS}, not {hours:g}", field="hours"
+        )
     with (
         _quietly(),
         TemporaryDirectory() as folder,
@@ -54,7 +56,7 @@ def run_day_simulation(
 
 @contextmanager
 def _quietly() -> "Iterator[None]":
-    """What agents of a made-up day log is nobody's concern."""
+    """Suppress log messages below ERROR of the simulated agents."""
     logger = logging.getLogger("opencrab")
     before = logger.level
     logger.setLevel(logging.ERROR)
@@ -66,7 +68,7 @@ def _quietly() -> "Iterator[None]":
 
 @contextmanager
 def simulated_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]]":
-    """A whole installation in a folder, whose model is none and whose clock stands still."""
+    """Yield a complete installation in a folder, with a simulated model and a fixed clock."""
     from opencrab import settings
     from opencrab.actions import GROUPS, Registry
     from opencrab.adapters.local_files import LocalBlobs, LocalFiles

@@ -6,7 +6,7 @@ from opencrab.domain.access.impact import Impact
 
 
 class Source(StrEnum):
-    """Gateway through which something arrived."""
+    """The gateway or trigger through which a message or turn arrived."""
 
     REST = "rest"
     WEBSOCKET = "websocket"
@@ -20,7 +20,7 @@ class Source(StrEnum):
 
 
 class Scope(StrEnum):
-    """What an API key may do; owner includes chat, chat includes read."""
+    """The permissions of an API key; `owner` includes `chat`, `chat` includes `read`."""
 
     READ = "read"
     CHAT = "chat"
@@ -28,7 +28,7 @@ class Scope(StrEnum):
 
 
 class Authority(StrEnum):
-    """On whose behalf a turn acts."""
+    """The party on whose behalf a turn acts."""
 
     OWNER = "owner"
     USER = "user"
@@ -64,9 +64,10 @@ _IMPACTS = {
 
 
 def authority(source: Source, scope: Scope | None) -> Authority:
-    """Who a sender is: the key's scope on keyed doors, the door itself elsewhere.
+    """Return a sender's authority: by source where it is fixed, else by the API key's scope.
 
-    A door that proves nothing about its sender gives `public`: an unset owner is nobody.
+    A source that does not verify its sender (Discord, webhook, world) gives `public`; without a key
+    the result is never `owner`.
     """
     if source in _BY_SOURCE:
         return _BY_SOURCE[source]
@@ -76,9 +77,9 @@ def authority(source: Source, scope: Scope | None) -> Authority:
 
 
 def authority_permits(on_behalf_of: Authority, impact: Impact, *, for_peers: bool = False) -> bool:
-    """Whether a turn of this authority may use actions of this impact at all.
+    """Check whether a turn of this authority may use actions of this impact at all.
 
-    `for_peers` is said of the few actions beyond speech and reading that a peer may cause.
+    `for_peers` is set for the few actions beyond speech and reading that a peer may cause.
     """
     if for_peers and on_behalf_of is Authority.PEER:
         return True
@@ -86,13 +87,13 @@ def authority_permits(on_behalf_of: Authority, impact: Impact, *, for_peers: boo
 
 
 def clearance_level(on_behalf_of: Authority) -> int:
-    """How much a turn may hear: 2 all that its agent lived, 1 as a user, 0 as an outsider.
+    """Return how much a turn may read: 2 all its agent's data, 1 as a user, 0 as an outsider.
 
-    What is found out on one level is not told on a lower one (ADR 0019).
+    Information found at one level is not disclosed at a lower one (ADR 0033).
     """
     return _LEVELS[on_behalf_of]
 
 
 def taints_reading_turn(on_behalf_of: Authority) -> bool:
-    """Whether words from such a sender taint the turn that reads them."""
+    """Check whether words of a sender with this authority taint the turn that reads them."""
     return on_behalf_of in {Authority.PUBLIC, Authority.PEER}

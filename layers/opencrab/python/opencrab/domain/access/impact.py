@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Impact(StrEnum):
-    """What an action touches, weakest first: speech < read < self < shared < external."""
+    """The reach of an action, weakest first: speech < read < self < shared < external."""
 
     SPEECH = "speech"
     READ = "read"

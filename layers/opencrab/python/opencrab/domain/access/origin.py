@@ -7,7 +7,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of an address; the text itself when it is none."""
+    """Return the scheme, host and port of a URL, or the text itself if it has no host."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").removesuffix("."), parts.port
@@ -19,5 +19,8 @@ def origin_of(url: str) -> str:
 
 
 def key_origin_seal(origin: str, key: str) -> str:
-    """What tells whether a key is the one that was given for an origin, without the key."""
+    """Compute a hash that shows whether a key was given for an origin, without storing the key.
+
+    SHA-256 of origin and key, in hexadecimal.
+    """
     return sha256(f"{origin}\n{key}".encode("utf-8", "surrogatepass")).hexdigest()

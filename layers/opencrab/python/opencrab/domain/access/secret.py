@@ -9,12 +9,15 @@ _VALUE = re.compile(r"[!-~]{1,8192}")
 
 
 def require_secret(name: str, value: str) -> None:
-    """Refuse a name or a value that cannot be kept; neither is quoted, one may be the other."""
+    """Raise Invalid if a secret's name or value cannot be stored.
+
+    The messages quote neither: users confuse the two fields, so that a name may be a secret.
+    """
     if not _NAME.fullmatch(name):
         raise Invalid(
-            "a secret's name is 1 to 100 capital letters, digits and underscores",
+            "the secret's name is not 1 to 100 capital letters, digits and underscores",
             field="name",
-            cure="call it like OPENAI_API_KEY",
+            cure="use a name like OPENAI_API_KEY",
         )
     if not _VALUE.fullmatch(value):
         raise Invalid(

@@ -56,11 +56,13 @@ class Identity(Value, defer_build=False):
     @model_validator(mode="after")
     def _custom_roles_have_a_name(self) -> "Identity":
         if (self.role is Role.CUSTOM) != (self.custom_role is not None):
-            raise ValueError("custom_role is set exactly when role is 'custom'")
+            raise ValueError(
+                "custom_role must be set if role is 'custom', and only then: set both or neither"
+            )
         return self
 
     def describe(self, language: Language) -> str:
-        """The identity in words for a system prompt."""
+        """Format the identity as text for a system prompt."""
         role = self.custom_role or _ROLES[language][self.role]
         labels = (
             ("名前", "役割", "職種", "所属")
@@ -85,7 +87,7 @@ class AgentStatus(StrEnum):
 
 
 class Agent(Value):
-    """What OpenCrab keeps about one agent beside its soul and identity.
+    """An agent's record: everything stored about it except its soul, identity and state.
 
     `world` is the outside world that it is bound to.
     """
@@ -109,12 +111,12 @@ class Agent(Value):
 
     @property
     def answers(self) -> bool:
-        """Whether a message may start a turn; a message wakes the dormant, never the retired."""
+        """True if a message may start a turn; it wakes a dormant agent, never a retired one."""
         return self.status is not AgentStatus.RETIRED
 
 
 def selectable_aliases(agent: Agent, routing: Routing) -> tuple[str, ...]:
-    """The aliases that an agent may choose for itself; none where that is switched off."""
+    """Return the model aliases an agent may choose for itself; empty if self-selection is off."""
     allowed = routing.self_selection and agent.llm.self_selection is not False
     named = routing.selectable if agent.llm.selectable is None else agent.llm.selectable
     return tuple(name for name in named if name in routing.aliases) if allowed else ()
@@ -123,7 +125,7 @@ def selectable_aliases(agent: Agent, routing: Routing) -> tuple[str, ...]:
 class Profile(Value):
     """An agent together with its soul and identity, as they are stored, loaded and shown.
 
-    `mind` is read with it and changed as a fact.
+    `mind` is the agent state: it is read with the profile and written as a document of its own.
     """
 
     agent: Agent
@@ -135,7 +137,7 @@ class Profile(Value):
     def read(
         cls, agent: str, soul: str, identity: str, mind: AgentState | None = None
     ) -> "Profile":
-        """A profile whose parts are stored as JSON each."""
+        """Build a profile from its parts, each stored as JSON."""
         return cls(
             agent=Agent.model_validate_json(agent),
             soul=Soul.model_validate_json(soul),

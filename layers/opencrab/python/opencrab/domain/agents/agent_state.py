@@ -1,4 +1,4 @@
-"""Mind: the small document about an agent that every turn reads together with the agent."""
+"""Agent state: the small document about an agent that every turn reads with the agent."""
 
 from typing import Annotated
 
@@ -10,13 +10,13 @@ from opencrab.domain.skills.skill import IndexedSkill, SkillName, StandardSkill
 from opencrab.domain.value import GoalId, Value
 
 MIND = "mind"
-"""Kind and id of this fact."""
+"""Kind and id of the document that stores the agent state."""
 
 
 class Agenda(Value):
-    """Which goals an agent has open; one at a time is being carried out, the others wait in line.
+    """The numbers of an agent's open goals; `current` is carried out, those in `waiting` queue.
 
-    `last_number` numbers the newest goal that there ever was.
+    `last_number` is the highest goal number ever given.
     """
 
     last_number: int = 0
@@ -26,11 +26,11 @@ class Agenda(Value):
 
 
 class AgentState(Value):
-    """Goals that are open, acquired skills that are live, and the core memories.
+    """Open goals, live acquired skills and core memories of an agent.
 
-    `enabled` and `disabled` are the standard skills that the owner switched, against what they are
-    by default. `mixes` are the models that were learned to be good for something, `pinned` what the
-    owner keeps as it is: no evidence moves it.
+    `enabled` and `disabled` are the standard skills that the owner switched to differ from their
+    default. `mixes` are the learned traffic splits of models per task, `pinned` the subjects that
+    the owner fixed: no evidence changes them.
     """
 
     agenda: Agenda = Agenda()
@@ -43,7 +43,7 @@ class AgentState(Value):
 
 
 def is_skill_enabled(skill: StandardSkill, mind: AgentState) -> bool:
-    """Whether an agent has a standard skill: as it is by default, unless its owner switched it."""
+    """Check whether an agent has a standard skill: by default, unless the owner switched it."""
     if skill.name in mind.disabled:
         return False
     return skill.by_default or skill.name in mind.enabled

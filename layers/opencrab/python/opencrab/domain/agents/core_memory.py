@@ -1,4 +1,4 @@
-"""Core memories: the few that a mind holds, so that they ride in every prompt."""
+"""Core memories: the few in the agent state, which are part of every prompt."""
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Refused
@@ -6,13 +6,14 @@ from opencrab.domain.memory.memory import CORE, CoreMemory, Memory
 
 CORE_MEMORIES = 20
 CORE_BYTES = 4 * 1024
-"""All core memories together: every turn reads them with its agent, and pays for them."""
+"""The size limit of all core memories together: every turn reads and pays for them."""
 
 
 def with_core_memory(mind: AgentState, memory: Memory) -> AgentState:
-    """A mind that holds a memory exactly if it is a core one and somebody vouches for it.
+    """Return the agent state with a memory added, replaced or removed among its core memories.
 
-    Raises Refused where there is no room for one more.
+    A memory is held exactly if its category is core and it is not tainted. Raises Refused if the
+    core memories would exceed their number (20) or size (4 KiB).
     """
     if memory.category != CORE or memory.tainted:
         return without_core_memory(mind, memory.id)
@@ -28,15 +29,15 @@ def with_core_memory(mind: AgentState, memory: Memory) -> AgentState:
     if held not in core:
         core = (*core, held)
     if len(core) > CORE_MEMORIES:
-        raise _full(f"there are {CORE_MEMORIES} core memories")
+        raise _full(f"limit reached: {CORE_MEMORIES} core memories")
     size = sum(len(each.content.encode()) for each in core)
     if size > CORE_BYTES:
-        raise _full(f"the core memories would take {size} bytes, at most {CORE_BYTES} are kept")
+        raise _full(f"the core memories would have {size} bytes, at most {CORE_BYTES} are allowed")
     return mind.replaced(core=core)
 
 
 def without_core_memory(mind: AgentState, memory_id: str) -> AgentState:
-    """A mind that does not hold a memory."""
+    """Return the agent state without a core memory; unchanged if it does not hold that memory."""
     if all(each.id != memory_id for each in mind.core):
         return mind
     return mind.replaced(core=tuple(each for each in mind.core if each.id != memory_id))
@@ -46,5 +47,5 @@ def _full(what: str) -> Refused:
     return Refused(
         what,
         field="category",
-        cure="forget one, or save this in another category: search finds it there",
+        cure="forget one, or use another category, which search still finds",
     )

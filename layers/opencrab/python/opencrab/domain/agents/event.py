@@ -1,4 +1,4 @@
-"""Happenings: what went on around an agent while it slept, kept until it has looked."""
+"""Events: what happened around an agent while it slept, kept until it has read them."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -9,33 +9,33 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.value import Identifier, Text, Value
 
 HAPPENING = "happening"
-"""The kind of facts that these are; their ids are in order of time."""
+"""The kind of documents that store events; their ids are in order of time."""
 
 LATE = "late_happening"
-"""The kind of facts that say under which id an event is kept whose own came too late."""
+"""The kind of documents that map the id of a late event to the id under which it is stored."""
 
 KEPT = timedelta(days=7)
-"""An event that nobody looked at is forgotten after so long."""
+"""The time after which an unread event is deleted."""
 
 MOST = 200
-"""Events that one agent has unread at most: more only count."""
+"""The limit of unread events of one agent: more are only counted."""
 
 _PLACES = 8
 
 EventType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.]{0,63}$")]
-"""What happened, such as `speech`, `goal.completed` or `world.bounty`."""
+"""The type of an event, such as `speech`, `goal.completed` or `world.bounty`."""
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^([a-z][a-z0-9_.]{0,63}\*?|\*)$")]
 
 
 class EventFilter(Value):
-    """Which events an agent receives: by type (`world.*` is a prefix), and by source if set."""
+    """A filter for events by type (`world.*` matches a prefix) and, if set, by source."""
 
     type: Pattern = "*"
     source: Identifier | None = None
 
     def fits(self, kind: str, source: str) -> bool:
-        """Whether an event of this type and source is meant."""
+        """Check whether an event of this type and source passes the filter."""
         if self.source is not None and self.source != source:
             return False
         if self.type.endswith("*"):
@@ -44,13 +44,13 @@ class EventFilter(Value):
 
 
 class LateEvent(Value):
-    """Where an event is kept whose id was before what its agent had read."""
+    """A replacement id for an event whose own id sorts before what its agent has read."""
 
     kept_as: str
 
 
 class AgentEvent(Value):
-    """One event: what, from whom, in which words; `tainted` when nobody vouches for these.
+    """An event that may wake an agent; `tainted` if its text is from an untrusted source.
 
     `opportunity` says that it may be worth a goal.
     """
@@ -67,7 +67,10 @@ class AgentEvent(Value):
 
 
 def event_id_after(read_to: str, number: int) -> str:
-    """An id right after what was read, before all ids of later events; numbers only grow."""
+    """Return an id that sorts directly after `read_to` and before all ids of later events.
+
+    A higher `number` gives an id that sorts later.
+    """
     base, _, last = read_to.rpartition(".")
     if base and len(last) == _PLACES and last.isdigit():
         placed = f"{base}.{number:0{_PLACES}d}"

@@ -1,4 +1,4 @@
-"""Heartbeat: how often an agent wakes of its own accord, when it sleeps, and what it does then."""
+"""Heartbeat settings: how often an agent acts on its own, when it sleeps, and what it does."""
 
 from datetime import datetime
 from typing import Annotated
@@ -14,20 +14,20 @@ SHORTEST_SECONDS, LONGEST_SECONDS = 29, 86_399
 """The shortest and the longest interval; both are primes, the longest is just within a day."""
 
 DEFAULT_SECONDS = 61
-"""The first prime over a minute: beats of agents with different primes rarely coincide."""
+"""The first prime over a minute: heartbeats of agents with different primes rarely coincide."""
 
 FILTERS = 20
 
 
 def is_prime_heartbeat_interval(number: int) -> bool:
-    """Whether a number has no divisors but 1 and itself."""
+    """Check whether a number of seconds is prime."""
     if number < 2:  # noqa: PLR2004  - the first prime
         return False
     return all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
 
 def prime_heartbeat_interval(number: int) -> int:
-    """The first prime that is not below a number."""
+    """Return the smallest prime that is at least `number`."""
     while not is_prime_heartbeat_interval(number):
         number += 1
     return number
@@ -44,7 +44,7 @@ def _prime(seconds: int) -> int:
 
 
 _PLACELESS = frozenset({"localtime", "posixrules", "Factory"})
-"""Files of the zone database that are no zones, or another one on each machine."""
+"""Files of the zone database that are no zones, or differ from machine to machine."""
 
 
 def _zone(name: str) -> str:
@@ -78,14 +78,14 @@ TimeOfDay = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5]
 
 
 class ActiveHours(Value):
-    """When an agent is awake; `start` after `end` goes over midnight, both equal is all day."""
+    """The hours when an agent is awake; `start` after `end` spans midnight, equal is all day."""
 
     start: TimeOfDay = "00:00"
     end: TimeOfDay = "00:00"
     zone: Zone = "UTC"
 
     def includes(self, now: datetime) -> bool:
-        """Whether a moment lies within them, by the clocks of their time zone."""
+        """Check whether a moment is within the hours, in their time zone."""
         told = now.astimezone(ZoneInfo(self.zone)).strftime("%H:%M")
         if self.start <= self.end:
             return self.start == self.end or self.start <= told < self.end
@@ -95,8 +95,8 @@ class ActiveHours(Value):
 class Heartbeat(Value):
     """An agent's settings for acting on its own.
 
-    Without `initiative`, or without `instructions`, it acts only on outside causes, never on its
-    own goals. Speech of its own goes to `channel`, at most once in `cooldown_seconds`.
+    Without `initiative`, or without `instructions`, the agent acts only on outside causes, never on
+    its own goals. What it says on its own goes to `channel`, at most once in `cooldown_seconds`.
     `subscriptions` choose the events that it receives; an empty list is all.
     """
 
@@ -110,15 +110,18 @@ class Heartbeat(Value):
     subscriptions: Annotated[tuple[EventFilter, ...], Field(max_length=FILTERS)] = ()
 
     @property
-    def acts_unasked(self) -> bool:
-        """Whether it may want something of its own accord."""
+    def acts_on_its_own(self) -> bool:
+        """True if the agent may set itself goals: initiative is on, instructions not blank."""
         return self.initiative and bool(self.instructions.strip())
 
     @property
     def without_instructions(self) -> "Heartbeat":
-        """What a beat needs to know of it, whatever the instructions are: each byte costs."""
+        """The settings for vital signs: instructions cut to one character to keep the item small.
+
+        The one character shows whether there are instructions at all.
+        """
         return self.replaced(instructions=self.instructions.strip()[:1])
 
     def hears(self, kind: str, source: str) -> bool:
-        """Whether it is told of events of a kind from a source."""
+        """Check whether the agent subscribes to events of a type from a source."""
         return not self.subscriptions or any(f.fits(kind, source) for f in self.subscriptions)

@@ -38,7 +38,7 @@ class SocialStyle(Value):
 
     @property
     def style(self) -> SocialStyleName:
-        """The name set by hand, else the quadrant (zero counts as the positive side)."""
+        """The style set by hand, else the quadrant (zero counts as positive)."""
         if self.style_name is not None:
             return self.style_name
         if self.assertiveness >= 0:
@@ -67,7 +67,7 @@ class Drives(Value):
 
 
 def soul_drives(traits: Personality) -> Drives:
-    """The drives of somebody of whom only the Big Five are known.
+    """Compute drives from the Big Five, for a soul that does not set them.
 
     Each is the mean of two traits, so that all are within 0..1, and 0.5 where the traits are:
 
@@ -149,11 +149,11 @@ class Soul(Value, defer_build=False):
 
     @property
     def weights(self) -> Drives:
-        """The drives that act: those that were set, else those that follow from the Big Five."""
+        """The drives in effect: those that were set, else those computed from the Big Five."""
         return self.drives or soul_drives(self.personality)
 
     def describe(self, language: Language) -> str:
-        """The soul in words for a system prompt, stable for equal souls."""
+        """Format the soul as text for a system prompt, the same text for equal souls."""
         label = _LABELS[language]
         big_five = self.personality.model_dump()
         drives = self.weights.model_dump()

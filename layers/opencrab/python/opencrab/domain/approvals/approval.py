@@ -14,7 +14,7 @@ ActionName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")
 DECIDED = "decided_approval"
 OPEN = "approval"
 GRANT = "grant"
-"""Kinds of facts: the first two belong to the installation, grants to their agent."""
+"""Kinds of documents: the first two belong to the installation, grants to their agent."""
 
 
 class ApprovalRules(Value):
@@ -30,7 +30,7 @@ class ApprovalRules(Value):
 
 
 class ApprovalState(StrEnum):
-    """Outcome of an approval."""
+    """The state of an approval: pending, or how it ended."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -40,9 +40,10 @@ class ApprovalState(StrEnum):
 
 
 class Approval(Value):
-    """One call that waits for a human, bound to its exact arguments.
+    """One tool call that waits for a human, bound to its exact arguments.
 
-    Two lines say what it is and what it touches; `withdrawn` is one whose turn was stopped.
+    `what` describes the call in one line, `touches` what it affects. An approval is `withdrawn`
+    when its turn was stopped.
     """
 
     id: Identifier
@@ -69,9 +70,10 @@ class Approval(Value):
 
 
 class Grant(Value):
-    """Leave given beforehand: so many calls of some actions or impacts until an end.
+    """Permission in advance: a number of calls of some actions or impacts until a time.
 
-    `touches` narrows it to calls whose second line begins so. It never covers a tainted turn.
+    `touches` limits the grant to calls whose `touches` line starts with it. A grant never covers a
+    tainted turn.
     """
 
     id: Identifier
@@ -86,7 +88,7 @@ class Grant(Value):
     created_at: datetime
 
     def covers(self, action: str, impact: Impact, touches: str, now: datetime) -> bool:
-        """Whether a call may run by it now."""
+        """Check whether the grant allows a call now: named in it, calls left, before its end."""
         named = action in self.actions or impact in self.impacts
         left = self.used < self.calls and now < self.until
         return named and left and touches.startswith(self.touches)

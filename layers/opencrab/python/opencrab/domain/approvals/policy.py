@@ -1,4 +1,4 @@
-"""Approval policies: which impacts run unasked, and which calls a human must agree to first."""
+"""Approval policies: which impacts run without approval, and which calls need one."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -9,7 +9,7 @@ from opencrab.domain.access.impact import Impact
 
 
 class ApprovalPolicy(StrEnum):
-    """Which impacts run without approval."""
+    """A named set of impacts that run without approval."""
 
     STRICT = "strict"
     GUARDED = "guarded"
@@ -24,15 +24,19 @@ _UNASKED = {
 
 
 Unasked = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""An impact, or the name of an action, that runs unasked."""
+"""An impact, or the name of an action, that runs without approval."""
 
 
 Policy = ApprovalPolicy | Annotated[tuple[Unasked, ...], Field(max_length=100)]
-"""A named policy, or exactly what runs unasked; speech always does."""
+"""A named policy, or a list of what runs without approval; speech always does."""
 
 
 def needs_approval(action: str, impact: Impact, policy: Policy, *, tainted: bool) -> bool:
-    """Whether a human must agree first; taint guards shared and external under any policy."""
+    """Check whether a human must approve a call first.
+
+    A tainted turn needs approval for shared and external impacts under any policy; speech never
+    needs approval.
+    """
     if tainted and impact in {Impact.SHARED, Impact.EXTERNAL}:
         return True
     if isinstance(policy, ApprovalPolicy):

@@ -3,20 +3,20 @@
 from datetime import datetime, timedelta
 
 PATIENCE, RISK_PATIENCE = 10, 20
-"""Cycles without anything new that the careful bear, and those that the daring bear beyond it."""
+"""Cycles without a new experience that any agent waits, and those added by risk tolerance 1."""
 
 
 def curiosity_threshold(risk_tolerance: float) -> float:
-    """Cycles without a new experience after which an agent wants to explore (Kingdom 10.4)."""
+    """Return the cycles without a new experience before an agent explores (Kingdom 10.4)."""
     return PATIENCE + RISK_PATIENCE * risk_tolerance
 
 
 def curiosity_pressure(
     lived_at: datetime, now: datetime, longing: timedelta, risk_tolerance: float
 ) -> float:
-    """Cycles since the last new experience over the threshold (Kingdom 10.4).
+    """Compute the cycles since the last new experience, divided by the threshold (Kingdom 10.4).
 
-    Over 1 the agent explores. An experience of the future, after a clock was set back, is one of
-    now. `longing` is how long a cycle takes, and longer than nothing.
+    Above 1 the agent explores. `lived_at` in the future, after a clock was set back, counts as now.
+    `longing` is the length of a cycle and must be positive.
     """
     return max((now - lived_at) / longing, 0.0) / curiosity_threshold(risk_tolerance)

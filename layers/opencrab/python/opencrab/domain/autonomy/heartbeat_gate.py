@@ -1,4 +1,4 @@
-"""Gate: whether a beat has a reason, decided from the vital signs alone and without a model."""
+"""Heartbeat gate: decides from vital signs alone, without a model, whether to start a turn."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,14 +10,14 @@ from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.value import Identifier, Value
 
 BEAT = "beat"
-"""The kind of facts that log beats with a reason; their ids are in order of time."""
+"""The kind of documents that log heartbeats with a reason; their ids are in order of time."""
 
 LOGGED = timedelta(days=35)
-"""As long as turns are kept."""
+"""The time for which logged heartbeats are kept, the same as for turns."""
 
 
 class BeatReason(StrEnum):
-    """Why an agent wakes.
+    """A reason for a heartbeat to start a turn.
 
     Schedules and the tasks of goals that have begun have times of their own and start turns without
     a heartbeat.
@@ -30,14 +30,14 @@ class BeatReason(StrEnum):
 
 
 class HeartbeatVerdict(Value):
-    """What a beat is for; without reasons `idle` says why it is for nothing."""
+    """The reasons of a heartbeat; if there is none, `idle` says why it does nothing."""
 
     reasons: tuple[BeatReason, ...] = ()
     idle: str = ""
 
 
 class LoggedHeartbeat(Value):
-    """One beat that had a reason, and the turn that it began."""
+    """A heartbeat that had a reason, and the turn that it started."""
 
     agent_id: Identifier
     slot: int
@@ -48,13 +48,13 @@ class LoggedHeartbeat(Value):
 
 
 def heartbeat_gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> HeartbeatVerdict:
-    """The reasons for which an agent wakes now, the most pressing first.
+    """Return the reasons for which an agent wakes now, the most urgent first.
 
-    An agent whose own turn is alive is busy. Outside its active hours only words that nobody has
-    answered wake it; all else waits until they begin. What others cause needs no instructions,
-    curiosity does.
+    An agent whose own turn is still running is busy. Outside its active hours only unanswered
+    mentions wake it; all else waits until the hours begin. Curiosity requires instructions, the
+    other reasons do not.
     """
-    if not signs.beats_at_all:
+    if not signs.has_next_heartbeat:
         return HeartbeatVerdict(idle="asleep")
     if signs.turn_id is not None and signs.busy_until is not None and signs.busy_until > now:
         return HeartbeatVerdict(idle="busy")
@@ -73,9 +73,9 @@ def heartbeat_gate(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> Hear
 
 
 def first_heartbeat_reason(reasons: tuple[BeatReason, ...], signs: VitalSigns) -> BeatReason:
-    """Which of several reasons a beat serves; the others are there at the next one.
+    """Choose which of several reasons a heartbeat serves; the others remain for the next one.
 
-    Events and goals take turns, so that neither keeps the other waiting for good.
+    Events and goals alternate, so that neither starves the other.
     """
     if {BeatReason.UNREAD, BeatReason.GOAL} <= set(reasons) and BeatReason.MENTION not in reasons:
         return BeatReason.GOAL if signs.turns % 2 else BeatReason.UNREAD
@@ -83,9 +83,9 @@ def first_heartbeat_reason(reasons: tuple[BeatReason, ...], signs: VitalSigns) -
 
 
 def is_in_speech_cooldown(signs: VitalSigns, target: str, now: datetime) -> bool:
-    """Whether the agent spoke in a channel of its own accord too short a time ago to do it again.
+    """Check whether the agent's last speech on its own in a channel is too recent for another one.
 
-    A time of the future, after a clock was set back, counts as long past.
+    A time in the future, after a clock was set back, counts as long past.
     """
     spoke = signs.spoke.get(target)
     pause = timedelta(seconds=signs.heartbeat.cooldown_seconds)
@@ -93,9 +93,10 @@ def is_in_speech_cooldown(signs: VitalSigns, target: str, now: datetime) -> bool
 
 
 def _is_mention_waiting(signs: VitalSigns, now: datetime) -> bool:
-    """Whether words wait for an answer; those of strangers and other agents wait for the channel.
+    """Check whether a mention waits for an answer and may be answered now.
 
-    So two agents cannot wake each other more often than the cooldown of their channel allows.
+    A mention by a public person or another agent waits for the channel's cooldown, so that two
+    agents cannot wake each other more often than that.
     """
     mention = signs.mention
     if mention is None:
@@ -106,7 +107,7 @@ def _is_mention_waiting(signs: VitalSigns, now: datetime) -> bool:
 
 
 def _curious(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> bool:
-    if signs.exploring or not signs.heartbeat.acts_unasked:
+    if signs.exploring or not signs.heartbeat.acts_on_its_own:
         return False
     return (
         curiosity_pressure(signs.lived_at, now, autonomy.curiosity_interval, signs.risk_tolerance)

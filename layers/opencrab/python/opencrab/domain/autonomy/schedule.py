@@ -16,20 +16,21 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from opencrab.domain.agents.heartbeat import Zone
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import Invalid
+from opencrab.domain.name import NewName
 from opencrab.domain.value import Identifier, MessageText, Name, Value
 
 SCHEDULE = "schedule"
-"""The kind of facts that schedules are; they are due when their next time is."""
+"""The kind of documents that store schedules; they are due at their next time."""
 
 SCHEDULES = 50
-"""Most schedules of one agent."""
+"""The limit of schedules of one agent."""
 
 _FIELDS = 5
 _LONGEST = timedelta(days=366)
 _LATE = timedelta(hours=1)
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 _EVERY = re.compile(r"@every ([1-9][0-9]{0,5})([mhd])")
-_HOW = "write @every 5m, 2h or 1d, or five cron fields such as 0 9 * * 1-5"
+_HOW = "write @every 5m, @every 2h or @every 1d, or five cron fields such as 0 9 * * 1-5"
 
 
 def _rule(text: str) -> str:
@@ -39,17 +40,18 @@ def _rule(text: str) -> str:
 
 
 Rule = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_rule)]
-"""When something is to be done: `@every` with minutes, hours or days, or five fields of cron."""
+"""A rule for times: `@every` with minutes, hours or days, or five cron fields."""
 
 
 class ScheduleDraft(Value, defer_build=False):
     """An owner's settings of a schedule.
 
-    Speech goes to the session, or to the agent's own one, and to `channel` if it is set.
+    Speech goes to the session, or to the agent's own session if none is given, and to `channel` if
+    it is set.
     """
 
-    name: Name
-    when: Rule = Field(description="`@every 5m`, `2h` or `1d`, or five cron fields")
+    name: NewName
+    when: Rule = Field(description="`@every 5m`, `@every 2h` or `@every 1d`, or five cron fields")
     zone: Zone = Field(default="UTC", description="time zone of a cron expression")
     instructions: MessageText
     enabled: bool = True
@@ -66,7 +68,7 @@ class ScheduleDraft(Value, defer_build=False):
 
 
 class WhyOff(StrEnum):
-    """Why OpenCrab switched a schedule off."""
+    """The reason why OpenCrab switched a schedule off."""
 
     RETIRED = "agent_retired"
     NOT_THERE = "session_over"
@@ -74,11 +76,12 @@ class WhyOff(StrEnum):
 
 
 class Schedule(Value):
-    """A schedule as it is kept.
+    """A stored schedule.
 
-    `next_at` is set while it is enabled. `fired` counts how often it was done, `run now` included;
-    `last_turn_id` is the turn of the newest. `version` counts what its owner changed. Rule and zone
-    were checked when they were written: what cannot be read any more is switched off, not lost.
+    `next_at` is set while it is enabled. `fired` counts its runs, `run now` included;
+    `last_turn_id` is the turn of the latest run. `version` counts its owner's changes. Rule and
+    zone were checked when they were written: if they can no longer be parsed, the schedule is
+    switched off, not deleted.
     """
 
     id: Identifier
@@ -101,13 +104,14 @@ class Schedule(Value):
 
     @property
     def slot(self) -> int:
-        """What its next time is known by: its second since 1970."""
+        """The next time as an id: seconds since 1970, 0 if there is none."""
         return 0 if self.next_at is None else int(self.next_at.timestamp())
 
-    def changed(self, draft: ScheduleDraft, now: datetime) -> "Schedule":
-        """The schedule as its owner wants it; what is over does not come again.
+    def with_draft(self, draft: ScheduleDraft, now: datetime) -> "Schedule":
+        """Return the schedule with the owner's new settings.
 
-        A time that has come and was not looked at yet stays due unless the times themselves change.
+        A due time that was not handled yet stays due unless rule, zone or `enabled` change; then
+        the next time is in the future.
         """
         same = (draft.when, draft.zone, draft.enabled) == (self.when, self.zone, self.enabled)
         next_at = self.next_at if same else None
@@ -121,35 +125,35 @@ class Schedule(Value):
             version=self.version + 1,
         )
 
-    def done(self, turn_id: str, now: datetime) -> "Schedule":
-        """The schedule after it was done once more."""
+    def after_run(self, turn_id: str, now: datetime) -> "Schedule":
+        """Return the schedule after one more run."""
         return self.replaced(last_at=now, last_turn_id=turn_id, fired=self.fired + 1)
 
-    def moved(self, now: datetime) -> "Schedule":
-        """The schedule with its next time after now; those that were missed are skipped.
+    def with_next_time(self, now: datetime) -> "Schedule":
+        """Return the schedule with its next time after now; missed times are skipped.
 
-        Raises Invalid where there is none.
+        Raises Invalid if there is no next time.
         """
         planned = now if self.next_at is None else self.next_at
         return self.replaced(next_at=next_schedule_time(self.when, self.zone, now, planned))
 
-    def in_time(self, now: datetime) -> "Schedule":
-        """The schedule with a next time that is no farther away than its rule says from now.
+    def with_bounded_next_time(self, now: datetime) -> "Schedule":
+        """Return the schedule with `next_at` moved forward if it is later than its rule allows.
 
-        It is farther after a clock was ahead. Raises Invalid where there is none.
+        That happens after a clock was ahead. Raises Invalid if there is no next time.
         """
         if self.next_at is None:
             return self
         soonest = next_schedule_time(self.when, self.zone, now)
         return self if self.next_at <= soonest + _LATE else self.replaced(next_at=soonest)
 
-    def off(self, why: WhyOff, now: datetime) -> "Schedule":
-        """The schedule switched off for a reason that is nobody's wish."""
+    def with_off_reason(self, why: WhyOff, now: datetime) -> "Schedule":
+        """Return the schedule switched off by OpenCrab, with the reason."""
         return self.replaced(enabled=False, next_at=None, why_off=why, updated_at=now)
 
 
 def new_schedule(schedule_id: str, agent_id: str, draft: ScheduleDraft, now: datetime) -> Schedule:
-    """A schedule whose first time is still to come."""
+    """Build a schedule whose first time is in the future."""
     next_at = next_schedule_time(draft.when, draft.zone, now) if draft.enabled else None
     return Schedule(
         id=schedule_id,
@@ -164,10 +168,10 @@ def new_schedule(schedule_id: str, agent_id: str, draft: ScheduleDraft, now: dat
 def next_schedule_time(
     when: str, zone: str, after: datetime, planned: datetime | None = None
 ) -> datetime:
-    """The first time after a moment, in UTC.
+    """Return the first time of a rule after a moment, in UTC.
 
-    `@every` counts from the planned time if there is one, so that being late adds nothing up.
-    Raises Invalid for a rule or a zone that cannot be read, and where no such time ever comes.
+    `@every` counts from the planned time if there is one, so that delays do not accumulate. Raises
+    Invalid if the rule or zone cannot be parsed, or if no such time ever comes.
     """
     try:
         return _times(when, zone, after, planned)
@@ -177,7 +181,7 @@ def next_schedule_time(
 
 
 def _times(when: str, zone: str, after: datetime, planned: datetime | None = None) -> datetime:
-    """The same, with ValueErrors that say what is wrong, then what to do."""
+    """Return the next time, or raise ValueError with the problem, a colon and what to do."""
     if not when.startswith("@"):
         return _by_cron(when, zone, after)
     every = _EVERY.fullmatch(when)

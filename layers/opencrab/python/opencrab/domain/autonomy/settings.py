@@ -9,7 +9,7 @@ from opencrab.domain.value import Unit, Value
 
 
 class Shares(Value):
-    """Most tokens that the fixed parts of an autonomous turn's prompt take (Kingdom 10.6)."""
+    """Token limits of the fixed parts of an autonomous turn's prompt (Kingdom 10.6)."""
 
     rules: int = 2_000
     identity: int = 500
@@ -19,13 +19,14 @@ class Shares(Value):
 
 
 class Autonomy(Value):
-    """How agents live on their own.
+    """Settings by which agents act on their own.
 
-    A goal above `goal_threshold` is begun unasked. Curiosity counts in cycles of `cycle_seconds`. A
-    goal to survive comes up below `survival_percent` of the day's budget, or `survival_balance` in
-    a world. After `warn_after` turns in a row that brought nothing an agent's vitals warn, after
-    `dormant_after` it falls asleep. `review_seconds` is how often an agent's wants are worked out
-    anew although nothing has told of a change. The last five are for discussions.
+    A goal with a priority above `goal_threshold` starts without an instruction. Curiosity counts in
+    cycles of `cycle_seconds`. An agent sets itself a goal to survive below `survival_percent` of
+    the day's budget, or below `survival_balance` in a world. After `warn_after` turns in a row
+    without a result the agent's vitals show a warning, after `dormant_after` it becomes dormant.
+    `review_seconds` is how often an agent's goals are computed again without a change. The last
+    five are for discussions.
     """
 
     goal_threshold: Annotated[float, Field(ge=0, le=10)] = 0.75
@@ -46,5 +47,5 @@ class Autonomy(Value):
 
     @property
     def curiosity_interval(self) -> timedelta:
-        """How long it takes until curiosity counts one more."""
+        """The length of one curiosity cycle."""
         return timedelta(seconds=self.cycle_seconds)

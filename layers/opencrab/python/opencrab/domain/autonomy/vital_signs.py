@@ -17,18 +17,18 @@ from opencrab.domain.document import Document
 from opencrab.domain.value import Identifier, Unit, Value
 
 VITALS = "vitals"
-"""Kind and id of the fact that holds them; it is due when the next beat is."""
+"""Kind and id of the document that stores vital signs; it is due at the next heartbeat."""
 
 CHANNELS = 10
 
 REST = timedelta(hours=1)
-"""How long an agent rests whose turn could not be what it was for: no money, or no answer."""
+"""The pause of an agent whose turn could not do its work: no budget, or no answer."""
 
 
 class Mention(Value):
-    """Words to an agent that nobody has answered: where, and on whose authority.
+    """An unanswered message to an agent: where it is, and with which authority.
 
-    `payer` is the public person whose words they go back to, where they do.
+    `payer` is the public person whose message caused it, None if there is none.
     """
 
     session_id: Identifier
@@ -41,16 +41,16 @@ class Mention(Value):
 
 
 class VitalSigns(Value):
-    """How an agent fares, as the gate needs to know.
+    """The state of an agent that the heartbeat gate needs.
 
-    `heartbeat`, `status` and `risk_tolerance` are copies of what the agent says, without the words
-    of its instructions. `unread` counts events after `read_to`, `late` those ever that came with an
-    id before it. `slot` is the newest beat that was
-    decided, in seconds since 1970. `goal_at` is when a goal that may begin comes above the
-    threshold, `lived_at` when the agent last had a new experience, `exploring` whether it has a
-    goal out of curiosity. `turn_id` is the turn that a beat began, alive until `busy_until` at
-    most. `in_vain` counts turns in a row that brought nothing usable. `spoke` is when it last spoke
-    unasked, by channel. `reviewed_at` is when all this was last worked out anew.
+    `heartbeat`, `status` and `risk_tolerance` are copies of the agent's settings, without the text
+    of its instructions. `unread` counts events after `read_to`, `late` all events ever that came
+    with an id before it. `slot` is the latest heartbeat that was decided, in seconds since 1970.
+    `goal_at` is when the priority of a goal that may begin exceeds the threshold, `lived_at` when
+    the agent last had a new experience, `exploring` whether it has a goal out of curiosity.
+    `turn_id` is the turn that a heartbeat started, running until `busy_until` at most. `in_vain`
+    counts turns in a row without a result. `spoke` is when it last spoke on its own, by channel.
+    `reviewed_at` is when all this was last computed in full.
     """
 
     agent_id: Identifier
@@ -76,20 +76,20 @@ class VitalSigns(Value):
     reviewed_at: datetime
 
     @property
-    def beats_at_all(self) -> bool:
-        """Whether there is a next beat: the dormant wake by others, the retired never."""
+    def has_next_heartbeat(self) -> bool:
+        """True if there is a next heartbeat: enabled, and the agent neither dormant nor retired."""
         return self.heartbeat.enabled and self.status is AgentStatus.ACTIVE
 
     @property
-    def is_called(self) -> bool:
-        """Whether events or words wait for it: then it does not sleep."""
+    def has_pending_input(self) -> bool:
+        """True if events or a mention wait for the agent: then it does not become dormant."""
         return self.unread > 0 or self.mention is not None
 
     def after_beat(self, now: datetime) -> "VitalSigns":
-        """The signs with the beat that was due decided, and the next one after now.
+        """Return the signs with the due heartbeat decided, and the next one after now.
 
-        Beats stay on their lattice; those that were missed are skipped, and a clock that was set
-        back or an interval that was changed begins a new lattice.
+        Heartbeats keep their grid of times; missed ones are skipped. A clock that was set back or a
+        changed interval starts a new grid.
         """
         return self.replaced(
             slot=max(self.slot, heartbeat_slot(self.next_beat_at)),
@@ -101,7 +101,7 @@ class VitalSigns(Value):
 
 
 def first_vital_signs(agent: Agent, risk_tolerance: float, now: datetime) -> VitalSigns:
-    """The signs of an agent whose first beat is one interval away."""
+    """Build the signs of an agent whose first heartbeat is one interval away."""
     seconds = agent.heartbeat.interval_seconds
     return VitalSigns(
         agent_id=agent.id,
@@ -115,12 +115,12 @@ def first_vital_signs(agent: Agent, risk_tolerance: float, now: datetime) -> Vit
 
 
 def heartbeat_slot(moment: datetime) -> int:
-    """What a beat is known by: its second since 1970."""
+    """Return the id of a heartbeat: its time in seconds since 1970."""
     return int(moment.timestamp())
 
 
 def next_heartbeat_time(planned: datetime, seconds: int, now: datetime) -> datetime:
-    """The first beat after now on the lattice of a planned one; at most one interval away."""
+    """Return the first heartbeat after now on the planned one's grid, at most one interval away."""
     interval = timedelta(seconds=seconds)
     if planned > now + interval:
         return now.replace(microsecond=0) + interval
@@ -131,9 +131,9 @@ def next_heartbeat_time(planned: datetime, seconds: int, now: datetime) -> datet
 
 
 def correct_heartbeat_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns:
-    """The signs without what a clock that was ahead once has put off.
+    """Return the signs without delays that a clock which was ahead has caused.
 
-    A next beat is at most one interval away, and nobody is busy for longer than that takes.
+    The next heartbeat is then at most one interval away and `busy_until` at most `REST` (1 hour).
     """
     seconds = signs.heartbeat.interval_seconds
     if signs.next_beat_at - now <= timedelta(seconds=seconds):
@@ -147,10 +147,10 @@ def correct_heartbeat_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns
 
 
 def vital_signs_fact(signs: VitalSigns, stored: Document | None) -> Document:
-    """The fact that these signs are: the first, or the next version of the stored one."""
+    """Build the document that stores the signs: version 1, or the version after the stored one."""
     body = signs.model_dump(mode="json", exclude_defaults=True)
     version = 1 if stored is None else stored.version + 1
-    due_at = signs.next_beat_at if signs.beats_at_all else None
+    due_at = signs.next_beat_at if signs.has_next_heartbeat else None
     return Document(
         owner=signs.agent_id, kind=VITALS, id=VITALS, version=version, body=body, due_at=due_at
     )

@@ -16,25 +16,25 @@ from opencrab.domain.text.terms import text_terms
 from opencrab.domain.value import Identifier, Value
 
 LOOP = "discord_loop"
-"""The kind of the installation's facts that hold a channel's run; its id is the channel's."""
+"""The kind of installation documents that store a channel's run; the id is the channel's."""
 
 WINDOW = timedelta(minutes=10)
-"""How far back bots' messages count; so long they must be quiet until agents answer again."""
+"""The time in which bots' messages count, and of silence after which agents answer again."""
 
 MOST = 6
-"""Messages of bots in a row that agents answer within the window."""
+"""The limit of bots' messages in a row that agents answer within the window."""
 
 ALIKE = 3
-"""Messages of bots in a row of which the last is not answered if all say nearly the same."""
+"""The number of nearly equal bot messages in a row of which the last is not answered."""
 
 NEARLY = 0.8
-"""Share of their marks that texts which say nearly the same have in common."""
+"""The share of hashes in common from which texts are nearly equal."""
 
 _MARKS = 32
 
 
 class HeardBotMessage(Value):
-    """A bot's message: when it came, the marks of its words, and whether it was answered."""
+    """A bot's message: its time, the hashes of its words, and whether it was answered."""
 
     id: Identifier
     at: datetime
@@ -43,18 +43,18 @@ class HeardBotMessage(Value):
 
 
 class BotRun(Value):
-    """What bots said in a channel since a human spoke, as far as it still counts."""
+    """The messages that bots sent in a channel since a human spoke, within the window."""
 
     heard: Annotated[tuple[HeardBotMessage, ...], Field(max_length=MOST + 1)] = ()
 
     def verdict(self, message_id: str) -> bool | None:
-        """Whether a message that is in the run was answered; None for one that is not."""
+        """Return whether a message of this run was answered; None if it is not in the run."""
         return next((each.answered for each in self.heard if each.id == message_id), None)
 
     def after_bot(self, message_id: str, text: str, at: datetime) -> "BotRun":
-        """The run after a bot's message, which is answered unless it is one too many.
+        """Return the run after a bot's message, which is answered unless it exceeds a limit.
 
-        After one that was not answered none is, until bots were quiet for the whole window.
+        After an unanswered message none is answered until bots were quiet for the whole window.
         """
         marks = message_minhash(text)
         recent = tuple(each for each in self.heard if abs(at - each.at) < WINDOW)
@@ -65,15 +65,15 @@ class BotRun(Value):
         return BotRun(heard=(*recent, new)[-(MOST + 1) :])
 
     def after_human(self, at: datetime) -> "BotRun":
-        """The run after a human's message: nothing that was said before it counts."""
+        """Return the run after a human's message: all earlier messages are dropped."""
         return BotRun(heard=tuple(each for each in self.heard if each.at > at))
 
 
 def message_minhash(text: str) -> tuple[str, ...]:
-    """Some of the hashes of a text's terms, the same ones for the same text, in order.
+    """Compute a sorted sample of a text's term hashes, the same for the same text (MinHash).
 
-    Numbers count as one and the same: a counter or a time of day makes no other message. A text
-    without words is marked as a whole.
+    All numbers hash alike: a counter or a time of day does not make a message different. A text
+    without terms is hashed as a whole.
     """
     plain = re.sub(r"\d+", "0", unicodedata.normalize("NFKC", text).casefold())
     found = text_terms(plain) or {"".join(plain.split())}
@@ -81,7 +81,7 @@ def message_minhash(text: str) -> tuple[str, ...]:
 
 
 def message_minhash_similarity(one: tuple[str, ...], other: tuple[str, ...]) -> float:
-    """Share of terms that two texts have in common, estimated by their marks, from 0 to 1."""
+    """Estimate from two MinHash samples the share of terms in common, 0 to 1."""
     lowest = set(sorted({*one, *other})[:_MARKS])
     return len(lowest.intersection(one).intersection(other)) / len(lowest)
 

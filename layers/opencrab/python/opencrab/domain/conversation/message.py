@@ -26,7 +26,7 @@ METADATA_CHARACTERS = 16_384
 
 
 class TextPart(Value):
-    """Text."""
+    """A text part of a message."""
 
     kind: Literal["text"] = "text"
     text: MessageText
@@ -45,16 +45,16 @@ Part = Annotated[TextPart | ImagePart, Field(discriminator="kind")]
 
 
 class Sender(Value):
-    """Who speaks: our id and the name to show."""
+    """The sender of a message: our id and the name to show."""
 
     id: Identifier
     name: Name
 
 
 class Channel(Value):
-    """Where answers are pushed to, for gateways that push; REST and the terminal fetch them.
+    """The channel that receives answers, for gateways that push; REST and the terminal fetch them.
 
-    With `awaited` somebody waits there for this answer: the channel is also notified when the turn
+    With `awaited` a user waits there for this answer: the channel is also notified when the turn
     ends without speech.
     """
 
@@ -64,7 +64,7 @@ class Channel(Value):
 
     @property
     def target(self) -> str:
-        """One name for ordering and storage: utterances to one target keep their order."""
+        """The key for ordering and storage; utterances to one target keep their order."""
         return f"{self.kind}:{self.address}"
 
 
@@ -83,14 +83,18 @@ class Message(Value):
     @model_validator(mode="after")
     def _all_parts_fit(self) -> "Message":
         if len(self.text.encode()) > MESSAGE_BYTES:
-            raise ValueError(f"all text parts together must be at most {MESSAGE_BYTES} bytes")
+            raise ValueError(
+                f"all text parts together must be at most {MESSAGE_BYTES} bytes: shorten them"
+            )
         if sum(len(key) + len(value) for key, value in self.metadata.items()) > METADATA_CHARACTERS:
-            raise ValueError(f"metadata must be at most {METADATA_CHARACTERS} characters in all")
+            raise ValueError(
+                f"metadata must be at most {METADATA_CHARACTERS} characters in all: shorten it"
+            )
         return self
 
     @property
     def text(self) -> str:
-        """The words of the message; images show as their references."""
+        """The text of the message; images are shown as their references."""
         return "\n".join(
             part.text if isinstance(part, TextPart) else f"[image {part.reference}]"
             for part in self.parts
@@ -102,7 +106,7 @@ class Message(Value):
         return tuple(part.reference for part in self.parts if isinstance(part, ImagePart))
 
     def turn_in(self, session_id: str, agent_id: str) -> str:
-        """The id of the turn by which an agent answers it in a session."""
+        """Return the id of the turn by which an agent answers this message in a session."""
         return turn_id(
             source=self.source,
             principal=self.principal_id,
@@ -111,16 +115,16 @@ class Message(Value):
         )
 
     def body(self) -> dict[str, Any]:
-        """What makes two messages the same message: everything but who carried it."""
+        """Return the fields by which two messages are the same: parts, channel and metadata."""
         return self.model_dump(mode="json", include={"parts", "channel", "metadata"})
 
 
 QUOTES = "quotes"
-"""Under this a message's metadata names the person whose words it repeats, a line's data all."""
+"""The key under which metadata names the person quoted, and a line's data all of them."""
 
 
 class LineKind(StrEnum):
-    """Kind of a line."""
+    """The kind of a line."""
 
     SPEECH = "speech"
     INNER_VOICE = "inner_voice"
@@ -130,7 +134,7 @@ class LineKind(StrEnum):
 
 
 class Audience(StrEnum):
-    """Who may read a line."""
+    """The readers of a line."""
 
     ALL = "all"
     AGENTS = "agents"
@@ -138,12 +142,12 @@ class Audience(StrEnum):
 
 
 class Line(Value):
-    """One line of a session's journal; it never expires.
+    """One line of a session's transcript; it never expires.
 
     `sequence` is its place in the session, given by the store in the transaction that writes it,
     gapless, so that a reader with a cursor misses nothing. `group_line` is the sequence of the
-    first line of its group (a message and all answers to it); None means that it opens one.
-    `taint` marks an agent's own line that was written after it had read foreign words.
+    first line of its group (a message and all answers to it); None if this line is the first.
+    `taint` marks an agent's own line that was written after it had read untrusted words.
     """
 
     session_id: str
@@ -165,35 +169,35 @@ class Line(Value):
 
     @property
     def quotes(self) -> tuple[str, ...]:
-        """The people whose words it repeats, as far as whoever brought it in knew."""
+        """The ids of people whose words the line repeats, as far as the sender named them."""
         named = (self.data or {}).get(QUOTES, ()) if self.kind is LineKind.SPEECH else ()
         return tuple(str(each) for each in named)
 
     @property
-    def forgotten(self) -> bool:
-        """Whether nothing but its place is left of it."""
+    def is_erased(self) -> bool:
+        """True if the line was erased: only its place is left."""
         return self.speaker_id == FORGOTTEN_PERSON and not self.text and self.data is None
 
     @property
-    def opens(self) -> bool:
-        """Whether it is the first line of its group."""
+    def starts_group(self) -> bool:
+        """True if it is the first line of its group."""
         return self.group_line is None or self.group_line == self.sequence
 
     def is_visible_to(self, agent_id: str) -> bool:
-        """Whether an agent may see it: everybody's, the agents', and its own private ones."""
+        """Check whether an agent may see the line; one with audience `self` only its speaker."""
         return self.audience is not Audience.SELF or self.speaker_id == agent_id
 
     def taints_reader(self, agent_id: str) -> bool:
-        """Whether its words come from outside: from another agent, or from a public sender.
+        """Check whether the line taints an agent that reads it: words of a peer or public sender.
 
-        An agent's own line does so when it was written after such words had been read.
+        An agent's own line taints it if it was written after the agent had read such words.
         """
         if self.taint or self.speaker_id == agent_id:
             return self.taint
         return self.from_agent or taints_reading_turn(self.authority)
 
-    def erased(self) -> "Line":
-        """What is left when it is forgotten: its place, its group, its kind and when it was."""
+    def without_content(self) -> "Line":
+        """Return the line without content and speaker: place, group, kind and time remain."""
         return self.replaced(
             text="",
             data=None,
@@ -204,9 +208,9 @@ class Line(Value):
 
 
 class Instruction(Value):
-    """A control item for running turns of a session: read at each step boundary, never queued.
+    """A message to running turns of a session: read before each step, never queued.
 
-    `authority` and `name` are those of who gave it; without a name it is known by its id alone.
+    `authority` and `name` are the sender's; with an empty name the sender is known by id only.
     """
 
     id: str
@@ -218,8 +222,8 @@ class Instruction(Value):
     line: int = 0
     at: datetime
 
-    def erased(self) -> "Instruction":
-        """What is left when it is forgotten: enough to know the same one again."""
+    def without_content(self) -> "Instruction":
+        """Return the instruction without text and sender; its id remains, to detect a repeat."""
         return self.replaced(text="", by=FORGOTTEN_PERSON, name="")
 
 
@@ -227,7 +231,7 @@ ATTEMPTS = 8
 
 
 class DeliveryState(StrEnum):
-    """How far an utterance has come; `sending` after a crash is what makes it indeterminate."""
+    """The state of a delivery; one that is `sending` at a crash becomes `indeterminate`."""
 
     QUEUED = "queued"
     SENDING = "sending"
@@ -237,17 +241,17 @@ class DeliveryState(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether nothing more will be tried."""
+        """True if no further attempt is made."""
         return self not in {DeliveryState.QUEUED, DeliveryState.SENDING}
 
 
 class Utterance(Value):
-    """One speech for one target; `nonce` lets a channel recognise a repeat.
+    """One speech for one target; `nonce` lets a channel detect a repeat.
 
-    A channel may show it in pieces: `piece` is the one that is sent now or next. `opens` says that
-    it answers those who wait for its turn, who see nothing of it yet; without `text` it tells them
-    that nothing comes. `approval` names what it asks a human for. `closes` says that it is its
-    turn's last. `since` is when its piece was sent first, if that may have shown it.
+    A channel may show it in pieces: `piece` is the index of the one sent now or next. `opens` marks
+    the first answer to users who wait for the turn; without `text` it tells them that no answer
+    comes. `approval` is the id of the approval that it asks for. `closes` marks the turn's last
+    utterance. `since` is when the current piece was first sent, if it may have been shown.
     """
 
     channel: Channel
@@ -270,5 +274,5 @@ class Utterance(Value):
 
     @property
     def key(self) -> str:
-        """Its name within its target: the turn and the ordinal of the speech in it."""
+        """The id within its target: the turn and the ordinal of the speech in it."""
         return f"{self.turn_id}#{self.ordinal:04d}"

@@ -13,19 +13,19 @@ from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.value import GoalId, Identifier, MicroUsd, Name, ShortText, Value
 
 PARTICIPANTS = 20
-"""Most agents in one session: one message to all of them is one transaction of at most 25 items."""
+"""The limit of agents in one session: one message to all is one transaction of at most 25 items."""
 
 DISCUSSANT, FACILITATOR, OBSERVER = "discussant", "facilitator", "observer"
-"""Roles in a session; any other name is one too. Observers never get the floor."""
+"""Roles in a session; any other name is allowed too. Observers never get the floor."""
 
 RECENT = 4
-"""Earlier speeches that a new one is compared with: two speakers in turn repeat within them."""
+"""The number of earlier speeches to compare a new one with, enough for two alternating speakers."""
 
 Marks = Annotated[tuple[str, ...], Field(max_length=32)]
 
 
 class Mode(StrEnum):
-    """Who chooses the next speaker: a facilitator, each agent itself, or a direct conversation."""
+    """The rule for the next speaker: a facilitator chooses, each agent decides, or direct."""
 
     FACILITATED = "facilitated"
     AUTONOMOUS = "autonomous"
@@ -33,7 +33,7 @@ class Mode(StrEnum):
 
 
 class Phase(StrEnum):
-    """Phase of a discussion."""
+    """The phase of a discussion."""
 
     DIVERGENT = "divergent"
     CONVERGENT = "convergent"
@@ -41,14 +41,14 @@ class Phase(StrEnum):
 
 
 class SessionStatus(StrEnum):
-    """Whether the session still takes messages."""
+    """The status of a session: it takes messages or has ended."""
 
     ACTIVE = "active"
     ENDED = "ended"
 
 
 class Ending(StrEnum):
-    """Why a session has ended."""
+    """The reason why a session ended."""
 
     DONE = "done"
     QUORUM = "quorum"
@@ -62,7 +62,7 @@ class Ending(StrEnum):
 
 
 class Hearing(StrEnum):
-    """Who may read something, narrowest audience first."""
+    """The audience that may read something, narrowest first."""
 
     PRIVATE = "private"
     SESSION = "session"
@@ -90,17 +90,17 @@ class Participant(Value):
 
     @property
     def may_speak(self) -> bool:
-        """Whether it may get the floor at all."""
+        """True if the agent may get the floor: it is no observer and has not declared done."""
         return self.role != OBSERVER and not self.done_declared
 
 
 class SessionChange(Value):
-    """What one closing turn changes in its session; applied to the newest session, never lost.
+    """The change that one closing turn makes to its session, applied to the newest version.
 
-    `heard` is the human message that it answers, None where an agent was not asked by one; `floor`
-    is which turn of the discussion it was. `payer` is whose day it draws from, where that is a
-    public person's. `speeches` and `characters` say how much was said, `marks` what about. `phase`
-    is what the facilitator set.
+    `heard` is the human message that the turn answers, None if no message asked the agent; `floor`
+    is the number of the discussion's turn. `payer` is the public person whose daily budget pays,
+    None if it is no public person. `speeches` and `characters` count what was said, `marks` are
+    hashes of its words. `phase` is the phase that the facilitator set.
     """
 
     agent_id: Identifier
@@ -120,16 +120,16 @@ class SessionChange(Value):
 class Session(Value):
     """A conversation: its participants and its counters.
 
-    `goal` names what it exists for, where an instruction is carried out in a session of its own.
-    `hearing` is who may hear later of what was said in it, `guild_id` the community it belongs to.
-    `left` are agents that took part once: what was said in it is their past too.
+    `goal` is the goal that the session exists for, if an instruction is carried out in a session of
+    its own. `hearing` says who may later read what was said in it, `guild_id` is the community it
+    belongs to. `left` are former participants: what was said in it is their past too.
 
     With a `hop_limit` its agents discuss: they answer each other until one of the limits is
     reached, or `quorum` of them (None: all) have declared done. `round` is the message that they
-    talk about, a human's or a schedule's, `round_turn` the number of the last turn before it, and
-    `payer` who said it where that is a public person; since then agents had `hops` turns, `floor`
-    of them because they got the floor. `speaker_id` spoke last, in turn `spoken_turn`; `speeches`
-    counts turns with words, `recent` holds marks of the last ones.
+    discuss, a human's or a schedule's, `round_turn` the number of the last turn before it, and
+    `payer` its sender if that is a public person; since then agents had `hops` turns, `floor` of
+    them because they got the floor. `speaker_id` spoke last, in turn `spoken_turn`; `speeches`
+    counts turns with words, `recent` holds hashes of the last speeches' words.
     """
 
     id: Identifier
@@ -169,39 +169,41 @@ class Session(Value):
     def _participants_are_distinct(self) -> "Session":
         ids = [participant.agent_id for participant in self.participants]
         if len(set(ids)) != len(ids):
-            raise ValueError("participants must be distinct")
+            raise ValueError("participants must be distinct: list each agent once")
         if self.facilitator_id is not None and self.facilitator_id not in ids:
-            raise ValueError("facilitator_id must be one of the participants")
+            raise ValueError("facilitator_id must be one of the participants: add it to them")
         return self
 
     @classmethod
     def read(cls, session_id: str, stored: str | None) -> "Session":
-        """A session that is stored as JSON; raises NotFound where there is none."""
+        """Parse a session that is stored as JSON; raises NotFound if it is None."""
         if stored is None:
-            raise NotFound(f"there is no session {session_id!r}")
+            raise NotFound(
+                f"there is no session {session_id!r}", cure="list them with GET /api/sessions"
+            )
         return cls.model_validate_json(stored)
 
     @property
     def agent_ids(self) -> tuple[str, ...]:
-        """The participants in the order in which they answer."""
+        """The ids of the participants in the order in which they answer."""
         return tuple(participant.agent_id for participant in self.participants)
 
     @property
-    def ever_ids(self) -> tuple[str, ...]:
-        """All who ever took part: it is in the past of each of them."""
+    def all_time_agent_ids(self) -> tuple[str, ...]:
+        """The ids of all present and former participants."""
         return (*self.agent_ids, *self.left)
 
     @property
     def discusses(self) -> bool:
-        """Whether its agents answer each other."""
+        """True if its agents answer each other."""
         several = len(self.participants) > 1 and self.mode is not Mode.DIRECT
         return several and self.hop_limit is not None and self.goal is None
 
     @property
     def candidates(self) -> tuple[Participant, ...]:
-        """Who may get the floor now: who has not had a turn since somebody else spoke last.
+        """The participants who may get the floor now: no turn yet since another agent last spoke.
 
-        The last speaker itself only when all others have declared done since it spoke.
+        The last speaker is included only if all others have declared done since it spoke.
         """
         able = tuple(each for each in self.participants if each.may_speak)
         fresh = tuple(
@@ -214,18 +216,18 @@ class Session(Value):
 
     @property
     def awaited(self) -> bool:
-        """Whether somebody has not answered the human message of this round yet."""
+        """True if a participant has not answered the human message of this round yet."""
         return any(each.last_turn <= self.round_turn for each in self.participants)
 
     def participant(self, agent_id: str) -> Participant | None:
-        """An agent's part in it."""
+        """Return an agent's participation, or None if it is not in the session."""
         return next((each for each in self.participants if each.agent_id == agent_id), None)
 
-    def after(self, change: SessionChange, now: datetime) -> "Session":
-        """The session after a turn closed: counted, and ended where a reason for that is reached.
+    def after_turn(self, change: SessionChange, now: datetime) -> "Session":
+        """Return the session after a turn closed: counted, and ended if a limit is reached.
 
-        One that discusses becomes convergent in the turn in which half of its hops, or of its
-        turns, are over. What has ended stays so, and why.
+        A discussion becomes convergent in the turn in which half of its hops, or of its turns, are
+        over. A session that has ended stays so, for the same reason.
         """
         counted = _count_turn(self, change, now)
         if self.status is SessionStatus.ENDED:
@@ -237,14 +239,15 @@ class Session(Value):
         phase = Phase.CONVERGENT if halfway and self.phase is Phase.DIVERGENT else self.phase
         return counted.replaced(phase=change.phase or phase)
 
-    def seated(self, agent_ids: tuple[str, ...], now: datetime) -> "Session":
-        """The session with these participants, who may be others than before.
+    def with_participants(self, agent_ids: tuple[str, ...], now: datetime) -> "Session":
+        """Return the session with these participants, who may differ from before.
 
-        Raises Conflict once it has ended, and when too many took part in it, those who left too.
+        Raises Conflict if it has ended, or if too many agents ever took part in it, those who left
+        included.
         """
         if self.status is SessionStatus.ENDED:
-            raise Conflict(f"session {self.id!r} has ended", cure="start a new one")
-        left = tuple(each for each in self.ever_ids if each not in agent_ids)
+            raise Conflict(f"session {self.id!r} has ended", cure="start a new session")
+        left = tuple(each for each in self.all_time_agent_ids if each not in agent_ids)
         require_seats_left(len(agent_ids) + len(left))
         known = {participant.agent_id: participant for participant in self.participants}
         leads = self.facilitator_id in agent_ids
@@ -259,19 +262,19 @@ class Session(Value):
             updated_at=now,
         )
 
-    def stripped(self) -> "Session":
-        """The session without the words that it was opened with, and without who opened it."""
+    def without_opening_words(self) -> "Session":
+        """Return the session without the words it was opened with and without its creator."""
         return self.replaced(
             name=None, theme="", recent=(), payer=None, created_by=FORGOTTEN_PERSON
         )
 
-    def ended(self, now: datetime) -> "Session":
-        """The session after somebody ended it."""
+    def with_end(self, now: datetime) -> "Session":
+        """Return the session ended now, with the reason `by_hand`."""
         return _over(self, Ending.BY_HAND, now)
 
 
 def require_seats_left(count: int) -> None:
-    """Raise Conflict where more agents than fit would ever take part in one session."""
+    """Raise Conflict if more agents than allowed would ever take part in one session."""
     if count > PARTICIPANTS:
         raise Conflict(
             f"a session has at most {PARTICIPANTS} agents, including those who left",
@@ -300,7 +303,7 @@ def _count_turn(session: Session, change: SessionChange, now: datetime) -> Sessi
 
 
 def _update_discussion(session: Session, change: SessionChange) -> Session:
-    """The session with what a turn, which is counted, was in its discussion."""
+    """Return the session with a counted turn's effect on its discussion."""
     if change.heard is None:
         held = change.floor == session.floor + 1
         session = session.replaced(hops=session.hops + 1, floor=session.floor + held)
@@ -325,7 +328,7 @@ def _is_halfway(session: Session) -> bool:
 
 
 def _ending(session: Session, change: SessionChange, earlier: tuple[Marks, ...]) -> Ending | None:
-    """Why it is over after a turn that is counted; the first reason that holds."""
+    """Return the first reason that holds for ending the session after a counted turn, or None."""
     able = sum(each.role != OBSERVER for each in session.participants)
     most, quorum, budget = session.max_turns, session.quorum, session.budget_micro_usd
     unasked = session.discusses and change.heard is None
@@ -364,7 +367,7 @@ def _after(
 
 
 def _says_it_again(change: SessionChange, earlier: tuple[Marks, ...]) -> bool:
-    """Whether nearly the same was said in two of the last speeches, and now once more."""
+    """Check whether two of the last speeches said nearly the same as this change's speech."""
     if not change.marks:
         return False
     alike = sum(message_minhash_similarity(each, change.marks) >= NEARLY for each in earlier)

@@ -14,14 +14,17 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.value import Identifier, Language, Name, Value
 
 KIND = "discord"
-"""The kind of channel."""
+"""The kind of a Discord channel."""
 
 PRESENCE, REPLY = "discord_presence", "discord_reply"
-"""Kinds of the installation's facts: the id of one is its agent's, of the other its
+"""Kinds of installation documents: the id of the first is the agent's, of the second the
 interaction's."""
 
+DISCORD_PRINCIPAL = "discord-"
+"""The beginning of the principal ids of Discord's users; what follows is a snowflake."""
+
 TOKEN_LIVES = timedelta(minutes=15)
-"""How long an interaction can be answered by its token."""
+"""The time in which an interaction can be answered by its token."""
 
 _EPOCH_MILLISECONDS = 1_420_070_400_000
 
@@ -33,8 +36,9 @@ Snowflake = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,19}$")]
 class Spot(Value):
     """A channel of a server in which an agent is a participant.
 
-    With `reads` it reads messages there (through the relay), with `mentions_only` only those that
-    name it; with `writes` it may post there on its own. `hearing` is who may read them later.
+    With `reads` the agent reads messages there (through the relay), with `mentions_only` only those
+    that name it; with `writes` it may post there on its own. `hearing` says who may read these
+    messages later.
     """
 
     channel_id: Snowflake
@@ -48,7 +52,7 @@ class Presence(Value):
     """An agent's Discord settings; without spots it can be asked anywhere and posts only replies.
 
     Ids and roles are added to those of the installation. `token_secret` names the secret that holds
-    the token of a bot of its own.
+    the token of the agent's own bot, if it has one.
     """
 
     agent_id: Identifier
@@ -59,7 +63,7 @@ class Presence(Value):
     token_secret: Name | None = None
 
     def spot(self, channel_id: str) -> Spot | None:
-        """Its part in a channel, or None."""
+        """Return the agent's settings for a channel, or None."""
         return next((each for each in self.spots if each.channel_id == channel_id), None)
 
     def may_be_asked(
@@ -70,10 +74,11 @@ class Presence(Value):
         by: Authority = Authority.PUBLIC,
         among_others: bool = False,
     ) -> bool:
-        """Whether commands in this channel reach it; in private nobody else listens.
+        """Check whether commands in this channel reach the agent.
 
-        Where a user brought the bot along into a conversation `among_others`, an agent that has
-        spots is reached by its owners and users only.
+        Without spots they do everywhere. With spots they do in those channels and in private
+        conversations; in one `among_others`, into which a user brought the bot, only for owners and
+        users.
         """
         if not self.spots or self.spot(channel_id) is not None:
             return True
@@ -81,7 +86,7 @@ class Presence(Value):
 
 
 class Community(Value):
-    """The installation's own lists: its servers (none is every one), owners, users and roles."""
+    """The installation's servers (an empty list allows every server), owners, users and roles."""
 
     guild_ids: tuple[Snowflake, ...] = ()
     owner_ids: tuple[Snowflake, ...] = ()
@@ -89,9 +94,9 @@ class Community(Value):
     role_ids: tuple[Snowflake, ...] = ()
 
     def admits(self, guild_id: str | None, by: Authority = Authority.PUBLIC) -> bool:
-        """Whether this server is heard; None is a private conversation, of whatever kind.
+        """Check whether messages from a server are accepted; None is a private conversation.
 
-        Where servers are listed, only owners and users are heard in private.
+        If servers are listed, only owners and users are accepted in private.
         """
         if not self.guild_ids:
             return True
@@ -99,7 +104,7 @@ class Community(Value):
 
 
 class Person(Value):
-    """Somebody on Discord, with their roles in the server where they write."""
+    """A Discord user, with the roles in the server where they write."""
 
     id: Snowflake
     name: Name
@@ -108,15 +113,15 @@ class Person(Value):
 
     @property
     def principal_id(self) -> str:
-        """Our id for them."""
-        return f"discord-{self.id}"
+        """The principal id of the user, `discord-` and their snowflake."""
+        return f"{DISCORD_PRINCIPAL}{self.id}"
 
 
 class InteractionReply(Value):
-    """How an interaction is answered: its token, and what Discord allows with it.
+    """The token and context by which an interaction is answered.
 
-    `is_guest` says that the bot is no member there (the user brought it along): it answers by the
-    token alone, with at most five further messages. `message_id` is the first answer's.
+    `is_guest` says that the bot is not a member there (the user brought it along): it answers by
+    the token alone, with at most five further messages. `message_id` is that of the first answer.
     """
 
     id: Snowflake
@@ -133,16 +138,16 @@ class InteractionReply(Value):
 
     @property
     def is_among_others(self) -> bool:
-        """Whether others talk there in private, to whom a user brought the bot along."""
+        """True for a private conversation of others into which a user brought the bot."""
         return self.guild_id is None and self.is_guest
 
     def is_open(self, now: datetime) -> bool:
-        """Whether its token still answers."""
+        """Check whether the token is still valid: 15 minutes after the interaction."""
         return now < snowflake_time(self.id) + TOKEN_LIVES
 
 
 def member_authority(person: Person, community: Community, presence: Presence | None) -> Authority:
-    """On whose behalf a turn acts that this person starts; nobody is the owner by default."""
+    """Return the authority of turns that this person starts; public if no list has them."""
     lists = (community,) if presence is None else (community, presence)
     if any(person.id in each.owner_ids for each in lists):
         return Authority.OWNER
@@ -155,18 +160,18 @@ def member_authority(person: Person, community: Community, presence: Presence | 
 def discord_channel(
     channel_id: str, interaction_id: str | None = None, *, awaited: bool = False
 ) -> Channel:
-    """Where answers go: into a channel, or to an interaction as long as its token lives."""
+    """Build the channel for answers: a Discord channel, or an interaction in it."""
     address = channel_id if interaction_id is None else f"{channel_id}/{interaction_id}"
     return Channel(kind=KIND, address=address, awaited=awaited)
 
 
 def discord_address(channel: Channel) -> tuple[str, str | None]:
-    """The ids of the channel and of the interaction that an address names."""
+    """Split a channel's address into channel id and interaction id (None if there is none)."""
     channel_id, _, interaction_id = channel.address.partition("/")
     return channel_id, interaction_id or None
 
 
 def snowflake_time(snowflake: str) -> datetime:
-    """When an id was made."""
+    """Return the time at which a snowflake was made."""
     milliseconds = (int(snowflake) >> 22) + _EPOCH_MILLISECONDS
     return datetime.fromtimestamp(milliseconds / 1_000, UTC)

@@ -12,13 +12,13 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.value import Unit, Value
 
 EXTRAVERSION, ASSERTIVENESS, COLLABORATION, NAMED = 0.2, 0.15, 0.15, 0.4
-"""What each adds to the hazard at most; together less than 1, so that seats never lose all say."""
+"""The maximum that each adds to the hazard; together less than 1, so that seats always matter."""
 
 
 class Contender(Value):
-    """Somebody who may get the floor: by seat, by how likely it speaks up, by whether it may yet.
+    """A participant who may get the floor: seat, likelihood to speak up, and whether it is ready.
 
-    `leads` marks the facilitator, who answers each speech of another.
+    `leads` marks the facilitator, who answers each speech of another participant.
     """
 
     agent_id: str
@@ -29,12 +29,12 @@ class Contender(Value):
 
     @property
     def waits(self) -> float:
-        """How long it lets others go first: offset · (1 − hazard)."""
+        """The delay in which it lets others go first: offset · (1 − hazard)."""
         return discussion_seat_offset(self.seat) * (1 - self.hazard)
 
 
 def discussion_seat_offset(seat: int) -> int:
-    """The prime of a seat, 29 for the first (OpenCrab seed, Heartbeat: 29, 31, 37 …)."""
+    """Return the prime of a seat, 29 for the first (OpenCrab seed, Heartbeat: 29, 31, 37 …)."""
     prime = SHORTEST_SECONDS
     for _ in range(seat):
         prime = prime_heartbeat_interval(prime + 1)
@@ -42,9 +42,10 @@ def discussion_seat_offset(seat: int) -> int:
 
 
 def speaking_hazard(soul: Soul, *, named: bool) -> float:
-    """How likely somebody speaks up, from 0 to 0.9 (Kingdom: a hazard from personality).
+    """Compute how likely an agent speaks up, from 0 to 0.9 (Kingdom: a hazard from personality).
 
-    0.2·extraversion + 0.15·(assertiveness + 1)/2 + 0.15·collaboration, and 0.4 for who was named.
+    0.2·extraversion + 0.15·(assertiveness + 1)/2 + 0.15·collaboration, and 0.4 if the agent was
+    named.
     """
     telling = (soul.social_style.assertiveness + 1) / 2
     drawn = EXTRAVERSION * soul.personality.extraversion + ASSERTIVENESS * telling
@@ -52,7 +53,10 @@ def speaking_hazard(soul: Soul, *, named: bool) -> float:
 
 
 def first_floor_contender(contenders: Iterable[Contender]) -> str | None:
-    """Who gets the floor: the facilitator, else who is ready and waits least, else by seat."""
+    """Return the id of the agent that gets the floor, None without contenders.
+
+    The facilitator comes first, then who is ready and waits least, then the lower seat.
+    """
     found = min(
         contenders,
         key=lambda each: (not each.leads, not each.ready, each.waits, each.seat),
@@ -64,9 +68,9 @@ def first_floor_contender(contenders: Iterable[Contender]) -> str | None:
 def ready_for_floor_at(
     session: Session, participant: Participant, autonomy: Autonomy
 ) -> datetime | None:
-    """When somebody may speak again; None for at once.
+    """Return when a participant may speak again; None for at once.
 
-    At once after two speeches of others, else 30 seconds after the own one (OpenCrab seed, skill
+    At once after two speeches of others, else 30 seconds after its own one (OpenCrab seed, skill
     autonomous; both are settings). A facilitator need not wait.
     """
     spoken_at = participant.last_speech_at
@@ -78,7 +82,7 @@ def ready_for_floor_at(
 
 
 def is_participant_named(name: str, text: str) -> bool:
-    """Whether a text names somebody; Latin names as whole words, others anywhere."""
+    """Check whether a text names an agent; ASCII names as whole words, others anywhere."""
     name, text = _plain(name), _plain(text)
     if not name.isascii():
         return name in text
@@ -86,10 +90,10 @@ def is_participant_named(name: str, text: str) -> bool:
 
 
 def jain_fairness_index(amounts: Iterable[int]) -> float:
-    """Jain's index of fairness: (Σx)² ÷ (n · Σx²), 1 for equal parts, 1/n for one who has all.
+    """Compute Jain's fairness index: (Σx)² ÷ (n · Σx²), 1 for equal shares, 1/n if one has all.
 
     R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
-    Allocation in Shared Computer Systems", DEC-TR-301, 1984. Where nobody has anything it is 1.
+    Allocation in Shared Computer Systems", DEC-TR-301, 1984. It is 1 if all amounts are zero.
     """
     listed = tuple(amounts)
     squares = sum(each * each for each in listed)

@@ -1,4 +1,4 @@
-"""Traces: by what it is told that a text repeats something which is to be forgotten."""
+"""Erasure fingerprints: hashes and names by which repeats of erased text are found."""
 
 import hashlib
 import re
@@ -12,10 +12,11 @@ from functools import lru_cache
 from opencrab.domain.text.query import has_only_common_words
 
 SENTENCE_WEIGHT = 12
-"""Shorter sentences are everybody's; a letter counts 1, a character of Chinese or Japanese 2."""
+"""The least weight of a sentence that identifies its author; a letter counts 1, a CJK character 2.
+"""
 
 MOST_NAMES = 100
-"""Names that are looked for; the first ones are those by which the person is known."""
+"""The limit of names to search for; the first ones are the person's main names."""
 
 _NAME_WEIGHT = 12
 _KANJI_WEIGHS, _KANA_WEIGHS, _LETTER_WEIGHS = 6, 4, 3
@@ -30,11 +31,11 @@ _NARROW = f"[^\\W_{chr(_WIDE)}-\U0010ffff]"
 
 @dataclass
 class ErasureFingerprints:
-    """Names, sentences, ids and places of what is forgotten.
+    """Names, hashes of sentences, ids and lines by which repeats of erased data are found.
 
-    `lines` are the places: sessions with the numbers of their lines. Sentences are kept as short
-    hashes, so that what is stored of them tells nobody what was said. `others` are the names of
-    everybody else, which are no traces; `common` are sentences that somebody else said before.
+    `lines` maps sessions to the numbers of their erased lines. Sentences are kept as short hashes,
+    so that the stored fingerprints do not show what was said. `others` are names of other people,
+    which do not count; `common` are sentences that somebody else said first.
     """
 
     lines: dict[str, AbstractSet[int]] = field(default_factory=dict)
@@ -45,17 +46,17 @@ class ErasureFingerprints:
     common: set[str] = field(default_factory=set)
 
     def add_name(self, *names: str) -> None:
-        """What somebody is called, or is known by, unless too many may be called so."""
+        """Add names of the erased person, except names that too many people may have."""
         for name in map(_normalize_text, names):
             if len(self.names) < MOST_NAMES and is_identifying_name(name):
                 self.names[name] = None
 
     def add_others(self, *names: str) -> None:
-        """What everybody else is called."""
+        """Add names of other people, which do not identify the erased person."""
         self.others.update(map(_normalize_text, names))
 
     def add_words(self, *texts: str, whole: bool = False) -> None:
-        """What was said: its longer sentences, or with `whole` the whole text however short."""
+        """Add the longer sentences of erased texts; `whole` adds each text as a whole too."""
         for text in texts:
             self.sentences.update(
                 digest for digest in sentence_digests(text) if digest not in self.common
@@ -64,14 +65,17 @@ class ErasureFingerprints:
                 self.sentences.add(_digest(_normalize_text(text)))
 
     def add_said(self, own: Mapping[str, datetime], others: Mapping[str, datetime]) -> None:
-        """Sentences with the time when they were said first, by those meant and by all others."""
+        """Add sentence hashes with the time each was first said: `own` by the erased person.
+
+        A sentence that others said earlier is common and does not count.
+        """
         for digest, at in own.items():
             said = others.get(digest)
             (self.sentences if said is None or at <= said else self.common).add(digest)
         self.sentences -= self.common
 
-    def among(self, *texts: str) -> bool:
-        """Whether a text bears one of these traces."""
+    def matches_any(self, *texts: str) -> bool:
+        """Check whether a text matches any of these fingerprints."""
         return any(self._are_in(text) for text in texts if text)
 
     def _are_in(self, text: str) -> bool:
@@ -90,9 +94,9 @@ class ErasureFingerprints:
 
 
 def is_identifying_name(name: str) -> bool:
-    """Whether a name has enough weight to mean one person and no common word.
+    """Check whether a name is long enough to identify one person and is no common word.
 
-    That is 2 kanji, 3 kana or 4 letters, or a mixture that weighs as much; numbers are longer.
+    That is 2 kanji, 3 kana or 4 letters, or a mixture of that weight; names of digits need 8.
     """
     folded = _normalize_text(name)
     if folded.isdigit():
@@ -101,17 +105,17 @@ def is_identifying_name(name: str) -> bool:
 
 
 def sentence_digests(text: str) -> set[str]:
-    """The longer sentences of a text, as they are compared."""
+    """Hash the longer sentences of a text, for comparison."""
     return {_digest(each) for each in _sentences(text) if is_distinctive_sentence(each)}
 
 
 def is_distinctive_sentence(sentence: str) -> bool:
-    """Whether a sentence is long enough to be somebody's own."""
+    """Check whether a sentence is long enough to identify its author."""
     return sum(2 if ord(letter) >= _WIDE else 1 for letter in sentence) >= SENTENCE_WEIGHT
 
 
 def texts_in_json(value: object) -> Iterable[str]:
-    """All texts in a value from JSON; one that is JSON itself is read without its escapes."""
+    """Yield all texts in a value from JSON; text that is JSON itself without its escapes."""
     if isinstance(value, str):
         yield value.replace("\\n", "\n").replace('\\"', '"')
     elif isinstance(value, Mapping):
@@ -136,7 +140,7 @@ def _weight(letter: str) -> int:
 
 @lru_cache(maxsize=8)
 def _naming(names: frozenset[str]) -> re.Pattern[str] | None:
-    """What finds these names: no part of a longer word, where words have ends."""
+    """Compile a pattern that finds these names, not inside longer words of alphabetic scripts."""
     return re.compile("|".join(map(_whole, sorted(names)))) if names else None
 
 

@@ -1,4 +1,4 @@
-"""Forgetting: what is to be forgotten, and the marks that say so to every copy of an index.
+"""Erasure requests, and the marks that report them to every copy of an index.
 
 A mark names lines and ids, never words. It is written before anything is removed, so that nobody
 finds what is being forgotten, and kept until no copy can be so old that it does not know it.
@@ -13,18 +13,18 @@ from pydantic import Field, model_validator
 from opencrab.domain.value import Identifier, Value
 
 FORGOTTEN = "forgotten"
-"""The kind of fact that marks are; their ids are in order of time."""
+"""The kind of documents that store erasure marks; their ids are in order of time."""
 
 MARKS_KEPT = timedelta(days=90)
 COPIES_KEPT = timedelta(days=60)
-"""A copy of an index that is older begins anew: it may have missed a mark."""
+"""The age after which a copy of an index is rebuilt: it may have missed a mark."""
 
 FORGOTTEN_PERSON = "forgotten"
-"""Who is said to have spoken a line that was forgotten."""
+"""The speaker id and name of an erased line."""
 
 
-class Scope(StrEnum):
-    """How much is to be forgotten."""
+class ErasureScope(StrEnum):
+    """The extent of an erasure."""
 
     MEMORY = "memory"
     SESSION = "session"
@@ -33,38 +33,40 @@ class Scope(StrEnum):
     EVERYTHING = "everything"
 
 
-_NAMED = {Scope.MEMORY, Scope.SESSION, Scope.PERSON}
+_NAMED = {ErasureScope.MEMORY, ErasureScope.SESSION, ErasureScope.PERSON}
 
 
-class Wish(Value):
-    """What somebody wants forgotten: `id` names the memory, session or person.
+class ErasureRequest(Value):
+    """A request for erasure: `id` names the memory, session or person.
 
     A period is since <= at < until; it may be open at one end.
     """
 
-    scope: Scope
+    scope: ErasureScope
     id: Identifier | None = None
     since: datetime | None = None
     until: datetime | None = None
 
     @model_validator(mode="after")
-    def _says_what(self) -> "Wish":
+    def _says_what(self) -> "ErasureRequest":
         if (self.scope in _NAMED) != (self.id is not None):
-            raise ValueError("id is allowed only for the scopes memory, session and person")
+            raise ValueError(
+                "the scopes memory, session and person need an id, other scopes allow none"
+            )
         bounded = self.since is not None or self.until is not None
-        if (self.scope is Scope.PERIOD) != bounded:
-            raise ValueError("since and until are allowed only for a period")
+        if (self.scope is ErasureScope.PERIOD) != bounded:
+            raise ValueError("the scope period needs since or until, other scopes allow neither")
         if self.since and self.until and self.since >= self.until:
             raise ValueError("until must come after since")
         return self
 
     def covers(self, at: datetime) -> bool:
-        """Whether a moment lies in the period."""
+        """Check whether a moment is within the period."""
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
 
 
 class LineRange(Value):
-    """Lines first to last of a session."""
+    """Lines `first` to `last` of a session, both included."""
 
     session_id: str
     first: Annotated[int, Field(ge=1)]
@@ -72,12 +74,12 @@ class LineRange(Value):
 
 
 class ErasureMark(Value):
-    """What every copy of an index must drop: lines, and kept things by kind and id.
+    """The data that every copy of an index must drop: lines, and items by kind and id.
 
-    With `everything` it drops all that was there at the time of the mark.
+    With `everything` a copy drops all that was stored at the time of the mark.
     """
 
-    scope: Scope
+    scope: ErasureScope
     lines: tuple[LineRange, ...] = ()
     refs: tuple[str, ...] = ()
     everything: bool = False
@@ -85,4 +87,4 @@ class ErasureMark(Value):
 
 
 RECORDS_KEPT = timedelta(days=90)
-"""How long a turn's records may be there."""
+"""The longest time for which a turn's records exist."""

@@ -16,7 +16,7 @@ _TASK = re.compile(r"G[1-9][0-9]{0,5}-T[1-9][0-9]?")
 
 
 def parse_conditions(text: str) -> tuple[tuple[str, str], ...]:
-    """The conditions in a text, by kind and what they name; raises Invalid for a bad one."""
+    """Return the kind and name of each condition in a text; raises Invalid for a bad one."""
     return tuple(
         (kind, _validate_condition_name(kind, name.rstrip(".;")))
         for kind, name in _FOUND.findall(text)
@@ -24,7 +24,7 @@ def parse_conditions(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def require_checkable_conditions(tasks: tuple[PlannedTask, ...]) -> None:
-    """Raise Invalid where a plan has a condition that can never hold as it is written."""
+    """Raise Invalid if a condition of the plan can never hold as written."""
     for task in tasks:
         parse_conditions(task.precondition)
         parse_conditions(task.postcondition)
@@ -33,7 +33,10 @@ def require_checkable_conditions(tasks: tuple[PlannedTask, ...]) -> None:
 def first_unmet_condition(
     text: str, has_file: Callable[[str], bool], is_done: Callable[[str], bool]
 ) -> str | None:
-    """The first condition in a text that does not hold, as it is written there."""
+    """Return the first condition in a text that does not hold, or None.
+
+    The result is the condition as written, or the message of the error if one cannot be parsed.
+    """
     holds = {"file": has_file, "task": is_done}
     try:
         found = parse_conditions(text)

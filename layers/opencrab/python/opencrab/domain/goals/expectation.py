@@ -1,4 +1,4 @@
-"""Expecting: what came of an agent's own goals, and what it therefore expects of the next ones."""
+"""Expectations: results of an agent's own goals, and what it expects of the next ones."""
 
 from datetime import datetime
 from typing import Annotated
@@ -11,20 +11,20 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Signed, Unit, Value
 
 EXPECTATIONS = "expectations"
-"""Kind and id of the fact that holds an agent's expectations."""
+"""Kind and id of the document that stores an agent's expectations."""
 
 REMEMBERED = 10
-"""Goals of one source that count in the mean of what such goals bring."""
+"""The number of goals of one source that count in their mean reward."""
 
 ON_ITS_WORD = 0.5
-"""What something counts that is said to be done and of which the journal knows nothing."""
+"""The weight of a task that is reported as done but has no receipt in the journal."""
 
 _CLAIMED = {Outcome.FAILURE: 0.0, Outcome.PARTIAL: 0.5}
 _COUNTED = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5}
 
 
 class Expected(Value):
-    """What goals of one source brought: the mean of the last ones, their number, the last end."""
+    """Results of goals of one source: mean reward of the last ones, number, latest end."""
 
     reward: Unit
     goals: Annotated[int, Field(ge=1)]
@@ -32,10 +32,10 @@ class Expected(Value):
 
 
 class Expectations(Value):
-    """What an agent expects of itself.
+    """An agent's expectations of its own goals.
 
-    `succeeded` counts its own goals that went well, a partial success half, of those `tried`.
-    `noticed` is the newest event that was looked at as an opportunity.
+    `succeeded` counts its own goals that succeeded, a partial success half, of those `tried`.
+    `noticed` is the id of the newest event that was considered as an opportunity.
     """
 
     rewards: dict[GoalSource, Expected] = Field(default_factory=dict)
@@ -45,21 +45,21 @@ class Expectations(Value):
 
     @property
     def capability(self) -> Unit:
-        """How well its own goals go: (1 + succeeded) ÷ (2 + tried), 0.5 before the first one."""
+        """The success rate of its own goals: (1 + succeeded) ÷ (2 + tried), at most 1."""
         return min((1 + self.succeeded) / (2 + self.tried), 1.0)
 
     def reward(self, source: GoalSource, first: Unit) -> Unit:
-        """What a goal of this source will bring; `first` where there was none yet."""
+        """Return the expected reward of a goal of this source; `first` if there was none yet."""
         known = self.rewards.get(source)
         return first if known is None else known.reward
 
     def ended_at(self, source: GoalSource) -> datetime | None:
-        """When the last goal of a source ended."""
+        """Return when the last goal of a source ended; None if there was none."""
         known = self.rewards.get(source)
         return None if known is None else known.ended_at
 
     def after(self, source: GoalSource, came: Satisfaction) -> "Expectations":
-        """The expectations after one more goal has ended.
+        """Return the expectations after one more goal has ended.
 
         The mean moves by the difference, divided by the number of goals, by REMEMBERED at most.
         """
@@ -76,15 +76,15 @@ class Expectations(Value):
 
 
 def goal_satisfaction(goal: Goal, at: datetime, reputation: Unit | None = None) -> Satisfaction:
-    """What came of a completed goal (Kingdom 3.9).
+    """Compute the outcome of a completed goal (Kingdom 3.9).
 
-    The actual reward is the share of its tasks that are done, each that the journal knows nothing
-    of counting ON_ITS_WORD; half of that where its report says partial, nothing where it says
-    failure. A goal without tasks is one task. It is a success when all is done and the report says
-    nothing else, and a failure when nothing is. Where the journal knows of nothing at all, and no
-    task or report was stated with an action, what came of it is unknown. `reputation` is what the
-    agent counts in its world at the end; the difference is told where that is known of the goal's
-    begin too.
+    The actual reward is the share of its tasks that are done; a done task without a receipt in the
+    journal counts ON_ITS_WORD. It is halved if the goal's report says partial, and 0 if it says
+    failure. A goal without tasks counts as one task. The outcome is a success if all tasks are done
+    and the report says nothing less, and a failure if the reward is 0. It is unknown if the journal
+    has no receipt at all, and no task or report was stated with an action. `reputation` is the
+    agent's reputation in its world at the end; the difference is computed if the one at the begin
+    is known too.
     """
     done = [] if _is_unknown(goal) else _completion_weights(goal)
     share = sum(done) / max(len(goal.tasks), 1)
@@ -102,9 +102,10 @@ def goal_satisfaction(goal: Goal, at: datetime, reputation: Unit | None = None) 
 
 
 def _is_unknown(goal: Goal) -> bool:
-    """Whether a goal that is over shows nothing but words.
+    """Check whether the outcome of a completed goal rests on words alone.
 
-    One without a plan needs a deed, whatever its report says; one with a plan a deed or a report.
+    A goal without a plan needs a receipt, whatever its report says; one with a plan a receipt, or a
+    done task together with a report.
     """
     if goal.status is not GoalStatus.COMPLETED or goal.claim is Outcome.FAILURE:
         return False
@@ -120,7 +121,7 @@ def _reputation_gain(before: Unit | None, after: Unit | None) -> Signed:
 
 
 def _completion_weights(goal: Goal) -> list[float]:
-    """What each task that is done counts."""
+    """Return the weight of each task that is done."""
     if goal.tasks:
         finished = [task for task in goal.tasks if task.status is TaskStatus.DONE]
         return [1.0 if task.confirmed else ON_ITS_WORD for task in finished]

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import Invalid
-from opencrab.domain.goals.value_estimate import Horizon, Satisfaction, Worth
+from opencrab.domain.goals.value_estimate import Horizon, Satisfaction, ValueEstimate
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import (
     GoalId,
@@ -26,23 +26,24 @@ from opencrab.domain.value import (
 )
 
 GOAL = "goal"
-"""Kind of the facts that hold goals; a fact's id is its goal's `goal_key`."""
+"""The kind of documents that store goals; the id is the goal's `goal_key`."""
 
 FEWEST_TASKS, MOST_TASKS = 5, 10
 OPEN_GOALS = 20
-"""Goals of one agent that have not ended."""
+"""The limit of goals of one agent that have not ended."""
 
 RECEIPTS = 20
 
 DEPTH, CHILDREN = 2, 3
-"""How far goals may beget goals, and how many each: one instruction is at most 13 of them."""
+"""The limits of levels of subgoals, and of subgoals of one goal: one instruction makes at most 13.
+"""
 
 TaskId = Annotated[str, StringConstraints(pattern=r"^G[1-9][0-9]{0,5}-T[1-9][0-9]?$")]
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def _on_one_line(text: object) -> object:
-    """Names of goals and tasks are told in one line each, whatever a model put into them."""
+    """Join a name to one line without invisible characters: it is shown in one line."""
     if not isinstance(text, str):
         return text
     kept = (" " if c.isspace() or category(c) in _INVISIBLE else c for c in text)
@@ -64,7 +65,7 @@ class GoalStatus(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether nothing more will be done for it."""
+        """True if no more work is done for the goal."""
         return self in {GoalStatus.COMPLETED, GoalStatus.ABANDONED}
 
 
@@ -78,7 +79,7 @@ class TaskStatus(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether it is over, one way or the other."""
+        """True if the task is done or failed."""
         return self in {TaskStatus.DONE, TaskStatus.FAIL}
 
 
@@ -94,7 +95,7 @@ class GoalSource(StrEnum):
 
 
 class ActionReceipt(Value):
-    """Something that the journal knows to have happened: an action that succeeded."""
+    """An action of the journal that succeeded, as evidence for work done."""
 
     action: str
     path: str | None = None
@@ -102,7 +103,7 @@ class ActionReceipt(Value):
 
 
 class PlannedTask(Value):
-    """A task as an agent plans it; `depends_on` are places in the plan, the first one is 1."""
+    """A task as an agent plans it; `depends_on` are positions in the plan, the first is 1."""
 
     name: Line
     precondition: Line = Field(description="True before")
@@ -134,12 +135,12 @@ class Task(Value):
 
     @property
     def confirmed(self) -> bool:
-        """Whether the journal knows of anything that was done for it."""
+        """True if the journal has a successful action for the task."""
         return bool(self.receipts)
 
 
 class Pause(Value):
-    """Why a goal waits, who said so, and whether its turn waits too (else it has ended)."""
+    """The reason why a goal waits, who set it, and whether its turn waits too (else it ended)."""
 
     reason: ShortText
     by: str
@@ -148,16 +149,16 @@ class Pause(Value):
 
 
 class Goal(Value):
-    """What is to be reached, with its tasks and its report.
+    """An objective or aspiration of an agent, with its tasks and its report.
 
-    `given` says that the instruction is somebody's own words, and not how an agent put them.
-    `channel` is where it was given, if that is told how far it has come.
-    `turn_id` is the turn that works on it now, `runs` how many turns did, and `spent` what those
-    that ended have cost. `taint` is sticky: a plan that was made from foreign words stays one.
-    `depth` is how many goals it descends from, `children` how many it begot. `revision` counts its
-    plans: those that it gave up are kept beside it; while it is `stuck` it waits for the next one.
-    `rests_until` is before when no heartbeat goes on with it, `claim` how its report says it went.
-    `reputation` is what the agent counted in its world when the goal began.
+    `given` says that the instruction is a person's own words, not an agent's wording. `channel` is
+    where it was given, if progress is reported there. `turn_id` is the turn that works on it now,
+    `runs` how many turns did, and `spent_micro_usd` the cost of those that ended. `taint` is never
+    reset: a plan made from untrusted words stays tainted. `depth` is how many goals it descends
+    from, `children` how many goals it created. `revision` counts its plans: abandoned ones are
+    stored apart; while it is `stuck` it waits for the next plan. No heartbeat continues it before
+    `rests_until`, `claim` is the outcome that its report states. `reputation` is the agent's
+    reputation in its world when the goal began.
     """
 
     id: GoalId
@@ -168,7 +169,7 @@ class Goal(Value):
     given: bool = False
     source: GoalSource = GoalSource.OWNER
     horizon: Horizon = Horizon.OBJECTIVE
-    worth: Worth = Field(default_factory=Worth)
+    worth: ValueEstimate = Field(default_factory=ValueEstimate)
     deadline: datetime | None = None
     status: GoalStatus = GoalStatus.PENDING
     tasks: tuple[Task, ...] = ()
@@ -199,24 +200,24 @@ class Goal(Value):
 
     @property
     def left_micro_usd(self) -> MicroUsd | None:
-        """What its next turns may cost; None where nobody set a limit."""
+        """The budget left for its next turns; None if it has no limit."""
         if self.budget_micro_usd is None:
             return None
         return max(self.budget_micro_usd - self.spent_micro_usd, 0)
 
     @property
     def risk(self) -> Unit:
-        """The greatest risk among its tasks; 0 while there is no plan."""
+        """The greatest risk among its tasks, 0 to 1; 0 without a plan."""
         return max((task.risk for task in self.tasks), default=0.0)
 
     @property
     def current(self) -> Task | None:
-        """The task that is being carried out."""
+        """The task that is being carried out, or None."""
         return next((task for task in self.tasks if task.status is TaskStatus.ACTIVE), None)
 
     @property
     def next_task(self) -> Task | None:
-        """The task to carry out next: the active one, else the first pending one; none if stuck."""
+        """The task to carry out next: the active one, else the first pending one; None if stuck."""
         if self.stuck:
             return None
         pending = (task for task in self.tasks if task.status is TaskStatus.PENDING)
@@ -224,16 +225,16 @@ class Goal(Value):
 
     @property
     def label(self) -> str:
-        """What a turn for this goal serves now: a task, or the goal itself."""
+        """The id of the task that a turn works on now, else the goal's id."""
         task = self.next_task
         return task.id if task else self.id
 
     def task(self, task_id: str) -> Task | None:
-        """The task of this id, if it is one of this goal's."""
+        """Return the task with this id, or None if the goal does not have it."""
         return next((task for task in self.tasks if task.id == task_id), None)
 
     def with_task(self, changed: Task) -> "Goal":
-        """The goal with one of its tasks changed."""
+        """Return the goal with one of its tasks replaced."""
         tasks = tuple(changed if task.id == changed.id else task for task in self.tasks)
         return self.replaced(tasks=tasks)
 
@@ -242,7 +243,7 @@ _GOAL_OF = re.compile(r"^(G[1-9][0-9]{0,5})(-T[1-9][0-9]?)?$")
 
 
 def goal_id_of(label: str) -> str:
-    """The goal that a label such as G1 or G1-T2 belongs to; raises Invalid for anything else."""
+    """Return the goal id in a label such as G1 or G1-T2; raises Invalid for anything else."""
     found = _GOAL_OF.match(label)
     if found is None:
         raise Invalid(
@@ -252,18 +253,18 @@ def goal_id_of(label: str) -> str:
 
 
 def goal_key(goal_id: str) -> str:
-    """The id of the fact that holds a goal: as text it sorts like the goals' numbers."""
+    """Return the id of the document that holds a goal: as text it sorts like the goals' numbers."""
     return f"{int(goal_id[1:]):06d}"
 
 
 def with_plan(goal: Goal, tasks: tuple[PlannedTask, ...]) -> Goal:
-    """The goal with its tasks, fixed from now on.
+    """Return the goal with its plan, which is fixed from now on.
 
-    Raises Invalid for a plan that is empty, too short or long, or cyclic.
+    Raises Invalid if the goal already has one, or if the plan is too short, too long or cyclic.
     """
     if goal.tasks:
         raise Invalid(
-            f"{goal.id} has its plan already, and it is fixed until every task is done or failed",
+            f"goal {goal.id} already has a plan, fixed until every task is done or failed",
             cure="complete its tasks, or fail them",
         )
     if not FEWEST_TASKS <= len(tasks) <= MOST_TASKS:
@@ -279,7 +280,10 @@ def with_plan(goal: Goal, tasks: tuple[PlannedTask, ...]) -> Goal:
 def number_tasks(
     goal_id: str, tasks: tuple[PlannedTask, ...], *, after: int = 0
 ) -> tuple[Task, ...]:
-    """Tasks as they are carried out, their numbers after one; raises Invalid for a cyclic plan."""
+    """Return the planned tasks in the order of their dependencies, numbered from `after` + 1.
+
+    Raises Invalid for a cyclic plan, or a dependency that is not in it.
+    """
     order = _dependency_order(tasks)
     places = {place: number for number, place in enumerate(order, after + 1)}
     return tuple(_task(goal_id, places, tasks[place - 1], place) for place in order)
@@ -299,7 +303,10 @@ def _task(goal_id: str, places: dict[int, int], task: PlannedTask, place: int) -
 
 
 def _dependency_order(tasks: tuple[PlannedTask, ...]) -> list[int]:
-    """Places of the tasks, each after those that it depends on, else as they were given."""
+    """Return the positions of the tasks, each after those that it depends on, else as given.
+
+    Raises Invalid for a cycle or a dependency that is not in the plan.
+    """
     left, order = list(range(1, len(tasks) + 1)), list[int]()
     for place, task in enumerate(tasks, 1):
         wrong = [other for other in task.depends_on if other > len(tasks) or other == place]
@@ -325,19 +332,19 @@ def _dependency_order(tasks: tuple[PlannedTask, ...]) -> list[int]:
 
 
 def task_completion_percent(tasks: Iterable[Task]) -> int:
-    """Share of tasks that are done, in whole percent; computed whenever it is shown."""
+    """Compute the share of tasks that are done, in whole percent; 100 without tasks."""
     listed = tuple(tasks)
     done = sum(task.status is TaskStatus.DONE for task in listed)
     return 100 * done // len(listed) if listed else 100
 
 
 def task_message(task: Task) -> str:
-    """How a task's end is told."""
+    """Format the message about a task's end."""
     if task.status is TaskStatus.FAIL:
         return f"[{task.id}] FAIL {task.name} / {task.cause}"
     return f"[{task.id}] DONE {task.name}"
 
 
 def goal_message(goal: Goal) -> str:
-    """How a goal's end is told."""
+    """Format the message about a goal's end."""
     return f"[{goal.id}] DONE {goal.name} / {task_completion_percent(goal.tasks)}%"

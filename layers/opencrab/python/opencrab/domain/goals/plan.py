@@ -1,4 +1,4 @@
-"""Plan: where a goal's tasks stand as a whole, and the plans that it gave up."""
+"""Plans: the status of a goal's plan, replanning, and abandoned plans."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -17,10 +17,10 @@ from opencrab.domain.goals.goal import (
 from opencrab.domain.value import GoalId, ShortText, Value
 
 PLAN = "plan"
-"""Kind of the facts that hold plans that were given up; their ids are `plan_key`s."""
+"""The kind of documents that store abandoned plans; their ids are `plan_key`s."""
 
 REPAIRS = 2
-"""How often a goal gets another plan before it asks its owner."""
+"""The number of times that a goal is replanned before the agent asks its owner."""
 
 
 class PlanStatus(StrEnum):
@@ -33,7 +33,7 @@ class PlanStatus(StrEnum):
 
 
 class AbandonedPlan(Value):
-    """A plan that another one took the place of, and why."""
+    """A plan that was replaced by another one, and why."""
 
     goal_id: GoalId
     revision: int
@@ -43,7 +43,7 @@ class AbandonedPlan(Value):
 
 
 def plan_status(goal: Goal) -> PlanStatus | None:
-    """Where the plan that a goal has now stands; None where it has none."""
+    """Return the status of a goal's present plan; None if it has none."""
     if not goal.tasks:
         return None
     if goal.status is GoalStatus.COMPLETED:
@@ -55,33 +55,35 @@ def plan_status(goal: Goal) -> PlanStatus | None:
 
 
 def plan_key(goal_id: str, revision: int) -> str:
-    """The id of the fact that holds a plan that was given up."""
+    """Return the id of the document that holds an abandoned plan."""
     return f"{goal_key(goal_id)}.{revision:02d}"
 
 
 def is_plan_repairable(goal: Goal) -> bool:
-    """Whether a goal may get another plan."""
+    """Check whether a goal may be replanned: at most `REPAIRS` (2) times."""
     return goal.revision <= REPAIRS
 
 
 def replan_goal(
     goal: Goal, tasks: tuple[PlannedTask, ...], now: datetime
 ) -> tuple[Goal, AbandonedPlan]:
-    """The goal with other tasks for what is not done, and the plan that it gave up.
+    """Return the goal with other tasks for what is not done, and the abandoned plan.
 
-    What is done stays. Raises Conflict where a task is being carried out or it was replanned often
-    enough, and Invalid for a plan that is empty, too long or cyclic.
+    Done tasks stay. Raises Conflict if a task is being carried out or the limit of plans is
+    reached, and Invalid for a plan that is empty, too long or cyclic.
     """
     if goal.current is not None:
-        raise Conflict(f"{goal.current.id} is running", cure="finish it or fail it first")
+        raise Conflict(f"task {goal.current.id} is running", cure="complete or fail it first")
     if not is_plan_repairable(goal):
         raise Conflict(
-            f"{goal.id} was replanned {REPAIRS} times; limit reached",
+            f"limit reached: goal {goal.id} was replanned {REPAIRS} times",
             cure="ask your owner how to go on",
         )
     if not 1 <= len(tasks) <= MOST_TASKS:
         raise Invalid(
-            f"the plan has {len(tasks)} tasks; 1 to {MOST_TASKS} are allowed", field="tasks"
+            f"the plan has {len(tasks)} tasks; 1 to {MOST_TASKS} are allowed",
+            field="tasks",
+            cure="split or merge tasks",
         )
     old = AbandonedPlan(
         goal_id=goal.id,

@@ -4,15 +4,15 @@ from datetime import datetime
 from functools import lru_cache
 
 from opencrab.domain.agents.soul import Drives
-from opencrab.domain.goals.value_estimate import Worth
+from opencrab.domain.goals.value_estimate import ValueEstimate
 from opencrab.domain.value import Unit, Value
 
 NEUTRAL = 0.5
-"""What a capability counts as that nobody has worked out yet."""
+"""The capability that is assumed without an estimate."""
 
 
 class Terms(Value):
-    """One number for each of the five terms."""
+    """One number for each of the five terms of a priority."""
 
     urgency: float
     expected_reward: float
@@ -36,7 +36,7 @@ class Score(Value):
 
 @lru_cache(maxsize=256)
 def priority_weights(drives: Drives) -> Terms:
-    """What each term counts for an agent (Kingdom 10.2)."""
+    """Compute the weight of each term from an agent's drives (Kingdom 10.2)."""
     return Terms(
         urgency=1.0,
         expected_reward=0.5 + 0.5 * (1.0 - drives.quality_vs_speed),
@@ -47,12 +47,12 @@ def priority_weights(drives: Drives) -> Terms:
 
 
 def goal_priority(
-    worth: Worth, urgency: float, drives: Drives, capability: float = NEUTRAL
+    worth: ValueEstimate, urgency: float, drives: Drives, capability: float = NEUTRAL
 ) -> Score:
-    """How much an agent of these drives wants a goal (Kingdom 10.2).
+    """Compute the priority of a goal for an agent with these drives (Kingdom 10.2).
 
     The sum of urgency, expected reward, capability match, novelty and social value, each times its
-    weight. `capability` is what an unset capability match counts as.
+    weight. `capability` is used if the goal's capability match is unset.
     """
     heavy, able = priority_weights(drives), worth.capability_match
     values = Terms(
@@ -80,9 +80,9 @@ def goal_priority(
 
 
 def deadline_urgency(deadline: datetime | None, created_at: datetime, now: datetime) -> Unit:
-    """How pressing a goal is: 0 without a deadline, else the share of its time that is over.
+    """Compute a goal's urgency: 0 without a deadline, else the share of its time that is over.
 
-    It is 1 from the deadline on, also where that was past from the beginning.
+    It is 1 from the deadline on, also if the deadline was already past at the beginning.
     """
     if deadline is None:
         return 0.0
@@ -94,13 +94,16 @@ def deadline_urgency(deadline: datetime | None, created_at: datetime, now: datet
 
 
 def reaches_priority_at(
-    worth: Worth,
+    worth: ValueEstimate,
     created_at: datetime,
     deadline: datetime | None,
     drives: Drives,
     threshold: float,
 ) -> datetime | None:
-    """When a goal's priority comes to a threshold: at once, before its deadline, or never."""
+    """Return when a goal's priority reaches a threshold; None if it never does.
+
+    That is at its creation, or on the way to its deadline.
+    """
     missing = threshold - goal_priority(worth, 0.0, drives).priority
     if missing <= 0:
         return created_at

@@ -1,4 +1,4 @@
-"""Worth: what a goal promises before it begins, and what it brought when it has ended."""
+"""Value estimates: what a goal is expected to bring, and what it brought."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,18 +7,18 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import MicroUsd, Signed, Unit, Value
 
 ASPIRATIONS, OBJECTIVES = 5, 20
-"""Most goals of each horizon that are open at once."""
+"""The limits of open goals of each horizon."""
 
 
 class Horizon(StrEnum):
-    """Time horizon of a goal; an aspiration is never started, objectives are derived from it."""
+    """The time horizon of a goal; an aspiration is never started, objectives derive from it."""
 
     ASPIRATION = "aspiration"
     OBJECTIVE = "objective"
 
 
-class Worth(Value):
-    """Expected value of a goal, each 0..1; an unset capability is estimated from experiences."""
+class ValueEstimate(Value):
+    """Expected values of a goal, 0..1; a null `capability_match` is estimated from past goals."""
 
     expected_reward: Unit = 0.5
     capability_match: Unit | None = None

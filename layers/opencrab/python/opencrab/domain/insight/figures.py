@@ -1,4 +1,4 @@
-"""Figures: what counted calls of models came to, and what they were worth.
+"""Figures: statistics of model calls in a period, with their quality.
 
 Quality is what is known of all time, from evidence: it belongs to turns, and no tally knows it.
 """
@@ -15,10 +15,10 @@ from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import MicroUsd, Unit, Value
 
 BEGINNING = "2026-01-01"
-"""The first day of which there can be tallies."""
+"""The first day for which tallies can exist."""
 
 SHORT = {Period.LAST_HOUR: timedelta(hours=1), Period.LAST_DAY: timedelta(days=1)}
-"""Periods that are counted by hours."""
+"""The periods that are counted by hours."""
 
 _MILLION = 1_000_000
 _MOST = 0.95
@@ -26,11 +26,11 @@ _PIECE = 7
 
 Counts = dict[str, int]
 Efficiency = float | Literal["free"] | None
-"""The quality that a dollar buys; "free" for what cost nothing, None where quality is unknown."""
+"""Quality per dollar; "free" if the calls cost nothing, None if quality is unknown."""
 
 
 class Figures(Value):
-    """Figures of some calls; null is unknown and never counts as a low value.
+    """Statistics of some model calls; null is unknown and never counts as a low value.
 
     `share` is the share of all calls of the period. `p95_latency_ms` is exact to a power of two and
     given for whole days only. `success_rate` is the share of calls that did not fail. `quality`
@@ -51,18 +51,18 @@ class Figures(Value):
 
     @property
     def total_tokens(self) -> int:
-        """Tokens of both directions."""
+        """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
 
 
 def usage_tally_days(period: Period, now: datetime) -> tuple[str, str]:
-    """The first and last day (UTC) whose tallies a period needs."""
+    """Return the first and last day (UTC) whose tallies a period needs."""
     since = period.since(now)
     return (BEGINNING if since is None else usage_tally_day(since)), usage_tally_day(now)
 
 
 def usage_tally_weeks(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
-    """The same days week by week: whoever reads one after the other holds few tallies."""
+    """Yield the days of a period week by week, so that few tallies are in memory at once."""
     first, last = map(date.fromisoformat, usage_tally_days(period, now))
     while first <= last:
         until = min(first + timedelta(days=_PIECE - 1), last)
@@ -71,7 +71,10 @@ def usage_tally_weeks(period: Period, now: datetime) -> Iterator[tuple[str, str]
 
 
 def analytics_period_beginning(period: Period, now: datetime) -> datetime | None:
-    """Where a period really begins: at a full hour or day (UTC), since nothing finer is counted."""
+    """Return where a period begins: a full hour or day (UTC), as counts are not finer.
+
+    None if the period has no beginning.
+    """
     since = period.since(now)
     if since is None:
         return None
@@ -82,7 +85,7 @@ def analytics_period_beginning(period: Period, now: datetime) -> datetime | None
 def counts_in_period(
     tallies: Iterable[DailyTally], period: Period, now: datetime
 ) -> dict[CounterCell, Counts]:
-    """What was counted in each cell in a period."""
+    """Sum the counts of a period in each cell."""
     first = analytics_period_beginning(period, now)
     if period not in SHORT or first is None:
         return sum_usage_tally_days(tallies)
@@ -96,7 +99,7 @@ def counts_in_period(
 
 
 def sum_usage_tally_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Counts]:
-    """What was counted in each cell, days put together."""
+    """Sum the counts of all days in each cell."""
     cells: dict[CounterCell, Counts] = {}
     for tally in tallies:
         _add(cells.setdefault(tally.cell, {}), tally.counts)
@@ -106,7 +109,7 @@ def sum_usage_tally_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Cou
 def group_usage_figures(
     cells: Mapping[CounterCell, Counts], evidence: Evidence, by: Grouping | None
 ) -> dict[str, Figures]:
-    """Figures for each group of calls; None groups by "purpose/task_type/model"."""
+    """Compute figures for each group of calls; None groups by "purpose/task_type/model"."""
     counts: dict[str, Counts] = {}
     for cell, more in cells.items():
         _add(counts.setdefault(_group(cell, by), {}), more)
@@ -116,7 +119,7 @@ def group_usage_figures(
 
 
 def usage_totals(cells: Mapping[CounterCell, Counts], evidence: Evidence) -> Figures:
-    """Figures of all calls together."""
+    """Compute the figures of all calls together."""
     counts: Counts = {}
     for more in cells.values():
         _add(counts, more)
@@ -124,7 +127,7 @@ def usage_totals(cells: Mapping[CounterCell, Counts], evidence: Evidence) -> Fig
 
 
 def model_qualities(evidence: Evidence) -> dict[str, Estimate]:
-    """What is known of each model's quality, all purposes together."""
+    """Estimate each model's quality from evidence, all purposes together."""
     found = {
         name: estimate_mean(sums) for name, sums in _qualities(evidence, Grouping.MODEL).items()
     }
@@ -132,7 +135,7 @@ def model_qualities(evidence: Evidence) -> dict[str, Estimate]:
 
 
 def usage_figures(counts: Counts, quality: MomentSums | None, all_calls: int) -> Figures:
-    """What some counts come to; nothing is divided by nothing."""
+    """Compute figures from counts; a ratio without a denominator is None or 0."""
     calls, cost = counts.get("calls", 0), counts.get("cost", 0)
     failed, timed = min(counts.get("failed", 0), calls), counts.get("timed", 0)
     known = estimate_mean(quality) if quality is not None else None
@@ -152,34 +155,37 @@ def usage_figures(counts: Counts, quality: MomentSums | None, all_calls: int) ->
 
 
 def quality_per_dollar(quality: Estimate | None, calls: int, cost: MicroUsd) -> Efficiency:
-    """The quality that a dollar buys."""
+    """Compute mean quality times calls divided by dollars.
+
+    "free" if the calls cost nothing, None if quality is unknown or there are no calls.
+    """
     if quality is None or not calls:
         return None
     return "free" if cost <= 0 else round(quality.mean * calls * _MILLION / cost, 3)
 
 
 def task_key(purpose: Use, task_type: str, model: str) -> str:
-    """How evidence names a model for a purpose and a type of task."""
+    """Return the key of a model in evidence for a purpose and a type of task."""
     return f"{purpose.value}/{task_type}/{model}"
 
 
 def model_of_answer_key(key: str) -> str:
-    """The model of "task_type/model", by which `Evidence.answers` is."""
+    """Return the model of a "task_type/model" key of `Evidence.answers`."""
     return key.partition("/")[2]
 
 
 def _qualities(evidence: Evidence, by: Grouping | None) -> dict[str, MomentSums]:
-    """Sums of quality by group, in which a turn counts once for each group.
+    """Return sums of quality by group, in which a turn counts once for each group.
 
-    There are none by complexity, which evidence does not tell apart.
+    There are none by complexity, which evidence does not distinguish.
     """
     if by is None:
-        return {key: of.worth for key, of in evidence.models.items()}
+        return {key: of.value_sums for key, of in evidence.models.items()}
     sums: dict[str, MomentSums] = {}
     if by is Grouping.MODEL:
         for key, of in evidence.answers.items():
             model = model_of_answer_key(key)
-            sums[model] = sums.get(model, MomentSums()) + of.worth
+            sums[model] = sums.get(model, MomentSums()) + of.value_sums
         return sums
     start = worth_key(by, "")
     return {
@@ -206,7 +212,7 @@ def _add(counts: Counts, more: Mapping[str, int]) -> None:
 
 
 def _quantile(counts: Counts, share: float) -> int | None:
-    """The least power of two of milliseconds under which a share of the latencies lie."""
+    """Return the least power of two of milliseconds that covers a share of the latencies."""
     bins = {
         int(name[1:]): n for name, n in counts.items() if name[:1] == "l" and name[1:].isdigit()
     }

@@ -1,4 +1,4 @@
-"""Analysis: what an agent's calls of models came to, and what follows from that.
+"""Analysis of an agent's model calls, and recommendations based on it.
 
 Figures are those of a period, from tallies; quality is of all time, from evidence. Nothing here
 reads single calls.
@@ -37,17 +37,17 @@ from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import Unit, Value
 
 LIKELY = 0.8
-"""How likely an improvement must be to be recommended."""
+"""The least probability of an improvement that is recommended."""
 
 TOLERANCE = 0.05
-"""How much worse in quality a cheaper or quicker model may be and still be good enough."""
+"""The largest loss of quality at which a cheaper or faster model is still good enough."""
 
 SAVED = 0.2
-"""The share of cost or latency that must be saved to be worth a change."""
+"""The least share of cost or latency saved that is worth a change."""
 
 
 class Focus(StrEnum):
-    """What an analysis optimises for: it orders the groups and limits the recommendations."""
+    """The aim of an analysis: it orders the groups and limits the recommendations."""
 
     COST = "cost"
     QUALITY = "quality"
@@ -57,7 +57,7 @@ class Focus(StrEnum):
 
 
 class Category(StrEnum):
-    """What a recommendation improves."""
+    """The property that a recommendation improves."""
 
     COST = "cost"
     QUALITY = "quality"
@@ -114,12 +114,12 @@ class Analysis(Value):
 
     @property
     def cost_efficiency(self) -> Efficiency:
-        """That of all calls together."""
+        """The cost efficiency of all calls together."""
         return self.totals.cost_efficiency
 
 
-class Outcome(StrEnum):
-    """What two models beside each other show."""
+class ComparisonOutcome(StrEnum):
+    """The result of a comparison of two models."""
 
     FIRST = "first_is_better"
     SECOND = "second_is_better"
@@ -127,25 +127,25 @@ class Outcome(StrEnum):
     UNKNOWN = "too_little_data"
 
 
-class Difference(Value):
-    """By how much the first of two models is better (-1..1), with the interval of that.
+class QualityDifference(Value):
+    """The quality of the first of two models minus that of the second (-1..1), with its interval.
 
-    `judged` are the turns of each that count: those for a type of task that both were
-    asked for. One to which a model had no answer is worth nothing.
+    `judged` are the turns of each that count: those for a type of task that both were used for. A
+    turn to which a model had no answer counts 0.
     """
 
     first: str
     second: str
-    outcome: Outcome
+    outcome: ComparisonOutcome
     quality: Estimate | None = None
     judged: tuple[int, int] = (0, 0)
 
 
 class Comparison(Value):
-    """Models beside each other, and each pair of them."""
+    """Figures of several models, and the difference of each pair of them."""
 
     models: dict[str, Figures]
-    differences: tuple[Difference, ...]
+    differences: tuple[QualityDifference, ...]
 
 
 def analyse_usage(
@@ -158,10 +158,10 @@ def analyse_usage(
     focus: Focus = Focus.ALL,
     choices: Mapping[str, str] | None = None,
 ) -> Analysis:
-    """What the calls of a period came to; `tallies` are those of its `figures.days_of`.
+    """Analyse the calls of a period; `tallies` are those of `figures.usage_tally_days`.
 
     The last hour is the present hour of the clock and the one before it, the last day the present
-    hour and the 24 before it; a week and a month are whole days, from that in which they begin on.
+    hour and the 24 before it; a week and a month are whole days, from the day in which they begin.
     `choices` are the models by the aliases that may be recommended.
     """
     cells = counts_in_period(tallies, period, now)
@@ -189,7 +189,7 @@ def compare_usage(
     purpose: Use | None = None,
     task_type: str | None = None,
 ) -> Comparison:
-    """Models beside each other, for one purpose and type of task or for all of them.
+    """Compare models, for one purpose and type of task or for all of them.
 
     A turn counts once for each model, however many purposes it served.
     """
@@ -213,7 +213,7 @@ def compare_usage(
         sum_usage_tally_days(asked), Evidence(answers=known), Grouping.MODEL
     )
     for name in wanted:
-        of = (value.worth for key, value in known.items() if model_of_answer_key(key) == name)
+        of = (value.value_sums for key, value in known.items() if model_of_answer_key(key) == name)
         found.setdefault(name, usage_figures({}, sum(of, MomentSums()), 0))
     pairs = ((one, two) for place, one in enumerate(wanted) for two in wanted[place + 1 :])
     return Comparison(
@@ -228,10 +228,11 @@ def recommendations(
     choices: Mapping[str, str],
     focus: Focus = Focus.ALL,
 ) -> tuple[Recommendation, ...]:
-    """What the numbers speak for, most certain first; only for `choices`, models by alias.
+    """Return the changes that the figures support, most certain first.
 
-    For each purpose and type of task the model that is asked most is held against every other one
-    of which enough is known; of those that improve the same the most certain is taken.
+    Only `choices`, models by alias, are recommended. For each purpose and type of task the most
+    used model is compared with every other one that has enough data; of those that improve the same
+    category the most certain is taken.
     """
     asked: dict[tuple[Use, str], Counts] = {}
     for cell, counts in cells.items():
@@ -252,13 +253,13 @@ def recommendations(
 def _better(
     evidence: Evidence, task: tuple[Use, str], current: str, choice: tuple[str, str]
 ) -> Iterator[Recommendation]:
-    """In what another model is better than the present one."""
+    """Yield the improvements of another model over the present one."""
     alias, model = choice
     now = evidence.models.get(task_key(*task, current))
     then = evidence.models.get(task_key(*task, model))
     if model == current or now is None or then is None:
         return
-    present, other = now.worth, then.worth
+    present, other = now.value_sums, then.value_sums
     if min(present.n, other.n) < LEAST_JUDGED:
         return
     improvement = Improvement(
@@ -285,21 +286,24 @@ def _better(
 
 
 def _savings_share(now: MomentSums, then: MomentSums) -> float | None:
-    """The share of a mean that another one saves; None where there is nothing to save."""
+    """Return the share of a mean that another one saves; None without a mean to compare."""
     if not now.mean or then.mean is None:
         return None
     return round(1 - then.mean / now.mean, 3)
 
 
 def _likely(first: MomentSums, second: MomentSums, above: float) -> float:
-    """How likely the first mean is greater by more than `above`, both taken as normal."""
+    """Compute the probability that the first mean exceeds the second by more than `above`.
+
+    Both are taken as normally distributed.
+    """
     spread = sqrt(first.variance / first.n + second.variance / second.n)
     gap = (first.mean or 0.0) - (second.mean or 0.0) - above
     return (1 + erf(gap / spread / sqrt(2))) / 2 if spread else float(gap > 0)
 
 
 def _answers(evidence: Evidence, purpose: Use | None) -> dict[str, ModelEvidence]:
-    """What is known of models by "task_type/model": for one purpose, or of whole turns."""
+    """Return evidence of models by "task_type/model": for one purpose, or of whole turns."""
     if purpose is None:
         return evidence.answers
     start = f"{purpose.value}/"
@@ -308,15 +312,15 @@ def _answers(evidence: Evidence, purpose: Use | None) -> dict[str, ModelEvidence
     }
 
 
-def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> Difference:
-    """Two models within each type of task, put together with weights n·m/(n+m).
+def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> QualityDifference:
+    """Compare two models within each type of task, combined with weights n·m/(n+m).
 
-    So one that is asked for harder work is not the worse for it (Cochran, "Some methods for
-    strengthening the common chi-squared tests", Biometrics 1954); limits are put together as those
-    of `domain.statistics.confidence.estimate_difference` are.
+    So a model is not rated lower because it gets harder tasks (Cochran, "Some methods for
+    strengthening the common chi-squared tests", Biometrics 1954); limits are combined as in
+    `domain.statistics.confidence.estimate_difference`.
     """
     pairs = [
-        (of.worth, other.worth)
+        (of.value_sums, other.value_sums)
         for key, of in known.items()
         if model_of_answer_key(key) == first
         and (other := known.get(f"{key.removesuffix(first)}{second}")) is not None
@@ -324,25 +328,33 @@ def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> 
     pairs = [(one, two) for one, two in pairs if one.n and two.n]
     judged = (sum(one.n for one, _ in pairs), sum(two.n for _, two in pairs))
     if min(judged) < LEAST_JUDGED:
-        return Difference(first=first, second=second, outcome=Outcome.UNKNOWN, judged=judged)
+        return QualityDifference(
+            first=first, second=second, outcome=ComparisonOutcome.UNKNOWN, judged=judged
+        )
     weights = [one.n * two.n / (one.n + two.n) for one, two in pairs]
     parts = (
         (weight / sum(weights), estimate_difference(one, two))
         for weight, (one, two) in zip(weights, pairs, strict=True)
     )
     quality = combine_estimates([(share, part) for share, part in parts if part is not None])
-    shown = Outcome.FIRST if quality.low > 0 else Outcome.SECOND if quality.high < 0 else None
-    return Difference(
+    shown = (
+        ComparisonOutcome.FIRST
+        if quality.low > 0
+        else ComparisonOutcome.SECOND
+        if quality.high < 0
+        else None
+    )
+    return QualityDifference(
         first=first,
         second=second,
-        outcome=shown or Outcome.OPEN,
+        outcome=shown or ComparisonOutcome.OPEN,
         quality=quality,
         judged=judged,
     )
 
 
 def _sort_groups(parts: Mapping[str, Figures], focus: Focus) -> dict[str, Figures]:
-    """Groups with what needs a look first: the dearest, the worst, the slowest."""
+    """Sort groups by the focus: the most expensive, worst, slowest or least efficient first."""
     return dict(sorted(parts.items(), key=lambda each: (_place(each[1], focus), each[0])))
 
 

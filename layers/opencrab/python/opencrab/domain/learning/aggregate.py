@@ -22,17 +22,18 @@ from opencrab.domain.usage.ledger import Grouping
 from opencrab.domain.value import Value
 
 _DRAWN = "learned"
-"""Who chose a model that the turn drew from a mix."""
+"""The `chosen_by` of a model that was drawn from a traffic split."""
 
 _PICKED = frozenset({"turn", "session"})
-"""Who chose a model for the work at hand: hard work may go to the better one."""
+"""The `chosen_by` of a model picked for this work: hard work may go to the better model."""
 
 
 class JudgedTurn(Value):
-    """A turn with what it was worth; None where nothing tells.
+    """A turn with its reward; None if no signal indicates one.
 
-    `said` is the same without what its actions tell: a skill may make a model act more often, and
-    so make turns be judged, and well, that without it nobody would have judged.
+    `said` is the reward without the outcome of its actions: a skill may make a model act more
+    often, so that turns are judged, and judged well, that would not be judged at all without the
+    skill.
     """
 
     signals: TurnSignals
@@ -46,7 +47,7 @@ def gather_evidence(
     grades: Mapping[str, float],
     later: Sequence[TurnSignals] = (),
 ) -> Evidence:
-    """What the turns of a day tell together.
+    """Aggregate the signals of a day's turns into evidence.
 
     `opinions` are about any turns, `grades` are self-given ones by metrics id, `later` are the
     turns of the next days, for what they correct and repeat. A turn that comes twice counts once.
@@ -70,7 +71,7 @@ def judged_turns(
     opinions: Iterable[TurnOpinion],
     later: Sequence[TurnSignals] = (),
 ) -> tuple[JudgedTurn, ...]:
-    """Each turn once, with what it was worth."""
+    """Return each turn once, with its reward."""
     about = defaultdict[str, list[TurnOpinion]](list)
     for opinion in opinions:
         about[opinion.turn_id].append(opinion)
@@ -95,18 +96,18 @@ def judged_turns(
 
 
 def evidence_subject(served: ServedCalls) -> str:
-    """What evidence about a model is filed under."""
+    """Return the key of evidence about a model: "purpose/task_type/model"."""
     return f"{served.purpose.value}/{served.task_type}/{served.model}"
 
 
 def skill_evidence_key(skill: str, model: str) -> str:
-    """What evidence about a skill is filed under."""
+    """Return the key of evidence about a skill: "skill/model"."""
     return f"{skill}/{model}"
 
 
 @dataclass
 class _Model:
-    """What the turns of one model came to, as long as it is still gathered."""
+    """The values of one model's turns while they are aggregated."""
 
     quality: list[float] = field(default_factory=list)
     cost: list[float] = field(default_factory=list)
@@ -124,9 +125,10 @@ class _Model:
         outsider: bool,
         drawn: float | None = None,
     ) -> None:
-        """One turn with all that the model did in it; an outsider cannot make it fail.
+        """Add one turn with all calls of the model in it; only trusted turns count as failed.
 
-        `drawn` is how likely the model was where it was drawn from a mix.
+        `outsider` marks a turn that answered the public or a peer. `drawn` is the model's
+        probability if it was drawn from a traffic split, else None.
         """
         answered = sum(max(each.calls, 0) for each in served) > sum(
             max(each.failed, 0) for each in served
@@ -149,7 +151,7 @@ class _Model:
             self.drawn.append((drawn, value))
 
     def evidence(self) -> ModelEvidence:
-        """All of it together."""
+        """Return the sums of all turns added so far."""
         return ModelEvidence(
             quality=moment_sums(self.quality),
             cost=moment_sums(self.cost),
@@ -161,12 +163,12 @@ class _Model:
 
 
 def _models(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
-    """By purpose, type of task and model; a turn counts once for each, whatever it was called.
+    """Aggregate by purpose, type of task and model; a turn counts once for each key.
 
-    The worth goes to the models that answered. One that had no answer at all counts as failed and
-    has no part in what the model that stood in for it did. What was picked for this very turn or
-    session tells what it cost and took, and not how good the model is: it was picked for a reason.
-    What was drawn from a mix is kept with its probability, for `off_policy`.
+    The reward goes to the models that answered. A model without any answer counts as failed and
+    gets nothing for what its fallback did. A model that was picked for this very turn or session
+    adds cost and latency but no quality, as hard work may be given to the better model. Draws from
+    a traffic split are kept with their probability, for `off_policy`.
     """
     found = defaultdict[str, _Model](_Model)
     for turn in turns:
@@ -182,7 +184,7 @@ def _models(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
 
 
 def _answers(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
-    """By type of task and model; a turn counts once for each model, whatever it served for."""
+    """Aggregate by type of task and model; a turn counts once for each model, for any purpose."""
     found = defaultdict[str, _Model](_Model)
     for turn in turns:
         by_model = defaultdict[str, list[ServedCalls]](list)
@@ -195,9 +197,9 @@ def _answers(turns: Iterable[JudgedTurn]) -> dict[str, ModelEvidence]:
 
 
 def _worths(turns: Iterable[JudgedTurn]) -> dict[str, MomentSums]:
-    """Each judged turn once in all, for each purpose and for each type of task.
+    """Sum the rewards of judged turns: of all, for each purpose and for each type of task.
 
-    One in which nobody answered for a purpose is worth nothing there, unless it was an outsider's.
+    A turn without an answer for a purpose counts 0 there, or not at all if it was an outsider's.
     """
     found = defaultdict[str, MomentSums](MomentSums)
     for turn in turns:
@@ -215,12 +217,12 @@ def _worths(turns: Iterable[JudgedTurn]) -> dict[str, MomentSums]:
             ):
                 values[key] = max(value, values.get(key, 0.0))
         for key, value in values.items():
-            found[key] = found[key].adding(value)
+            found[key] = found[key].with_value(value)
     return dict(found)
 
 
 def _first(served: Sequence[ServedCalls]) -> ServedCalls:
-    """Who answered first; the first that was asked where nobody did."""
+    """Return the calls of the first model that answered; of the first one asked if none did."""
     return next(filter(_has_answered, served), served[0])
 
 
@@ -229,10 +231,10 @@ def _has_answered(served: ServedCalls) -> bool:
 
 
 def _skills(turns: Iterable[JudgedTurn]) -> dict[str, TreatedAndControl]:
-    """By skill and the first model that answered, as the coin would have it.
+    """Compare turns with and without a skill, by skill and first answering model, as randomised.
 
-    A skill that a model read by itself counts as nothing where no coin was thrown, and as withheld
-    where it was withheld: whoever asks differs from whoever does not, and the coin does not.
+    A skill that a model read by itself counts only where it was withheld, and as withheld: turns in
+    which a model asks for a skill differ from others, while the random assignment does not.
     """
     given, held = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
     for turn in turns:
@@ -252,7 +254,7 @@ def _skills(turns: Iterable[JudgedTurn]) -> dict[str, TreatedAndControl]:
 
 
 def _memories(turns: Iterable[JudgedTurn]) -> TreatedAndControl:
-    """Turns whose searches had memories to show, with and without them."""
+    """Compare turns whose searches had memories to show, with and without them."""
     could = [each for each in turns if each.said is not None and each.signals.could_hide]
     return TreatedAndControl(
         given=moment_sums(each.said or 0.0 for each in could if not each.signals.hidden),
@@ -287,17 +289,17 @@ def _grades(
 
 
 def self_grade_bin(grade: float) -> int:
-    """The step of self-given grades that one belongs to."""
+    """Return the bin (0 to BINS - 1) of a self-given grade from 0 to 1."""
     return min(int(grade * BINS), BINS - 1)
 
 
 def _turn_id_of(row_id: str) -> str:
-    """The turn that a metrics id names between its time and its number."""
+    """Return the turn id that a metrics id holds between its time and its number."""
     return row_id.partition("-")[2].rpartition("-")[0]
 
 
 def _graded_model(signals: TurnSignals, row_id: str) -> str:
-    """The model whose answer it is; "" where several answered and nothing tells which."""
+    """Return the model that gave the graded answer; "" if several answered and none matches."""
     exact = [each.model for each in signals.served if each.last_row == row_id]
     if exact:
         return exact[0]
@@ -306,4 +308,4 @@ def _graded_model(signals: TurnSignals, row_id: str) -> str:
 
 
 def _one(value: float | None) -> MomentSums:
-    return MomentSums() if value is None else MomentSums().adding(float(value))
+    return MomentSums() if value is None else MomentSums().with_value(float(value))

@@ -1,4 +1,4 @@
-"""Mixing: how often each model is asked, given what is known of it and what may be spent.
+"""Bandit: traffic splits of models by what is known of them, within a day's budget.
 
 Constrained Thompson sampling (Thompson 1933; with a budget as in Agrawal and Devanur, "Bandits with
 concave rewards and convex knapsacks", 2014): models are asked as often as they are the best choice
@@ -11,7 +11,7 @@ from math import sqrt
 from pydantic import Field
 
 from opencrab.domain.learning.evidence import ModelEvidence
-from opencrab.domain.models.optimization import Aim, Wish
+from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.statistics.confidence import (
     Estimate,
     MomentSums,
@@ -23,37 +23,38 @@ from opencrab.domain.value import Value
 
 DRAWS = 200
 MODELS = 20
-"""Models that a mix asks at most; a `Mix` has no room for more."""
+"""The limit of models in a traffic split, the same as in `Mix`."""
 
 LEAST_JUDGED, LEAST_TRIED = 20, 10
-"""Judged turns of a model before it can be preferred, where nothing may be tried and where it may:
-what was believed too soon is found out there. Without trying, two models need as many.
-"""
+"""Judged turns of a model before it can be preferred, without exploration and with it. With
+exploration a wrong choice is found out. Without it, two models need as many."""
 
 SURE = 0.8
-"""Where nothing may be tried, another model must be better in so many draws to be preferred."""
+"""The share of draws in which another model must be better to be preferred without exploration."""
 
 BALANCE_COST = 0.25
-"""What a balance pays: the dearest model must bring so much more quality than a free one."""
+"""The weight of cost for `balance`: the most expensive model must have this much more quality than
+a free one."""
 
 SHORT = 1_000.0
-"""What quality below the least costs, so that it is had only where the budget allows no other."""
+"""The penalty for quality below the minimum; such models are used only if the budget allows no
+other."""
 
 SPENT = 0.95
-"""Share of a day's budget that is planned; the rest is for days that bring more."""
+"""The share of a day's budget that is planned; the rest is for days with more turns."""
 
 _PRIOR, _STEPS, _SMALL, _TWO = 2.0, 60, 0.002, 2
 _DEAREST, _CHEAPEST = 1e7, 1e-12
 UNKNOWN = Estimate(n=0, mean=0.5, low=0.0, high=1.0)
-"""What is held of a model without turns."""
+"""The estimate for a model without turns."""
 
 
 class BanditArm(Value):
-    """A model that may be asked, by its alias and its name, and what is known of it.
+    """A model that may be chosen, by alias and name, with its evidence.
 
-    `price` is what a turn is expected to cost (micro-dollars) where no turn tells; None with no
-    turn either means that nobody knows, and the model is not asked. `graded` is what calibrated
-    grades add (`calibration.calibration_sums`).
+    `price` is the expected cost of a turn (micro-dollars), used if no turn has shown it; if both
+    are missing the model is not used. `graded` is what calibrated self-given grades add
+    (`calibration.calibration_sums`).
     """
 
     model: str
@@ -64,18 +65,18 @@ class BanditArm(Value):
 
     @property
     def cost(self) -> float | None:
-        """What a turn costs on average, in micro-dollars."""
+        """The mean cost of a turn in micro-dollars; None if unknown."""
         known = self.evidence.cost.mean
         return self.price if known is None else max(known, 0.0)
 
     @property
     def quality(self) -> MomentSums:
-        """What its turns were worth; one for which it had no answer is worth nothing."""
-        return self.evidence.worth
+        """The sums of its turns' rewards; a turn without an answer counts 0."""
+        return self.evidence.value_sums
 
 
 class BanditSubject(Value):
-    """One purpose and type of task: who may do it, how often a day, and who does it now."""
+    """One purpose and type of task: its candidate models, turns a day, and present model."""
 
     arms: tuple[BanditArm, ...]
     turns_a_day: float = Field(default=1.0, ge=0)
@@ -83,10 +84,10 @@ class BanditSubject(Value):
 
 
 class BanditMix(Value):
-    """Weights by alias that add up to 1, and what a turn is expected to be, cost and take.
+    """Weights by alias that add up to 1, with the expected quality, cost and latency of a turn.
 
-    `best` are the models held for best: one, or two between which the money is split. All others
-    together have at most the share that may be tried out.
+    `best` are the models considered best: one, or two between which the money is split. All others
+    together have at most the share for exploration.
     """
 
     weights: dict[str, float]
@@ -100,10 +101,11 @@ class BanditMix(Value):
 def bandit_mixes(
     subjects: Mapping[str, BanditSubject], aim: Aim, *, day_micro_usd: int, seed: str
 ) -> dict[str, tuple[BanditMix | None, str]]:
-    """The mixes of all purposes and types of task, which share one day's budget.
+    """Compute the traffic splits of all purposes and types of task, which share one day's budget.
 
-    The words: `learned`, `over_budget` (even the cheapest cost more), `no_models`, `one_model`,
-    `too_little_data`, `no_price`, `not_sure` (another may be better, and nothing may be tried).
+    The reason is one of `learned`, `over_budget` (even the cheapest models cost more), `no_models`,
+    `one_model`, `too_little_data`, `no_price`, `not_sure` (another model may be better, but
+    exploration is off).
     """
     reasons = {name: _unready(subject, aim) for name, subject in subjects.items()}
     tables = {
@@ -120,9 +122,9 @@ def bandit_mixes(
 
 
 def is_quality_below(before: Estimate, now: Estimate) -> bool:
-    """Whether quality since a change lies below what was known before it, beyond any doubt left.
+    """Check whether quality after a change is significantly below the quality before it.
 
-    Both intervals are taken as `domain.statistics.confidence.estimate_difference` does.
+    The intervals are combined as in `domain.statistics.confidence.estimate_difference`.
     """
     if now.n < LEAST_JUDGED:
         return False
@@ -131,7 +133,7 @@ def is_quality_below(before: Estimate, now: Estimate) -> bool:
 
 
 class _Table:
-    """What is known of one subject's arms: draws of their qualities, costs, and latencies."""
+    """The data of one subject's arms: draws of their qualities, costs, and latencies."""
 
     def __init__(self, subject: BanditSubject, aim: Aim, seed: str) -> None:
         self.aim, self.current, self.turns = aim, subject.current, subject.turns_a_day
@@ -139,27 +141,29 @@ class _Table:
         self._proven = [place for place, each in enumerate(self.arms) if _is_proven(each, aim)]
         self.costs = [each.cost or 0.0 for each in self.arms]
         self._charges = _charges(aim.goal, self.costs, [_latency(each) for each in self.arms])
-        self._by_quality = float(aim.goal in {Wish.MAXIMIZE_QUALITY, Wish.BALANCE})
+        self._by_quality = float(
+            aim.goal in {OptimizationGoal.MAXIMIZE_QUALITY, OptimizationGoal.BALANCE}
+        )
         shapes = [_shape(each.quality + each.graded) for each in self.arms]
         chance = SeededRandom(seed)
         self._means = self._values([a / (a + b) for a, b in shapes])
         self._draws = [self._values([chance.beta(a, b) for a, b in shapes]) for _ in range(DRAWS)]
 
     def best(self, price: float) -> int:
-        """The arm that is held for best at a price on money: one of those that proved it."""
+        """Return the best arm at a price on money, of those with enough data."""
         return max(self._proven, key=lambda arm: self._means[arm] - price * self.costs[arm])
 
     def shares(self, price: float) -> list[float]:
-        """In how many of the draws each arm is the best."""
+        """Return the share of draws in which each arm is the best."""
         wins = [0] * len(self.arms)
         for draw in self._draws:
             wins[self._first(draw, price)] += 1
         return [each / DRAWS for each in wins]
 
     def focused(self, shares: Sequence[float]) -> list[float]:
-        """Shares of which one arm that nobody knows well has those of all such arms.
+        """Return the shares with those of all little-known arms given to one of them.
 
-        One after the other they are known sooner than all at once.
+        Arms explored one after the other are known sooner than all at once.
         """
         unknown = [arm for arm, share in enumerate(shares) if share and arm not in self._proven]
         first = max(unknown, key=lambda arm: (self.arms[arm].quality.n, shares[arm]), default=None)
@@ -169,9 +173,9 @@ class _Table:
         return found
 
     def is_sure(self, arm: int, price: float) -> bool:
-        """Whether an arm is better than the present one in nearly all draws, or money demands it.
+        """Check whether an arm beats the present one in most draws (SURE), or the budget needs it.
 
-        Where the present one is none of those that may be chosen there is nothing to keep.
+        Always true if the present model is not among the arms: there is nothing to keep.
         """
         present = [place for place, each in enumerate(self.arms) if each.model == self.current]
         if not present or present[0] == arm:
@@ -185,7 +189,7 @@ class _Table:
         return priced.index(max(priced))
 
     def _values(self, qualities: Sequence[float]) -> list[float]:
-        """What arms of such qualities are good for, under the goal."""
+        """Compute the value of each arm under the goal, for these qualities."""
         least = self.aim.min_quality
         return [
             self._by_quality * quality
@@ -195,23 +199,25 @@ class _Table:
         ]
 
 
-def _charges(goal: Wish, costs: Sequence[float], latencies: Sequence[float | None]) -> list[float]:
-    """What each arm has against it under a goal, besides the quality that it lacks."""
+def _charges(
+    goal: OptimizationGoal, costs: Sequence[float], latencies: Sequence[float | None]
+) -> list[float]:
+    """Compute the cost term of each arm under a goal, apart from missing quality."""
     dearest = max([*costs, 1.0])
     slowest = max([1.0, *(each for each in latencies if each is not None)])
     match goal:
-        case Wish.MAXIMIZE_QUALITY:
+        case OptimizationGoal.MAXIMIZE_QUALITY:
             return [0.0 for _ in costs]
-        case Wish.MINIMIZE_COST:
+        case OptimizationGoal.MINIMIZE_COST:
             return [cost / dearest for cost in costs]
-        case Wish.MINIMIZE_LATENCY:
+        case OptimizationGoal.MINIMIZE_LATENCY:
             return [1.0 if each is None else each / slowest for each in latencies]
-        case Wish.BALANCE:
+        case OptimizationGoal.BALANCE:
             return [BALANCE_COST * cost / dearest for cost in costs]
 
 
 class _Plan(Value):
-    """What is planned for each subject: the share tried out by arm, and the rest for the best."""
+    """The plan for each subject: the explored share by arm, and the rest for the best arms."""
 
     tried: dict[str, list[float]]
     dear: dict[str, int]
@@ -221,7 +227,7 @@ class _Plan(Value):
     word: str
 
     def weights(self, name: str) -> list[float]:
-        """Weights of a subject's arms."""
+        """Return the weights of a subject's arms."""
         found = list(self.tried[name])
         rest = 1 - sum(found)
         found[self.dear[name]] += rest * self.dear_share
@@ -230,10 +236,10 @@ class _Plan(Value):
 
 
 def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
-    """A plan whose expected cost is within the budget, if any is.
+    """Compute a plan whose expected cost is within the budget, if there is one.
 
-    First the price on money is found at which the best arms are affordable, then the arms that win
-    draws at this price get their share, and what that costs is taken from the rest.
+    First find the price on money at which the best arms are affordable, then give the arms that win
+    draws at this price their share, and take what that costs from the rest.
     """
     nothing = {name: [0.0] * len(table.arms) for name, table in tables.items()}
     first = _affordable(tables, nothing, budget)
@@ -245,9 +251,9 @@ def _plan_within_budget(tables: Mapping[str, _Table], budget: float) -> _Plan:
 def _affordable(
     tables: Mapping[str, _Table], tried: dict[str, list[float]], budget: float
 ) -> _Plan:
-    """The best arms at the lowest price on money that keeps to the budget.
+    """Find the best arms at the lowest price on money that keeps to the budget.
 
-    Between two prices next to each other one subject changes its arm: the money is split there.
+    Between two neighbouring prices one subject changes its arm: the money is split there.
     """
 
     def cost(arms: Mapping[str, int]) -> float:
@@ -283,7 +289,7 @@ def _affordable(
 
 
 def _exploration_shares(table: _Table, plan: _Plan) -> list[float]:
-    """What is tried out: arms that win draws without being held for best, within the share."""
+    """Compute the shares of arms to explore: those that win draws without being the best."""
     best, shares = table.best(plan.price), table.shares(plan.price)
     others = table.focused([0.0 if arm == best else share for arm, share in enumerate(shares)])
     whole = sum(others)
@@ -292,7 +298,7 @@ def _exploration_shares(table: _Table, plan: _Plan) -> list[float]:
 
 
 def _build_mix(table: _Table, name: str, plan: _Plan) -> tuple[BanditMix | None, str]:
-    """A subject's mix in the words of the callers."""
+    """Build a subject's traffic split from the plan, or return None; with the reason's code."""
     weights = plan.weights(name)
     best = {plan.dear[name], plan.cheap[name]}
     if table.aim.explore == 0:
@@ -324,9 +330,9 @@ def _mean_latency(known: Sequence[tuple[float, BanditArm]]) -> float | None:
 
 
 def _round_weights(weights: Sequence[float], largest: int) -> list[float]:
-    """Weights with four places that add up to 1; the smallest, and all but MODELS, are left out.
+    """Round weights to four places that add up to 1, without the smallest and all but MODELS.
 
-    Where so many are left out, the others grow alike.
+    If more than MODELS are left out, the others grow in proportion.
     """
     order = sorted(range(len(weights)), key=lambda arm: (arm != largest, -weights[arm], arm))
     whole = sum(weights[arm] for arm in order[:MODELS]) if order[MODELS:] else 1.0
@@ -338,7 +344,7 @@ def _round_weights(weights: Sequence[float], largest: int) -> list[float]:
 
 
 def _unready(subject: BanditSubject, aim: Aim) -> str:
-    """Why a subject's mix is not computed; "" if it can be."""
+    """Return the code for why a subject's split cannot be computed; "" if it can be."""
     if len(subject.arms) < _TWO:
         return "one_model" if subject.arms else "no_models"
     if sum(each.cost is not None for each in subject.arms) < _TWO:
@@ -349,25 +355,25 @@ def _unready(subject: BanditSubject, aim: Aim) -> str:
 
 
 def _may_be_asked(arm: BanditArm, aim: Aim) -> bool:
-    """A model without a price never is; one of which little is known where things are tried."""
+    """Check whether an arm may be used: it has a price, and enough data unless exploring."""
     if arm.cost is None:
         return False
     return aim.explore > 0 or _is_proven(arm, aim)
 
 
 def _is_proven(arm: BanditArm, aim: Aim) -> bool:
-    """Whether it may be held for best; any other may only be tried out."""
+    """Check whether an arm has enough judged turns to be best; others may only be explored."""
     return arm.quality.n >= (LEAST_TRIED if aim.explore > 0 else LEAST_JUDGED)
 
 
 def _now(subject: BanditSubject) -> float:
-    """What a subject costs a day as it is."""
+    """Compute the present cost of a subject per day, in micro-dollars."""
     current = [each.cost or 0.0 for each in subject.arms if each.model == subject.current]
     return subject.turns_a_day * sum(current)
 
 
 def _shape(quality: MomentSums) -> tuple[float, float]:
-    """The Beta distribution with the moments of what is known, on the prior Beta(1, 1)."""
+    """Fit a Beta distribution to the moments of the data, with the prior Beta(1, 1)."""
     weight = quality.n + _PRIOR
     mean = min(max((quality.total + _PRIOR / 2) / weight, 0.001), 0.999)
     spread = max(quality.variance, 1e-4) / (weight + 1)

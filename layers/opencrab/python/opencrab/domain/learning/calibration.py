@@ -8,50 +8,52 @@ from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.value import Unit, Value
 
 SHRUNK_BY = 20.0
-"""So many turns of the model's mean are mixed into each step of the curve."""
+"""The number of turns at the model's mean that are mixed into each step of the curve."""
 
 MOST_WEIGHT = 0.25
-"""A calibrated grade counts at most as so much of a turn that somebody or something judged."""
+"""The maximum weight of a calibrated grade, relative to a judged turn."""
 
 
-class Point(Value):
-    """One range of self-given grades: their mean, and the mean value of the turns."""
+class CalibrationPoint(Value):
+    """One range of self-given grades: their mean, and the mean reward of the turns."""
 
     said: Unit
     came_to: Unit
     turns: int
 
 
-class Curve(Value):
+class CalibrationCurve(Value):
     """Calibration of self-given grades; `weight` is how informative they are, 0..1.
 
-    `steps` is the estimated value of a turn by its grade, never falling; `mean` is the mean value
+    `steps` is the estimated reward of a turn by its grade, never falling; `mean` is the mean reward
     of all turns.
     """
 
-    points: tuple[Point, ...] = ()
+    points: tuple[CalibrationPoint, ...] = ()
     steps: tuple[Unit, ...] = ()
     mean: Unit = 0.5
     weight: Unit = 0.0
 
 
-def calibration_curve(bins: Sequence[GradedTurns]) -> Curve:
-    """A model's curve from its judged turns, by steps of the grade.
+def calibration_curve(bins: Sequence[GradedTurns]) -> CalibrationCurve:
+    """Compute a model's calibration curve from its judged turns, by bins of the grade.
 
-    The means of the steps are pooled until they never fall (pool adjacent violators: Ayer, Brunk,
-    Ewing, Reid and Silverman 1955) and drawn towards the model's mean. A model that praises what
-    is bad thus has a flat curve: its grades say nothing, whatever they are. Over its judged turns
-    the curve's mean is the mean of what they were worth: no grades can raise it.
+    The means of the bins are pooled until they never fall (pool adjacent violators: Ayer, Brunk,
+    Ewing, Reid and Silverman 1955) and shrunk towards the model's mean. A model that grades bad
+    turns high thus has a flat curve: its grades carry no information. The curve's mean over the
+    judged turns is the mean of their rewards: no grades can raise it.
     """
     known = [each for each in bins if each.worth.n]
     together = sum((each.worth for each in known), MomentSums())
     if together.mean is None:
-        return Curve()
+        return CalibrationCurve()
     mean = min(max(together.mean, 0.0), 1.0)
     pooled = _shift_to_mean(_monotone([each.worth for each in bins], mean), bins, mean)
-    return Curve(
+    return CalibrationCurve(
         points=tuple(
-            Point(said=_unit(each.grades.mean), came_to=_unit(each.worth.mean), turns=each.worth.n)
+            CalibrationPoint(
+                said=_unit(each.grades.mean), came_to=_unit(each.worth.mean), turns=each.worth.n
+            )
             for each in known
         ),
         steps=tuple(_unit(each) for each in pooled),
@@ -61,10 +63,10 @@ def calibration_curve(bins: Sequence[GradedTurns]) -> Curve:
 
 
 def calibration_sums(bins: Sequence[GradedTurns]) -> MomentSums:
-    """What the graded turns that nothing else judges add to a model's quality.
+    """Compute what graded turns without any other judgement add to a model's quality.
 
-    Each counts as at most MOST_WEIGHT of a turn, and as less the less the grades explain; all
-    together as at most that share of the judged turns, on which the curve rests.
+    Each counts as at most MOST_WEIGHT of a turn, and less the less the grades explain; all together
+    as at most that share of the judged turns, on which the curve rests.
     """
     found = calibration_curve(bins)
     weight = MOST_WEIGHT * found.weight
@@ -83,7 +85,7 @@ def calibration_sums(bins: Sequence[GradedTurns]) -> MomentSums:
 
 
 def _monotone(worths: Sequence[MomentSums], mean: float) -> list[float]:
-    """Means that never fall, each drawn towards the mean of all."""
+    """Return means that never fall, each shrunk towards the overall mean."""
     blocks = list[tuple[MomentSums, int]]()
     for each in worths:
         block, width = each, 1
@@ -95,7 +97,7 @@ def _monotone(worths: Sequence[MomentSums], mean: float) -> list[float]:
 
 
 def _shift_to_mean(steps: Sequence[float], bins: Sequence[GradedTurns], mean: float) -> list[float]:
-    """The steps moved together until the judged turns have their mean on them."""
+    """Shift all steps by a constant so that their mean over judged turns is `mean`."""
     turns = sum(each.worth.n for each in bins)
     now = sum(each.worth.n * step for each, step in zip(bins, steps, strict=True)) / turns
     return [step + mean - now for step in steps]
@@ -108,7 +110,7 @@ def _shrunk_mean(sums: MomentSums, mean: float) -> float:
 def _explained_variance(
     bins: Sequence[GradedTurns], pooled: Sequence[float], together: MomentSums
 ) -> float:
-    """The share of the worth's variance that the curve explains, at the lower end of its error.
+    """Compute a lower bound of the share of the reward's variance that the curve explains.
 
     The correlation's lower bound is that of Fisher's z (Fisher 1921), two standard errors down.
     """

@@ -17,14 +17,14 @@ from opencrab.domain.models.traffic_split import MIXES, Mix
 from opencrab.domain.value import Value
 
 ADJUSTMENT = "adjustment"
-"""Kind of the facts that these are; ids are in order of time."""
+"""The kind of documents that store adjustments; ids are in order of time."""
 
 STOPPED = "stopped"
-"""The reason of a change by which somebody ended what was tried out: no evidence spoke for it."""
+"""The reason of a change by which the owner ended an experiment, without evidence."""
 
 
 class AdjustmentKind(StrEnum):
-    """What an adjustment changes."""
+    """The kind of thing that an adjustment changes."""
 
     MODELS = "models"
     SKILL = "skill"
@@ -66,17 +66,19 @@ class Adjustment(Value):
 
 
 PINS = 100
-"""Most that an owner keeps as it is; a mind has no room for more."""
+"""The limit of pins of one agent; the agent state has no room for more."""
 
 
 ALIKE = 0.1
-"""Mixes whose weights differ by less are the same: they are drawn at random each night."""
+"""The difference of weights below which splits are the same: they are drawn at random each night.
+"""
 
 
 class LearnedSubject(Value):
-    """What evidence may move: `models:purpose/task_type`, `skill:name` or `experience:id`.
+    """A thing that evidence may change: a traffic split, a skill or an experience.
 
-    What an owner may end beside that is `memories:search`: that searches of some turns hide them.
+    Written `models:purpose/task_type`, `skill:name` or `experience:id`. `memories:search` is the
+    experiment in which searches of some turns hide memories; the owner may only end it.
     """
 
     kind: AdjustmentKind
@@ -84,12 +86,12 @@ class LearnedSubject(Value):
 
     @property
     def text(self) -> str:
-        """As a mind's pins and people name it."""
+        """The subject as text, as pins and users write it."""
         return f"{self.kind.value}:{self.name}"
 
     @classmethod
     def of(cls, text: str) -> "LearnedSubject":
-        """What a text names; raises Invalid for anything else."""
+        """Parse a subject from text; raises Invalid if it is none."""
         kind, _, name = text.partition(":")
         purpose, _, task_type = name.partition("/")
         known = {each.value for each in AdjustmentKind}
@@ -109,40 +111,46 @@ _SEARCH = "search"
 
 
 MEMORIES = LearnedSubject(kind=AdjustmentKind.MEMORIES, name=_SEARCH)
-"""What is tried out with memories: whether turns do better whose searches show them."""
+"""The experiment with memories: whether turns do better if their searches show them."""
 
 
 def memory_holdout_percent(mind: AgentState, trials: TrialSettings) -> int:
-    """In how many percent of turns searches hide memories: in none where the owner ended that."""
+    """Return the percentage of turns whose searches hide memories; 0 if the owner ended that."""
     return 0 if is_subject_pinned(mind, MEMORIES) else trials.memory_percent
 
 
 def mix_of(mind: AgentState, name: str) -> Mix | None:
-    """The mix of a `purpose/task_type`, if there is one."""
+    """Return the traffic split of a `purpose/task_type`, or None."""
     return next((mix for mix in mind.mixes if mix.subject == name), None)
 
 
 def with_mix(mind: AgentState, mix: Mix) -> AgentState:
-    """A mind with a mix in place of the one for the same; raises Refused where there is no room."""
+    """Return the agent state with a traffic split added, or replaced for the same subject.
+
+    Raises Refused if there is no room for another one.
+    """
     others = [each for each in mind.mixes if each.subject != mix.subject]
     if len(others) >= MIXES:
-        raise Refused(f"limit reached: {MIXES} learned traffic splits", cure="undo one")
+        raise Refused(f"limit reached: {MIXES} learned traffic splits", cure="undo one of them")
     return mind.replaced(mixes=tuple(sorted((*others, mix), key=lambda each: each.subject)))
 
 
 def without_mix(mind: AgentState, name: str) -> AgentState:
-    """A mind without a mix for a `purpose/task_type`."""
+    """Return the agent state without the traffic split of a `purpose/task_type`."""
     return mind.replaced(mixes=tuple(each for each in mind.mixes if each.subject != name))
 
 
 def with_told_mix(mind: AgentState, name: str, told: Mapping[str, Any]) -> AgentState:
-    """A mind whose mix is as a change tells it; {} is none. Raises Refused likewise."""
+    """Return the agent state with the split that a change describes; {} removes it.
+
+    Raises Refused if there is no room for another one.
+    """
     mix = told_mix(name, told)
     return without_mix(mind, name) if mix is None else with_mix(mind, mix)
 
 
 def told_mix(name: str, told: Mapping[str, Any]) -> Mix | None:
-    """The mix that `before` or `after` of a change tells; None for {}."""
+    """Parse the split in `before` or `after` of a change; None for {}."""
     if not told:
         return None
     purpose, _, task_type = name.partition("/")
@@ -150,14 +158,14 @@ def told_mix(name: str, told: Mapping[str, Any]) -> Mix | None:
 
 
 def describe_mix(mix: Mix | None) -> dict[str, Any]:
-    """What a change tells of a mix, as its `before` or `after`."""
+    """Return a split as `before` or `after` of a change; {} for None."""
     return {} if mix is None else {"weights": {k: round(v, 4) for k, v in mix.weights.items()}}
 
 
 def are_mixes_alike(
     first: Mapping[str, Any], second: Mapping[str, Any], within: float = ALIKE
 ) -> bool:
-    """Whether two tellings of mixes come to the same but for chance: same best, close weights."""
+    """Check whether two descriptions of splits are nearly the same: same best, close weights."""
     one: dict[str, float] = first.get("weights", {})
     other: dict[str, float] = second.get("weights", {})
     if not one or not other:
@@ -169,32 +177,32 @@ def are_mixes_alike(
 
 
 def heaviest_alias_of_mix(told: Mapping[str, Any]) -> str:
-    """The alias that a telling of a mix names most; "" where it names none."""
+    """Return the alias with the largest weight in a description of a split; "" if it has none."""
     weights: dict[str, float] = told.get("weights", {})
     return max(sorted(weights), key=lambda name: weights[name], default="")
 
 
 def is_subject_pinned(mind: AgentState, subject: LearnedSubject) -> bool:
-    """Whether the owner keeps it as it is."""
+    """Check whether the owner pinned the subject, so that evidence does not change it."""
     return subject.text in mind.pinned
 
 
 def with_subject_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
-    """A mind in which no evidence moves the subject; raises Refused for more than PINS."""
+    """Return the agent state with the subject pinned; raises Refused for more than PINS."""
     if is_subject_pinned(mind, subject):
         return mind
     if len(mind.pinned) >= PINS:
-        raise Refused(f"limit reached: {PINS} pins", cure="remove one")
+        raise Refused(f"limit reached: {PINS} pins", cure="remove one of them")
     return mind.replaced(pinned=tuple(sorted((*mind.pinned, subject.text))))
 
 
 def without_subject_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
-    """A mind in which evidence may move the subject again."""
+    """Return the agent state with the subject's pin removed."""
     return mind.replaced(pinned=tuple(each for each in mind.pinned if each != subject.text))
 
 
 def adjustment_id(at: datetime, *causes: str) -> str:
-    """An id in order of time that is the same for the same causes at the same time."""
+    """Compute an id that sorts by time and is the same for the same causes at the same time."""
     framed = "".join(f"{len(cause)}:{cause}" for cause in causes)
     return new_ulid(int(at.timestamp() * 1_000), hashlib.sha256(framed.encode()).digest())
 
@@ -202,5 +210,5 @@ def adjustment_id(at: datetime, *causes: str) -> str:
 def end_adjustment(
     adjustment: Adjustment, state: AdjustmentState, at: datetime, by: str = ""
 ) -> Adjustment:
-    """An adjustment that holds no longer, and who took it back."""
+    """Return an adjustment that is no longer in effect, with who ended it and when."""
     return adjustment.replaced(state=state, ended_at=at, ended_by=by)

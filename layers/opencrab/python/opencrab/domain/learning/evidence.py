@@ -1,4 +1,4 @@
-"""Evidence: what many turns together tell, in sums that can be added up day by day."""
+"""Evidence: results of many turns, as sums that can be added up day by day."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -14,38 +14,39 @@ from opencrab.domain.usage.ledger import Grouping
 from opencrab.domain.value import Value
 
 EVIDENCE = "evidence"
-"""Kind of the facts that hold it: one for each open day by its name, one of all that is closed."""
+"""The kind of documents that store evidence: one for each open day by its name, one of all closed
+days."""
 
 STANDING = "standing"
-"""Id of what all closed days tell together."""
+"""The id of the document with the evidence of all closed days."""
 
 ALL = ""
-"""How `Evidence.worths` names all turns together."""
+"""The key of all turns together in `Evidence.worths`."""
 
 BINS = 5
-"""Steps of self-given grades that are told apart."""
+"""The number of bins of self-given grades."""
 
 
 class _Summed(Value):
-    """A value of which two together are the sums of their fields."""
+    """A value that is added field by field."""
 
     def __add__(self, other: Self) -> Self:
-        """Both together."""
+        """Return the sum of both."""
         return self.replaced(**{name: mine + getattr(other, name) for name, mine in self})
 
 
 class TreatedAndControl(_Summed):
-    """How turns went that had something, and those from which the coin withheld it."""
+    """Rewards of turns that had something, and of those from which it was withheld at random."""
 
     given: MomentSums = MomentSums()
     held: MomentSums = MomentSums()
 
 
 class ModelEvidence(_Summed):
-    """How turns went with one model, what they cost (micro-dollars) and took (milliseconds).
+    """Rewards of one model's turns, their cost (micro-dollars) and latency (milliseconds).
 
-    `failed` are the turns for which it had no answer at all; they are in `turns` and in no sum.
-    `weighted` are those that it drew from a mix, for `off_policy`.
+    `failed` are the turns in which the model had no answer at all; they are in `turns` and in no
+    sum. `weighted` are those for which it was drawn from a traffic split, for `off_policy`.
     """
 
     quality: MomentSums = MomentSums()
@@ -56,24 +57,24 @@ class ModelEvidence(_Summed):
     weighted: WeightedTurns = WeightedTurns()
 
     @property
-    def worth(self) -> MomentSums:
-        """What its turns were worth; one for which it had no answer is worth nothing.
+    def value_sums(self) -> MomentSums:
+        """The sums of its turns' rewards; a turn without an answer counts 0.
 
-        A missing answer is always noticed, a good one is judged seldom: of the failures as many
-        count as of the answers were judged.
+        A missing answer is always noticed while a good one is seldom judged: therefore only the
+        share of failures counts that equals the share of answers that were judged.
         """
         answered = self.turns - self.failed
         share = min(self.quality.n / answered, 1.0) if answered > 0 else 1.0
         return self.quality + MomentSums(n=round(self.failed * share))
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What turns were worth, and how many there were, as a change of models keeps it."""
+    def as_dict(self) -> dict[str, Any]:
+        """The rewards and counts of turns as they are stored in an adjustment."""
         return self.quality.model_dump(mode="json") | {"turns": self.turns, "failed": self.failed}
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "ModelEvidence":
-        """The same, read again; {} is nothing."""
+        """Parse what `told` returned; {} gives empty evidence."""
         sums = {name: told[name] for name in MomentSums.model_fields if name in told}
         return cls(
             quality=MomentSums(**sums),
@@ -82,7 +83,10 @@ class ModelEvidence(_Summed):
         )
 
     def since(self, then: "ModelEvidence") -> "ModelEvidence":
-        """What its turns were worth since it was `then`; nothing where late news took some away."""
+        """Return the evidence added since `then`, for rewards and counts.
+
+        Counts are at least 0, even if later opinions removed judged turns.
+        """
         return ModelEvidence(
             quality=self.quality.since(then.quality),
             turns=max(self.turns - then.turns, 0),
@@ -91,25 +95,25 @@ class ModelEvidence(_Summed):
 
 
 class GradedTurns(_Summed):
-    """What a model's turns were worth by objective signals where it gave itself such a grade."""
+    """A model's self-given grades in one bin, and the objective rewards of those turns."""
 
     grades: MomentSums = MomentSums()
     worth: MomentSums = MomentSums()
 
 
 RECALLED_DAYS = 30
-"""How long what no search found any more is told among those that were found."""
+"""The days without a hit after which the hits of a memory are dropped."""
 
 
 class MemoryHits(Value):
-    """How often a memory was found by a search, and how often it was of use."""
+    """The number of searches that found a memory, and of those in which it was useful."""
 
     found: int = 0
     useful: int = 0
     at: datetime
 
     def __add__(self, other: "MemoryHits") -> "MemoryHits":
-        """Both together; what was found no more for RECALLED_DAYS begins anew."""
+        """Return the sum; if over RECALLED_DAYS lie between both, only the later hits."""
         early, late = sorted((self, other), key=lambda each: each.at)
         if late.at - early.at > timedelta(days=RECALLED_DAYS):
             return late
@@ -121,7 +125,7 @@ class MemoryHits(Value):
 
 
 class Evidence(Value):
-    """What some turns tell together.
+    """Aggregated results of some turns.
 
     `models` is by "purpose/task_type/provider:model": a turn is in several of these, so they are
     read one by one and never added up. `answers` is by "task_type/provider:model" and has a turn
@@ -142,7 +146,7 @@ class Evidence(Value):
     grades: dict[str, tuple[GradedTurns, ...]] = Field(default_factory=dict)
 
     def __add__(self, other: "Evidence") -> "Evidence":
-        """Both together."""
+        """Return the sum of both."""
         return Evidence(
             turns=self.turns + other.turns,
             judged=self.judged + other.judged,
@@ -156,7 +160,7 @@ class Evidence(Value):
         )
 
     def without(self, memories: AbstractSet[str]) -> "Evidence":
-        """The same without what is told of these memories and experiences one by one."""
+        """Return the evidence without the hits of these memories and experiences."""
         left = {
             name: each
             for name, each in self.recalled.items()
@@ -166,12 +170,12 @@ class Evidence(Value):
 
     @property
     def memories_recalled(self) -> dict[str, MemoryHits]:
-        """How often memories were found, by id."""
+        """The hits of each memory, by id."""
         return {name: each for name, each in self.recalled.items() if not name.startswith(LIVED)}
 
     @property
     def experiences_recalled(self) -> dict[str, MemoryHits]:
-        """How often experiences were found, by id."""
+        """The hits of each experience, by id."""
         return {
             name.removeprefix(LIVED): each
             for name, each in self.recalled.items()
@@ -180,7 +184,7 @@ class Evidence(Value):
 
 
 def worth_key(by: Grouping, group: str) -> str:
-    """How `Evidence.worths` names a purpose or a type of task."""
+    """Return the key of a purpose or type of task in `Evidence.worths`."""
     return f"{by.value}/{group}"
 
 
@@ -195,7 +199,7 @@ class ClosedEvidence(Value):
     evidence: Evidence = Evidence()
 
     def without(self, memories: AbstractSet[str]) -> "ClosedEvidence":
-        """The same without what is told of these memories one by one."""
+        """Return the evidence without the hits of these memories and experiences."""
         return self.replaced(evidence=self.evidence.without(memories))
 
 

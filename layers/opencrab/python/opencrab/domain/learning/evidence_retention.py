@@ -15,26 +15,27 @@ from opencrab.domain.learning.evidence import (
 from opencrab.domain.usage.ledger import parse_task_key
 
 RECALLED_A_DAY, RECALLED = 300, 500
-"""Memories of which a day, and all closed days, tell: those that were found most often."""
+"""The limits of memories in the evidence of a day, and of all closed days: those found most often.
+"""
 
 UNSEEN = timedelta(days=90)
-"""A model that had no turn for so long is forgotten."""
+"""The time without a turn after which a model's evidence is deleted."""
 
 MODELS, ANSWERS, SKILLS, GRADED = 250, 80, 600, 40
-"""Models for kinds of work, for types of task, skills with models, and models that grade: those
-with the most turns."""
+"""The limits of entries, those with the most turns: models by task, models by type of task, skills
+by model, and models that grade."""
 
 BYTES = 375_000
-"""Room for one item of every home, with its names and keys (DynamoDB takes 400 KB)."""
+"""The largest size of one item in every home, with its names and keys (DynamoDB takes 400 KB)."""
 
 _PLACES, _LEAST_SHARE = 6, 0.05
 _Entry = TypeVar("_Entry")
 
 
 def trim_evidence(evidence: Evidence, recalled: int) -> Evidence:
-    """Evidence with no more entries than these, and numbers of six places.
+    """Limit evidence to its maximum numbers of entries, with numbers rounded to six places.
 
-    Where names are so long that it is larger than BYTES all the same, half of them is tried.
+    If it is still larger than BYTES because of long names, the limits are halved repeatedly.
     """
     found, share = _encode_evidence_share(evidence, recalled, 1.0)
     while len(found.encode()) > BYTES and share > _LEAST_SHARE:
@@ -43,7 +44,7 @@ def trim_evidence(evidence: Evidence, recalled: int) -> Evidence:
 
 
 def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> tuple[str, float]:
-    """A share of all entries as they are stored, and the share."""
+    """Encode the largest share of all entries as stored JSON; returns it with the share."""
     less = evidence.replaced(
         models=_most(evidence.models, int(share * MODELS), _turns),
         answers=_most(evidence.answers, int(share * ANSWERS), _turns),
@@ -56,7 +57,7 @@ def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> t
 
 
 def models_last_seen(days: Mapping[date, Evidence], before: Mapping[str, str]) -> dict[str, str]:
-    """The last day of each model, from what was known `before` and what further days tell."""
+    """Return the last day with a turn of each model, from `before` and from further days."""
     seen = dict(before)
     for day in sorted(days):
         seen |= dict.fromkeys(_models(days[day]), day.isoformat())
@@ -66,7 +67,7 @@ def models_last_seen(days: Mapping[date, Evidence], before: Mapping[str, str]) -
 def without_retired_evidence(
     evidence: Evidence, skills: Collection[str], models: Collection[str]
 ) -> Evidence:
-    """Evidence about no other skills and no other models than these."""
+    """Return the evidence of these skills and these models only."""
 
     def stays(key: str) -> bool:
         return key.partition("/")[0] in skills and key.partition("/")[2] in models
@@ -84,7 +85,7 @@ def without_retired_evidence(
 
 
 def _models(evidence: Evidence) -> set[str]:
-    """The models of which evidence tells, by their full names."""
+    """Return the full names of all models in the evidence."""
     return {
         *(parse_task_key(key)[2] for key in evidence.models),
         *(key.partition("/")[2] for key in (*evidence.answers, *evidence.skills)),
@@ -95,7 +96,7 @@ def _models(evidence: Evidence) -> set[str]:
 def _most(
     named: Mapping[str, _Entry], limit: int, size: Callable[[_Entry], int]
 ) -> dict[str, _Entry]:
-    """The largest entries, in order of their names; all where there is room for them."""
+    """Return the `limit` largest entries by name; all if there are no more."""
     if len(named) <= limit:
         return dict(named)
     largest = sorted(named, key=lambda name: (-size(named[name]), name))[:limit]

@@ -1,4 +1,4 @@
-"""Choosing: what an agent's models are mixed from, and how a mix that is made or proposed is told.
+"""Model selection: choosing traffic splits, and describing the changes that make them.
 
 The night and the agent's own action choose by this. Only models that the agent may select are ever
 among the arms.
@@ -27,7 +27,7 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.learning.regression_watch import (
-    carry_watch,
+    continued_baseline,
     mix_adjustments,
     mix_subject,
     watch_baseline,
@@ -42,10 +42,11 @@ from opencrab.domain.usage.ledger import parse_task_key
 from opencrab.domain.value import MicroUsd, Value
 
 LET_BE = timedelta(days=30)
-"""A mix that was taken back is not made again for so long."""
+"""The time in which a split that was rolled back is not made again."""
 
 HELD = timedelta(days=3)
-"""How long a mix whose best model stays only changes to try out another model: shares are drawn."""
+"""The time in which a split with the same best model changes only to explore another model: shares
+are drawn at random."""
 
 _NEARLY = 1e-3
 _TAKEN_BACK = {AdjustmentState.UNDONE, AdjustmentState.ROLLED_BACK}
@@ -59,10 +60,10 @@ class CandidateModel(Value):
 
 
 class SelectionInput(Value):
-    """What a choice of models rests on.
+    """The data from which models are chosen.
 
-    `days` are the evidence of the open days, whose tallies are `tallies`. `choices` are by alias,
-    `earlier` the agent's adjustments of late, newest first; `day_micro_usd` is what a day may cost.
+    `days` are the evidence of the open days, `tallies` their counts. `choices` are by alias,
+    `earlier` the agent's recent adjustments, newest first; `day_micro_usd` is what a day may cost.
     """
 
     agent: Agent
@@ -77,7 +78,7 @@ class SelectionInput(Value):
 
 
 class ModelMixes(Value):
-    """The mixes that are to be made, and why each other kind of work stays as it is."""
+    """The traffic splits to make, and the code for why each other subject stays as it is."""
 
     found: dict[str, BanditMix]
     still: dict[str, str]
@@ -86,9 +87,9 @@ class ModelMixes(Value):
 def choose_models(
     ground: SelectionInput, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
 ) -> ModelMixes:
-    """What follows for each purpose and type of task but those `skipped`.
+    """Choose traffic splits for each purpose and type of task but those `skipped`.
 
-    The day's budget is shared by all of them.
+    All of them share the day's budget.
     """
     free = {name: each for name, each in mixable_choices(ground).items() if name not in skipped}
     decided = bandit_mixes(free, aim, day_micro_usd=model_budget_left(ground, free), seed=seed)
@@ -110,21 +111,21 @@ def choose_models(
 def day_budget_for_models(
     agent: Agent, limit: MicroUsd, asked_for: MicroUsd | None = None
 ) -> MicroUsd:
-    """What a day may cost: the least of the agent's limit, its owner's aim and what is asked."""
+    """Return the day's budget: the least of the agent's limit, its aim and the request."""
     said = (agent.llm.aim.day_micro_usd, asked_for)
     return min([limit, *(each for each in said if each is not None)])
 
 
 def open_model_choices(ground: SelectionInput) -> tuple[str, ...]:
-    """Each purpose and type of task of the open days; no choice is made of who embeds texts."""
+    """Return each purpose and type of task of the open days, except embeddings."""
     found = {_task_of(key) for day in ground.days for key in day.models}
     return tuple(sorted(name for name in found if _use(name) is not Use.EMBEDDING))
 
 
 class ExpectedGain(Value):
-    """What a mix changes for one kind of work: points of quality, and a turn's cost and latency.
+    """The effect of a traffic split on one subject: quality, and a turn's cost and latency.
 
-    Below 0 is less. None is what is not known of the model that is asked now.
+    Below 0 is less. None if it is not known of the present model.
     """
 
     subject: str
@@ -135,7 +136,7 @@ class ExpectedGain(Value):
 
 
 def mixable_choices(ground: SelectionInput) -> dict[str, Mixing]:
-    """Those of them that nobody has fixed, with their arms."""
+    """Return the open subjects that are neither pinned nor fixed, with their arms."""
     return {
         name: _mixing(ground, name)
         for name in open_model_choices(ground)
@@ -144,19 +145,19 @@ def mixable_choices(ground: SelectionInput) -> dict[str, Mixing]:
 
 
 def why_choice_is_fixed(ground: SelectionInput, name: str) -> str:
-    """Why a choice stays as it is, whatever the evidence says; "" if it does not."""
+    """Return the code for why a subject is fixed whatever the evidence says; "" if it is not."""
     return why_choice_is_fixed_for(ground.agent, ground.mind, name)
 
 
 def why_choice_is_fixed_for(agent: Agent, mind: AgentState, name: str) -> str:
-    """The same for an agent with such a mind."""
+    """Return the code for why a subject of this agent is fixed; "" if it is not."""
     if is_subject_pinned(mind, mix_subject(name)):
         return "pinned"
     return "chosen" if _use(name) in agent.llm.models else ""
 
 
 def model_budget_left(ground: SelectionInput, free: Collection[str]) -> MicroUsd:
-    """What a day leaves for these choices, once all other calls are paid for."""
+    """Return the day's budget for these subjects, less the mean cost of all other calls."""
     days = max(len({tally.day for tally in ground.tallies}), 1)
     others = sum(
         tally.counts.get("cost", 0)
@@ -167,7 +168,7 @@ def model_budget_left(ground: SelectionInput, free: Collection[str]) -> MicroUsd
 
 
 def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: BanditMix, now: datetime) -> str:
-    """Why a mix is not to be made; "" for nothing: it holds, is too new, or was taken back."""
+    """Return why a split is not made: in effect already, too new, or taken back; else ""."""
     after, present = describe_mix(mix_of_bandit(name, mixed)), mix_of(ground.mind, name)
     if present is None and set(mixed.weights) == {current_model_alias(ground, name)}:
         return "as_it_is"
@@ -192,12 +193,12 @@ def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: BanditMix, no
 
 
 def _tries(mixed: BanditMix, held: Mix, within: float) -> bool:
-    """Whether a mix has a share worth the name for a model that the one that holds has not."""
+    """Check whether a split gives a relevant share to a model that the present one does not use."""
     return any(share > within and name not in held.weights for name, share in mixed.weights.items())
 
 
 def _is_allowed(ground: SelectionInput, aim: Aim, held: Mix, mixed: BanditMix) -> bool:
-    """Whether a mix asks none but models that may be chosen, and tries out no more than it may."""
+    """Check whether the present split uses allowed models only and does not explore too much."""
     others = sum(share for alias, share in held.weights.items() if alias not in mixed.best)
     return held.weights.keys() <= ground.choices.keys() and others <= aim.explore + _NEARLY
 
@@ -211,7 +212,7 @@ def mix_adjustment(
     by: str,
     state: AdjustmentState,
 ) -> Adjustment:
-    """The change that makes a mix, or proposes it, with the numbers that it rests on."""
+    """Build the adjustment that makes or proposes a split, with the numbers behind it."""
     return Adjustment(
         id=adjustment_id(now, by, f"models:{name}"),
         at=now,
@@ -227,7 +228,10 @@ def mix_adjustment(
 
 
 def adjustments_ended_by(ground: SelectionInput, change: Adjustment) -> tuple[Adjustment, ...]:
-    """What a change ends: proposals about the same, and what held if the change holds."""
+    """Return the adjustments on the same subject that a change ends: proposals and its own state.
+
+    If the change is applied, those in effect too.
+    """
     ends = {AdjustmentState.PROPOSED, change.state}
     return tuple(
         each for each in mix_adjustments(ground.earlier, change.subject) if each.state in ends
@@ -235,11 +239,11 @@ def adjustments_ended_by(ground: SelectionInput, change: Adjustment) -> tuple[Ad
 
 
 def expected_mix_gain(ground: SelectionInput, name: str, mixed: BanditMix) -> ExpectedGain:
-    """What a mix is expected to change against the model that is asked most now."""
+    """Estimate the effect of a split compared with the model that is used most now."""
     now = current_model_alias(ground, name)
     named = ground.choices[now].name if now in ground.choices else routed_model(ground, name)
     known = _model_evidence(ground, name, named)
-    quality, cost, latency = known.worth.mean, known.cost.mean, known.latency.mean
+    quality, cost, latency = known.value_sums.mean, known.cost.mean, known.latency.mean
     return ExpectedGain(
         subject=name,
         turns_a_day=model_turns_a_day(ground, name),
@@ -252,25 +256,25 @@ def expected_mix_gain(ground: SelectionInput, name: str, mixed: BanditMix) -> Ex
 
 
 def expected_savings(gains: Sequence[ExpectedGain]) -> float | None:
-    """Micro-dollars that a day costs less; None where no present cost is known."""
+    """Sum the micro-dollars saved per day; None if no present cost is known."""
     known = [-each.cost_micro_usd * each.turns_a_day for each in gains if each.cost_micro_usd]
     return sum(known) if known or any(each.cost_micro_usd == 0 for each in gains) else None
 
 
 def expected_quality(gains: Sequence[ExpectedGain]) -> float | None:
-    """How much better a turn becomes on average, each kind of work by its turns."""
+    """Return the mean gain in quality, weighted by turns a day; None if it is unknown."""
     known = [(each.quality, each.turns_a_day) for each in gains if each.quality is not None]
     turns = sum(weight for _, weight in known)
     return sum(quality * weight for quality, weight in known) / turns if turns else None
 
 
 def mix_of_bandit(name: str, mixed: BanditMix) -> Mix:
-    """What a mind holds of it."""
+    """Build the traffic split that the agent state stores."""
     return Mix(purpose=_use(name), task_type=name.partition("/")[2], weights=mixed.weights)
 
 
 def current_model_alias(ground: SelectionInput, name: str) -> str:
-    """The alias that is asked most now; "" where it is none of those that may be chosen."""
+    """Return the alias used most now; "" if that model is not among the choices."""
     present = mix_of(ground.mind, name)
     if present is not None:
         return max(sorted(present.weights), key=lambda alias: present.weights[alias])
@@ -280,14 +284,14 @@ def current_model_alias(ground: SelectionInput, name: str) -> str:
 
 
 def routed_model(ground: SelectionInput, name: str) -> str:
-    """The full name of the model that routing names for a purpose where nothing is mixed."""
+    """Return the full name of the model that routing gives a purpose without a traffic split."""
     basis = RoutingBasis(model=ground.agent.model, models=ground.agent.llm.models)
     chosen = ground.routing.chosen(_use(name), basis).model
     return ground.routing.aliases.get(chosen, chosen)
 
 
 def model_turns_a_day(ground: SelectionInput, name: str) -> float:
-    """Turns of an open day, on average."""
+    """Return the mean number of a subject's turns per open day."""
     turns = sum(
         each.turns
         for day in ground.days
@@ -317,7 +321,10 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
 
 
 def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvidence:
-    """What is known of a model; of one that fell, what its turns were worth since."""
+    """Return the evidence of a model for a subject; after a rollback of it only newer evidence.
+
+    For a model whose split was rolled back because of it, only the evidence since then.
+    """
     known = ground.evidence.models.get(f"{name}/{model}", ModelEvidence())
     for each in mix_adjustments(ground.earlier, name):
         then = each.evidence.get("then", {})
@@ -330,7 +337,7 @@ def _model_evidence(ground: SelectionInput, name: str, model: str) -> ModelEvide
 
 
 def _grade_sums(ground: SelectionInput, name: str, model: str) -> MomentSums:
-    """What a model's grades of itself add here: its share, by turns, of what they add in all."""
+    """Return a subject's share, by turns, of what a model's calibrated grades add in all."""
     known = {
         _task_of(key): each.turns
         for key, each in ground.evidence.models.items()
@@ -341,7 +348,7 @@ def _grade_sums(ground: SelectionInput, name: str, model: str) -> MomentSums:
 
 
 def _tokens(ground: SelectionInput, name: str) -> Usage | None:
-    """What a turn reads and writes on average; None where no call tells."""
+    """Return the mean tokens of a turn, input and output; None if there are no calls."""
     fitting = [
         tally.counts
         for tally in ground.tallies
@@ -358,12 +365,12 @@ def _tokens(ground: SelectionInput, name: str) -> Usage | None:
 def _evidence(
     ground: SelectionInput, name: str, mixed: BanditMix, now: datetime | None
 ) -> dict[str, Any]:
-    """What a mix rests on; one that holds from `now` on is perhaps watched since before."""
+    """Build the evidence of a split; a watch that began earlier is carried on from there."""
     models = {alias: ground.choices[alias].name for alias in mixed.weights}
     on = (
         {}
         if now is None
-        else carry_watch(ground.earlier, name, describe_mix(mix_of_bandit(name, mixed)), now)
+        else continued_baseline(ground.earlier, name, describe_mix(mix_of_bandit(name, mixed)), now)
     )
     then, before = (
         {model: on[key][model] for model in models.values() if model in on.get(key, {})}
@@ -379,7 +386,7 @@ def _evidence(
         "turns_a_day": round(model_turns_a_day(ground, name), 2),
         "day_micro_usd": ground.day_micro_usd,
         "then": watch_baseline(ground.evidence, name, models.values()) | then,
-        "before": {model: _model_evidence(ground, name, model).told for model in models.values()}
+        "before": {model: _model_evidence(ground, name, model).as_dict for model in models.values()}
         | before,
     }
 
@@ -389,5 +396,5 @@ def _use(name: str) -> Use:
 
 
 def _task_of(key: str) -> str:
-    """The purpose and type of task of what evidence about a model is filed under."""
+    """Return the "purpose/task_type" in a key of evidence about a model."""
     return "/".join(parse_task_key(key)[:2])

@@ -1,4 +1,4 @@
-"""Watching: a mix that holds is watched, and taken back where its models became worse."""
+"""Regression watch: a traffic split is rolled back if its models became worse."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -16,32 +16,32 @@ from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.statistics.confidence import Estimate, combine_estimates, estimate_mean
 
 WATCHED = timedelta(days=14)
-"""How long a mix may be taken back by what its quality is since then."""
+"""The time in which a split may be rolled back because of its quality since it was made."""
 
 _MOST = 0.5
 _CARRIED = {"until", "then", "before"}
 
 
 def watch_baseline(evidence: Evidence, name: str, models: Iterable[str]) -> dict[str, Any]:
-    """What models were worth when a mix of them was made: from there its future is told."""
+    """Return the present evidence of models, against which a new split of them is watched."""
     known = evidence.models
-    return {model: known.get(f"{name}/{model}", ModelEvidence()).told for model in models}
+    return {model: known.get(f"{name}/{model}", ModelEvidence()).as_dict for model in models}
 
 
 def start_watch_after(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
-    """A mix whose future begins after a day, with all that was known at the end of that."""
+    """Start the watch of a split after a day, with the evidence at the end of that day."""
     then = watch_baseline(evidence, made.subject, made.evidence["then"])
     then |= made.evidence.get("kept", {})
     return made.replaced(evidence={**made.evidence, "then": then, "until": day})
 
 
-def carry_watch(
+def continued_baseline(
     earlier: Sequence[Adjustment], name: str, after: Mapping[str, Any], now: datetime
 ) -> dict[str, Any]:
-    """From where the models of a mix are watched on if it has the best model of the one that holds.
+    """Return the baseline to continue with if a split has the best model of the present one.
 
-    Else each model that is tried out would begin the watch of the best one anew. A watch that is
-    older than WATCHED ends all the same.
+    Otherwise each newly explored model would restart the watch of the best one. A watch older than
+    WATCHED is not continued; {} then.
     """
     held = next(filter(is_watched_mix, mix_adjustments(earlier, name)), None)
     if (
@@ -58,10 +58,10 @@ def carry_watch(
 
 
 def regressed_models(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
-    """The models of a mix that became worse, where it is worse than what it was made for.
+    """Return the models that became worse, if the split is significantly worse than expected.
 
-    Beyond doubt, that is: () where it is not. Each is compared with itself, and counts by its share
-    of the mix, however often it was asked.
+    Otherwise (). Each model is compared with itself and counts by its share of the split, however
+    often it was used.
     """
     parts = tuple(_parts(made, evidence))
     judged = sum(share for _, share, _, _ in parts)
@@ -77,7 +77,7 @@ def regressed_models(made: Adjustment, evidence: Evidence) -> tuple[str, ...]:
 
 
 def _parts(made: Adjustment, evidence: Evidence) -> Iterator[tuple[str, float, Estimate, Estimate]]:
-    """Models of a mix that had turns since then, with their shares, and what they were and are."""
+    """Yield model, share, and estimates before and now, for models with turns since the split."""
     then = made.evidence.get("then")
     if not made.evidence.get("quality") or not isinstance(then, dict):
         return
@@ -85,23 +85,23 @@ def _parts(made: Adjustment, evidence: Evidence) -> Iterator[tuple[str, float, E
     for alias, share in made.after.get("weights", {}).items():
         model = names.get(alias, alias)
         known = evidence.models.get(f"{made.subject}/{model}", ModelEvidence())
-        now = estimate_mean(known.since(ModelEvidence.of(then.get(model, {}))).worth)
+        now = estimate_mean(known.since(ModelEvidence.of(then.get(model, {}))).value_sums)
         if now is not None:
-            was = estimate_mean(ModelEvidence.of(before.get(model, {})).worth)
+            was = estimate_mean(ModelEvidence.of(before.get(model, {})).value_sums)
             yield model, share, was or UNKNOWN, now
 
 
 def is_watched_mix(each: Adjustment) -> bool:
-    """Whether it is a mix that holds, and can be watched."""
+    """Check whether an adjustment is a split in effect that can be watched."""
     applied = each.kind is AdjustmentKind.MODELS and each.state is AdjustmentState.APPLIED
     return applied and "then" in each.evidence
 
 
 def mix_adjustments(earlier: Sequence[Adjustment], name: str) -> Iterator[Adjustment]:
-    """What was changed about a mix or proposed, in the order of all."""
+    """Return the adjustments of a subject's split, also proposed ones, in the given order."""
     return (each for each in earlier if each.kind is AdjustmentKind.MODELS and each.subject == name)
 
 
 def mix_subject(name: str) -> LearnedSubject:
-    """A purpose and type of task as what evidence moves."""
+    """Return the learning subject of a purpose and type of task."""
     return LearnedSubject(kind=AdjustmentKind.MODELS, name=name)

@@ -1,4 +1,4 @@
-"""Wording: what a model says of a learning report, and whether it may stand above its numbers."""
+"""Report wording: checks of a model's summary before it is shown above a learning report."""
 
 import re
 import unicodedata
@@ -8,18 +8,18 @@ from datetime import datetime
 from opencrab.domain.value import Language, Value
 
 WORDING = "wording"
-"""Kind of an agent's facts that these are; the id is the period's."""
+"""The kind of an agent's documents that store report wordings; the id is the period's."""
 
 WRITTEN = "written"
-"""Kind of an agent's facts that tell reports that code wrote; the id is the period's."""
+"""The kind of an agent's documents that list reports written by code; the id is the period's."""
 
 SENTENCES = 6
 CHARACTERS = 1_200
-"""Most of one wording."""
+"""The length limit of a wording."""
 
 _WRITTEN = 20
 _WHOLE = {"", "stop", "end_turn", "stop_sequence"}
-"""Why an answer ends that is not cut off; a vendor's other reasons are taken for a cut."""
+"""Finish reasons of an answer that is complete; all others count as cut off."""
 
 _END = re.compile(r"[。！？]+|[.!?]+(?=\s|$)")
 _MARKUP = re.compile(r"[<>]|\]\(|\[\[|://|```|\bwww\.|\w@\w", re.IGNORECASE)
@@ -30,7 +30,7 @@ _SPACED = re.compile(r"(?<![\w.])\d{1,3}(?: \d{3})+(?![\d.])")
 _WORD = re.compile(r"(?=[\w.]*[A-Za-z_])(?=[\w.]*\d)[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*", re.ASCII)
 _NUMBER = re.compile(r"([A-Za-z_]*)(\d+(?:\.\d+)*)([A-Za-z_]*)")
 _UNITS = {"", "s", "ms", "st", "nd", "rd", "th", "usd"}
-"""What may stand right behind a number without being a part of it."""
+"""Texts that may follow a number directly without being a part of it."""
 
 _LETTER = re.compile(r"[^\W\d_]")
 _SCALED = re.compile(
@@ -48,9 +48,9 @@ _SPELLED = re.compile(
 
 
 class ReportWording(Value):
-    """What became of the one question to a model about a report.
+    """The result of asking a model once to summarise a report.
 
-    `missing` is the word for why there is no text, "" where there is one; `language` is that of the
+    `missing` is the code for why there is no text, "" if there is one; `language` is that of the
     report which the model was shown.
     """
 
@@ -63,18 +63,18 @@ class ReportWording(Value):
 
 
 class WrittenReports(Value):
-    """The reports on one period as code wrote them, by their SHA-256, the newest last."""
+    """SHA-256 digests of the reports on one period that code wrote, the newest last."""
 
     digests: tuple[str, ...] = ()
 
     def with_digest(self, digest: str) -> "WrittenReports":
-        """These and one more; of many the oldest are let go."""
+        """Return the digests with one more; the oldest beyond 20 are dropped."""
         others = (each for each in self.digests if each != digest)
         return self.replaced(digests=(*others, digest)[-_WRITTEN:])
 
 
 def first_report_sentences(said: str, finish: str = "") -> str:
-    """The first sentences, on one line and without marks in front that would make it a heading.
+    """Return the first sentences on one line, without leading marks that would make a heading.
 
     Of an answer that was cut off only whole sentences stay, which may be none.
     """
@@ -91,16 +91,16 @@ def first_report_sentences(said: str, finish: str = "") -> str:
 
 
 def _may_go_on(text: str, end: int) -> bool:
-    """Whether what looks like the end of a sentence may be the point of a number."""
+    """Check whether what looks like the end of a sentence may be a decimal point."""
     return end == len(text) and re.search(r"\d\.$", text) is not None
 
 
 def report_wording_flaw(text: str, report: str) -> str:
-    """The word for why a text may not stand above a report; "" if it may.
+    """Return the code for why a text may not stand above a report; "" if it may.
 
     Every number in it must be one of the report, and none may be scaled, as in 12k and 12 million.
-    Numbers that are part of a name that the report puts in backquotes, or of a word that stands in
-    it, are no numbers. Code cannot see whether a number is said of the right thing, nor a number in
+    Numbers that are part of a name that the report puts in backquotes, or of a word of the report,
+    do not count. Code cannot check whether a number refers to the right thing, nor a number in
     words unless what it counts comes after it.
     """
     if not text:
@@ -122,7 +122,7 @@ def report_wording_flaw(text: str, report: str) -> str:
 
 
 def _nameless(text: str, names: set[str]) -> str:
-    """The text without names; a name is more than digits."""
+    """Remove names from the text, except those of digits only."""
     for name in sorted(names, key=len, reverse=True):
         if _LETTER.search(name):
             text = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", " ", text)
@@ -130,16 +130,16 @@ def _nameless(text: str, names: set[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text with all digits as 0 to 9, and no commas within numbers."""
+    """Convert all digits to 0 to 9 and remove commas within numbers."""
     folded = unicodedata.normalize("NFKC", text)
     digits = "".join(str(unicodedata.digit(c)) if c.isdigit() else c for c in folded)
     return _COMMA.sub("", digits)
 
 
 def _numbers(text: str) -> Iterator[tuple[str, tuple[str, str], str]]:
-    """The numbers of a text with the letters right before and behind them.
+    """Yield the numbers of a text with the letters right before and after them.
 
-    Each is what stands before and after its point, equal however it is written.
+    Each is a pair of the digits before and after its point, equal however it is written.
     """
     for before, number, after in _NUMBER.findall(text):
         whole, _, part = number.partition(".")

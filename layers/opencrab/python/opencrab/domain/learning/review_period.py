@@ -1,4 +1,4 @@
-"""Nights: the days and weeks that are looked at when they are over, and what came of it."""
+"""Review periods: the days and weeks of nightly reviews, and the results of a review."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -14,26 +14,26 @@ from opencrab.domain.statistics.confidence import Estimate
 from opencrab.domain.value import MicroUsd, Unit, Value
 
 NIGHT = "night"
-"""Kind of an agent's facts that say which periods are done; the id is the period's."""
+"""The kind of an agent's documents that record reviewed periods; the id is the period's."""
 
 NIGHTFALL = "nightfall"
-"""Kind and id of the installation's fact that says how far the sending of nights has come."""
+"""Kind and id of the installation's document with the progress of sending nightly messages."""
 
 MADE_UP_DAYS = 7
-"""A night that was missed is made up for so many days later at most."""
+"""The number of days for which missed nightly reviews are made up later."""
 
 OPEN_DAYS = 3
-"""Days whose evidence is reckoned anew each night, so that what is said of them later counts."""
+"""The days whose evidence is computed again each night, so that later opinions count."""
 
 FOUND_OFTEN = 3
-"""A memory that searches showed so often without ever being of use is junk."""
+"""The number of hits from which a memory that was never useful is junk."""
 
 KEPT = timedelta(days=60)
-"""How long it is known that a period is done: longer than a message about it can come again."""
+"""The time for which a reviewed period is remembered: longer than its message can be repeated."""
 
 
-class Span(StrEnum):
-    """Length of a period."""
+class ReviewSpan(StrEnum):
+    """The length of a period."""
 
     DAILY = "daily"
     WEEKLY = "weekly"
@@ -41,55 +41,55 @@ class Span(StrEnum):
 
 
 class ReviewPeriod(Value):
-    """A day (UTC) or an ISO week that is over, or a day so far.
+    """A day (UTC) or an ISO week that is over, or the present day so far.
 
-    `number` tells the reviews of a day apart: how many times enough sessions had begun by then.
+    `number` distinguishes the reviews of one day: how many times enough sessions had begun by then.
     """
 
-    span: Span
+    span: ReviewSpan
     first: date
     last: date
     number: Annotated[int, Field(ge=0)] = 0
 
     @property
     def id(self) -> str:
-        """Its name, like daily-2026-11-21, weekly-2026-W47 and review-2026-11-22-1."""
+        """The id, like daily-2026-11-21, weekly-2026-W47 and review-2026-11-22-1."""
         return f"{self.span.value}-{self.name}"
 
     @property
     def name(self) -> str:
-        """The day or week alone, and which review of the day it is."""
-        if self.span is Span.DAILY:
+        """The day or week alone, with the number of a review by day."""
+        if self.span is ReviewSpan.DAILY:
             return self.first.isoformat()
-        if self.span is Span.REVIEW:
+        if self.span is ReviewSpan.REVIEW:
             return f"{self.first.isoformat()}-{self.number}"
         year, week, _ = self.first.isocalendar()
         return f"{year}-W{week:02d}"
 
     @property
     def days(self) -> tuple[date, ...]:
-        """Its days in order."""
+        """The days of the period in order."""
         length = (self.last - self.first).days + 1
         return tuple(self.first + timedelta(days=place) for place in range(length))
 
-    def begins(self) -> datetime:
-        """Its first moment."""
+    def start_time(self) -> datetime:
+        """Return the first moment of the period."""
         return utc_midnight(self.first)
 
-    def ends(self) -> datetime:
-        """The first moment after it."""
+    def end_time(self) -> datetime:
+        """Return the first moment after the period."""
         return utc_midnight(self.last + timedelta(days=1))
 
 
 class NightlyRun(Value):
-    """One agent's night: when its run began, and when it was done; every repeat goes by `at`."""
+    """A nightly review of one agent: its begin and end; a repeat uses the same `at`."""
 
     at: datetime
     done_at: datetime | None = None
 
 
 class NightlySending(Value):
-    """How far the sending has come: the last day that is done, and what is being sent.
+    """Progress of sending nightly messages: the last day that is done, and what is being sent.
 
     Of `doing`, a period's id, all agents up to `after` have been sent their message.
     """
@@ -100,7 +100,7 @@ class NightlySending(Value):
 
 
 class Remark(StrEnum):
-    """What the nightly review proposes for a skill that was measured."""
+    """A proposal of the nightly review for a skill that was measured."""
 
     KEEP = "keep"
     REFINE = "refine"
@@ -108,7 +108,7 @@ class Remark(StrEnum):
     RETIRE = "retire"
 
 
-class Review(Value):
+class SkillReview(Value):
     """A proposal for one skill and its reason; `other` is the skill to merge it with."""
 
     skill: str
@@ -122,13 +122,13 @@ class Review(Value):
 
 
 class Standstill(Value):
-    """Why nothing was learned about a choice of models."""
+    """The reason why nothing was learned about a choice of models."""
 
     subject: str
     reason: str
 
 
-class Junk(Value):
+class UnusedRecall(Value):
     """Memories or experiences that searches found: their number, and those that were never used."""
 
     found: int = 0
@@ -136,7 +136,7 @@ class Junk(Value):
     rate: Unit | None = None
 
 
-class Looked(Value):
+class ReviewResult(Value):
     """Result of a review of one period; with `dry_run` nothing was written.
 
     `done_before` says that the period had been reviewed already and nothing was done again.
@@ -155,58 +155,58 @@ class Looked(Value):
     spent_micro_usd: MicroUsd = 0
     budget_micro_usd: MicroUsd = 0
     adjustments: tuple[Adjustment, ...] = ()
-    reviews: tuple[Review, ...] = ()
+    reviews: tuple[SkillReview, ...] = ()
     standstills: tuple[Standstill, ...] = ()
-    junk: Junk = Junk()
-    lived: Junk = Junk()
+    junk: UnusedRecall = UnusedRecall()
+    lived: UnusedRecall = UnusedRecall()
     report: tuple[str, ...] = Field(default=())
     problem: str = ""
 
 
 def last_ended_review_day(now: datetime, night_hour: int) -> date:
-    """The last day (UTC) whose night has begun."""
+    """Return the last day (UTC) whose nightly review may run."""
     return (now.astimezone(UTC) - timedelta(hours=night_hour)).date() - timedelta(days=1)
 
 
 def day_period(day: date) -> ReviewPeriod:
-    """A day."""
-    return ReviewPeriod(span=Span.DAILY, first=day, last=day)
+    """Build the period of a day."""
+    return ReviewPeriod(span=ReviewSpan.DAILY, first=day, last=day)
 
 
 def week_period(day: date) -> ReviewPeriod:
-    """The ISO week of a day."""
+    """Build the period of a day's ISO week."""
     first = day - timedelta(days=day.weekday())
-    return ReviewPeriod(span=Span.WEEKLY, first=first, last=first + timedelta(days=6))
+    return ReviewPeriod(span=ReviewSpan.WEEKLY, first=first, last=first + timedelta(days=6))
 
 
 def review_period(day: date, number: int) -> ReviewPeriod:
-    """A day so far, looked at when enough sessions had begun for the so manieth time."""
-    return ReviewPeriod(span=Span.REVIEW, first=day, last=day, number=number)
+    """Build the period of a day so far; `number` counts the reviews of that day from 1."""
+    return ReviewPeriod(span=ReviewSpan.REVIEW, first=day, last=day, number=number)
 
 
-def newest_period(span: Span, ended: date) -> ReviewPeriod:
-    """The last day or week that is over when a day is."""
-    if span is Span.DAILY:
+def newest_period(span: ReviewSpan, ended: date) -> ReviewPeriod:
+    """Return the newest day or week that is over at the end of day `ended`."""
+    if span is ReviewSpan.DAILY:
         return day_period(ended)
     return week_period(ended - timedelta(days=0 if ended.weekday() == _SUNDAY else 7))
 
 
 def periods_ending_on(day: date) -> Iterator[ReviewPeriod]:
-    """What is to be looked at when a day is over: it, and on Sundays its week."""
+    """Yield the periods to review at the end of a day: the day, and on Sundays its week."""
     yield day_period(day)
     if day.weekday() == _SUNDAY:
         yield week_period(day)
 
 
 def parse_review_period(text: str) -> ReviewPeriod:
-    """The period of an id; raises Invalid for anything else."""
+    """Parse the id of a period; raises Invalid if it is none."""
     span, _, name = text.partition("-")
     try:
-        if span == Span.DAILY and len(name) == _DAY_LENGTH:
+        if span == ReviewSpan.DAILY and len(name) == _DAY_LENGTH:
             return day_period(date.fromisoformat(name))
-        if span == Span.WEEKLY and len(name) == _WEEK_LENGTH:
+        if span == ReviewSpan.WEEKLY and len(name) == _WEEK_LENGTH:
             return week_period(date.fromisoformat(f"{name}-1"))
-        if span == Span.REVIEW and name[_DAY_LENGTH:][:1] == "-":
+        if span == ReviewSpan.REVIEW and name[_DAY_LENGTH:][:1] == "-":
             return review_period(date.fromisoformat(name[:_DAY_LENGTH]), _number(name))
     except ValueError:
         pass
@@ -218,25 +218,28 @@ def parse_review_period(text: str) -> ReviewPeriod:
 
 
 def _number(name: str) -> int:
-    """Which review of its day a name tells; raises ValueError for anything that is no number."""
+    """Return the review number in a period's name; raises ValueError if there is none."""
     text = name[_DAY_LENGTH + 1 :]
     if not text.isascii() or not text.isdecimal():
-        raise ValueError(text)
+        raise ValueError(f"not a number: {text[:100]!r}")
     return int(text)
 
 
-def useless_searches(recalled: Mapping[str, MemoryHits], since: datetime) -> Junk:
-    """What searches showed since then, and what of it was of no use; the worst of that is named."""
+def useless_searches(recalled: Mapping[str, MemoryHits], since: datetime) -> UnusedRecall:
+    """Count memories found since a time and those never useful; the worst 20 are named."""
     found, never = (
         sum(each.at >= since for each in recalled.values()),
         useless_experience_ids(recalled, since),
     )
     rate = len(never) / found if found else None
-    return Junk(found=found, useless=never[:_USELESS], rate=rate)
+    return UnusedRecall(found=found, useless=never[:_USELESS], rate=rate)
 
 
 def useless_experience_ids(recalled: Mapping[str, MemoryHits], since: datetime) -> tuple[str, ...]:
-    """What searches showed often and that was never of use, the most often shown first."""
+    """Return the ids found FOUND_OFTEN times or more without being useful, most found first.
+
+    Only those found since a time. The ids are of memories or of experiences, as in `recalled`.
+    """
     never = (
         name
         for name, each in recalled.items()
@@ -246,7 +249,7 @@ def useless_experience_ids(recalled: Mapping[str, MemoryHits], since: datetime) 
 
 
 def utc_midnight(day: date) -> datetime:
-    """The first moment of a day, UTC."""
+    """Return the first moment of a day, UTC."""
     return datetime.combine(day, time(), UTC)
 
 

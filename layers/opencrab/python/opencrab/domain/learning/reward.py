@@ -10,23 +10,25 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
 
 OPINIONS = 3.0
-"""People say it after they have seen the answer: the nearest to the truth that there is."""
+"""The weight of people's opinions: given after reading the answer, they are closest to the truth.
+"""
 
 OUTCOMES = 2.0
-"""A task's outcome was confirmed by its conditions, and a turn without an answer is of no use."""
+"""The weight of a task's outcome, confirmed by its conditions, and of a turn without an answer."""
 
 CORRECTED = 2.0
-"""Who corrects an answer had to say it again: nearly as telling as an opinion, found by words."""
+"""The weight of a correction: nearly as reliable as an opinion, but detected by words."""
 
 REPEATED = 1.0
-"""A question that comes again was hardly answered, or was it only asked by habit."""
+"""The weight of a repeated question: it was hardly answered, or was asked by habit."""
 
 ACTIONS = 1.0
-"""That actions went through says that they were well formed, little about whether they helped."""
+"""The weight of actions that succeeded: they were well formed, which says little about their use.
+"""
 
 
 class TurnOpinion(Value):
-    """What one person thinks of a turn, the latest word of each; `up` None takes it back."""
+    """A person's latest opinion of a turn; `up` None takes it back."""
 
     turn_id: str
     up: bool | None
@@ -35,9 +37,9 @@ class TurnOpinion(Value):
 
 
 def turn_feedback_opinions(experiences: Iterable[Experience]) -> tuple[TurnOpinion, ...]:
-    """What people thought of turns, the latest word of each; a remark alone is no opinion.
+    """Return people's latest opinions of turns; a remark without a rating is none.
 
-    What an agent noted in a turn of its own, be it of a peer, is its own word and nobody's opinion.
+    What an agent noted in a turn of its own, also about a peer, is no opinion.
     """
     latest: dict[tuple[str, str], TurnOpinion] = {}
     for lived in experiences:
@@ -57,12 +59,12 @@ def turn_feedback_opinions(experiences: Iterable[Experience]) -> tuple[TurnOpini
 def turn_reward(
     signals: TurnSignals, opinions: Iterable[TurnOpinion], *, corrected: bool, repeated: bool
 ) -> float | None:
-    """The weighted mean of the objective signals of a turn, 0..1; None where there are none.
+    """Compute the weighted mean of a turn's objective signals, 0..1; None if it has none.
 
-    All opinions together are one signal, their mean, so that a crowd weighs no more than one
-    voice; where an owner has one, no other counts. A missing signal is left out: it is neither good
-    nor bad. Nothing that a model says of its own answer enters here. Of a turn that answered an
-    outsider only the owner's opinion counts: all else of it others could bring about.
+    All opinions together are one signal, their mean, so that many people weigh no more than one; if
+    an owner has an opinion, no other counts. A missing signal is left out: it is neither good nor
+    bad. A model's grade of its own answer is not used. Of a turn that answered an outsider only the
+    owner's opinion counts: others could cause all other signals.
     """
     told = [(each.by_owner, each.up) for each in opinions if each.up is not None]
     said = [up for by_owner, up in told if by_owner]
@@ -87,6 +89,6 @@ def turn_reward(
 
 
 def is_turn_unanswered(signals: TurnSignals) -> bool:
-    """Whether the turn failed, or its answers had to be repaired and nothing came of it."""
+    """Check whether the turn failed, or its answers were repaired and it did nothing."""
     nothing = not (signals.spoke or signals.done or signals.task_success)
     return signals.status is TurnStatus.FAILED or (signals.repairs > 0 and nothing)

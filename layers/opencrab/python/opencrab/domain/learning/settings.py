@@ -8,14 +8,14 @@ from opencrab.domain.value import Value
 
 
 class TrialSettings(Value):
-    """How agents find out what helps them.
+    """Settings of the experiments by which agents learn what helps them.
 
-    A skill on trial is withheld from `skill_percent` of the turns that it fits, memories are from
-    the searches of `memory_percent` of all turns. At most `candidates` skills are on trial at once,
-    each for `most_turns` fitting turns; nothing is decided before `least_turns`. Nights fall at
-    `night_hour`, UTC. By day skills are reviewed after each `review_sessions` new sessions, with 0
-    never. Only turns for which the coin was thrown tell of a skill: what a model reads by itself
-    beside them does not.
+    A skill on trial is withheld from `skill_percent` of the turns that it fits, memories are
+    withheld from the searches of `memory_percent` of all turns. At most `candidates` skills are on
+    trial at once, each for `most_turns` fitting turns; nothing is decided before `least_turns`.
+    Nightly reviews run at `night_hour`, UTC. By day skills are reviewed after each
+    `review_sessions` new sessions, never if 0. Only turns in which a skill was given or withheld at
+    random count for it: a skill that a model reads by itself does not.
     """
 
     skill_percent: Annotated[int, Field(ge=0, le=90)] = 50

@@ -1,4 +1,4 @@
-"""Signals: what an ended turn tells of the models, skills and memories that were part of it.
+"""Turn signals: what an ended turn shows about its models, skills and memories.
 
 They are written with the turn's end and hold ids and numbers, nobody's words.
 """
@@ -16,7 +16,7 @@ from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import MicroUsd, Unit, Value
 
 SIGNALS = "signals"
-"""Kind of the facts that these are; the id is `signals_id`, so that they lie in order of time."""
+"""The kind of documents that store turn signals; the id is `signals_id`, in order of time."""
 
 KEPT_DAYS = 40
 
@@ -24,8 +24,8 @@ KEPT_DAYS = 40
 class ServedCalls(Value):
     """The calls of one turn to one model for one purpose and one type of task.
 
-    `probability` is how likely this model was when it was chosen; 1 where nothing was left to
-    chance. `failed` counts calls without an answer, `stood_in` says that it took another's place.
+    `probability` is how likely this model was when it was chosen; 1 if it was not drawn at random.
+    `failed` counts calls without an answer, `is_fallback` says that it was a fallback.
     """
 
     model: str
@@ -41,23 +41,23 @@ class ServedCalls(Value):
     last_row: str = ""
 
     @property
-    def stood_in(self) -> bool:
-        """Whether it answered because another model did not."""
+    def is_fallback(self) -> bool:
+        """True if the model was a fallback for another one that failed."""
         return self.chosen_by == "fallback"
 
 
 class TurnSignals(Value):
-    """What one ended turn tells.
+    """The learning signals of one ended turn.
 
     `given` and `held` are the acquired skills on trial that fitted: those whose text the model had,
-    and those that the coin withheld. `asked` are those that the model read by itself. `found` are
-    the memories that searches showed, and the experiences after LIVED. `hidden` says that this
-    turn's searches showed no memories because of the coin, `useful` are those of `found` whose
-    words came back in what the turn said or did. `done` and `undone` count actions that succeeded
-    and failed, `task_success` is whether the task that it served was confirmed or failed; None
-    where there was none. `corrects` and `repeats` name the earlier turn that the message of this
-    one corrected or asked again. `outsider` says that it answered the public or a peer, whose words
-    must not move what an agent learns.
+    and those that were withheld at random. `asked` are those that the model read by itself. `found`
+    are the memories that searches showed, and the experiences after LIVED. `hidden` says that this
+    turn's searches were assigned to show no memories, `useful` are those of `found` whose words
+    appear in what the turn said or did. `done` and `undone` count actions that succeeded and
+    failed, `task_success` is whether the turn's task was confirmed or failed; None without a task.
+    `corrects` and `repeats` are the earlier turn that the message of this one corrected or asked
+    again. `outsider` says that it answered the public or a peer, whose words must not influence
+    what an agent learns.
     """
 
     turn_id: str
@@ -83,7 +83,7 @@ class TurnSignals(Value):
     outsider: bool = False
 
     def without(self, memories: AbstractSet[str]) -> "TurnSignals":
-        """The same, as if these memories and experiences had never been found."""
+        """Return the signals as if these memories and experiences had not been found."""
         return self.replaced(
             found=tuple(each for each in self.found if each.removeprefix(LIVED) not in memories),
             useful=tuple(each for each in self.useful if each.removeprefix(LIVED) not in memories),
@@ -91,22 +91,22 @@ class TurnSignals(Value):
 
     @property
     def id(self) -> str:
-        """Where it lies among an agent's signals."""
+        """The id of the document, sorted by time."""
         return signals_id(self.at, self.turn_id)
 
 
 def signals_id(at: datetime, turn_id: str = "") -> str:
-    """An id in order of time; without a turn it comes before all of its moment."""
+    """Return an id that sorts by time; without a turn it sorts before all of its moment."""
     return f"{at.strftime('%Y%m%dT%H%M%S.%fZ')}-{turn_id}"
 
 
 def skill_pin(name: str) -> str:
-    """What stands among a mind's pins for a skill that its owner keeps as it is."""
+    """Return the text that pins a skill in the agent state."""
     return f"skill:{name}"
 
 
 def skills_on_trial(mind: AgentState) -> frozenset[str]:
-    """The skills that are on trial: the coin may withhold them, as no owner pinned them."""
+    """Return the skills on trial, except pinned ones: turns may be without them at random."""
     return frozenset(
         skill.name
         for skill in mind.skills
@@ -115,7 +115,10 @@ def skills_on_trial(mind: AgentState) -> frozenset[str]:
 
 
 def withheld_skills(mind: AgentState, turn_id: str, percent: int) -> frozenset[str]:
-    """The skills that rest in a turn: each on its own, in this share of turns, always the same."""
+    """Return the skills withheld from a turn, each at random with this percentage.
+
+    The choice is made by hash bucketing: the same turn always gives the same skills.
+    """
     return frozenset(
         name
         for name in skills_on_trial(mind)

@@ -31,7 +31,7 @@ NAME_CHARACTERS = 64
 DESCRIPTION_CHARACTERS = 1_024
 PATTERN_CHARACTERS = 500
 INDEXED_BYTES = 300
-"""Most of a description, and of a pattern, that every turn reads of a live skill."""
+"""The limit of a live skill's description, and of its pattern, in the agent state."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _BETWEEN = re.compile(r"[\s_-]+")
@@ -40,7 +40,7 @@ _VOUCHING = frozenset({Authority.OWNER, Authority.USER, Authority.SELF})
 
 
 class SkillLesson(Value):
-    """A skill as somebody would have it, in visible characters and within all limits."""
+    """The text of a skill, in visible characters and within all limits."""
 
     name: str
     description: str
@@ -49,7 +49,7 @@ class SkillLesson(Value):
 
 
 class SkillTeaching(Value):
-    """Who and what taught a skill; `vouched` when that alone makes it count."""
+    """The source of a skill; `vouched` if this source alone makes the skill trusted."""
 
     source_type: SourceType
     source_context: str = ""
@@ -59,9 +59,10 @@ class SkillTeaching(Value):
 
 
 def skill_name(given: str) -> str:
-    """The name under which a skill is kept: the given one in lower case, its words hyphenated.
+    """Return the name under which a skill is stored: lower case, words joined by hyphens.
 
-    One that the Agent Skills specification has no characters for gets a stable one of ours.
+    A name that the Agent Skills specification does not allow is replaced by a stable one. Raises
+    Invalid for a blank name.
     """
     shown = unicodedata.normalize("NFKC", text_on_one_line(given)).casefold()
     if not shown:
@@ -73,14 +74,17 @@ def skill_name(given: str) -> str:
 
 
 def is_skill_named(given: str) -> bool:
-    """Whether a skill is kept under a given name, up to case and hyphens."""
+    """Check whether a skill keeps its given name, up to case and hyphens."""
     return _fits(_hyphenate_name(unicodedata.normalize("NFKC", text_on_one_line(given)).casefold()))
 
 
 def skill_lesson(
     given_name: str, description: str, *, situation_pattern: str = "", guidance: str
 ) -> SkillLesson:
-    """A skill as it may be kept; a name that had to be replaced begins its description."""
+    """Return a skill's text as it is stored; a name that was replaced begins its description.
+
+    Raises Invalid for a blank text and TooLarge for one beyond its limit.
+    """
     name, told, guidance = (
         skill_name(given_name),
         text_on_one_line(description),
@@ -105,19 +109,19 @@ def skill_lesson(
 
 
 def may_vouch_for_skill(turn: Turn) -> bool:
-    """Whether what a turn learns counts at once: no foreign words in it, and by whose authority."""
+    """Check whether skills learned in a turn are trusted: no taint, and owner, user or self."""
     return not turn.taint and turn.authority in _VOUCHING
 
 
 def teach_skill(
     stored: AcquiredSkill | None, what: SkillLesson, teaching: SkillTeaching, now: datetime
 ) -> AcquiredSkill:
-    """A skill after it was taught, the stored one of that name included.
+    """Return a skill after it was taught, replacing the stored one of that name.
 
-    What nobody vouches for waits in quarantine, and never takes the place of words that count. All
-    else is a candidate, as new words were never measured: `place_candidate` says whether it can be
-    one now. A skill that was switched off stays off; one that an owner archived needs an owner's
-    approval.
+    A skill that is not vouched for waits in quarantine, and never replaces trusted text: that
+    raises Refused. All others are candidates, as new text was never measured: `place_candidate`
+    decides whether there is room for a trial. A skill that was switched off stays off; one that an
+    owner archived needs an owner's approval.
     """
     if stored is not None and not stored.tainted and not teaching.vouched:
         raise Refused(
@@ -150,21 +154,27 @@ def teach_skill(
 
 
 def owner_skill(skill: AcquiredSkill, owner: str) -> AcquiredSkill:
-    """A skill as an owner wrote it: a candidate, unless it is switched off."""
+    """Return a skill that an owner wrote: a candidate, unless it is switched off."""
     is_off = skill.status is SkillStatus.DISABLED
     status = SkillStatus.DISABLED if is_off else SkillStatus.CANDIDATE
     return skill.replaced(status=status, tainted=False, approved_by=owner)
 
 
 def approve_skill(skill: AcquiredSkill, owner: str, now: datetime) -> AcquiredSkill:
-    """A quarantined skill after an owner vouched for it: a candidate."""
+    """Return a quarantined skill as a candidate after an owner approved it.
+
+    Raises Conflict if it is not in quarantine.
+    """
     if skill.status is not SkillStatus.QUARANTINED:
         raise _conflict(skill, "no approval is pending", "reload the skill")
     return _set_status(skill, SkillStatus.CANDIDATE, now).replaced(tainted=False, approved_by=owner)
 
 
 def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None) -> AcquiredSkill:
-    """A skill that its owner switched on for good, or off, or to what it is not."""
+    """Return a skill switched on without a trial, or off; with `on` None to the opposite.
+
+    Raises Conflict if it is neither live nor disabled.
+    """
     if not (skill.status.is_live or skill.status is SkillStatus.DISABLED):
         cure = "approve it" if skill.status is SkillStatus.QUARANTINED else "restore it first"
         raise _conflict(skill, "it cannot be enabled or disabled", cure)
@@ -176,9 +186,9 @@ def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None)
 def promote_skill(
     skill: AcquiredSkill, now: datetime, effectiveness: Effectiveness | None = None
 ) -> AcquiredSkill:
-    """A candidate whose trial is over: it is active, as it helps or as its owner wants it.
+    """Return a candidate as an active skill: it helps, or its owner wants it.
 
-    Raises Conflict for what is no candidate.
+    Raises Conflict if the skill is no candidate.
     """
     if skill.status is not SkillStatus.CANDIDATE:
         raise _conflict(skill, "it is not on trial", "reload the skill")
@@ -187,14 +197,20 @@ def promote_skill(
 
 
 def put_skill_on_trial(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
-    """A skill that waited for room, or that was promoted, as a candidate; raises Conflict."""
+    """Return a skill that waited for room, or was promoted, as a candidate.
+
+    Raises Conflict if it is neither.
+    """
     if not skill.waits and skill.status is not SkillStatus.ACTIVE:
         raise _conflict(skill, "it is neither waiting for a trial nor promoted", "reload the skill")
     return _set_status(skill, SkillStatus.CANDIDATE, now)
 
 
 def set_skill_aside(skill: AcquiredSkill, now: datetime) -> AcquiredSkill:
-    """A skill on trial that makes room for others, and waits for its turn; raises Conflict."""
+    """Return a skill on trial switched off, to wait until there is room again.
+
+    Raises Conflict if it is not on trial.
+    """
     if skill.status is not SkillStatus.CANDIDATE:
         raise _conflict(skill, "it is not on trial", "reload the skill")
     return _set_status(skill, SkillStatus.DISABLED, now).replaced(waits=True)
@@ -207,9 +223,9 @@ def retire_skill(
     owner: str | None = None,
     effectiveness: Effectiveness | None = None,
 ) -> AcquiredSkill:
-    """An archived skill; what an owner archived only an owner restores.
+    """Return a skill archived; if an owner archived it, only an owner may restore it.
 
-    With BY_EVIDENCE as its `owner` it was measured to be of no use, and the agent may restore it.
+    With BY_EVIDENCE as `owner` it was measured to be useless, and the agent may restore it.
     """
     by_an_owner = owner is not None and owner != BY_EVIDENCE
     if skill.status is SkillStatus.ARCHIVED and (not by_an_owner or _is_owners(skill)):
@@ -222,9 +238,10 @@ def retire_skill(
 def restore_skill(
     skill: AcquiredSkill, now: datetime, *, owner: str | None = None
 ) -> AcquiredSkill:
-    """An archived skill that is tried anew, or in quarantine if nobody vouched for it.
+    """Return an archived skill as a candidate, or in quarantine if it is tainted.
 
-    What was measured of it before counts no more: else it would be retired for the same again.
+    Its earlier measurement is dropped: otherwise it would be retired for the same reason again.
+    Raises Conflict if it is not archived and Refused if an owner archived it.
     """
     if skill.status is not SkillStatus.ARCHIVED:
         raise _conflict(skill, "it is not retired", "reload the skill")
@@ -236,10 +253,10 @@ def restore_skill(
 
 
 def place_candidate(skill: AcquiredSkill, mind: AgentState, trials: TrialSettings) -> AcquiredSkill:
-    """A skill that is to be a candidate, as what it can be in this mind.
+    """Return a candidate with the status for which this agent state has room.
 
-    It is active where nothing would be withheld: its owner wants it as it is, or there are no
-    trials. Where all places on trial are taken it waits, switched off until one is free.
+    It becomes active if nothing would be withheld: the owner pinned it, or trials are off. If all
+    places on trial are taken it waits, switched off until one is free.
     """
     if skill.status is not SkillStatus.CANDIDATE:
         return skill
@@ -251,7 +268,7 @@ def place_candidate(skill: AcquiredSkill, mind: AgentState, trials: TrialSetting
 
 
 def require_skill_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) -> None:
-    """Raise NoRoom where an agent's other skills leave no room for one that is added."""
+    """Raise NoRoom if the agent's other skills leave no room for one that is added."""
     statuses = [each.status for each in others]
     open_ones = [each for each in statuses if each is not SkillStatus.ARCHIVED]
     waiting = statuses.count(SkillStatus.QUARANTINED)
@@ -273,14 +290,14 @@ def require_skill_room(others: Iterable[AcquiredSkill], skill: AcquiredSkill) ->
 
 
 def takes_skill_room(stored: AcquiredSkill | None, skill: AcquiredSkill) -> bool:
-    """Whether a change needs room that the stored skill did not have."""
+    """Check whether a change needs room that the stored skill did not take."""
     if skill.status is SkillStatus.ARCHIVED:
         return False
     return stored is None or stored.status is SkillStatus.ARCHIVED
 
 
 def index_skill(mind: AgentState, skill: AcquiredSkill) -> AgentState:
-    """A mind that knows of a skill exactly if it is live, and whether it is on trial."""
+    """Return the agent state with the skill listed if it is live, else without it."""
     others = [each for each in mind.skills if each.name != skill.name]
     if skill.status.is_live:
         description = _cut(skill.description, INDEXED_BYTES)
@@ -296,7 +313,7 @@ def index_skill(mind: AgentState, skill: AcquiredSkill) -> AgentState:
 
 
 def no_skill(name: str) -> NotFound:
-    """That there is no skill of this name."""
+    """Build the NotFound error for a skill of this name."""
     return NotFound(
         f"there is no skill {name!r}", field="name", cure="use the name of an existing skill"
     )
@@ -322,7 +339,7 @@ def _status(stored: AcquiredSkill | None, *, vouched: bool) -> SkillStatus:
 
 
 def _is_owners(skill: AcquiredSkill) -> bool:
-    """Whether an owner archived it, rather than the agent itself or the evidence."""
+    """Check whether an owner archived the skill, not the agent itself or the evidence."""
     return skill.retired_by is not None and skill.retired_by != BY_EVIDENCE
 
 

@@ -9,10 +9,10 @@ from opencrab.domain.statistics.confidence import Estimate, estimate_difference
 from opencrab.domain.value import Unit, Value
 
 EXPECTED = 0.1
-"""Standard deviation of what skills are expected to change before anything is known (10 points)."""
+"""The prior's standard deviation of a skill's effect (10 points)."""
 
 USEFUL = 0.05
-"""What a skill must change to be worth its place (5 points)."""
+"""The least effect of a skill that is worth its place (5 points)."""
 
 SURE, LIKELY, HARMS, HOPELESS = 0.975, 0.95, 0.1, 0.15
 """Probabilities by which trials end: SURE is that of a 95 % credible interval above 0."""
@@ -21,11 +21,11 @@ _NO_ERROR = 1e-9
 
 
 class SkillEffect(Value):
-    """What a skill does with one model, or with all ("").
+    """The measured effect of a skill with one model, or with all ("").
 
-    `given` and `held` are the judged turns of which it was part and from which it was withheld.
-    `estimate` is the difference of their worths; None where one of both has none. `helps` is how
-    probable it is that the skill does some good, `useful` that it does as much as USEFUL.
+    `given` and `held` are the numbers of judged turns with the skill and without it. `estimate` is
+    the difference of their rewards; None if one of both has none. `helps` is the probability that
+    the effect is above 0, `useful` that it is at least USEFUL.
     """
 
     skill: str
@@ -38,12 +38,12 @@ class SkillEffect(Value):
 
     @property
     def turns(self) -> int:
-        """Judged turns on which this rests."""
+        """The number of judged turns on which the estimate rests."""
         return self.given + self.held
 
 
 class TrialVerdict(StrEnum):
-    """What becomes of a skill on trial."""
+    """The decision about a skill on trial."""
 
     PROMOTE = "promote"
     KEEP = "keep"
@@ -51,7 +51,7 @@ class TrialVerdict(StrEnum):
 
 
 def skill_effects(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
-    """The effect with all models together, then with each; () where nothing is known."""
+    """Compute the effect with all models together, then with each; () without evidence."""
     by_model = {
         model: paired
         for name, _, model in (key.partition("/") for key in evidence.skills)
@@ -67,14 +67,14 @@ def skill_effects(evidence: Evidence, skill: str) -> tuple[SkillEffect, ...]:
     )
 
 
-def overall_skill_effect(evidence: Evidence, skill: str) -> SkillEffect:
-    """The effect with all models together."""
+def skill_effect_over_models(evidence: Evidence, skill: str) -> SkillEffect:
+    """Compute the effect with all models together."""
     paired = (found for key, found in evidence.skills.items() if key.partition("/")[0] == skill)
     return skill_effect(skill, "", sum(paired, TreatedAndControl()))
 
 
 def skill_effect(skill: str, model: str, paired: TreatedAndControl) -> SkillEffect:
-    """What two groups of turns tell of a skill."""
+    """Compute the effect of a skill from turns with it and without it."""
     return SkillEffect(
         skill=skill,
         model=model,
@@ -87,15 +87,14 @@ def skill_effect(skill: str, model: str, paired: TreatedAndControl) -> SkillEffe
 
 
 def skill_trial_verdict(effect: SkillEffect, trials: TrialSettings) -> tuple[TrialVerdict, str]:
-    """What becomes of a skill, and the word for why.
+    """Decide about a skill on trial; returns the verdict and the code of the reason.
 
-    Good must be all but certain: the interval lies above 0 (`helps`), or so does the narrower one
-    of the posterior (`probably_helps`: SURE, and LIKELY once the trial is over). As that one is
-    looked at each night, a few skills pass that do nothing. Harm need not be: where good is as good
-    as ruled out the trial ends (`harms`, `probably_harms`), since every further turn of it costs
-    people something, and a retired skill can come back. So does one that leaves hardly any hope of
-    being useful, or whose trial is over without a sign of it (`no_use_seen`): others wait for its
-    place.
+    Benefit must be nearly certain: the interval lies above 0 (`helps`), or the narrower one of the
+    posterior does (`probably_helps`: SURE, and LIKELY once the trial is over). As the posterior is
+    checked each night, a few skills without effect pass. Harm needs less: if a benefit is nearly
+    ruled out the trial ends (`harms`, `probably_harms`), since every further turn costs users
+    something, and a retired skill can come back. A skill that hardly can be useful, or whose trial
+    is over without a sign of it, is retired too (`no_use_seen`): others wait for its place.
     """
     if effect.estimate is None or effect.turns < trials.least_turns:
         return TrialVerdict.KEEP, "too_little_data"
@@ -112,7 +111,7 @@ def skill_trial_verdict(effect: SkillEffect, trials: TrialSettings) -> tuple[Tri
 
 
 def _above(paired: TreatedAndControl, least: float) -> float:
-    """How probable it is that the difference is above `least`, with the prior of EXPECTED.
+    """Compute the probability that the difference is above `least`, with the prior of EXPECTED.
 
     The posterior of a normal mean with known error (Gelman et al., "Bayesian Data Analysis", 2.5).
     """

@@ -9,7 +9,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Stripped, Unit, Value
 
 BELIEF = "belief"
-"""Kind of the facts that hold beliefs."""
+"""The kind of documents that store beliefs."""
 
 CLAIM, EVIDENCE = 500, 20
 
@@ -20,10 +20,10 @@ _CONFIRMS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILURE: 0.0}
 
 
 class Belief(Value):
-    """One claim; `evidence` is the newest of what speaks for or against it: ids, or few words.
+    """A claim; `evidence` is the newest evidence for or against it: ids, or few words.
 
     `confirmed` and `refuted` count its tests, a partial outcome half to each. `turn_id`,
-    `session_id` and `person_id` say of what it came, `tainted` that nobody vouches for it.
+    `session_id` and `person_id` say where it comes from; `tainted` if that is untrusted.
     """
 
     id: str
@@ -43,12 +43,12 @@ class Belief(Value):
 def revise_belief(
     belief: Belief, outcome: Outcome, evidence: tuple[str, ...], now: datetime
 ) -> Belief:
-    """The belief after an outcome put it to the test.
+    """Return the belief after an outcome tested it.
 
     Confidence is the mean of a Beta posterior: (1 + confirmed) ÷ (2 + confirmed + refuted), where a
     partial outcome counts half to each. A confidence that was stated when the belief was formed
-    takes the place of the even start: it weighs as much as two tests. An unknown outcome moves only
-    the time of the test.
+    replaces the uniform prior: it weighs as much as two tests. An unknown outcome changes only the
+    time of the test.
     """
     if outcome is Outcome.UNKNOWN:
         return belief.replaced(tested_at=now)

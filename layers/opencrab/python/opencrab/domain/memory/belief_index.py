@@ -10,16 +10,19 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with
 from opencrab.domain.text.similarity import TextRelation, claim_of_text, relation_of_claims
 
 BELIEFS, PEERS = 1_000, 500
-"""Most that one agent keeps."""
+"""The limits of beliefs and peers of one agent."""
 
 
 def belief_id(claim: str) -> str:
-    """The id of the belief in a claim, whatever its case, width, spaces and punctuation."""
+    """Return the id of a claim's belief, independent of case, width, spaces and punctuation."""
     return stable_id("belief", claim_of_text(claim).letters)
 
 
 def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
-    """The id of a belief that says the same or nearly so; of several one that is vouched for."""
+    """Return the id of a belief with the same or nearly the same claim, or None.
+
+    If there are several, one that is not tainted is preferred.
+    """
     found, meant = None, claim_of_text(new.claim)
     for each in held:
         same = each.id == new.id or relation_of_claims(meant, claim_of_text(each.claim)) in _SAME
@@ -31,7 +34,7 @@ def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
 
 
 def salient_beliefs_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> SalientBeliefs:
-    """The outlook on all that an agent believes and on all whom it knows."""
+    """Build the salient beliefs from all beliefs and peers of an agent."""
     outlook = SalientBeliefs()
     for belief in beliefs:
         outlook = with_belief(outlook, belief)
@@ -43,11 +46,11 @@ def salient_beliefs_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> Sali
 def salient_beliefs_change(
     agent_id: str, stored: Document | None, after: SalientBeliefs
 ) -> tuple[Document, ...]:
-    """The fact by which what an agent has in view becomes this, if that is a change."""
+    """Return the document that stores these salient beliefs; () if nothing changed."""
     before = SalientBeliefs() if stored is None else stored.read(SalientBeliefs)
     if after == before:
         return ()
-    return (stored.holding(after) if stored else new_fact(agent_id, OUTLOOK, OUTLOOK, after),)
+    return (stored.with_body(after) if stored else new_fact(agent_id, OUTLOOK, OUTLOOK, after),)
 
 
 _SAME = {TextRelation.SAME, TextRelation.NEAR}

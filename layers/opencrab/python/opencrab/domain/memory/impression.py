@@ -9,10 +9,10 @@ from opencrab.domain.text.plain import text_on_one_line
 from opencrab.domain.value import Language
 
 HISTORY = 20
-"""Sessions of which it is kept what was noted of somebody."""
+"""The number of sessions whose notes about a person are kept."""
 
 NEUTRAL = {Language.EN: "neutral", Language.JA: "中立"}
-"""What an agent thinks of somebody's opinions before it knows them."""
+"""An agent's view of a person's opinions before it knows them."""
 
 _MENTION = re.compile(r"<@!?\d+>|^@|#\d{4}$")
 _NAME = 100
@@ -21,7 +21,7 @@ _NAME = 100
 def first_impression(
     target_id: str, name: str | None, language: Language, now: datetime
 ) -> Impression:
-    """What an agent thinks of somebody whom it does not know yet."""
+    """Build a neutral impression of a person whom the agent does not know yet."""
     return Impression(
         target_id=target_id,
         target_name=impression_person_label(name or "", target_id),
@@ -32,7 +32,10 @@ def first_impression(
 
 
 def impression_person_label(name: str, target_id: str) -> str:
-    """What somebody is called on whatever platform: without its signs, else by the stable id."""
+    """Return a name without a platform's marks (<@id>, @, #1234), else the id.
+
+    The label is one line of at most 100 characters.
+    """
     bare = text_on_one_line(_MENTION.sub("", text_on_one_line(name)))[:_NAME].strip()
     return bare or target_id
 
@@ -46,10 +49,10 @@ def note_impression(
     taint: bool,
     now: datetime,
 ) -> Impression:
-    """An impression after something more was noted.
+    """Return an impression with new notes.
 
-    In another session than the last one it keeps first what was noted there. Once tainted it stays
-    so: nobody can tell which words of it are whose.
+    In another session than the last one, the notes of the last session move to `history` first.
+    Once tainted it stays so: its words cannot be told apart by source.
     """
     changes = dict(said)
     if "target_name" in changes:

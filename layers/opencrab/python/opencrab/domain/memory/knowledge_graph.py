@@ -12,22 +12,22 @@ from opencrab.domain.text.plain import text_on_one_line
 from opencrab.domain.value import Name, Stripped, Unit, Value
 
 NODE, EDGE = "node", "edge"
-"""The kinds of facts that these are."""
+"""The kinds of documents that store nodes and relations."""
 
 KNOWLEDGE = "knowledge"
-"""Kind and id of the fact that counts them."""
+"""Kind and id of the document that counts nodes and relations."""
 
 NODES, EDGES = 2_000, 10_000
-"""Most that one agent keeps."""
+"""The limits of nodes and relations of one agent."""
 
 STRENGTHENED_BY = 0.25
-"""Share of what is missing to 1 that a repetition adds to a relation or to a belief."""
+"""The share of the distance to 1 that a repetition adds to a relation or to a belief."""
 
 Relation = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
 class KnowledgeSource(StrEnum):
-    """Source of knowledge."""
+    """The source of knowledge."""
 
     ORACLE = "oracle"
     EXPERIENCE = "experience"
@@ -36,7 +36,7 @@ class KnowledgeSource(StrEnum):
 
 
 class KnowledgeNode(Value):
-    """One thing known: a label, what is known of it, from where, and how surely."""
+    """A known thing: label, content, source and confidence."""
 
     id: str
     label: Name
@@ -52,12 +52,12 @@ class KnowledgeNode(Value):
 
     @property
     def texts(self) -> tuple[str, str]:
-        """All that it says."""
+        """All texts of the node: label and content."""
         return self.label, self.content
 
 
 class KnowledgeEdge(Value):
-    """How one node relates to another, and how strongly: 0 not at all, 1 always.
+    """A relation between two nodes with its strength: 0 never, 1 always.
 
     `origin` and `target` are ids of nodes.
     """
@@ -72,28 +72,28 @@ class KnowledgeEdge(Value):
 
 
 class GraphSize(Value):
-    """How many nodes and relations there are; counted again where it says that all is full."""
+    """The counts of nodes and relations; counted again when they reach the limits."""
 
     nodes: int = 0
     edges: int = 0
 
 
 def node_id(label: str) -> str:
-    """The id of what is called so, whatever its case and width."""
+    """Compute the id of a node from its label, independent of case and width."""
     folded = unicodedata.normalize("NFKC", text_on_one_line(label)).casefold()
     return stable_id("node", folded)
 
 
 def edge_id(origin: str, relation: str, target: str) -> str:
-    """The id of the only relation of this kind between two nodes."""
+    """Return the id of the only relation of this kind between two nodes."""
     return f"{origin}.{relation}.{target}"
 
 
 def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNode:
-    """A node after something was learned of it.
+    """Return a node updated with new knowledge.
 
-    The same again makes it surer; other words take the place of those that are no surer. Foreign
-    words change nothing that somebody vouches for.
+    The same content again raises the confidence; other content replaces content that is not more
+    certain. Tainted content never changes a node that is not tainted.
     """
     if stored is None:
         return new
@@ -114,7 +114,7 @@ def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNo
 
 
 def strengthen_edge(stored: KnowledgeEdge | None, new: KnowledgeEdge) -> KnowledgeEdge:
-    """A relation after it was seen again: closer to 1, never beyond it."""
+    """Return a relation after it was seen again: its weight moves closer to 1."""
     if stored is None:
         return new
     if new.tainted and not stored.tainted:

@@ -20,13 +20,14 @@ from opencrab.domain.memory.knowledge_graph import (
 )
 
 Count = Callable[[str], int]
-"""How many facts of a kind the agent has: asked only where its knowledge seems to be full."""
+"""A function that counts documents of a kind; it is called only if the knowledge graph seems full.
+"""
 
 
 class KnowledgeLink:
-    """One relation between two things, as it is to be kept; ids are those of the labels.
+    """One relation between two nodes that is to be stored; ids are computed from the labels.
 
-    `names` are the facts to be read, by kind and id.
+    `names` are the documents to read first, by kind and id.
     """
 
     def __init__(self, origin: KnowledgeNode, edge: KnowledgeEdge, target: KnowledgeNode) -> None:
@@ -43,9 +44,9 @@ class KnowledgeLink:
     def changes(
         self, owner: str, stored: Iterable[Document], count: Count
     ) -> tuple[KnowledgeEdge, list[Document]]:
-        """The relation and the facts that change, at most four; repetition makes it stronger.
+        """Return the relation and the documents that change, at most four.
 
-        Raises Refused where there is no room for more.
+        A repetition strengthens the relation. Raises Refused if there is no room for more.
         """
         known = {(fact.kind, fact.id): fact for fact in stored}
         nodes = (
@@ -55,23 +56,23 @@ class KnowledgeLink:
         changes = [change for change in nodes if change is not None]
         before = known.get((EDGE, self._key))
         kept = strengthen_edge(before.read(KnowledgeEdge) if before else None, self._edge)
-        changes.append(before.holding(kept) if before else new_fact(owner, EDGE, self._key, kept))
+        changes.append(before.with_body(kept) if before else new_fact(owner, EDGE, self._key, kept))
         if added := [fact.kind for fact in changes if fact.version == 1]:
             extent = known.get((KNOWLEDGE, KNOWLEDGE))
             grown = _grow_extent(extent.read(GraphSize) if extent else GraphSize(), added, count)
             changes.append(
-                extent.holding(grown) if extent else new_fact(owner, KNOWLEDGE, KNOWLEDGE, grown)
+                extent.with_body(grown) if extent else new_fact(owner, KNOWLEDGE, KNOWLEDGE, grown)
             )
         return kept, changes
 
 
 def _changed_node_fact(owner: str, new: KnowledgeNode, stored: Document | None) -> Document | None:
-    """A node with what is new of it; None where that changes nothing."""
+    """Return the document of a node with what is new; None if nothing changes."""
     if stored is None:
         return new_fact(owner, NODE, new.id, new)
     known = stored.read(KnowledgeNode)
     after = update_node(known, new)
-    return None if after == known else stored.holding(after)
+    return None if after == known else stored.with_body(after)
 
 
 def _grow_extent(extent: GraphSize, added: list[str], count: Count) -> GraphSize:

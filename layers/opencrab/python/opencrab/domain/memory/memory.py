@@ -13,22 +13,22 @@ from opencrab.domain.value import Identifier, Name, ShortText, Stripped, Text, U
 MEMORY_CHARACTERS = 4_000
 LINKS = 20
 EARLIER_KEPT = 10
-"""Earlier wordings that a memory keeps."""
+"""The number of earlier texts that a memory keeps."""
 
 MEMORY, EXPERIENCE, IMPRESSION = "memory", "experience", "impression"
-"""The kinds of facts that these are; ids of memories and experiences are in order of time."""
+"""The kinds of documents; ids of memories and experiences are in order of time."""
 
 LIVED = f"{EXPERIENCE}:"
-"""Stands before the id of an experience where it is named among memories."""
+"""The prefix of an experience's id where it is named among memories."""
 
 REWRITTEN = "rewritten"
-"""The kind of facts that say which memories were changed."""
+"""The kind of documents that name changed memories."""
 
 CORE = "core"
-"""The category of memories that ride in every prompt."""
+"""The category of memories that are part of every prompt."""
 
 FACT = "fact"
-"""The category of what may not be a core memory, or has no room among them."""
+"""The category of memories that may not be core memories, or have no room among them."""
 
 Category = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Sentence = Annotated[Stripped, StringConstraints(min_length=1, max_length=2_000)]
@@ -56,12 +56,12 @@ class Earlier(Value):
 
 
 class Memory(Value):
-    """A curated fact worth keeping; `tainted` when it was learned from foreign words.
+    """A curated statement that an agent keeps; `tainted` if it was learned from untrusted words.
 
-    `session_id`, `line` and `turn_id` are where it comes from, `path` is a file that says more.
-    `hearing` is who may hear of it: the session and guild are those it was made in. `earlier` are
-    its former wordings, the newest last; `links` are ids of memories that belong to it.
-    `merged` counts how often the same was learned again.
+    `session_id`, `line` and `turn_id` are where it comes from, `path` is a file with more.
+    `hearing` says who may hear of it: its session and guild are those it was made in. `earlier` are
+    its former texts, the newest last; `links` are ids of related memories. `merged` counts how
+    often the same was learned again.
     """
 
     id: str
@@ -86,7 +86,7 @@ class Memory(Value):
 
 
 class CoreMemory(Value):
-    """What a mind holds of a core memory: enough to tell it, and to whom it may be told."""
+    """The part of a core memory in the agent state: its text, and who may hear of it."""
 
     id: str
     content: str
@@ -97,9 +97,9 @@ class CoreMemory(Value):
 
 
 class IndexRewrite(Value):
-    """That something was changed or came in under an old id: so that copies of an index hear of it.
+    """A notice that items were changed, or arrived under an old id, for copies of an index.
 
-    The ids of these facts are in order of time; `refs` are those of the things, all of one kind.
+    The ids of these documents are in order of time; `refs` are ids of items, all of one kind.
     """
 
     refs: tuple[str, ...]
@@ -107,11 +107,11 @@ class IndexRewrite(Value):
 
 
 class Experience(Value):
-    """Something done, how it went, and what it taught; `model` where it is about one.
+    """Something done, how it went, and what it taught; `model` if it is about a model.
 
-    `by_owner` says that it is what an owner thought of a turn, `from_person` who that was. One that
-    is retired is found and told no more, and an opinion all the same; `restored_at` says when it
-    was brought back.
+    `by_owner` says that it is an owner's opinion of a turn, `from_person` whose opinion it is. A
+    retired one is no longer found or shown, but still counts as an opinion; `restored_at` says when
+    it was restored.
     """
 
     id: str
@@ -132,15 +132,15 @@ class Experience(Value):
 
     @property
     def is_opinion(self) -> bool:
-        """Whether it is what somebody else thought of a turn, and no word of the agent's own."""
+        """True if it is another person's opinion of a turn, not the agent's own note."""
         return bool(self.about_turn and self.from_person) and not self.turn_id
 
 
 class Impression(Value):
-    """What an agent thinks of one person or peer; the fields are the seeds'.
+    """An agent's impression of one person or peer; the fields are the seeds'.
 
-    `target_name` is the label that people know them by, on whatever platform; `target_id` stays.
-    `history` is what was noted in each session, the newest last.
+    `target_name` is the label by which people know them, on any platform; `target_id` does not
+    change. `history` is what was noted in each session, the newest last.
     """
 
     target_id: Identifier
@@ -158,7 +158,7 @@ class Impression(Value):
     updated_at: datetime
 
     def as_left(self, history: "tuple[SessionImpression, ...]") -> "Impression | None":
-        """The impression as it was left in the last session that stays; None without any."""
+        """Return the impression as of the last session in `history`; None if that is empty."""
         if not history:
             return None
         left = history[-1]
@@ -176,7 +176,7 @@ class Impression(Value):
 
 
 class SessionImpression(Value):
-    """The impression of somebody after one session."""
+    """The impression of a person after one session."""
 
     session_id: str
     turn_id: str = ""

@@ -13,7 +13,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Identifier, Name, Unit, Value
 
 PEER = "peer"
-"""Kind of the facts that hold peers; a fact's id is the peer's."""
+"""The kind of documents that store peers; the id is the peer's."""
 
 INTERESTS = 20
 FADING_A_MINUTE = 0.001
@@ -22,10 +22,10 @@ _MINUTE = timedelta(minutes=1)
 
 
 class Peer(Value):
-    """Another agent as one agent knows it; what it thinks of it in words is its impression.
+    """Another agent as one agent knows it, in numbers; the impression has the words.
 
-    `interactions` are those whose outcome is known, `successes` those that went well. `tainted`
-    once anything of it came of foreign words.
+    `interactions` counts those with a known outcome, `successes` those that went well. `tainted`
+    once any part of it came from untrusted words.
     """
 
     agent_id: Identifier
@@ -40,10 +40,10 @@ class Peer(Value):
 
 
 def peer_trust(peer: Peer, now: datetime, prior: float) -> float:
-    """Share of collaborations that went well, fading with the time since the last one.
+    """Compute the share of collaborations that went well, fading with time since the last one.
 
-    successes ÷ interactions · exp(−0.001 · minutes since) (Kingdom 10.3); the prior where there was
-    none at all. A last one of the future counts as one of now.
+    successes ÷ interactions · exp(−0.001 · minutes since) (Kingdom 10.3); `prior` without any
+    interaction. A last one in the future counts as now.
     """
     if peer.interactions == 0:
         return prior
@@ -53,10 +53,10 @@ def peer_trust(peer: Peer, now: datetime, prior: float) -> float:
 
 
 def record_collaboration(peer: Peer, outcome: Outcome, session_id: str, now: datetime) -> Peer:
-    """The peer after one more collaboration, of which only a success went well.
+    """Return the peer after one more collaboration; only the outcome success counts as success.
 
-    A session counts once: its outcome told again changes nothing; without a session each one
-    counts. An unknown outcome counts as no interaction and moves only the time.
+    A session counts once: its outcome reported again changes nothing; without a session each one
+    counts. An unknown outcome is no interaction and changes only the time.
     """
     if session_id and session_id == peer.last_session:
         return peer

@@ -7,7 +7,7 @@ from opencrab.domain.memory.peer import Peer
 from opencrab.domain.value import Unit, Value
 
 OUTLOOK = "outlook"
-"""Kind and id of this fact."""
+"""Kind and id of the document that stores the outlook."""
 
 BELIEFS, PEERS = 40, 20
 OUTLOOK_BYTES = 24 * 1024
@@ -18,7 +18,7 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 class BriefBelief(Value):
-    """As much of a belief as is told with each waking; `at` is when it was last put to the test."""
+    """A belief shortened for prompts; `at` is when it was last tested or formed."""
 
     id: str
     claim: str
@@ -35,9 +35,9 @@ class SalientBeliefs(Value):
 
 
 def with_belief(outlook: SalientBeliefs, belief: Belief) -> SalientBeliefs:
-    """The outlook with a belief as it is now, if it is among the most salient.
+    """Return the outlook with a belief's present state, if it is among the most salient.
 
-    The surer an agent is that a claim is true, or that it is not, the more salient it is; among
+    The surer an agent is that a claim is true, or that it is false, the more salient it is; among
     equals the one that was tested or formed last.
     """
     claim = belief.claim if len(belief.claim) <= _CLAIM else f"{belief.claim[: _CLAIM - 1]}…"
@@ -54,7 +54,7 @@ def with_belief(outlook: SalientBeliefs, belief: Belief) -> SalientBeliefs:
 
 
 def with_peer(outlook: SalientBeliefs, peer: Peer) -> SalientBeliefs:
-    """The outlook with a peer as it is now, if it is among those that were met last."""
+    """Return the outlook with a peer's present state, if it is among those met last."""
     interests = tuple(each[:_INTEREST].strip() for each in peer.interests[:_INTERESTS])
     brief = peer.replaced(interests=interests, last_session="")
     peers = (*without_peer(outlook, peer.agent_id).peers, brief)
@@ -63,13 +63,13 @@ def with_peer(outlook: SalientBeliefs, peer: Peer) -> SalientBeliefs:
 
 
 def without_belief(outlook: SalientBeliefs, belief_id: str) -> SalientBeliefs:
-    """The outlook without a belief that was forgotten."""
+    """Return the outlook without a belief that was erased."""
     kept = tuple(each for each in outlook.beliefs if each.id != belief_id)
     return outlook.replaced(beliefs=kept)
 
 
 def without_peer(outlook: SalientBeliefs, peer_id: str) -> SalientBeliefs:
-    """The outlook without a peer that was forgotten."""
+    """Return the outlook without a peer that was erased."""
     return outlook.replaced(peers=tuple(e for e in outlook.peers if e.agent_id != peer_id))
 
 
@@ -78,7 +78,7 @@ def _salience(belief: BriefBelief) -> tuple[float, datetime]:
 
 
 def _within(outlook: SalientBeliefs) -> SalientBeliefs:
-    """The outlook in OUTLOOK_BYTES: the least salient beliefs go first."""
+    """Drop the least salient beliefs until the outlook has at most OUTLOOK_BYTES."""
     while outlook.beliefs and len(outlook.model_dump_json().encode()) > OUTLOOK_BYTES:
         outlook = outlook.replaced(beliefs=outlook.beliefs[:-1])
     return outlook

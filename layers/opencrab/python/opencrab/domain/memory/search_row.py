@@ -1,11 +1,11 @@
-"""The past: what of an agent's life can be found again, and who may hear of it."""
+"""Search rows: items of an agent's past that can be found, and who may find them."""
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from opencrab.domain.access.authority import Authority, taints_reading_turn
+from opencrab.domain.access.authority import taints_reading_turn
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.memory.memory import CoreMemory, Experience, Memory
@@ -13,7 +13,7 @@ from opencrab.domain.memory.summary import Summary
 
 
 class RowKind(StrEnum):
-    """Kind of a search result; people in a session receive only `speech`."""
+    """The kind of a search result; people in a session receive only `speech`."""
 
     SPEECH = "speech"
     INSTRUCTION = "instruction"
@@ -25,10 +25,10 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchRow:
-    """One thing that can be found: a line of a session, or something kept under an id of its own.
+    """A searchable item: a line of a session, or an item with an id of its own.
 
-    `sequence` is the line's number, 0 for what is no line; `ref` is the id of what is no line.
-    `importance` lies between 0 and 1. `taint` says that the words came from outside.
+    `sequence` is the line's number, 0 for other items; `ref` is the id of other items. `importance`
+    is between 0 and 1. `taint` says that the text is untrusted.
     """
 
     session_id: str
@@ -46,57 +46,57 @@ class SearchRow:
 
     @property
     def id(self) -> str:
-        """What a person and a model call it: `SESSION:12` for a line, `memory:ID` for the rest."""
+        """The id shown to people and models: `SESSION:12` for a line, `memory:ID` for the rest."""
         return f"{self.kind}:{self.ref}" if self.ref else f"{self.session_id}:{self.sequence}"
 
     @property
     def is_spoken(self) -> bool:
-        """Whether it is a line of a conversation, which its neighbours explain."""
+        """True for a line of a conversation, whose neighbouring lines give its context."""
         return self.sequence > 0 and self.kind is RowKind.SPEECH
 
 
 @dataclass(frozen=True, slots=True)
 class SearchClearance:
-    """On whose behalf somebody searches, which decides what may be found.
+    """The rights of a searcher, which decide what a search may find.
 
-    The owner and the agent itself find everything. A user finds what everybody may hear, all
-    lines of the present session, what its guild may hear, and what is not private of this session
-    and of those in which that person spoke. Outsiders find the speech of the present session, what
-    its guild and what everybody may hear. `session_id` and `guild_id` are where the search
-    happens; `person_id` is the user.
+    The owner and the agent itself find everything. A user finds what everybody may hear, what its
+    guild may hear, and what is not private of this session, with its guidance, and of those in
+    which that person spoke. Where several people read, `is_member` instead of a person leaves out
+    other sessions. Outsiders find the speech of the present session, and what its guild and
+    everybody may hear. `session_id` and `guild_id` are where the search happens; `person_id` is the
+    user, "" for outsiders.
     """
 
     whole: bool = False
     session_id: str = ""
     guild_id: str = ""
     person_id: str = ""
+    is_member: bool = False
+
+    @property
+    def knows_session(self) -> bool:
+        """True if memories and guidance of the present session may be found, not only speech."""
+        return self.is_member or bool(self.person_id)
 
     def allows(self, row: SearchRow, heard: AbstractSet[str] = frozenset()) -> bool:
-        """Whether a row may be found; `heard` are the sessions in which the person spoke."""
+        """Check whether a row may be found; `heard` are the sessions where the person spoke."""
         if self.whole or row.hearing is Hearing.PUBLIC:
             return True
         if row.hearing is Hearing.GUILD and row.guild_id and row.guild_id == self.guild_id:
             return True
         told = row.hearing is not Hearing.PRIVATE
         if self.session_id and row.session_id == self.session_id:
-            # A user sees the lines of the session anyway, but not what was kept of it for others.
-            return told or not row.ref if self.person_id else row.kind is RowKind.SPEECH
+            # Not what was kept of it for others, nor what the agent thought in turns for others.
+            open_line = not row.ref and row.kind is not RowKind.INNER_VOICE
+            return told or open_line if self.knows_session else row.kind is RowKind.SPEECH
         return bool(self.person_id) and told and row.session_id in heard
 
 
-def search_clearance(authority: Authority, session: Session, person_id: str) -> SearchClearance:
-    """What a turn of this authority, or a request on somebody's behalf, may find."""
-    if authority in {Authority.OWNER, Authority.SELF}:
-        return SearchClearance(whole=True, session_id=session.id, guild_id=session.guild_id or "")
-    person = person_id if authority is Authority.USER else ""
-    return SearchClearance(session_id=session.id, guild_id=session.guild_id or "", person_id=person)
-
-
 EPOCH = datetime.fromtimestamp(0, UTC)
-"""The time of what has none."""
+"""The time of items without a time."""
 
 EVERYTHING = SearchClearance(whole=True)
-"""What an owner finds who asks from no session."""
+"""The clearance of an owner who searches outside any session."""
 
 _SPOKEN = {LineKind.SPEECH, LineKind.INNER_VOICE}
 _KINDS = {
@@ -107,7 +107,10 @@ _KINDS = {
 
 
 def search_row_of_line(line: Line, session: Session, agent_id: str) -> SearchRow | None:
-    """A line as an agent can find it again; None for what is no speech or not for its ears."""
+    """Return the search row of a line for an agent.
+
+    None if it is no speech or instruction, is blank, or is another agent's inner voice.
+    """
     own = line.speaker_id == agent_id
     instructed = line.kind is LineKind.SYSTEM and line.audience is Audience.AGENTS
     if not (line.kind in _SPOKEN or instructed) or not line.text.strip():
@@ -130,7 +133,7 @@ def search_row_of_line(line: Line, session: Session, agent_id: str) -> SearchRow
 
 
 def search_row_of_memory(memory: Memory) -> SearchRow:
-    """A curated memory as it can be found again."""
+    """Return the search row of a curated memory."""
     return SearchRow(
         session_id=memory.session_id,
         sequence=0,
@@ -148,7 +151,7 @@ def search_row_of_memory(memory: Memory) -> SearchRow:
 
 
 def search_row_of_core_memory(memory: CoreMemory) -> SearchRow:
-    """A core memory as far as it decides who may hear of it."""
+    """Return the row of a core memory with the fields that decide who may hear of it."""
     return SearchRow(
         session_id=memory.session_id,
         sequence=0,
@@ -164,7 +167,7 @@ def search_row_of_core_memory(memory: CoreMemory) -> SearchRow:
 
 
 def search_row_of_experience(lived: Experience) -> SearchRow:
-    """An experience as it can be found again, by what happened, what it taught, and its model."""
+    """Return the search row of an experience: what happened, what it taught, its model."""
     return SearchRow(
         session_id=lived.session_id,
         sequence=0,
@@ -180,7 +183,7 @@ def search_row_of_experience(lived: Experience) -> SearchRow:
 
 
 def search_row_of_summary(summary: Summary) -> SearchRow:
-    """A summary as it can be found again."""
+    """Return the search row of a summary."""
     return SearchRow(
         session_id=summary.session_id,
         sequence=0,

@@ -1,4 +1,4 @@
-"""Summaries: what a stretch of a session, a day or a month was about, told in few words.
+"""Summaries of a part of a session, a day or a month.
 
 A summary is a derived view: the lines that it tells of stay where they are, and it names them.
 """
@@ -14,33 +14,34 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.value import Identifier, Text, Value
 
 SUMMARY = "summary"
-"""The kind of fact that summaries are."""
+"""The kind of documents that store summaries."""
 
 COMPACTION = "compaction"
-"""The kind of fact that says how far sessions are summarised; its id is the session's."""
+"""The kind of documents that store the compaction state of sessions; the id is the session's."""
 
 SHELF = "shelf"
-"""Kind and id of the fact that tells where an agent's summaries stand."""
+"""Kind and id of the document that stores an agent's summary index."""
 
 PATIENCE = 3
 PAUSE = timedelta(days=1)
-"""How many failures in a row, and then how long nobody tries; what fails then too is a gap."""
+"""The failures in a row after which summarising pauses, and the pause; one more failure makes a
+gap."""
 
 GAPS = 100
-"""Gaps that are kept one by one; those before them are only counted."""
+"""The limit of gaps that are listed; earlier ones are only counted."""
 
 TOPICS = 24
-"""Topics of a session whose titles are at hand for its prompts."""
+"""The limit of a session's topics whose titles its prompts can show."""
 
 SUMMARY_CHARACTERS = 8_000
 _DAY = len("2026-10-01")
 
 PROMPT_VERSION = 1
-"""Changes when the words change by which a model is asked for a summary."""
+"""The version of the prompt that asks a model for a summary."""
 
 
-class Span(StrEnum):
-    """What a summary covers."""
+class SummarySpan(StrEnum):
+    """The range that a summary covers."""
 
     TOPIC = "topic"
     DAY = "day"
@@ -48,7 +49,7 @@ class Span(StrEnum):
 
 
 class SummarySource(Value):
-    """Where the words come from: lines first to last of a session."""
+    """The source of a summary: lines `first` to `last` of a session."""
 
     session_id: str
     first: Annotated[int, Field(ge=1)]
@@ -56,14 +57,14 @@ class SummarySource(Value):
 
 
 class Summary(Value):
-    """One summary; `id` is short (`S12`), so that a model can ask for it.
+    """A summary; `id` is short (`S12`), so that a model can ask for it.
 
-    `sources` are the lines that it tells of, `parts` the ids of the summaries that it was made of.
-    `hearing` is that of its session; what was made of several may be heard by the agent only.
+    `sources` are the lines that it covers, `parts` the ids of the summaries that it was made from.
+    `hearing` is that of its session; a summary of several sessions may be heard by the agent only.
     """
 
     id: Annotated[str, StringConstraints(pattern=r"^S[1-9][0-9]{0,8}$")]
-    span: Span
+    span: SummarySpan
     title: Annotated[Text, StringConstraints(max_length=200)] = ""
     text: Annotated[Text, StringConstraints(min_length=1, max_length=SUMMARY_CHARACTERS)]
     sources: tuple[SummarySource, ...] = ()
@@ -81,11 +82,10 @@ class Summary(Value):
 
 
 class SummaryAttempts(Value):
-    """How summarising has fared: failures in a row, and the last error, which stays when they end.
+    """The state of summarising: failures in a row, and the last error, kept after a success.
 
     A summary whose attempts all failed is tried again with the next job, after the third failure
-    once more a day later. Then it is passed over: the gap is kept, and an owner may have it tried
-    again.
+    once more a day later. Then it is skipped: the gap is kept, and an owner may request a retry.
     """
 
     failures: int = 0
@@ -94,26 +94,26 @@ class SummaryAttempts(Value):
     at: datetime | None = None
 
     def may_try(self, now: datetime) -> bool:
-        """Whether an attempt is due."""
+        """Check whether an attempt is due."""
         waits = self.failures >= PATIENCE and self.failed_at is not None
         return not waits or self.failed_at is None or now - self.failed_at >= PAUSE
 
     @property
     def gives_up(self) -> bool:
-        """Whether it failed once more after the pause."""
+        """True if it failed once more after the pause."""
         return self.failures > PATIENCE
 
     def failed(self, why: str, now: datetime) -> Self:
-        """After one more failure."""
+        """Return the state after one more failure."""
         return self.replaced(failures=self.failures + 1, error=why[:500], failed_at=now)
 
     def succeeded(self, now: datetime) -> Self:
-        """After a summary was made."""
+        """Return the state after a summary was made."""
         return self.replaced(failures=0, error="", at=now)
 
 
 class SummaryTopic(Value):
-    """What a prompt tells of a summary of lines that it does not show."""
+    """A summary's title and range for prompts that do not show its lines."""
 
     id: str
     title: str = ""
@@ -136,9 +136,9 @@ class Gap(Value):
 
 
 class CompactionState(SummaryAttempts):
-    """How far a session is summarised: up to line `done`; `topics` are the newest, oldest first.
+    """The progress of summarising a session: up to line `done`; `topics` are oldest first.
 
-    `gaps` are what was passed over on the way, and `passed` counts all of them that still are.
+    `gaps` are the skipped lines, and `passed` counts all gaps that still exist.
     """
 
     done: int = 0
@@ -147,31 +147,37 @@ class CompactionState(SummaryAttempts):
     passed: int = 0
 
     @property
-    def retried(self) -> Gap | None:
-        """The gap that is to be tried again next."""
+    def gap_to_retry(self) -> Gap | None:
+        """The next gap to try again, or None."""
         return next((gap for gap in self.gaps if gap.again), None)
 
     def wants(self, first: int) -> bool:
-        """Whether the summary of the lines from here on is still to be made."""
-        return self.done == first - 1 or (self.retried is not None and self.retried.first == first)
+        """Check whether the summary of the lines from `first` on is still to be made."""
+        return self.done == first - 1 or (
+            self.gap_to_retry is not None and self.gap_to_retry.first == first
+        )
 
-    def telling(self, topic: SummaryTopic, first: int) -> "CompactionState":
-        """With the topic of the lines from `first` on; the oldest beyond what is kept goes."""
+    def with_topic(self, topic: SummaryTopic, first: int) -> "CompactionState":
+        """Return the state with the topic of the lines from `first` on.
+
+        The oldest topics beyond TOPICS are dropped.
+        """
         topics = sorted((*self.topics, topic), key=lambda each: each.last)
-        told = self.closing(first).replaced(topics=tuple(topics)[-TOPICS:])
+        told = self.without_gap(first).replaced(topics=tuple(topics)[-TOPICS:])
         return told.replaced(done=max(self.done, topic.last))
 
-    def closing(self, first: int) -> "CompactionState":
-        """Without the gap that begins there."""
+    def without_gap(self, first: int) -> "CompactionState":
+        """Return the state without the gap that begins at line `first`."""
         left = tuple(gap for gap in self.gaps if gap.first != first)
         return self.replaced(gaps=left, passed=self.passed - (len(self.gaps) - len(left)))
 
-    def missed(
+    def with_failed_lines(
         self, first: int, last: int, why: str, now: datetime, *, blamed: bool
     ) -> "CompactionState":
-        """After these lines could not be summarised; `blamed` failures make them a gap in time.
+        """Return the state after these lines could not be summarised.
 
-        A gap that was tried again in vain is one as before, and stops nothing else.
+        Failures that are `blamed` on the lines make them a gap after several attempts. A gap whose
+        retry failed stays a gap, and delays nothing else.
         """
         gap = Gap(first=first, last=last, error=why[:200], at=now)
         if self.done >= first:
@@ -186,29 +192,29 @@ class CompactionState(SummaryAttempts):
             failures=0, error="", done=last, gaps=(*self.gaps, gap)[-GAPS:], passed=self.passed + 1
         )
 
-    def again(self) -> "CompactionState":
-        """With all that failed to be tried again now."""
+    def with_failures_reset(self) -> "CompactionState":
+        """Return the state with all failed summaries to be tried again now."""
         return self.replaced(failures=0, gaps=tuple(gap.replaced(again=True) for gap in self.gaps))
 
-    def without(self, summary_ids: AbstractSet[str]) -> "CompactionState":
-        """Without the words of summaries that are forgotten."""
+    def without_summaries(self, summary_ids: AbstractSet[str]) -> "CompactionState":
+        """Return the state without the topics of erased summaries."""
         kept = tuple(topic for topic in self.topics if topic.id not in summary_ids)
         return self.replaced(topics=kept)
 
 
 class SummaryPeriod(Value):
-    """A day (`2026-10-01`) or a month (`2026-10`), and the summaries that its own will tell of."""
+    """A day (`2026-10-01`) or month (`2026-10`), with the ids of summaries that it will cover."""
 
     key: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d(-\d\d)?$")]
     parts: tuple[str, ...]
 
     @property
-    def span(self) -> Span:
-        """Whether it is a day or a month."""
-        return Span.DAY if len(self.key) == _DAY else Span.MONTH
+    def span(self) -> SummarySpan:
+        """The span of the key: day or month."""
+        return SummarySpan.DAY if len(self.key) == _DAY else SummarySpan.MONTH
 
     def is_over(self, now: datetime) -> bool:
-        """Whether the period has passed, in UTC."""
+        """Check whether the period has passed, in UTC."""
         return self.key < now.strftime("%Y-%m-%d")[: len(self.key)]
 
 
@@ -220,10 +226,10 @@ class PassedOver(SummaryPeriod):
 
 
 class SummaryIndex(SummaryAttempts):
-    """An agent's summaries: the number of the newest, and the periods that still wait for theirs.
+    """An agent's summaries: the highest number, and the periods that wait for their summary.
 
-    Numbers are never used again, whatever is forgotten. `gaps` are periods that were passed over,
-    and `passed` counts all of them that still are.
+    Numbers are never used again, even after an erasure. `gaps` are periods that were skipped, and
+    `passed` counts all gaps that still exist.
     """
 
     last: int = 0
@@ -232,25 +238,30 @@ class SummaryIndex(SummaryAttempts):
     passed: int = 0
 
     def with_part(self, key: str, summary_id: str) -> "SummaryIndex":
-        """With a summary that belongs to a period."""
+        """Return the index with a summary added to a period."""
         parts = next((period.parts for period in self.periods if period.key == key), ())
         return self._holding(key, (*parts, summary_id))
 
     def without_parts(self, key: str, told: AbstractSet[str]) -> "SummaryIndex":
-        """After some of a period's summaries were told of in its own, or are gone."""
+        """Return the index without these summaries of a period: summarised already, or gone."""
         parts = next((period.parts for period in self.periods if period.key == key), ())
         return self._holding(key, tuple(part for part in parts if part not in told))
 
-    def due(self, now: datetime) -> SummaryPeriod | None:
-        """The period whose summary is to be made next: days before their month, oldest first."""
+    def next_period(self, now: datetime) -> SummaryPeriod | None:
+        """Return the next period to summarise: days before their month, oldest first; or None."""
         for period in self.periods:
             days = (other.key.startswith(f"{period.key}-") for other in self.periods)
             if period.is_over(now) and not any(days):
                 return period
         return None
 
-    def missed(self, key: str, why: str, now: datetime, *, blamed: bool) -> "SummaryIndex":
-        """After the summary of a period failed; `blamed` failures make the period a gap in time."""
+    def with_failed_period(
+        self, key: str, why: str, now: datetime, *, blamed: bool
+    ) -> "SummaryIndex":
+        """Return the index after the summary of a period failed.
+
+        Failures that are `blamed` on the period make it a gap after several attempts.
+        """
         after = self.failed(why, now)
         parts = next((period.parts for period in self.periods if period.key == key), ())
         if not after.gives_up:
@@ -262,8 +273,8 @@ class SummaryIndex(SummaryAttempts):
         left = self._holding(key, ())
         return left.replaced(failures=0, error="", failed_at=now, gaps=gaps, passed=self.passed + 1)
 
-    def again(self) -> "SummaryIndex":
-        """With all that failed to be tried again now."""
+    def with_failures_reset(self) -> "SummaryIndex":
+        """Return the index with all failed periods to be tried again now."""
         after = self.replaced(failures=0, gaps=(), passed=self.passed - len(self.gaps))
         for key, part in ((gap.key, part) for gap in self.gaps for part in gap.parts):
             after = after.with_part(key, part)
@@ -276,5 +287,5 @@ class SummaryIndex(SummaryAttempts):
 
 
 def summary_key(summary_id: str) -> str:
-    """Where a summary is kept: in the order of its number."""
+    """Return the id of a summary's document, which sorts by the summary's number."""
     return f"S{int(summary_id[1:]):09d}"

@@ -10,20 +10,20 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Text, Value
 
 WORKING = "working"
-"""Kind and id of the fact that holds it."""
+"""Kind and id of the document that stores working memory."""
 
 WORKING_BYTES = 65_536
-"""Most that it holds, in UTF-8 bytes (Kingdom 5.4)."""
+"""The size limit in UTF-8 bytes (Kingdom 5.4)."""
 
 
 def _within(text: str) -> str:
     if len(text.encode()) > WORKING_BYTES:
-        raise ValueError(f"must be at most {WORKING_BYTES} bytes of UTF-8")
+        raise ValueError(f"must be at most {WORKING_BYTES} bytes of UTF-8: shorten it")
     return text
 
 
 class WorkingMemory(Value):
-    """Notes of an agent to itself; `tainted` once foreign words may be among them.
+    """Notes of an agent to itself; `tainted` if untrusted words may be among them.
 
     `turn_id`, `session_id` and `person_id` are those of the turn that wrote last.
     """
@@ -39,9 +39,10 @@ class WorkingMemory(Value):
 def write_working_memory(
     earlier: WorkingMemory | None, new: WorkingMemory, *, append: bool
 ) -> WorkingMemory:
-    """What is noted in the place of what was, or on a new line after it.
+    """Replace the notes by new ones, or add these on a new line (`append`).
 
-    What follows foreign words stays tainted. Raises Invalid, and names how much there is.
+    Notes appended to tainted ones are tainted. Raises Invalid with the size if they exceed
+    WORKING_BYTES.
     """
     text, tainted = new.text, new.tainted
     if append and earlier is not None and earlier.text:
@@ -57,7 +58,10 @@ def write_working_memory(
 
 
 def clear_stale_working_memory(stored: Document | None, turn_id: str) -> Document | None:
-    """The change that clears working memory after a turn that wrote nothing to it; else None."""
+    """Return the write that removes working memory which this turn did not write.
+
+    None if there is none, or if this turn wrote it.
+    """
     if stored is None or stored.body is None or stored.body.get("turn_id", "") == turn_id:
         return None
     return stored.removed()

@@ -1,4 +1,4 @@
-"""Remembering: what may become a memory, and what it does to the memories that are there.
+"""Write policy: which texts become memories, and how they change existing ones.
 
 A memory is one claim with a source. The same claim again confirms the one that is there; one that
 contradicts it takes its place, and the old wording stays in its history. Words that nobody vouches
@@ -36,23 +36,24 @@ from opencrab.domain.text.similarity import (
 from opencrab.domain.value import Value
 
 ALWAYS_ATOMIC = 160
-"""Characters up to which a text counts as one claim: two short sentences often are one."""
+"""The length in characters up to which a text counts as one claim: two short sentences often are
+one."""
 
 MOST_SENTENCES = 2
 MOST_CHARACTERS = 800
-"""What is longer is a text with many claims, even if its author used no full stops."""
+"""The length above which a text has many claims, even without full stops."""
 
 TAINTED_CONFIDENCE = 0.5
-"""Most that is believed of what foreign words said."""
+"""The maximum confidence of tainted memories."""
 
 CONFIRMED_BY = 0.25
-"""Share of the doubt that is left which goes when the same is learned again."""
+"""The share of the remaining doubt that is removed when the same is learned again."""
 
 SURE = 0.95
-"""No repetition makes anything surer."""
+"""The maximum confidence that repetition can reach."""
 
 SUMMARIES = "_summary"
-"""How the categories of summaries end: they have many claims, and say where the rest is."""
+"""The suffix of categories of summaries: they have many claims, and name their source."""
 
 _CONFIDENCE = {
     Provenance.OWNER: 0.9,
@@ -69,7 +70,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 
 
 class Ruling(StrEnum):
-    """What happened to a new memory."""
+    """The decision about a new memory."""
 
     KEPT = "kept"
     MERGED = "merged"
@@ -77,8 +78,8 @@ class Ruling(StrEnum):
     REFUSED = "refused"
 
 
-class Reason(StrEnum):
-    """Why a memory is refused."""
+class MemoryRefusalReason(StrEnum):
+    """The reason why a memory is refused."""
 
     BLANK = "blank"
     UNSOURCED = "unsourced"
@@ -88,67 +89,70 @@ class Reason(StrEnum):
 
 
 CURES = {
-    Reason.BLANK: "content is blank: write the text to save",
-    Reason.UNSOURCED: "the source is missing: give its session or turn",
-    Reason.NOT_ATOMIC: (
+    MemoryRefusalReason.BLANK: "content is blank: write the text to save",
+    MemoryRefusalReason.UNSOURCED: "the source is missing: give its session or turn",
+    MemoryRefusalReason.NOT_ATOMIC: (
         "content contains more than one claim: save each as a memory of its own, or use "
         "summarize_and_save"
     ),
-    Reason.SAYS_NOTHING: "content has no searchable words: write it in words",
-    Reason.KNOWN: "an equal memory from a more trusted source exists: nothing needs to be saved",
+    MemoryRefusalReason.SAYS_NOTHING: "content has no searchable words: write it in words",
+    MemoryRefusalReason.KNOWN: (
+        "an equal memory from a more trusted source exists: nothing needs to be saved"
+    ),
 }
 
 
 MEMORIES = 5_000
-"""Memories that one agent may keep."""
+"""The limit of memories of one agent."""
 
 RECOUNTED = timedelta(minutes=10)
-"""How long a full count is believed: counting reads every memory."""
+"""The time for which a full count is trusted: counting reads every memory."""
 
 GATE = "memory_gate"
-"""Kind and id of the fact that counts what passed the gate."""
+"""Kind and id of the document that counts accepted and refused memories."""
 
 
 class MemoryCounts(Value):
-    """How many memories there are, and how many were refused, by reason, since the beginning.
+    """The number of memories, and how many were refused ever, by reason.
 
-    `kept` may lag behind what others remove: it is counted again where it says that all is full.
+    `kept` may be too high after others remove memories: it is counted again when it reaches the
+    limit.
     """
 
     kept: int = 0
-    refused: dict[Reason, int] = Field(default_factory=dict)
+    refused: dict[MemoryRefusalReason, int] = Field(default_factory=dict)
     counted_at: datetime | None = None
 
-    def with_refusal(self, reason: Reason) -> "MemoryCounts":
-        """The counts after one more was refused."""
+    def with_refusal(self, reason: MemoryRefusalReason) -> "MemoryCounts":
+        """Return the counts after one more was refused."""
         refused = self.refused | {reason: self.refused.get(reason, 0) + 1}
         return self.replaced(refused=refused)
 
     def changed(self, by: int) -> "MemoryCounts":
-        """The counts after memories came or went."""
+        """Return the counts after memories were added (`by` > 0) or removed."""
         return self.replaced(kept=max(self.kept + by, 0))
 
 
 @dataclass(frozen=True)
 class MemoryVerdict:
-    """What becomes of something new, and the memory as it is to be stored.
+    """The decision about a new memory, and the memory as it is to be stored.
 
-    Of what was merged or superseded it has the id of the stored one; of what is refused because it
-    is known, the memory is that which knows it; else there is none.
+    A merged or superseding one has the id of the stored one; for one refused as KNOWN, `memory` is
+    the stored one that says the same; for other refusals it is None.
     """
 
     ruling: Ruling
     memory: Memory | None = None
-    reason: Reason | None = None
+    reason: MemoryRefusalReason | None = None
 
 
 def judge_memory(
     new: Memory, similar: Sequence[Memory], *, replaces: Memory | None = None
 ) -> MemoryVerdict:
-    """What becomes of a new memory beside those most like it.
+    """Decide what happens to a new memory, given the stored ones most like it.
 
-    `replaces` is the one that its author says it takes the place of; where the new one may not, it
-    is kept beside it.
+    `replaces` is the memory that its author wants to replace; if the new one may not change it, it
+    is handled like any other.
     """
     reason = memory_refusal(new)
     if reason is not None:
@@ -174,28 +178,28 @@ def judge_memory(
     return MemoryVerdict(Ruling.KEPT, new)
 
 
-def memory_refusal(new: Memory) -> Reason | None:
-    """Why something may not become a memory at all, whatever is remembered already."""
+def memory_refusal(new: Memory) -> MemoryRefusalReason | None:
+    """Return why a text may not become a memory, whatever else is stored; None if it may."""
     shown = visible_text(new.content)
     said = claim_of_text(shown)
     if not shown:
-        return Reason.BLANK
+        return MemoryRefusalReason.BLANK
     if not (new.session_id or new.turn_id or new.path or new.person_id):
-        return Reason.UNSOURCED
+        return MemoryRefusalReason.UNSOURCED
     if not said.words and not said.values:
-        return Reason.SAYS_NOTHING
+        return MemoryRefusalReason.SAYS_NOTHING
     if not new.category.endswith(SUMMARIES) and not _is_atomic(shown):
-        return Reason.NOT_ATOMIC
+        return MemoryRefusalReason.NOT_ATOMIC
     return None
 
 
 def may_change_memory(new: Memory, stored: Memory) -> bool:
-    """Whether a new memory's word weighs enough to touch a stored one."""
+    """Check whether a new memory is trusted enough to change a stored one."""
     return _rank(new) >= _rank(stored)
 
 
 def memories_have_same_audience(new: Memory, stored: Memory) -> bool:
-    """Whether two memories are told to the same people: what one hears merges with nothing else.
+    """Check whether two memories may be read by the same people; only those are merged.
 
     What two users said of themselves in the same words are two claims.
     """
@@ -212,7 +216,7 @@ def memories_have_same_audience(new: Memory, stored: Memory) -> bool:
 def memory_provenance(
     authority: Authority, *, taint: bool, actions: Iterable[str] = ()
 ) -> Provenance:
-    """On whose word a turn's memories rest; `actions` are those that succeeded in it."""
+    """Return the provenance of a turn's memories; `actions` are those that succeeded in it."""
     if taint and any(name.startswith(_WEB) for name in actions):
         return Provenance.WEB
     known = {Authority.OWNER: Provenance.OWNER, Authority.SELF: Provenance.AGENT}
@@ -220,23 +224,23 @@ def memory_provenance(
 
 
 def memory_category(wanted: str, authority: Authority) -> str:
-    """What a memory is kept as: what rides in every prompt only on the owner's or its own word."""
+    """Return the category to store: `core` only for the owner or the agent itself, else `fact`."""
     own = authority in {Authority.OWNER, Authority.SELF}
     return wanted if own or wanted != CORE else FACT
 
 
 def memory_confidence(of: Provenance, *, taint: bool) -> float:
-    """How surely something is known that was learned once."""
+    """Return the confidence of something learned once, by provenance."""
     return min(_CONFIDENCE[of], TAINTED_CONFIDENCE) if taint else _CONFIDENCE[of]
 
 
 def memory_audience(
     chosen: Hearing | None, authority: Authority, session: Session, *, taint: bool
 ) -> Hearing:
-    """Who may hear of a memory that is made in a turn; raises Refused for more than it may say.
+    """Return who may hear of a memory that a turn makes; raises Refused if `chosen` is too wide.
 
-    An owner and the agent itself keep to themselves what they do not open; what a user says is for
-    the session. No foreign words open anything to more people.
+    By default memories of the owner and the agent itself are private; what a user says is for the
+    session. A tainted turn may not open a memory to more people than that.
     """
     own = authority in {Authority.OWNER, Authority.SELF}
     default = Hearing.PRIVATE if own else Hearing.SESSION
@@ -249,11 +253,11 @@ def memory_audience(
         raise Refused(
             f"a user's statement may not be saved as {chosen.value!r}",
             field="hearing",
-            cure="omit it",
+            cure="use session or guild, or omit it",
         )
     if taint and _HEARD.index(chosen) > _HEARD.index(default):
         raise Refused(
-            "a memory from untrusted text may not be shared with others",
+            f"a memory from untrusted text may not be saved as {chosen.value!r}",
             field="hearing",
             cure="omit it",
         )
@@ -263,10 +267,10 @@ def memory_audience(
 def _beside(
     new: Memory, said: TextClaim, stored: Memory, found: TextRelation
 ) -> MemoryVerdict | None:
-    """What a new memory does to one stored that is like it; None where it may do nothing."""
+    """Decide about a new memory given one like it; None if it may not change that one."""
     if not may_change_memory(new, stored):
         known = found is TextRelation.SAME
-        return MemoryVerdict(Ruling.REFUSED, stored, Reason.KNOWN) if known else None
+        return MemoryVerdict(Ruling.REFUSED, stored, MemoryRefusalReason.KNOWN) if known else None
     if found is TextRelation.CONTRARY:
         return MemoryVerdict(Ruling.SUPERSEDED, _supersede_memory(stored, new, "contradicted"))
     if stored.tainted and not new.tainted:
@@ -276,7 +280,7 @@ def _beside(
 
 
 def _merge_memory(stored: Memory, new: Memory, said: TextClaim) -> Memory:
-    """The stored memory after the same was learned again, on a word that weighs as much."""
+    """Return the stored memory after the same was learned again from an equally trusted source."""
     stays = stored.content == new.content or has_more_words(claim_of_text(stored.content), said)
     other = new.content if stays else stored.content
     at, turn_id = (new.updated_at, new.turn_id) if stays else (stored.updated_at, stored.turn_id)
@@ -299,7 +303,7 @@ def _merge_memory(stored: Memory, new: Memory, said: TextClaim) -> Memory:
 
 
 def _supersede_memory(stored: Memory, new: Memory, reason: str) -> Memory:
-    """The new memory in the stored one's place."""
+    """Return the new memory in place of the stored one, under its id."""
     earlier = Earlier(
         content=stored.content, reason=reason, turn_id=stored.turn_id, at=stored.updated_at
     )
@@ -324,7 +328,7 @@ def _links(stored: Memory, new: Memory) -> tuple[str, ...]:
 
 
 def _is_atomic(text: str) -> bool:
-    """Whether a text is one claim, as far as its length and its sentences tell."""
+    """Check whether a text is one claim, judged by its length and its sentences."""
     if len(text) <= ALWAYS_ATOMIC:
         return True
     claims = [part for part in _SENTENCE_END.split(text) if visible_text(part)]
@@ -332,10 +336,10 @@ def _is_atomic(text: str) -> bool:
 
 
 def _rank(memory: Memory) -> int:
-    """How much a memory's word weighs: nothing where nobody vouches for it."""
+    """Return how trusted a memory is; 0 if it is tainted."""
     return 0 if memory.tainted else _RANK.get(memory.provenance, 0)
 
 
 def _firmest(memory: Memory) -> tuple[bool, float, str]:
-    """Clean ones first, then the surest, then the oldest."""
+    """Return a sort key: untainted memories first, then the most certain, then the oldest."""
     return memory.tainted, -memory.confidence, memory.id

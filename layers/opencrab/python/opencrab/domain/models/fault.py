@@ -7,7 +7,7 @@ from opencrab.domain.money.budget import Usage
 
 
 class FaultResponse(StrEnum):
-    """What to do after a fault: ask the same model again, ask another one, or give up."""
+    """The action after a fault: ask the same model again, ask another one, or stop."""
 
     RETRY = "retry"
     NEXT = "next"
@@ -15,7 +15,7 @@ class FaultResponse(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why a model call failed, independent of the vendor's status code."""
+    """The reason why a model call failed, independent of the vendor's status code."""
 
     RATE_LIMITED = "rate_limited"
     QUOTA_SPENT = "quota_spent"
@@ -32,25 +32,25 @@ class Fault(StrEnum):
     BLOCKED = "blocked"
 
     @property
-    def course(self) -> FaultResponse:
-        """What to do next."""
+    def response(self) -> FaultResponse:
+        """The action to take next."""
         if self is Fault.RATE_LIMITED:
             return FaultResponse.RETRY
         return FaultResponse.STOP if self in _FINAL else FaultResponse.NEXT
 
     @property
     def may_be_billed(self) -> bool:
-        """Whether a vendor may have worked on the request before it failed."""
+        """True if a vendor may have processed the request before it failed."""
         return self in _PERHAPS_BILLED
 
     @property
-    def is_illness(self) -> bool:
-        """Whether it speaks against the provider as a whole, for all its callers."""
+    def is_provider_fault(self) -> bool:
+        """True if the provider as a whole is affected, for all its callers."""
         return self in _ILLNESSES
 
     @property
     def may_pass(self) -> bool:
-        """Whether the same request to the same model may succeed a moment later."""
+        """True if the same request to the same model may succeed a moment later."""
         return self is Fault.RATE_LIMITED or self in _PASSING
 
 
@@ -74,11 +74,12 @@ _ILLNESSES = (_PASSING - {Fault.NONSENSE}) | {Fault.QUOTA_SPENT}
 
 
 class ModelCallFailed(OpenCrabError):
-    """A model call brought no answer; `fault` says why, and with it what to do.
+    """A model call without an answer; `fault` is the reason, and with it what to do.
 
-    `billed` overrules what the fault says of the bill, for who knows better: an overload in the
-    middle of an answer was billed, an error before anything was sent was not. `usage` is what the
-    vendor says that it counted all the same.
+    `billed` overrides what the fault says of billing, for callers that know better: an overload in
+    the middle of an answer was billed, an error before anything was sent was not. `usage` is what
+    the vendor counted nevertheless; `provider_call_id` is the vendor's own id of the call, under
+    which it may tell the cost later, "" if it gave none.
     """
 
     code = "unanswered"
@@ -98,3 +99,4 @@ class ModelCallFailed(OpenCrabError):
         self.may_be_billed = fault.may_be_billed if billed is None else billed
         self.retry_after_seconds = retry_after_seconds
         self.usage = usage
+        self.provider_call_id = ""

@@ -1,11 +1,11 @@
-"""Health of a provider: after some failures in a row nobody asks it for a while, then one does."""
+"""Circuit breaker of a provider: failures in a row start a pause, then one call probes it."""
 
 from datetime import datetime, timedelta
 
 from opencrab.domain.value import Value
 
 FAILURES = 3
-"""So many failures in a row begin a pause."""
+"""The number of failures in a row that starts a pause."""
 
 _WINDOW = timedelta(minutes=10)
 _SHORTEST = timedelta(seconds=30)
@@ -13,31 +13,34 @@ _LONGEST = timedelta(minutes=5)
 
 
 class BreakerState(Value):
-    """Failures in a row, when the last one was, and until when the provider is left alone."""
+    """The circuit breaker of a provider: failures in a row, time of the last, end of the pause."""
 
     failures: int = 0
     failed_at: datetime
     paused_until: datetime | None = None
 
     def is_paused(self, now: datetime) -> bool:
-        """Whether nobody should ask it now; a pause that no rule gives is a clock gone wrong."""
+        """Check whether the provider should not be called now.
+
+        A pause longer than the maximum (5 minutes) comes from a wrong clock and does not count.
+        """
         return self.paused_until is not None and now < self.paused_until <= now + _LONGEST
 
     def needs_probe(self, now: datetime) -> bool:
-        """Whether its pause is over, so that one caller should try it and the others wait."""
+        """Check whether its pause is over: one caller should try it while the others wait."""
         return self.paused_until is not None and not self.is_paused(now)
 
-    def probed(self, now: datetime) -> "BreakerState":
-        """While one caller tries it."""
+    def with_probe(self, now: datetime) -> "BreakerState":
+        """Return the state while one caller tries the provider (30 seconds)."""
         return self.replaced(paused_until=now + _SHORTEST)
 
 
 def record_model_failure(
     health: BreakerState | None, now: datetime, *, at_once: bool = False
 ) -> BreakerState:
-    """After one more failure; each pause is twice as long as the last, up to five minutes.
+    """Return the state after one more failure; each pause doubles, from 30 s to 5 minutes.
 
-    `at_once` is for a failure that leaves no doubt, such as a quota that is spent.
+    `at_once` starts the pause on the first failure, for a certain one such as a spent quota.
     """
     stale = health is None or now - health.failed_at > _WINDOW
     failures = (0 if health is None or stale else health.failures) + 1

@@ -8,8 +8,8 @@ from pydantic import Field
 from opencrab.domain.value import MicroUsd, Unit, Value
 
 
-class Wish(StrEnum):
-    """What the choice of models optimises for."""
+class OptimizationGoal(StrEnum):
+    """The aim of the choice of models."""
 
     MINIMIZE_COST = "minimize_cost"
     MAXIMIZE_QUALITY = "maximize_quality"
@@ -17,8 +17,8 @@ class Wish(StrEnum):
     MINIMIZE_LATENCY = "minimize_latency"
 
 
-class Leave(StrEnum):
-    """What measurements may cause: nothing, a proposal, or a change."""
+class LearningMode(StrEnum):
+    """What the nightly review may do with measurements: nothing, propose a change, or make it."""
 
     OFF = "off"
     RECOMMEND = "recommend"
@@ -33,8 +33,8 @@ class Aim(Value):
     limit. With `worded` a model summarises each nightly report in a few sentences.
     """
 
-    leave: Leave = Leave.RECOMMEND
-    goal: Wish = Wish.BALANCE
+    leave: LearningMode = LearningMode.RECOMMEND
+    goal: OptimizationGoal = OptimizationGoal.BALANCE
     min_quality: Unit = 0.7
     day_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
     explore: Annotated[float, Field(ge=0, le=0.5)] = 0.0

@@ -21,11 +21,11 @@ ProviderName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$
 
 
 class ProviderChange(Value):
-    """What is different about one provider; None leaves it as it is configured.
+    """An owner's changes to one provider; None leaves a setting as it is configured.
 
-    `key_origin` is for whom its key was given, and `key_seal` which key that was
-    (`domain.access.origin`): no other key goes there, and this one nowhere else. Without them the
-    key belongs to the configured address.
+    `key_origin` is the origin that its key was given for, and `key_seal` a hash of both
+    (`domain.access.origin`): no other key is sent there, and this key nowhere else. Without them
+    the key belongs to the configured address.
     """
 
     enabled: bool | None = None
@@ -43,7 +43,7 @@ class DatedPrice(Value):
 
 
 class Preferences(Value):
-    """None leaves a matter to the configuration; what is given replaces it."""
+    """An owner's changes to the configuration at run time; None leaves a part as configured."""
 
     aliases: Annotated[dict[AliasName, ModelReference], Field(max_length=ALIASES)] | None = None
     fallback: Annotated[tuple[ModelReference, ...], Field(max_length=20)] | None = None
@@ -56,7 +56,7 @@ class Preferences(Value):
 
     @classmethod
     def read(cls, document: object) -> "Preferences":
-        """The preferences that a stored document holds; raises Invalid for one that cannot be."""
+        """Parse a stored document; raises Invalid if it does not fit this version."""
         try:
             return cls.model_validate(document)
         except ValidationError as error:
@@ -67,12 +67,12 @@ class Preferences(Value):
             ) from None
 
     def document(self) -> str:
-        """As the JSON that is stored; raises Invalid when no store would take it."""
+        """Return the preferences as JSON to store; raises Invalid above DOCUMENT_BYTES."""
         text = self.model_dump_json(exclude_defaults=True)
         size = len(text.encode())
         if size > DOCUMENT_BYTES:
             raise Invalid(
-                f"the preferences take {size} bytes, and at most {DOCUMENT_BYTES} are stored",
+                f"the preferences have {size} bytes, at most {DOCUMENT_BYTES} are allowed",
                 field="preferences",
                 cure="remove unused prices or aliases",
             )

@@ -12,11 +12,11 @@ from opencrab.domain.value import ShortText, Unit, Value
 ModelReference = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9_.\-]+(:\S+)?$", max_length=264)
 ]
-"""`provider:model`, an alias, or a provider whose default model is meant."""
+"""`provider:model`, an alias, or a provider, which means its default model."""
 
 
 class Use(StrEnum):
-    """What a model is called for."""
+    """The purpose of a model call."""
 
     THINKING = "thinking"
     CONVERSATION = "conversation"
@@ -27,7 +27,7 @@ class Use(StrEnum):
 
 
 class Duration(StrEnum):
-    """How long a choice of a model holds."""
+    """The time for which a choice of a model holds."""
 
     THIS_TURN = "this_turn"
     THIS_SESSION = "this_session"
@@ -35,7 +35,7 @@ class Duration(StrEnum):
 
 
 class CallOptions(Value):
-    """How a model is asked for one use; a model that forbids a part is asked without it."""
+    """Options of a model call for one use; those that a model forbids are left out."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     stop: tuple[str, ...] = ()
@@ -43,10 +43,10 @@ class CallOptions(Value):
 
 
 class LlmConfig(Value):
-    """An agent's own say in routing: its lasting choices, and what it may change itself.
+    """An agent's routing settings: its permanent choices, and what it may change itself.
 
-    None leaves a matter to the installation. A `private` agent thinks with private models only.
-    `aim` is what may be learned about the choice of models.
+    None leaves a setting to the installation. A `private` agent uses private models only. `aim`
+    says what may be learned about the choice of models.
     """
 
     models: dict[Use, ModelReference] = Field(default_factory=dict)
@@ -57,7 +57,7 @@ class LlmConfig(Value):
 
 
 class ModelAssignment(Value):
-    """The model that a turn drew for a use and type of task, and how likely that was."""
+    """The model that a turn drew for a use and type of task, and its probability."""
 
     use: Use
     task_type: str
@@ -66,7 +66,7 @@ class ModelAssignment(Value):
 
 
 class ModelChosen(Value):
-    """An agent chose a model for one use."""
+    """An agent's choice of a model for one use."""
 
     kind: Literal["model_chosen"] = "model_chosen"
     use: Use
@@ -76,10 +76,12 @@ class ModelChosen(Value):
 
 
 class RoutingBasis(Value):
-    """What routing goes by when a turn begins: a later change of it is for the next turn.
+    """The inputs of routing, fixed at a turn's first model call.
 
-    `model` is the agent's for every use, `models` are its lasting choices, `session` those that it
-    made for this session, `lots` what was drawn where models are mixed.
+    Later changes affect the next turn.
+
+    `model` is the agent's for every use, `models` are its permanent choices, `session` those that
+    it made for this session, `lots` the models drawn from traffic splits.
     """
 
     model: str | None = None
@@ -88,15 +90,15 @@ class RoutingBasis(Value):
     lots: tuple[ModelAssignment, ...] = ()
 
     def assignment_for(self, use: Use, task_type: str) -> ModelAssignment | None:
-        """What was drawn for a use and a type of task."""
+        """Return the model drawn for a use and a type of task, or None."""
         drawn = (lot for lot in self.lots if (lot.use, lot.task_type) == (use, task_type))
         return next(drawn, None)
 
 
 class ChosenModel(Value):
-    """The model for a use, and who chose it.
+    """The model for a use, and the rule that chose it.
 
-    By is turn, session, permanent, learned, agent, use or default.
+    `by` is turn, session, permanent, learned, agent, use or default.
     """
 
     model: str
@@ -104,9 +106,9 @@ class ChosenModel(Value):
 
 
 class Routing(Value):
-    """How this installation chooses models; every reference is one that `Models.get` knows.
+    """The installation's rules for choosing models; references are names for `Models.get`.
 
-    `fallback` is who is asked next, first to last. `selectable` are aliases.
+    `fallback` are the models to try next, in order. `selectable` are aliases.
     """
 
     default: str
@@ -118,7 +120,7 @@ class Routing(Value):
     selectable: tuple[str, ...] = ()
 
     def call_options(self, use: Use) -> CallOptions:
-        """How a model is asked for a use."""
+        """Return the call options of a use."""
         return self.manners.get(use, _PLAIN)
 
     def chosen(
@@ -128,9 +130,9 @@ class Routing(Value):
         choices: Iterable[ModelChosen] = (),
         task_type: str = "",
     ) -> ChosenModel:
-        """The narrowest choice that was made for a use; `choices` are those of the turn.
+        """Return the model of the most specific choice for a use; `choices` are those of the turn.
 
-        What was learned holds for its type of task only, and never against what somebody chose.
+        A learned split holds for its type of task only, and never overrides an explicit choice.
         """
         in_turn = [choice.model for choice in choices if choice.use is use]
         if in_turn:

@@ -19,5 +19,5 @@ class Mix(Value):
 
     @property
     def subject(self) -> str:
-        """What the mix is for, as changes name it."""
+        """The subject of the split, `purpose/task_type`, as adjustments name it."""
         return f"{self.purpose.value}/{self.task_type}"

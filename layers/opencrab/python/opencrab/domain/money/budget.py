@@ -29,7 +29,7 @@ class Usage(Value):
 
     @property
     def is_counted(self) -> bool:
-        """Whether the vendor said anything that a cost can be made of."""
+        """True if the vendor reported tokens or a cost."""
         tokens = max(self.input_tokens, self.output_tokens)
         return tokens > 0 or self.reported_micro_usd is not None
 
@@ -47,9 +47,9 @@ _Price = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
 
 class Price(Value):
-    """What a model costs, in micro-dollars per million tokens.
+    """The price of a model, in micro-dollars per million tokens.
 
-    The prices of cached input and of writing to a cache are those of input where none is given.
+    A missing price for cached input or for writing to a cache is that of input.
     """
 
     input_per_million: _Price
@@ -60,7 +60,7 @@ class Price(Value):
 
     @property
     def dearest_input_per_million(self) -> MicroUsd:
-        """The most that a token of input can cost, whatever a cache makes of it."""
+        """The highest price of input, cached or not, in micro-dollars per million tokens."""
         others = (
             self.cached_per_million,
             self.cache_write_per_million,
@@ -69,7 +69,7 @@ class Price(Value):
         return max(self.input_per_million, *(price or 0 for price in others))
 
     def shares(self, usage: Usage) -> tuple[Share, ...]:
-        """Where the cost of a call comes from; negative counts from a provider count as zero."""
+        """Split the cost of a call by kind of token; negative counts from a provider are zero."""
         total = max(usage.input_tokens, 0)
         cached = min(max(usage.cached_tokens, 0), total)
         written = min(max(usage.cache_write_tokens, 0), total - cached)
@@ -89,14 +89,14 @@ class Price(Value):
         )
 
     def cost(self, usage: Usage) -> MicroUsd:
-        """The cost of a call, rounded up: what its vendor says, or else what its tokens cost."""
+        """Compute the cost of a call, rounded up: the vendor's own figure, else by its tokens."""
         if usage.reported_micro_usd is not None:
             return max(usage.reported_micro_usd, 0)
         total = sum(share.tokens * share.per_million for share in self.shares(usage))
         return -(-total // _MILLION)
 
     def reservation(self, *, request_tokens: int, max_output_tokens: int) -> MicroUsd:
-        """An upper bound of a call's cost, at the dearest price that its input can have."""
+        """Compute an upper bound of a call's cost, at the highest price of input."""
         total = request_tokens * self.dearest_input_per_million
         total += max_output_tokens * self.output_per_million
         return -(-total // _MILLION)
@@ -113,7 +113,7 @@ FREE = Price(input_per_million=0, output_per_million=0)
 class BudgetDraw(Value):
     """A change of one day's budget: a block taken (positive) or the rest given back (negative).
 
-    Without a limit it is taken whatever is left: the money was spent already.
+    With limit None it is taken even beyond the budget: the money was already spent.
     """
 
     scope: str
@@ -133,8 +133,8 @@ class Limits(Value):
     """Spending limits, and the size of the block that a turn reserves at a time.
 
     A session has no limit unless one is set: 0 and null mean the same there, and null is stored.
-    Heartbeats of an agent have a share of its day, in percent; `public_user_day` is for each member
-    of the public.
+    Heartbeats of an agent have a share of its day's limit, in percent; `public_user_day` is for
+    each member of the public.
     """
 
     turn_micro_usd: _Limit = 500_000
@@ -146,13 +146,26 @@ class Limits(Value):
     block_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] = 50_000
 
     def agent_day(self, own: MicroUsd | None) -> MicroUsd:
-        """What an agent may spend in a day: its own limit where it has one."""
+        """Return the daily limit of an agent: its own if it has one."""
         return self.agent_day_micro_usd if own is None else own
 
-    def changed(self, changes: Mapping[str, MicroUsd]) -> "Limits":
-        """These limits with those that were set at run time; names of other versions are left out.
+    def of_budget(self, scope: str, own_day: MicroUsd | None = None) -> MicroUsd | None:
+        """Return the limit of a budget such as `agent:ID` in micro-dollars; None if it has none.
 
-        What `limit_changes` has let pass is never refused here.
+        `own_day` is the daily limit that the agent itself was given.
+        """
+        kind = scope.partition(":")[0]
+        if kind == "heartbeat":
+            return self.agent_day(own_day) * self.heartbeat_percent // 100
+        if kind == "agent":
+            return self.agent_day(own_day)
+        name = LIMIT_OF_BUDGET.get(kind)
+        return None if name is None else getattr(self, name)
+
+    def changed(self, changes: Mapping[str, MicroUsd]) -> "Limits":
+        """Return these limits with the changes made at run time; unknown names are ignored.
+
+        Changes that `budget_limit_changes` accepted are always valid here.
         """
         known = {name: value for name, value in changes.items() if name in LIMITS}
         return Limits.model_validate({**dict(self), **known}) if known else self
@@ -161,11 +174,22 @@ class Limits(Value):
 LIMITS = tuple(Limits.model_fields)
 """The names of all limits."""
 
+LIMIT_OF_BUDGET = {
+    "turn": "turn_micro_usd",
+    "session": "session_micro_usd",
+    "agent": "agent_day_micro_usd",
+    "heartbeat": "heartbeat_percent",
+    "public": "public_user_day_micro_usd",
+    "installation": "installation_day_micro_usd",
+}
+"""The limit of each kind of budget, by what stands before the colon in the budget's scope."""
+
 
 def budget_limit_changes(changes: Mapping[str, MicroUsd | None]) -> dict[str, MicroUsd | None]:
-    """Changes of limits as they are to be stored, each by itself; raises Invalid.
+    """Validate changes of limits, each by itself, and return them as they are stored.
 
-    None returns a limit to the configured one, so that a session without a limit is stored as 0.
+    Raises Invalid. None returns a limit to the configured one; therefore a session without a limit
+    is stored as 0.
     """
     return {name: _validate_limit(name, limit) for name, limit in changes.items()}
 
@@ -184,8 +208,14 @@ def _validate_limit(name: str, limit: MicroUsd | None) -> MicroUsd | None:
         raise Invalid(
             f"the limit {name} is invalid: {why}",
             field=name,
-            cure="give a whole number within its bounds, or None for the configured one",
+            cure=f"give {_unit(name)}, or null for the configured limit",
         ) from None
+
+
+def _unit(name: str) -> str:
+    if name.endswith("_percent"):
+        return "a whole number of percent"
+    return "a whole number of micro-dollars (1 USD is 1,000,000)"
 
 
 INSTALLATION = "installation"
@@ -194,27 +224,27 @@ WHOLE = "whole"
 
 
 def agent_budget_scope(agent_id: str) -> str:
-    """The name of an agent's own daily budget."""
+    """Return the name of an agent's daily budget."""
     return f"agent:{agent_id}"
 
 
 def session_budget_scope(session_id: str) -> str:
-    """The name of a session's budget."""
+    """Return the name of a session's budget."""
     return f"session:{session_id}"
 
 
 def heartbeat_budget_scope(agent_id: str) -> str:
-    """The name of what an agent's heartbeats may spend in a day."""
+    """Return the name of the daily budget of an agent's heartbeats."""
     return f"heartbeat:{agent_id}"
 
 
 def public_budget_scope(principal_id: str) -> str:
-    """The name of what one member of the public may cost in a day."""
+    """Return the name of the daily budget of one member of the public."""
     return f"public:{principal_id}"
 
 
 def budget_exhausted_error(draw: BudgetDraw, drawn: MicroUsd | None = None) -> Exhausted:
-    """The refusal of a draw that its budget has no room for; `drawn` is what was drawn before."""
+    """Build the error for a draw beyond its budget; `drawn` is what was drawn before."""
     whole = draw.day == WHOLE
     of_day = "" if whole else f" for {draw.day}"
     return Exhausted(

@@ -9,32 +9,32 @@ from pydantic import Field, StringConstraints
 from opencrab.domain.value import Language, ShortText, Text, Value
 
 ACQUIRED_SKILLS = 50
-"""Acquired skills of one agent that are not archived."""
+"""The limit of acquired skills of one agent that are not archived."""
 
 QUARANTINED_SKILLS = 20
-"""Those of them that wait for approval: no stranger can take the room of the others."""
+"""The limit of skills that wait for approval: the public cannot use up the room of the others."""
 
 SKILLS_KEPT = 150
-"""Acquired skills of one agent with the archived ones."""
+"""The limit of acquired skills of one agent including archived ones."""
 
 GUIDANCE_BYTES = 8 * 1024
 
 SKILL = "skill"
-"""The kind of fact that acquired skills are; the id is the name."""
+"""The kind of documents that store acquired skills; the id is the name."""
 
 SkillName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=64)]
-"""As in the Agent Skills specification: lower case, digits, single hyphens, 64 at most."""
+"""A name by the Agent Skills specification: lower case, digits, single hyphens, 64 at most."""
 
 Description = Annotated[Text, StringConstraints(min_length=1, max_length=1_024)]
 Pattern = Annotated[Text, StringConstraints(max_length=500)]
 Points = Annotated[float, Field(ge=-100, le=100)]
 
 BY_EVIDENCE = "the evidence"
-"""Who retired what was measured to be of no use: nobody's id, as ids have no spaces."""
+"""The `retired_by` of skills that were measured to be useless: no id, as ids have no spaces."""
 
 
 class SourceType(StrEnum):
-    """How an acquired skill was learned."""
+    """The way in which an acquired skill was learned."""
 
     EXPERIENCE = "experience"
     PEER = "peer"
@@ -57,7 +57,7 @@ class SkillStatus(StrEnum):
 
     @property
     def is_live(self) -> bool:
-        """Whether a model may be shown such a skill."""
+        """True if models may see such a skill."""
         return self in {SkillStatus.CANDIDATE, SkillStatus.ACTIVE}
 
 
@@ -73,11 +73,11 @@ class StandardSkill(Value):
     by_default: bool = False
 
     def description(self, language: Language) -> str:
-        """What it is for, in a language, else in the one that there is."""
+        """Return the description in a language, else in any language that exists."""
         return self.descriptions.get(language) or next(iter(self.descriptions.values()))
 
     def text(self, language: Language) -> str:
-        """What it says, likewise."""
+        """Return the guidance in a language, else in any language that exists."""
         return self.guidance.get(language) or next(iter(self.guidance.values()))
 
 
@@ -94,12 +94,12 @@ class Effectiveness(Value):
 
 
 class AcquiredSkill(Value):
-    """A skill that an agent learned, with who and what taught it.
+    """A skill that an agent learned, with its source.
 
-    `tainted` as long as nobody vouches for its words: neither who caused it to be learned nor an
-    owner who approved it. `retired_by` names who archived it, unless the agent itself did. One that
-    `waits` is switched off until there is room for it on trial. `effectiveness` stays unset until
-    it is measured, and is of the words as they are since `worded_at`.
+    `tainted` until its text is trusted, by its source or by an owner's approval. `retired_by` is
+    who archived it, None if the agent itself did. One that `waits` is switched off until there is
+    room for it on trial. `effectiveness` is None until it is measured, and refers to the text since
+    `worded_at`.
     """
 
     name: SkillName
@@ -125,7 +125,7 @@ class AcquiredSkill(Value):
 
 
 class IndexedSkill(Value):
-    """What a mind tells of an acquired skill; one `on_trial` is listed nowhere until it fits."""
+    """The part of an acquired skill in the agent state; one `on_trial` is shown only if it fits."""
 
     name: SkillName
     description: Description

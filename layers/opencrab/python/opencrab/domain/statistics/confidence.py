@@ -1,4 +1,4 @@
-"""Interval: what numbers from 0 to 1 tell of their mean, however often somebody looks.
+"""Confidence intervals for means of numbers from 0 to 1, valid however often they are checked.
 
 The intervals are confidence sequences: they hold at all times at once, so whoever looks each night
 and stops when it pleases is not misled. They are made of what a test of each possible mean cannot
@@ -18,13 +18,13 @@ from pydantic import Field
 from opencrab.domain.value import Value
 
 ERROR = 0.05
-"""How often an interval may miss the truth at any time."""
+"""The probability that an interval ever misses the true mean."""
 
 AIMED_AT = 200
-"""The number of observations at which the intervals are narrowest for what they promise."""
+"""The number of observations at which the intervals are narrowest."""
 
 CAUTION = 10.0
-"""So many zeros and ones are mixed in before numbers are held to scatter less than such."""
+"""The number of zeros and ones mixed in before a smaller scatter is assumed."""
 
 _LIMIT = log(1 / ERROR)
 _PRIOR = AIMED_AT / (2 * _LIMIT + log(2 * _LIMIT) + 1)
@@ -32,20 +32,20 @@ _EDGE, _EXACT, _STEPS, _KEPT = 1e-9, 1e-6, 60, 4_096
 
 
 class MomentSums(Value):
-    """How many numbers there were, their sum, and the sum of their squares."""
+    """A count of numbers, their sum, and the sum of their squares."""
 
     n: int = Field(default=0, ge=0)
     total: float = 0.0
     squares: float = 0.0
 
-    def adding(self, value: float) -> "MomentSums":
-        """These and one more number."""
+    def with_value(self, value: float) -> "MomentSums":
+        """Return the sums with one more number."""
         return MomentSums(
             n=self.n + 1, total=self.total + value, squares=self.squares + value * value
         )
 
     def __add__(self, other: "MomentSums") -> "MomentSums":
-        """Both together."""
+        """Return the sums of both together."""
         return MomentSums(
             n=self.n + other.n,
             total=self.total + other.total,
@@ -53,7 +53,7 @@ class MomentSums(Value):
         )
 
     def since(self, then: "MomentSums") -> "MomentSums":
-        """What was added since they were `then`; nothing where late news took some away."""
+        """Return what was added since `then`; empty if the count did not grow."""
         if self.n <= then.n:
             return MomentSums()
         return MomentSums(
@@ -63,25 +63,25 @@ class MomentSums(Value):
         )
 
     def part(self, share: float) -> "MomentSums":
-        """A share of them, in whole numbers, with the same mean."""
+        """Return a share of the numbers, rounded down to a whole count, with the same mean."""
         n = int(self.n * share)
         left = n / self.n if n else 0.0
         return MomentSums(n=n, total=self.total * left, squares=self.squares * left)
 
     @property
     def mean(self) -> float | None:
-        """Their mean; None where there are none."""
+        """The mean; None without numbers."""
         return self.total / self.n if self.n else None
 
     @property
     def variance(self) -> float:
-        """Their variance as if a 0 and a 1 had come with them: a few equal numbers prove little."""
+        """The variance with a 0 and a 1 added: a few equal numbers prove little."""
         n = self.n + 2
         return max((self.squares + 1) / n - ((self.total + 1) / n) ** 2, 0.0)
 
 
 def moment_sums(values: Iterable[float]) -> MomentSums:
-    """Numbers together."""
+    """Sum up numbers."""
     listed = list(values)
     squares = sum(each * each for each in listed)
     return MomentSums(n=len(listed), total=float(sum(listed)), squares=float(squares))
@@ -97,7 +97,7 @@ class Estimate(Value):
 
 
 def estimate_mean(known: MomentSums) -> Estimate | None:
-    """What numbers tell of their mean, 0..1; None where there are none."""
+    """Estimate the mean of numbers in 0..1 with its interval; None without numbers."""
     if not known.n:
         return None
     mean, low, high = _limits(known.n, known.total, known.squares)
@@ -105,11 +105,11 @@ def estimate_mean(known: MomentSums) -> Estimate | None:
 
 
 def estimate_difference(given: MomentSums, held: MomentSums) -> Estimate | None:
-    """By how much the first mean is greater, -1..1; None where one of them has no numbers.
+    """Estimate the first mean minus the second, -1..1; None if one of them has no numbers.
 
-    The limits are those of both means put together as the sides of a right angle (Zou and Donner,
-    "Construction of confidence limits about effect measures", Statistics in Medicine 2008), which
-    keeps to what is possible where a mean is near 0 or 1.
+    The limits combine those of both means by root sum of squares (Zou and Donner, "Construction of
+    confidence limits about effect measures", Statistics in Medicine 2008), which stays within what
+    is possible if a mean is near 0 or 1.
     """
     if not given.n or not held.n:
         return None
@@ -124,9 +124,9 @@ def estimate_difference(given: MomentSums, held: MomentSums) -> Estimate | None:
 
 
 def combine_estimates(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
-    """The weighted mean of independent estimates; the weights add up to 1.
+    """Combine independent estimates to their weighted mean; the weights add up to 1.
 
-    Its limits are the sides of the parts' limits put together like those of a difference.
+    Its limits combine those of the parts by root sum of squares, as for a difference.
     """
     mean = sum(weight * each.mean for weight, each in parts)
     below = sqrt(sum((weight * (each.mean - each.low)) ** 2 for weight, each in parts))
@@ -141,7 +141,7 @@ def combine_estimates(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
 
 @lru_cache(maxsize=_KEPT)
 def _limits(n: int, total: float, squares: float) -> tuple[float, float, float]:
-    """The mean of n numbers, and the limits that no test rules out."""
+    """Compute the mean of n numbers, and the limits of the means that the test does not reject."""
     total = min(max(total, 0.0), float(n))
     scatter = _scatter(n, total, squares)
     mean, doubt = total / n, _doubt(n / scatter, total / scatter, _PRIOR / scatter)
@@ -154,14 +154,14 @@ def _limits(n: int, total: float, squares: float) -> tuple[float, float, float]:
 
 
 def _scatter(n: int, total: float, squares: float) -> float:
-    """How much numbers scatter, against zeros and ones of the same mean: from nearly 0 to 1."""
+    """Compute how much numbers scatter relative to zeros and ones of the same mean, 0 to 1."""
     between = max(total - max(squares, 0.0), 0.0)
     mean = (total + 1) / (n + 2)
     return max(1 - between / ((n + CAUTION) * mean * (1 - mean)), 1 / (n + CAUTION))
 
 
 def _doubt(n: float, total: float, prior: float) -> Callable[[float], float]:
-    """The logarithm of the evidence against a mean: its mixture over all others around it."""
+    """Build the log evidence against a mean: of the mixture over all other means around it."""
 
     def doubt(mean: float) -> float:
         ones, zeros = prior * mean, prior * (1 - mean)
@@ -176,10 +176,10 @@ def _log_beta(ones: float, zeros: float) -> float:
 
 
 def _interval_bound(doubt: Callable[[float], float], inside: float, end: float) -> float:
-    """The mean towards an end beyond which all are ruled out; 0 or 1 where the end is not.
+    """Find the mean towards `end` beyond which all are rejected; 0 or 1 if the end is not.
 
-    By false position with the Illinois rule (Dowell and Jarratt 1971); what is returned is ruled
-    out itself, so that rounding never narrows an interval.
+    By false position with the Illinois rule (Dowell and Jarratt 1971); the result is itself
+    rejected, so that rounding never narrows an interval.
     """
     below, above, outside = doubt(inside) - _LIMIT, doubt(end) - _LIMIT, end
     if above < 0:

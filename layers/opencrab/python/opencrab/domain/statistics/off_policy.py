@@ -1,4 +1,4 @@
-"""Off-policy: what all turns that were left to chance would have been worth with one model.
+"""Off-policy estimates: the reward if one model had served all randomly assigned turns.
 
 Each turn that a model drew with probability p stands for 1 / p of them, which takes out that it was
 asked more often at some times than at others (the self-normalised inverse propensity estimate:
@@ -11,15 +11,15 @@ from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate
 from opencrab.domain.value import Value
 
 MOST_WEIGHT = 100.0
-"""A choice that was less likely than 1 in so many counts as if it had been as likely as that."""
+"""The maximum weight of a turn: a choice less likely than 1 in 100 counts as 1 in 100."""
 
 
 class WeightedTurns(Value):
-    """Turns that a model drew, each with its weight: 1 over how likely it was drawn.
+    """Turns for which a model was drawn, each weighted by 1 / its probability.
 
-    `weights` are those of judged turns, `worths` what these were worth times their weights, and
-    `product` the sum of each weight times its worth. `answered` is the weight of all turns that
-    had an answer, judged or not, `failed` are the weights of those that had none.
+    `weights` are those of judged turns, `worths` their rewards times their weights, and `product`
+    the sum of weight squared times reward. `answered` is the weight of all turns that had an
+    answer, judged or not, `failed` are the weights of those that had none.
     """
 
     weights: MomentSums = MomentSums()
@@ -29,7 +29,7 @@ class WeightedTurns(Value):
     failed: MomentSums = MomentSums()
 
     def __add__(self, other: "WeightedTurns") -> "WeightedTurns":
-        """Both together."""
+        """Return the sum of both."""
         return WeightedTurns(
             weights=self.weights + other.weights,
             worths=self.worths + other.worths,
@@ -42,9 +42,9 @@ class WeightedTurns(Value):
 def weigh_turns_by_propensity(
     answered: Iterable[tuple[float, float | None]], failed: Iterable[float]
 ) -> WeightedTurns:
-    """Turns, each by how likely the model was drawn for it.
+    """Sum up turns, weighted by the probability with which the model was drawn.
 
-    Those that had an answer have a worth as well; None is one that nobody knows.
+    Answered turns have a reward as well; None if it is unknown.
     """
     turns = [(_weight(probability), worth) for probability, worth in answered]
     judged = [(weight, worth) for weight, worth in turns if worth is not None]
@@ -58,12 +58,13 @@ def weigh_turns_by_propensity(
 
 
 def off_policy_estimate(known: WeightedTurns) -> Estimate | None:
-    """What all turns would have been worth with this model; None where it drew none that tells.
+    """Estimate the mean reward if this model had served all turns; None without weighted turns.
 
-    Only turns count in which it could be drawn. One without an answer is worth nothing, and of
-    these as many count as of the answers were judged. The interval is that of as many equally
-    likely turns as scatter alike: by the weights alone (Kish 1965), or by the weighted worths
-    themselves where that is less (Owen, "Monte Carlo theory, methods and examples", 9.2, 2013).
+    Only turns count in which it could be drawn. One without an answer counts 0, and only the share
+    of them counts that equals the share of answers that were judged. The interval is that of as
+    many equally likely turns with the same scatter: by the weights alone (Kish 1965), or by the
+    weighted rewards themselves if that is less (Owen, "Monte Carlo theory, methods and examples",
+    9.2, 2013).
     """
     judged = known.weights.total
     share = min(judged / known.answered, 1.0) if known.answered > 0 else 1.0

@@ -6,11 +6,11 @@ from math import cos, log, pi, sin, sqrt
 _BYTES, _SIZE = 6, 2**48
 _SQUEEZE = 0.0331
 _NORMAL = 20.0
-"""Beta distributions with both parameters above this are as good as normal."""
+"""The value above which both parameters of a Beta distribution make it nearly normal."""
 
 
 class SeededRandom:
-    """A stream of draws; two of the same seed draw the same."""
+    """A stream of random numbers; equal seeds give equal streams."""
 
     def __init__(self, seed: str) -> None:
         self._seed, self._page = seed, 0
@@ -18,7 +18,7 @@ class SeededRandom:
         self._spare: list[float] = []
 
     def even(self) -> float:
-        """A number above 0 and up to 1, each as likely as any other."""
+        """Draw a number from the uniform distribution on (0, 1]."""
         if not self._left:
             self._page += 1
             page = hashlib.sha512(f"{self._page}:{self._seed}".encode()).digest()
@@ -30,7 +30,7 @@ class SeededRandom:
         return self._left.pop()
 
     def normal(self) -> float:
-        """A standard normal number (Box and Muller 1958)."""
+        """Draw a standard normal number (Box and Muller 1958)."""
         if self._spare:
             return self._spare.pop()
         size, turn = sqrt(-2 * log(self.even())), 2 * pi * self.even()
@@ -38,7 +38,7 @@ class SeededRandom:
         return size * cos(turn)
 
     def beta(self, ones: float, zeros: float) -> float:
-        """A number with a Beta distribution; both parameters are above 0."""
+        """Draw a number from a Beta distribution; both parameters must be above 0."""
         if min(ones, zeros) < _NORMAL:
             first = self._gamma(ones)
             whole = first + self._gamma(zeros)
@@ -48,7 +48,7 @@ class SeededRandom:
         return min(max(drawn, 0.0), 1.0)
 
     def _gamma(self, shape: float) -> float:
-        """A number with a Gamma distribution (Marsaglia and Tsang 2000)."""
+        """Draw a number from a Gamma distribution (Marsaglia and Tsang 2000)."""
         if shape < 1:
             return self._gamma(shape + 1) * float(self.even() ** (1 / shape))
         middle = shape - 1 / 3

@@ -1,4 +1,4 @@
-"""Correction: whether somebody's message says that the answer before it was wrong, or asks again.
+"""Corrections: whether a message says that the answer before it was wrong, or asks again.
 
 Both are told by a few turns of phrase and by the words that two messages have in common. What is
 doubtful does not count: a correction that is missed costs one observation, and one that is none
@@ -11,16 +11,17 @@ from datetime import timedelta
 from opencrab.domain.text.terms import content_terms, text_terms
 
 AGAIN_WITHIN = timedelta(minutes=30)
-"""Who asks the same thing later than this may want to know it anew."""
+"""The time after which the same question may be a new one."""
 
 ALIKE = 0.8
-"""The share of terms in common, of the message that has more, from which two say the same."""
+"""The share of terms in common, of the message that has more, from which two messages are the same.
+"""
 
 LEAST_TERMS = 3
-"""Shorter messages, such as a yes, say the same every day."""
+"""The least number of terms to compare: short messages, such as a yes, repeat every day."""
 
 _READ = 400
-"""How many characters of a message are looked at: whoever corrects says so at once."""
+"""The number of characters to search: a correction is stated at the beginning."""
 
 _END = r"(?=\s|[、。,.!!…]|$)"
 _BEGINS = (
@@ -49,11 +50,11 @@ _DOUBTS = (
     r"\b(?:if|whether|in case|unless|when) (?:that|this|it|you|your \w+)\b|"
     r"(?:たら|れば|なら|場合|とき)[^。]{0,12}(?:教えて|言って|指摘|直して)"
 )
-"""Who asks to be told of what is wrong corrects nothing."""
+"""Phrases of a request to report mistakes, which is no correction."""
 
 
 def is_correction(text: str) -> bool:
-    """Whether a message begins or says that what was answered before it is not right."""
+    """Check whether a message says that the answer before it was wrong."""
     said = text[:_READ].strip().casefold().replace("\u2019", "'")
     # The patterns are kept compiled by `re` from the first message on: most starts can save that.
     if re.match(_BEGINS, said):
@@ -62,9 +63,9 @@ def is_correction(text: str) -> bool:
 
 
 def repeats_earlier_message(text: str, before: str) -> bool:
-    """Whether a message says nearly the same as an earlier one of the same person.
+    """Check whether a message says nearly the same as an earlier one of the same person.
 
-    All their terms are alike, and so are those that say what it is about.
+    Both all their terms and their content terms must be alike.
     """
     now, then = text_terms(text), text_terms(before)
     if min(len(now), len(then)) < LEAST_TERMS:

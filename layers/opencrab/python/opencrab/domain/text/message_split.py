@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LIMIT = 2_000
-"""Most units of one message on Discord."""
+"""The limit of one message on Discord, in UTF-16 units."""
 
 _FENCE = "```"
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+\-.#]{1,32}(?=\n)")
@@ -26,7 +26,7 @@ _BREAKS = (
     re.compile(r"[。\uff0e！？]+[」』）】〉》\u201d\u2019]*|[.!?][\u201d\u2019\"')\]]*(?=\s)"),
     re.compile(r"\s|[、，]"),
 )
-"""Paragraphs, lines, sentences and words: where each ends one may cut."""
+"""The ends of paragraphs, lines, sentences and words, at which a text may be cut."""
 
 _BLANK_LINES = re.compile(r"(?:[ \t\r]*\n)+")
 _BLANK = re.compile(r"\s+")
@@ -35,16 +35,16 @@ _NEVER_FIRST = frozenset(
     f"{_JOINER}\u200c\uff9e\uff9f、。，\uff0e！？：；」』）】〉》\u3015\u201d\u2019"
     "ーぁぃぅぇぉっゃゅょァィゥェォッャュョ"
 )
-"""What stays with the character before it, by its shape or by the rules of Japanese type."""
+"""Characters that stay with the one before, by their shape or by the rules of Japanese type."""
 
 _BMP = "\uffff"
 
 
 def split_message(text: str, limit: int = LIMIT) -> tuple[str, ...]:
-    """The text as messages of at most `limit` units each, none of them blank.
+    """Split a text into messages of at most `limit` UTF-16 units each, none of them blank.
 
-    Nothing is lost but white space where it is cut. A block of code that is longer than a message
-    is closed at the cut and opened again after it.
+    Only white space at the cuts is lost. A code block that is longer than a message is closed at
+    the cut and opened again after it.
     """
     if not text.strip():
         return ()
@@ -54,7 +54,7 @@ def split_message(text: str, limit: int = LIMIT) -> tuple[str, ...]:
 
 
 def first_message_piece(text: str, limit: int) -> str:
-    """The first piece of a text, which says with an ellipsis that it goes on."""
+    """Return the first piece of a text, with an ellipsis if the text goes on."""
     found = split_message(text, limit)
     return text if len(found) <= 1 else f"{split_message(text, limit - 2)[0]}\n…"
 
@@ -65,9 +65,9 @@ def _units(text: str) -> int:
 
 @dataclass(frozen=True)
 class _Block:
-    """A block of code: from its opening marks to the end of its closing ones.
+    """A code block: from its opening marks to the end of its closing ones.
 
-    Between `inner` and `closer` is what it holds; white space at its beginning does not count.
+    Its content is between `inner` and `closer`, without leading white space.
     """
 
     start: int
@@ -78,7 +78,7 @@ class _Block:
 
 
 class _Cutting:
-    """One text while it is cut."""
+    """A text while it is split."""
 
     def __init__(self, text: str, limit: int) -> None:
         self._text = text
@@ -91,7 +91,7 @@ class _Cutting:
         self._span_starts = [start for start, _ in self._spans]
 
     def pieces(self) -> Iterator[str]:
-        """The pieces in order."""
+        """Yield the pieces in order."""
         place = self._skipped(0)
         while place < len(self._text):
             piece, place = self._next(place)
@@ -99,7 +99,7 @@ class _Cutting:
             place = self._skipped(place)
 
     def _next(self, place: int) -> tuple[str, int]:
-        """The piece that begins at a place, and where the one after it begins."""
+        """Return the piece that begins at a place, and the place where the next one begins."""
         block = self._block_at(place)
         opening = f"{_FENCE}{block.language}\n" if block else ""
         room = self._limit - len(opening)
@@ -117,7 +117,7 @@ class _Cutting:
         return piece, cut
 
     def _cut(self, place: int, room: int) -> int:
-        """Where a piece that begins at a place ends, if it may have so many units."""
+        """Return the end of a piece that begins at a place and has at most `room` units."""
         end = self._furthest(place, room)
         if end >= len(self._text):
             return end
@@ -144,7 +144,7 @@ class _Cutting:
         return self._span_at(cut) is None and self._parts(cut, place)
 
     def _hard(self, place: int, end: int) -> int:
-        """The last place at which nothing that belongs together is torn apart, or the very end."""
+        """Return the last place that separates nothing that belongs together, else `end`."""
         cut = end
         while cut > place:
             span = self._span_at(cut)
@@ -157,7 +157,7 @@ class _Cutting:
         return end
 
     def _parts(self, cut: int, place: int) -> bool:
-        """Whether the characters on both sides of a cut stand for themselves."""
+        """Check whether a cut separates two complete characters."""
         if not 0 < cut < len(self._text):
             return True
         before, after = self._text[cut - 1], self._text[cut]
@@ -171,7 +171,7 @@ class _Cutting:
         return (cut - first) % 2 == 0
 
     def _furthest(self, place: int, room: int) -> int:
-        """The end of the longest stretch from a place that has at most so many units."""
+        """Return the end of the longest stretch from a place of at most `room` units."""
         window = self._text[place : place + room]
         if not window or max(window) <= _BMP:
             return place + len(window)
@@ -183,7 +183,7 @@ class _Cutting:
         return place + len(window)
 
     def _skipped(self, place: int) -> int:
-        """The next place with something to show; in code the indentation stays."""
+        """Return the next place that is not blank; indentation in code is kept."""
         within = self._open_at(place) is not None
         found = (_BLANK_LINES if within else _BLANK).match(self._text, place)
         return place if found is None else found.end()
@@ -193,14 +193,14 @@ class _Cutting:
         return size <= self._limit and _units(self._text[block.start : block.end]) <= self._limit
 
     def _block_at(self, place: int) -> _Block | None:
-        """The block that a place lies within, not at an edge of."""
+        """Return the code block around a place, not one that begins or ends there; or None."""
         found = bisect_right(self._starts, place - 1) - 1
         if found < 0 or place >= self._blocks[found].end:
             return None
         return self._blocks[found]
 
     def _open_at(self, cut: int) -> _Block | None:
-        """The block that is open at a cut: at the text's end also one that is never closed."""
+        """Return the block that is open at a cut; at the text's end also an unclosed one."""
         block = self._block_at(cut)
         if block is None and cut >= len(self._text) and self._blocks:
             last = self._blocks[-1]
@@ -208,7 +208,7 @@ class _Cutting:
         return block
 
     def _span_at(self, place: int) -> int | None:
-        """Where that begins which would be torn apart at a place."""
+        """Return the start of the link, mention or inline code that a cut would split, or None."""
         found = bisect_right(self._span_starts, place - 1) - 1
         if found < 0 or place >= self._spans[found][1]:
             return None
@@ -216,7 +216,7 @@ class _Cutting:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """The blocks of code: from one row of marks to the next, or to the end."""
+    """Yield the code blocks: from one fence to the next, or to the end."""
     place = 0
     while (start := text.find(_FENCE, place)) >= 0:
         marks = start + len(_FENCE)
@@ -234,7 +234,7 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 
 def _extends(character: str) -> bool:
-    """Whether a character does not begin a piece: accents, selectors, skin tones, tags, 。」."""
+    """Check whether a character may not begin a piece: accents, selectors, skin tones, 。」."""
     code = ord(character)
     return (
         character in _NEVER_FIRST
@@ -246,5 +246,5 @@ def _extends(character: str) -> bool:
 
 
 def _is_flag(character: str) -> bool:
-    """Whether it is one of the letters of which two make a flag."""
+    """Check whether a character is a regional indicator, two of which make a flag."""
     return "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -13,13 +13,13 @@ from functools import cache, lru_cache
 from opencrab.domain.text.terms import index_terms
 
 MOST_TERMS = 24
-"""Terms that are looked for, the rarest ones."""
+"""The limit of terms to search for, the rarest ones."""
 
 LONGEST_QUESTION = 4_000
-"""Characters of a question that are read."""
+"""The number of characters of a question that are read."""
 
 MOST_COUNTED = 200
-"""Distinct terms of which an index is asked how rare they are, half of them from either end."""
+"""The limit of distinct terms whose frequency is looked up, half of them from either end."""
 
 _ENOUGH = 3
 _NAMES_KEPT = 20_000
@@ -36,12 +36,12 @@ _COMMON_PAIRS = """
     すか ので から くだ ださ さい なり れる られ って った てい いて いま すが のは
     には とは では でも など とき もの んで すね
 """
-"""Pairs of hiragana that most Japanese sentences have: endings, particles, politeness."""
+"""Pairs of hiragana in most Japanese sentences: endings, particles, politeness."""
 
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """What is looked for: distinct terms, the speakers named, and whether it is about a time."""
+    """A parsed query: distinct terms, the speakers named, and whether it asks for a time."""
 
     terms: tuple[str, ...]
     named: frozenset[str] = frozenset()
@@ -49,11 +49,11 @@ class ParsedQuery:
 
 
 def parse_search_query(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
-    """A query as it is asked; `speakers` are the names of those whom whoever asks may hear.
+    """Parse a query; `speakers` are the names of those whom the searcher may hear.
 
-    A speaker is named when all terms of the name are in the query; then the name is not looked for
-    as a word, but what that speaker said counts for more. Where nothing else tells what is meant it
-    is looked for too: nobody hides a word by taking it for a name.
+    A speaker is named when all terms of the name are in the query; then the name is not searched as
+    a word, but what that speaker said ranks higher. If the query has no other informative term, the
+    name is searched too, so that a name cannot hide a word.
     """
     text = text[:LONGEST_QUESTION]
     distinct = tuple(dict.fromkeys(index_terms(text)))
@@ -70,30 +70,30 @@ def parse_search_query(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
 
 
 def speakers_named_in_query(text: str, speakers: Iterable[str]) -> frozenset[str]:
-    """The speakers whom a query names."""
+    """Return the speakers whom a query names."""
     asked = frozenset(index_terms(text[:LONGEST_QUESTION]))
     terms = ((name, _terms_of_name(name)) for name in speakers)
     return frozenset(name for name, parts in terms if parts and parts <= asked)
 
 
 def has_time_word(text: str) -> bool:
-    """Whether a text has a word of time, as an answer to a question for one does."""
+    """Check whether a text has a word of time, as answers to a question for a time do."""
     return bool(_time().search(text))
 
 
 def has_only_common_words(text: str) -> bool:
-    """Whether a text has nothing but words and pairs that nearly everybody uses."""
+    """Check whether a text has only stop words and common pairs of characters."""
     left = _commonest().sub("", unicodedata.normalize("NFKC", text).casefold())
     return not any(map(str.isalnum, left))
 
 
 def _but(terms: tuple[str, ...], left_out: frozenset[str]) -> tuple[str, ...]:
-    """Terms without some, unless nothing else is there."""
+    """Return the terms without those left out; all of them if none would remain."""
     return tuple(term for term in terms if term not in left_out) or terms
 
 
 def _ends(terms: tuple[str, ...]) -> tuple[str, ...]:
-    """A long question's beginning and end, where it says what it is about."""
+    """Return the first and last terms of a long question, which tell most about its topic."""
     if len(terms) <= MOST_COUNTED:
         return terms
     half = MOST_COUNTED // 2
@@ -101,7 +101,7 @@ def _ends(terms: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _tells_beside(called: frozenset[str], term: str) -> bool:
-    """Whether a term says more than names do, or where a name meets the next word."""
+    """Check whether a term is informative: no part of a name, stop word or overlap with a name."""
     if term in called or term in _stop_words() or term in _common_pairs():
         return False
     return term.isascii() or not any(set(term) & set(name) for name in called)

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 MOST_HITS = 200
-"""How many of the best by BM25 are ranked."""
+"""The number of best hits by BM25 that are ranked."""
 
 LENT = ((1, 0.5), (-1, 0.25), (2, 0.1))
-"""What a hit lends: places from it, and the share of its score."""
+"""The neighbours of a hit that get a share of its score: distance in rows, and the share."""
 
 _NAMED = 2.0
 _TIMED = 1.4
@@ -23,11 +23,11 @@ _LEAST, _SPREAD = 0.8, 0.4
 
 
 class RankingCandidate(NamedTuple):
-    """A row as far as ranking needs to know it.
+    """The fields of a row that ranking needs.
 
-    `key` is the index's own; `place` numbers the rows of one session without gaps of its making.
-    `score` is what BM25 gave, 0 for a neighbour of a hit, and `why` is why it is a hit. A search
-    makes hundreds of them, hence a tuple.
+    `key` is the index's own; `place` numbers the rows of one session without gaps. `score` is the
+    BM25 score, 0 for a neighbour of a hit, and `why` the reason why it is a hit. It is a tuple
+    because a search makes hundreds of them.
     """
 
     key: int | str
@@ -43,7 +43,7 @@ class RankingCandidate(NamedTuple):
 
 
 class RankedRow(NamedTuple):
-    """A candidate with its final score, and why it has that."""
+    """A candidate with its final score and the reasons for it."""
 
     candidate: RankingCandidate
     score: float
@@ -58,10 +58,10 @@ def rank_search_candidates(
     now: datetime,
     limit: int,
 ) -> tuple[RankedRow, ...]:
-    """The best of the hits and of their neighbours, best first.
+    """Return the best of the hits and of their neighbours, best first.
 
-    Equal ones come in the order of session and place: the same rows give the same answer in
-    whatever order they were indexed.
+    Equal scores are ordered by session and place: the same rows give the same answer in any order
+    of indexing.
     """
     listed = list(candidates)
     spoken = {(each.session_id, each.place): each for each in listed if each.spoken}
@@ -78,9 +78,9 @@ def rank_search_candidates(
 def least_neighbour_search_score(
     scores: Iterable[float], named: frozenset[str], *, asks_when: bool, limit: int
 ) -> float:
-    """What a row that is no hit itself must be lent to be among the best at all.
+    """Return the score that a neighbour of a hit needs at least to be among the best.
 
-    An index need not look at others: so many hits are better whatever else is said of both.
+    An index can skip others: `limit` hits rank higher in any case.
     """
     best = heapq.nlargest(limit, scores)
     if len(best) < limit:
@@ -93,7 +93,7 @@ def least_neighbour_search_score(
 def _neighbour_scores(
     listed: list[RankingCandidate], spoken: Mapping[tuple[str, int], RankingCandidate]
 ) -> dict[int | str, float]:
-    """What each row gets from its neighbours."""
+    """Compute the score that each row gets from its neighbours."""
     lent = dict[int | str, float]()
     for hit in listed:
         if hit.score <= 0 or not hit.spoken:

@@ -1,4 +1,4 @@
-"""Near duplicates: whether two texts say the same, as far as one can tell without understanding.
+"""Near duplicates: whether two texts say the same, judged without a model.
 
 Of short ones, a memory or a belief, `relation` tells whether they claim the same or the contrary.
 Words stand there for whole runs of one script: neighbouring pairs overlap, so that one kanji of
@@ -16,18 +16,18 @@ from functools import cache
 from opencrab.domain.text.terms import content_terms, text_terms
 
 NEARLY_ALL = 0.8
-"""Share of words that a near duplicate has in common with the longer one: one word more in five
-still says the same, one more in three often names somebody else's birthday."""
+"""The share of words that a near duplicate has in common with the longer text: one word more in
+five still says the same, one more in three often names somebody else's birthday."""
 
 SAME_SUBJECT = 0.75
-"""Share of words in common from which two texts are held to speak of the same thing."""
+"""The share of words in common from which two texts have the same subject."""
 
 ALIKE = 0.75
-"""How much of their terms two texts have in common that say the same."""
+"""The share of terms in common from which two texts say the same."""
 
 
 class TextRelation(StrEnum):
-    """What one text is to another."""
+    """The relation of one text to another."""
 
     SAME = "same"
     NEAR = "near"
@@ -37,9 +37,9 @@ class TextRelation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextClaim:
-    """What a text claims: its words in order, its numbers and dates, and whether it denies.
+    """The content of a text for comparison: words in order, numbers and dates, and negation.
 
-    `letters` is the text without what nobody hears: case, width, spaces, punctuation.
+    `letters` is the text without case, width, spaces and punctuation.
     """
 
     letters: str
@@ -49,7 +49,7 @@ class TextClaim:
 
 
 def claim_of_text(text: str) -> TextClaim:
-    """What a text claims."""
+    """Parse a text into its words, values and negation."""
     folded = _normalize_text(text)
     plain = _harmless().sub(" ", _duty().sub(" 必要 ", folded))
     felt = _liking().sub(" ♥ ", _disliking().sub(" not ♥ ", plain))
@@ -61,7 +61,7 @@ def claim_of_text(text: str) -> TextClaim:
 
 
 def relation_of_claims(one: TextClaim, other: TextClaim) -> TextRelation:
-    """What two texts are to each other, whichever comes first."""
+    """Compare two texts; the order of the arguments does not matter."""
     if one.letters == other.letters:
         return TextRelation.SAME
     shorter, longer = sorted((len(one.words), len(other.words)))
@@ -79,56 +79,61 @@ def relation_of_claims(one: TextClaim, other: TextClaim) -> TextRelation:
 
 
 def has_more_words(one: TextClaim, other: TextClaim) -> bool:
-    """Whether one text has more words and numbers than another."""
+    """Check whether one text has more words and numbers than another."""
     return len(one.words) + len(one.values) > len(other.words) + len(other.values)
 
 
 @dataclass(frozen=True)
 class TextTerms:
-    """The terms of a text, those of them that say what it is about, and its `turns`.
+    """The terms of a text, its content terms (`distinctive_terms`), and its `turns`.
 
-    Those are its numbers in their order, what it negates, and words such as before and after: texts
-    that differ in one of them say different things, whatever else they have in common.
+    `turns` are its numbers in their order, what it negates, and words such as before and after:
+    texts that differ in one of them say different things, whatever else they have in common.
     """
 
     terms: frozenset[str]
-    telling: frozenset[str]
+    distinctive_terms: frozenset[str]
     turns: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(cls, text: str) -> "TextTerms":
-        """The words of a text."""
+        """Extract the terms of a text."""
         return cls(text_terms(text), content_terms(text), _turns(text))
 
-    def like(self, other: "TextTerms") -> float:
-        """How alike two texts are, 0 to 1; little words and endings alone make nothing so."""
+    def similarity_to(self, other: "TextTerms") -> float:
+        """Compute the similarity of two texts, 0 to 1.
+
+        The lower of the Dice coefficients of all terms and of content terms, so that little words
+        and endings alone do not make texts similar; 0 if `turns` differ.
+        """
         if self.turns != other.turns:
             return 0.0
         if min(len(self.terms), len(other.terms)) < _LEAST_TERMS:
             return 0.0
         return min(
-            dice_coefficient(self.terms, other.terms), dice_coefficient(self.telling, other.telling)
+            dice_coefficient(self.terms, other.terms),
+            dice_coefficient(self.distinctive_terms, other.distinctive_terms),
         )
 
 
 def dice_coefficient(one: frozenset[str], other: frozenset[str]) -> float:
-    """How much two sets have in common, 0 to 1 (Dice 1945); an empty one is like nothing."""
+    """Compute the Dice coefficient of two sets, 0 to 1 (Dice 1945); 0 if one is empty."""
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
 def _normalize_text(text: str) -> str:
-    """A text in one spelling of its characters."""
+    """Return a text with one spelling of each character (NFKC), apostrophe and minus."""
     text = unicodedata.normalize("NFKC", text).casefold()
     return text.replace("’", "'").replace("−", "-")
 
 
 def _loses_nothing(one: TextClaim, other: TextClaim) -> bool:
-    """Whether one text has all the numbers, and no fewer words, than the other."""
+    """Check whether one text has all the numbers, and no fewer words, than the other."""
     return len(one.words) >= len(other.words) and one.values >= other.values
 
 
 def _in_common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many words two texts share in the same order: who loves whom depends on it."""
+    """Count the words that two texts share in the same order: who loves whom depends on it."""
     row = [0] * (len(other) + 1)
     for word in one:
         before = 0
@@ -154,9 +159,9 @@ def _words(text: str) -> list[str]:
 
 
 def _kana(run: str, *, attached: bool) -> list[str]:
-    """Words of a run of hiragana: between particles, without endings that only show politeness.
+    """Return the words of a run of hiragana: between particles, without polite endings.
 
-    What is `attached` to a kanji is mostly its inflection; only something longer is a word.
+    A part that is `attached` to a kanji is mostly its inflection; only a longer one is a word.
     """
     found = list[str]()
     parts = [part for part in _particles().split(run) if part is not None]
@@ -173,7 +178,7 @@ def _kana(run: str, *, attached: bool) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """An English word without the commonest endings."""
+    """Return an English word without the most common endings."""
     word = word.removesuffix("'s")
     for ending in ("s", "ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
@@ -182,7 +187,7 @@ def _stem(word: str) -> str:
 
 
 def _value(match: re.Match[str]) -> str:
-    """A number or a date by one name, however it is written."""
+    """Return a number or a date in one spelling, however it is written."""
     if match["digits"] is not None:
         number = match["digits"].replace(",", "")
         return number.lstrip("0") or "0"
@@ -195,7 +200,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _from_kanji(text: str) -> int:
-    """A number up to 99,999,999 in kanji; digits in a row (二〇二六) are read as such."""
+    """Parse a number up to 99,999,999 in kanji, also digits in a row (二〇二六)."""
     if all(each in _DIGITS for each in text):
         return int("".join(str(_DIGITS.index(each)) for each in text))
     total, group, last = 0, 0, 0
@@ -213,7 +218,7 @@ _SHORTEST_STEM = 3
 _DIGITS = "〇一二三四五六七八九"
 _TENS = {"十": 10, "百": 100, "千": 1_000}
 _ROLES = frozenset({"を", "から", "まで", "より"})
-"""Particles that tell who does what to whom, and whence: they count as words."""
+"""Particles that mark who does what to whom, and from where: they count as words."""
 
 _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august"),
@@ -266,13 +271,13 @@ def _unheard() -> re.Pattern[str]:
 
 @cache
 def _duty() -> re.Pattern[str]:
-    """Two denials that make a duty."""
+    """Compile a pattern of double negations that express a duty."""
     return re.compile(r"な(?:ければ|くては)(?:ならない|なりません|いけない|いけません)")
 
 
 @cache
 def _harmless() -> re.Pattern[str]:
-    """What only looks like a denial."""
+    """Compile a pattern of phrases that only look like a negation."""
     return re.compile(r"(?<=[少危幼切])ない|だけでなく|もったいない|かもしれない|not only")
 
 
@@ -288,7 +293,7 @@ def _denial() -> re.Pattern[str]:
 
 @cache
 def _able() -> re.Pattern[str]:
-    """Where the denial is grown together with the verb."""
+    """Compile a pattern of negations contracted with the verb."""
     return re.compile(r"\b(can|wo)(?:not|n't|'t)\b")
 
 
@@ -342,7 +347,7 @@ def _turns(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _negated_words(words: list[str]) -> Iterator[str]:
-    """What each negation of an English text is about: the next word that tells anything."""
+    """Yield the object of each negation in English: the next content term, or ""."""
     for place, word in enumerate(words):
         if word in _NEGATING or word.endswith("n't"):
             following = (min(content_terms(each), default="") for each in words[place + 1 :])
@@ -350,7 +355,7 @@ def _negated_words(words: list[str]) -> Iterator[str]:
 
 
 def _negated_japanese_words(text: str) -> Iterator[str]:
-    """What each negation of a Japanese text is about: the last kanji or katakana before it."""
+    """Yield the object of each negation in Japanese: the last kanji or katakana before it."""
     for found in _denials().finditer(text):
         before = _content().findall(text[: found.start()].rpartition("\n")[2])
         yield before[-1] if before else ""

@@ -20,16 +20,16 @@ _SHORTEST_WORD = 3
 
 
 def text_terms(text: str) -> frozenset[str]:
-    """Words as they are; of writing without spaces every two neighbouring characters.
+    """Return the terms of a text: words, and pairs of characters in scripts without spaces.
 
     Width, case and other spellings of the same characters make no difference. A single character
-    that stands alone is a term too.
+    between other scripts or spaces is a term too.
     """
     return frozenset(_extract_terms(text, alone_only=True))
 
 
 def content_terms(text: str) -> frozenset[str]:
-    """The terms that say what a text is about: no particles, endings, numbers or little words."""
+    """Return the terms that carry the topic: no particles, endings, numbers or stop words."""
     found = set[str]()
     for term in text_terms(text):
         if term.isascii():
@@ -42,16 +42,16 @@ def content_terms(text: str) -> frozenset[str]:
 
 
 def share_of_terms(sought: frozenset[str], text: str) -> float:
-    """Which part of the terms sought a text has, from 0 to 1."""
+    """Compute the share of the terms sought that a text has, from 0 to 1."""
     if not sought:
         return 0.0
     return len(sought.intersection(_extract_terms(text, alone_only=False))) / len(sought)
 
 
 def index_terms(text: str) -> tuple[str, ...]:
-    """What an index keeps of a text, and what a question to it asks for, in order, with repeats.
+    """Return the terms that an index stores of a text and looks up, in order, with repeats.
 
-    Words as they are; of writing without spaces every two neighbouring characters and, since a
+    Words as they are; in scripts without spaces every two neighbouring characters and, since a
     single one may be a word, every kanji.
     """
     found: list[str] = []
@@ -66,7 +66,7 @@ def index_terms(text: str) -> tuple[str, ...]:
 
 
 def _extract_terms(text: str, *, alone_only: bool) -> set[str]:
-    """Terms of a text, with or without the single characters that are parts of longer runs."""
+    """Extract terms of a text, with or without single characters of longer runs."""
     found = set[str]()
     for match in _runs().finditer(_normalize_text(text)):
         run = match.group()
@@ -81,7 +81,7 @@ def _extract_terms(text: str, *, alone_only: bool) -> set[str]:
 
 @cache
 def _runs() -> re.Pattern[str]:
-    """Compiled by the first search: it takes 10 ms, which most starts can save."""
+    """Compile the pattern on the first search: it takes 10 ms, which most starts can save."""
     return re.compile(f"(?P<unspaced>[{_UNSPACED}]+)|[^\\W_{_UNSPACED}]+")
 
 
@@ -97,11 +97,11 @@ def _normalize_text(text: str) -> str:
 
 ASCII_PER_TOKEN = 3.5
 OTHER_TOKENS = 1.1
-"""Kana and kanji: measured encodings give 0.7 to 1.1 tokens a character; we take the upper end."""
+"""Tokens per kana or kanji: measured encodings give 0.7 to 1.1, this is the upper end."""
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens of a text: 3.5 ASCII characters to one, every character of three bytes 1.1."""
+    """Estimate the tokens of a text: 1 per 3.5 ASCII characters, 1.1 per 3-byte character."""
     length = len(text)
     other = (len(text.encode("utf-8", "replace")) - length) / 2
     return math.ceil((length - other) / ASCII_PER_TOKEN + other * OTHER_TOKENS)

@@ -7,10 +7,10 @@ from operator import mul
 from typing import NamedTuple
 
 MOST_NEAR = 200
-"""How many of the nearest rows are looked at closely."""
+"""The number of nearest rows whose similarity is computed exactly."""
 
 WEIGHT = 0.7
-"""What the nearest row gets where the best by words gets 1. Words lead: they are never wrong about
+"""The score of the nearest row if the best row by words has 1. Words weigh more: they are exact for
 names and numbers."""
 
 _STEPS = 127
@@ -18,9 +18,9 @@ _LENGTH = struct.Struct("<f")
 
 
 class QuantizedVector(NamedTuple):
-    """A vector of small numbers: the signs of its parts, and the parts in 255 steps.
+    """A vector in small numbers: the signs of its components, and the components in 255 steps.
 
-    `bits` tell cheaply which vectors may be near. `body` begins with the length of its steps.
+    `bits` allow a cheap first selection of near vectors. `body` begins with the vector's length.
     """
 
     bits: bytes
@@ -28,14 +28,14 @@ class QuantizedVector(NamedTuple):
 
     @property
     def dimensions(self) -> int:
-        """How many parts it has."""
+        """The number of components."""
         return len(self.body) - _LENGTH.size
 
 
 def quantize_vector(vector: Sequence[float]) -> QuantizedVector:
-    """A vector in a byte and a bit for each part; its length does not matter.
+    """Quantize a vector to a byte and a bit per component; its length does not matter.
 
-    A vector without a direction, such as one that is all zeros, is near nothing.
+    A vector without a direction, such as one that is all zeros, is similar to none.
     """
     most = max(map(abs, vector), default=0.0)
     if not 0 < most < math.inf:
@@ -48,9 +48,9 @@ def quantize_vector(vector: Sequence[float]) -> QuantizedVector:
 
 
 def cosine_similarity(one: bytes, other: bytes) -> float:
-    """How near two bodies are: 1 for the same direction, 0 for nothing in common.
+    """Compute the cosine similarity of two bodies: 1 for the same direction, 0 if orthogonal.
 
-    0 too where they cannot be compared, as they were made by different models.
+    Also 0 if their dimensions differ, as vectors of different models cannot be compared.
     """
     lengths = _LENGTH.unpack_from(one)[0] * _LENGTH.unpack_from(other)[0]
     if not lengths or len(one) != len(other):
@@ -60,10 +60,10 @@ def cosine_similarity(one: bytes, other: bytes) -> float:
 
 
 def fuse_search_scores(words: Mapping[int, float], near: Mapping[int, float]) -> dict[int, float]:
-    """Scores by words and cosines as one score for each row, 0 left out.
+    """Combine scores by words and cosines into one score for each row; zeros are left out.
 
-    Both are shares of their best: what fits best by one of them stays ahead of what is only listed
-    high by both.
+    Both are divided by their best, so that the best row of one method stays ahead of a row that is
+    only fairly high in both.
     """
     best = max(words.values(), default=0.0) or 1.0
     nearest = max(near.values(), default=0.0)

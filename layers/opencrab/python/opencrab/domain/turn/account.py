@@ -28,10 +28,10 @@ _NEVER_RAN = {CallState.REFUSED, CallState.CANCELLED}
 
 @dataclass
 class CallAccount:
-    """One action that the model asked for, how far it has come, and what came of it.
+    """One tool call of the model, its state and its result.
 
-    `state` is pending, running or waiting, and then that of its result. `begun_at` is when it was
-    begun or asked for; `seconds` are known where both ends were recorded.
+    `state` is pending, running or waiting, and then that of its result. `begun_at` is when it began
+    or when approval was requested; `seconds` is None unless both ends were recorded.
     """
 
     call: ActionCall
@@ -45,23 +45,23 @@ class CallAccount:
 
     @property
     def ran(self) -> bool:
-        """Whether it has a result and is more than the model's business."""
+        """True if the call has a result of an execution, not of invalid arguments."""
         return self.result is not None and self.result.state in _RAN and not self.result.invalid
 
     @property
     def is_busy(self) -> bool:
-        """Whether it was begun or asked for, and has no result yet."""
+        """True if it began, or approval was requested, and it has no result yet."""
         return self.begun_at is not None and self.result is None
 
     @property
     def is_asked(self) -> bool:
-        """Whether a human has been asked about it and has not decided."""
+        """True if a human was asked for approval and has not decided."""
         return self.request is not None and self.decision is None
 
 
 @dataclass
 class StepAccount:
-    """One model call, and the actions that it led to; `at` is when it answered."""
+    """A model call, and the tool calls that it led to; `at` is when it answered."""
 
     intent: ModelIntent
     result: ModelResult | None = None
@@ -70,12 +70,12 @@ class StepAccount:
 
     @property
     def answer(self) -> ModelAnswer | None:
-        """What the model answered, if it did."""
+        """The model's answer, or None."""
         return None if self.result is None else self.result.answer
 
     @property
     def ends_turn(self) -> bool:
-        """Whether one of its calls was an action that ends turns."""
+        """True if one of its calls was an action that ends turns."""
         return any(call.result is not None and call.result.ends_turn for call in self.calls)
 
 
@@ -83,7 +83,7 @@ class StepAccount:
 class TurnAccount:
     """A turn and everything that it has done so far.
 
-    Times never go back, however clocks differ; a duration is told of recorded times alone.
+    Times never go back, however clocks differ; a duration is computed from recorded times only.
     """
 
     turn: Turn
@@ -93,14 +93,14 @@ class TurnAccount:
 
     @classmethod
     def of(cls, turn: Turn, records: Iterable[Record]) -> "TurnAccount":
-        """What these records, in the order of their keys, amount to."""
+        """Build the account from records in the order of their keys."""
         account = cls(turn)
         for record in records:
             account.add(record)
         return account
 
     @property
-    def answered(self) -> Iterator[StepAccount]:
+    def answered_steps(self) -> Iterator[StepAccount]:
         """The steps whose model call was completed."""
         for step in self.steps:
             if step.answer and step.result and step.result.state is CallState.COMPLETED:
@@ -108,30 +108,30 @@ class TurnAccount:
 
     @property
     def calls(self) -> Iterator[CallAccount]:
-        """All calls, in order."""
+        """All tool calls, in order."""
         for step in self.steps:
             yield from step.calls
 
     @property
     def pending(self) -> CallAccount | None:
-        """The first call of the last step that has no result: calls of a step run in order."""
-        answered = tuple(self.answered)
+        """The first call of the last step without a result (calls run in order), or None."""
+        answered = tuple(self.answered_steps)
         last = answered[-1].calls if answered else []
         return next((call for call in last if call.result is None), None)
 
     @property
     def is_thinking(self) -> bool:
-        """Whether a model call was begun and has not ended."""
+        """True if a model call was started and has not ended."""
         return bool(self.steps) and self.steps[-1].result is None
 
     @property
     def failed_calls(self) -> int:
-        """How many model calls failed."""
+        """The number of failed model calls."""
         ended = (step.result for step in self.steps)
         return sum(each is not None and each.state is CallState.FAILED for each in ended)
 
     def add(self, record: Record) -> None:
-        """Take one more record into account; one without its step or its call is left out."""
+        """Add one more record; one without its step or its call is ignored."""
         at: datetime | None = getattr(record, "at", None)
         self._time = max(filter(None, (self._time, self.turn.created_at, at)))
         match record:
@@ -146,7 +146,7 @@ class TurnAccount:
                     if call.call.id == record.call_id:
                         self._go_on(call, record, at)
             case BlobPointer():
-                raise AssertionError(f"a pointer must be resolved before it is read: {record.n}")
+                raise AssertionError(f"record {record.n} is a blob pointer: load its body first")
 
     def _go_on(
         self,

@@ -11,7 +11,7 @@ from opencrab.domain.value import Value
 
 
 class Effect(StrEnum):
-    """How a call is recovered if the worker dies during it.
+    """The way in which a call is recovered if the worker dies during it.
 
     `pure` runs again; `transactional` commits with its result; `keyed` runs again with a stored
     precondition (compare and swap) that makes a repeat harmless; `once` is never repeated, and its
@@ -25,14 +25,14 @@ class Effect(StrEnum):
 
 
 class SpeechSent(Value):
-    """Words for everybody in the session."""
+    """Speech for everybody in the session."""
 
     kind: Literal["spoke"] = "spoke"
     text: str
 
 
 class InnerVoiceNoted(Value):
-    """Words for nobody but the agent."""
+    """A note of the agent for itself only."""
 
     kind: Literal["mused"] = "mused"
     text: str
@@ -46,14 +46,14 @@ class SilenceChosen(Value):
 
 
 class DeclaredDone(Value):
-    """The agent has nothing more to add to this session."""
+    """A declaration that the agent has nothing more to add to this session."""
 
     kind: Literal["declared_done"] = "declared_done"
     reason: str = ""
 
 
 class FileWritten(Value):
-    """A workspace file was written; sha256 identifies the content."""
+    """A write of a workspace file; sha256 identifies the content."""
 
     kind: Literal["file_written"] = "file_written"
     path: str
@@ -62,21 +62,21 @@ class FileWritten(Value):
 
 
 class FileDeleted(Value):
-    """A workspace file is gone; older versions of it may still be there."""
+    """A deletion of a workspace file; older versions of it may still exist."""
 
     kind: Literal["file_deleted"] = "file_deleted"
     path: str
 
 
 class SkillUsed(Value):
-    """The text of a skill was given to the model because it asked for it."""
+    """A skill whose text was given to the model because it asked for it."""
 
     kind: Literal["skill_used"] = "skill_used"
     name: str
 
 
 class MemoriesFound(Value):
-    """A search showed these memories; `hidden` if the turn is in the hold-out without memories.
+    """Memories that a search showed; `hidden` if the turn is in the hold-out without memories.
 
     Experiences are named by their ids after `experience:`; none of them is ever held out.
     """
@@ -88,7 +88,7 @@ class MemoriesFound(Value):
 
 
 class SkillLearned(Value):
-    """A skill was acquired, changed, retired or restored."""
+    """A skill that was acquired, changed, retired or restored."""
 
     kind: Literal["skill_learned"] = "skill_learned"
     name: str
@@ -96,21 +96,21 @@ class SkillLearned(Value):
 
 
 class GuidanceGiven(Value):
-    """Words of a facilitator for all agents of the session, and for nobody else."""
+    """Words of a facilitator for all agents of the session, hidden from people."""
 
     kind: Literal["guided"] = "guided"
     text: str
 
 
 class PhaseSet(Value):
-    """A facilitator said how far the discussion has come."""
+    """A phase of the discussion that a facilitator set."""
 
     kind: Literal["phase_set"] = "phase_set"
     phase: str
 
 
 class TaskEnded(Value):
-    """A task of a goal is done or has failed; `message` is how that is told."""
+    """A task of a goal that is done or has failed; `message` is the text shown for it."""
 
     kind: Literal["task_ended"] = "task_ended"
     task: str
@@ -119,14 +119,14 @@ class TaskEnded(Value):
 
 
 class GoalBegun(Value):
-    """A goal was taken up: its first turn is to be started when its line comes."""
+    """A goal that was started: its first turn waits in the goal queue."""
 
     kind: Literal["goal_begun"] = "goal_begun"
     goal: str
 
 
 class GoalEnded(Value):
-    """A goal is completed; `message` is how that is told."""
+    """A goal that is completed; `message` is the text shown for it."""
 
     kind: Literal["goal_ended"] = "goal_ended"
     goal: str
@@ -154,10 +154,10 @@ SideEffect = Annotated[
 
 
 class ActionResult(Value):
-    """What an action answers to the model, with its side effects as data.
+    """The answer of an action to the model, with its side effects as data.
 
-    `taint` says that it carries words from outside. `facts` are written in the transaction of the
-    result, of any action but a pure one; the journal does not repeat them.
+    `taint` says that it carries foreign text. `facts` are documents written in the
+    transaction of the result, for any action but a pure one; the journal does not repeat them.
     """
 
     success: bool
@@ -168,15 +168,15 @@ class ActionResult(Value):
     facts: tuple[Document, ...] = Field(default=(), exclude=True)
 
     @classmethod
-    def done(cls, *side_effects: Any, **data: Any) -> "ActionResult":
-        """A success with its data and side effects."""
+    def ok(cls, *side_effects: Any, **data: Any) -> "ActionResult":
+        """Build a success with its data and side effects."""
         return cls(success=True, data=data, side_effects=side_effects)
 
     def keeping(self, *facts: Document) -> "ActionResult":
-        """The same result, with facts to be written together with it."""
+        """Return the result with more documents to write together with it."""
         return self.replaced(facts=(*self.facts, *facts))
 
     @classmethod
-    def failed(cls, error: str) -> "ActionResult":
-        """A failure that tells the model what to do differently."""
+    def failure(cls, error: str) -> "ActionResult":
+        """Build a failure; `error` tells the model what to do differently."""
         return cls(success=False, error=error)

@@ -9,7 +9,7 @@ from opencrab.domain.turn.turn import Turn
 
 @dataclass(frozen=True)
 class CrashRule:
-    """Whom the death of a process counts against, and how long a suspect is kept back.
+    """The rule for counting process deaths against turns and holding back suspects.
 
     Several turns run in one process, and from outside a turn that kills it looks like those that
     ran beside it, or like somebody's `kill -9`. So the first death makes suspects of all and counts
@@ -29,14 +29,14 @@ class CrashRule:
     pause_seconds: float = 2.0
     longest_pause_seconds: float = 300.0
 
-    def judged(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
-        """The headers of the turns that were running when their process died."""
+    def turns_after_crash(self, running: Iterable[Turn], died_at: datetime) -> tuple[Turn, ...]:
+        """Return the headers of the turns that were running when their process died."""
         turns = tuple(running)
         was_alone = any(turn.is_suspect for turn in turns)
         return tuple(self._judged(turn, died_at, was_alone=was_alone) for turn in turns)
 
-    def pause(self, turn: Turn) -> timedelta:
-        """How long a turn is kept back after a start."""
+    def start_delay(self, turn: Turn) -> timedelta:
+        """Return how long a turn is held back after a start; 0 for one that is no suspect."""
         if not turn.is_suspect:
             return timedelta()
         doublings = min(turn.crashes - 1, 32)
@@ -53,7 +53,7 @@ class CrashRule:
         )
 
     def _seconds(self, turn: Turn, died_at: datetime) -> float:
-        """How long the step ran; a lease that was extended, or is missing, makes it shorter."""
+        """Return how long the step ran, 0 without a lease; an extended lease makes it shorter."""
         if turn.lease_until is None:
             return 0.0
         began = turn.lease_until - timedelta(seconds=self.lease_seconds)

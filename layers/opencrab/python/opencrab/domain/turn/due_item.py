@@ -9,12 +9,12 @@ from opencrab.domain.value import Identifier, Value
 
 
 class DueItem(Value):
-    """A message to a session that is to be admitted at a time; its id makes it happen once.
+    """A message to a session that is to be admitted at a time, once per id.
 
-    `session` is made first if it is not there yet. `only` names whom it asks, `floor` the turn of
-    a discussion that it is to be: then whom it asks is found out when it is admitted. `task` is
-    what the turn serves, `taint` what it inherits from whatever it continues, `payer` the public
-    person whose words it goes back to.
+    `session` is created first if it does not exist yet. `only` are the agents to ask, `floor` the
+    number of the discussion's turn: then the agent is chosen at admission. `task` is the goal or
+    task that the turn serves, `taint` is inherited from what it continues, `payer` is the public
+    person whose message caused it.
     """
 
     id: str

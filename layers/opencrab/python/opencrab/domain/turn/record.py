@@ -27,10 +27,10 @@ class CallState(StrEnum):
 
 
 class ActionCall(Value):
-    """One action that the model asks for; `arguments` is None when they could not be read.
+    """One tool call of the model; `arguments` is None if they could not be parsed.
 
-    Arguments that JSON cannot carry (NaN, half an emoji, endless nesting) count as unread: they
-    would come back from the store as others than those that a human approved, or not at all.
+    Arguments that JSON cannot carry (NaN, half an emoji, endless nesting) count as unparsed: they
+    would come back from the store different from those that a human approved, or not at all.
     """
 
     id: Received
@@ -45,7 +45,7 @@ class ActionCall(Value):
 
     @property
     def argument_hash(self) -> str:
-        """What an approval is bound to: the name and the exact arguments."""
+        """The hash that an approval is bound to: of the name and the exact arguments."""
         canonical = json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)
         return content_hash(f"{self.name}\n{canonical}\n{self.raw}".encode())
 
@@ -55,14 +55,14 @@ USE_ACTION = "use_action"
 
 
 def action_name(call: ActionCall) -> str:
-    """The name of the action that a call is about, be it wrapped or not."""
+    """Return the name of the action that a call runs, unwrapped from `use_action`."""
     if call.name != USE_ACTION or call.arguments is None:
         return call.name
     return str(call.arguments.get("name", ""))[:100]
 
 
 def action_arguments(call: ActionCall) -> dict[str, Any] | None:
-    """The arguments for that action; None when they cannot be read."""
+    """Return the arguments for that action; None if they could not be parsed."""
     if call.name != USE_ACTION or call.arguments is None:
         return call.arguments
     inner = call.arguments.get("arguments", {})
@@ -77,11 +77,11 @@ class Reflection(Value):
 
 
 class ModelAnswer(Value):
-    """What a model answered: words, calls, or both.
+    """A model's answer: text, tool calls, or both.
 
-    `replay` is what its vendor wants back unread with the next request of the same turn, such as
-    signatures of thoughts; only the wire code that made it looks inside. `first_token_ms` is how
-    long the first words took, None where the answer came in one piece.
+    `replay` is data that its vendor wants back unchanged with the next request of the same turn,
+    such as signatures of thoughts; only the vendor's wire code reads it. `first_token_ms` is the
+    time to the first text, None if the answer came in one piece.
     """
 
     text: Received = ""
@@ -95,18 +95,18 @@ class ModelAnswer(Value):
     first_token_ms: int | None = None
 
     def with_turn_call_ids(self, n: int) -> "ModelAnswer":
-        """The answer with call ids of our own: unique in the turn, whatever the provider sent."""
+        """Return the answer with our own call ids, unique in the turn for any provider."""
         calls = tuple(call.replaced(id=f"c{n}_{place}") for place, call in enumerate(self.calls))
         return self.replaced(calls=calls)
 
 
 class ModelIntent(Value):
-    """A model call is about to be made, and this much money is set aside for it.
+    """A model call that is about to be made, with the money reserved for it.
 
-    It says what the call is for, who chose the model, and at what price, so that any worker can
-    settle it. The first intent of a turn keeps the `basis` for the later ones. `skills` are those
-    whose text the model is given, `skills_offered` those that it is told of by name, `skills_held`
-    those that fitted and that a trial withheld. `probability` is how likely the model was.
+    It has the call's purpose, who chose the model, and the price, so that any worker can settle it.
+    The first intent of a turn stores the `basis` of routing for the later ones. `skills` are those
+    whose text the model is given, `skills_offered` those listed by name, `skills_held` those that
+    fitted and that a trial withheld. `probability` is that of the model's choice.
     """
 
     kind: Literal["model_intent"] = "model_intent"
@@ -128,9 +128,9 @@ class ModelIntent(Value):
     skills_held: tuple[str, ...] = ()
 
     def cost_of(self, answer: ModelAnswer) -> MicroUsd:
-        """What an answer cost; one that does not say how many tokens it took costs the reservation.
+        """Compute the cost of an answer; without token counts it is the whole reservation.
 
-        So do words that nobody counted.
+        The same applies to an answer with text or calls but no output tokens.
         """
         usage = answer.usage
         said = answer.text or answer.calls
@@ -141,16 +141,20 @@ class ModelIntent(Value):
         return self.price.cost(usage)
 
     def cost_of_failure(self, error: ModelCallFailed) -> MicroUsd:
-        """What a failed call cost: as its vendor says, else the reservation if it may be billed."""
+        """Return the cost of a failed call: by the vendor's counts if there are any.
+
+        Else the reservation if the call may be billed, or 0.
+        """
         if error.usage is not None and error.usage.is_counted and self.price is not None:
             return self.price.cost(error.usage)
         return self.reserved if error.may_be_billed else 0
 
 
 class ModelResult(Value):
-    """A model call ended: answered, failed, or unknown because its worker died.
+    """The end of a model call: answered, failed, or unknown because its worker died.
 
-    `usage` is what a call that failed was counted all the same.
+    `usage` is what the vendor counted for a failed call, and `provider_call_id` the vendor's own id
+    of it, which is stored in the ledger's row only.
     """
 
     kind: Literal["model_result"] = "model_result"
@@ -160,18 +164,19 @@ class ModelResult(Value):
     error: Received | None = None
     fault: Fault | None = None
     usage: Usage | None = None
+    provider_call_id: Received = Field(default="", exclude=True)
     cost: MicroUsd = 0
     latency_ms: int = 0
     at: datetime | None = None
 
     @classmethod
-    def unknown(cls, intent: ModelIntent) -> "ModelResult":
-        """How a call ended whose worker died: perhaps it was billed, so it cost all it could."""
+    def with_unknown_outcome(cls, intent: ModelIntent) -> "ModelResult":
+        """Build the result of a call whose worker died; it may be billed, so at full cost."""
         return cls(n=intent.n, state=CallState.UNKNOWN, cost=intent.reserved)
 
 
 class ActionIntent(Value):
-    """A keyed or once action is about to run; `prepared` is its condition, fixed beforehand."""
+    """A keyed or once action that is about to run; `prepared` is its precondition."""
 
     kind: Literal["action_intent"] = "action_intent"
     n: int
@@ -184,7 +189,7 @@ class ActionIntent(Value):
 
 
 class CallResult(Value):
-    """A call ended, one way or another; `invalid` when it could not be understood at all."""
+    """The end of a tool call; `invalid` if its name or arguments could not be understood."""
 
     kind: Literal["call_result"] = "call_result"
     n: int
@@ -198,7 +203,7 @@ class CallResult(Value):
 
 
 class ApprovalRequest(Value):
-    """A call waits for a human: two lines, what and what it touches, and the exact arguments."""
+    """A tool call that waits for a human: what it does, what it touches, and its arguments."""
 
     kind: Literal["approval_request"] = "approval_request"
     n: int
@@ -211,7 +216,7 @@ class ApprovalRequest(Value):
 
 
 class ApprovalDecision(Value):
-    """A human decided, once."""
+    """A human's decision about one call; there is only one."""
 
     kind: Literal["approval_decision"] = "approval_decision"
     n: int
@@ -223,7 +228,7 @@ class ApprovalDecision(Value):
 
 
 class BlobPointer(Value):
-    """A result too large for the journal; its body lies elsewhere under its own hash."""
+    """A result too large for the journal; its body is stored elsewhere under its hash."""
 
     kind: Literal["pointer"] = "pointer"
     n: int
@@ -246,5 +251,5 @@ _LETTERS = {"model_intent": "I", "action_intent": "I", "approval_request": "I"}
 
 
 def turn_record_key(record: "Record") -> str:
-    """Where a record lies in its turn: number and I (intent) or R (result)."""
+    """Return the key of a record in its turn: number and I (intent) or R (result)."""
     return f"{record.n:04d}{_LETTERS.get(record.kind, 'R')}"

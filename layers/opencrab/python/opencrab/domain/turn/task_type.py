@@ -1,4 +1,4 @@
-"""Thinking: what kind of thought a model call needs, told by our code and not by the model.
+"""Task types: what kind of work a model call is, decided by code and not by a model.
 
 Design and complex code need the best model, routine work and simple choices the fastest, all other
 work the standard one.
@@ -12,15 +12,15 @@ from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Unit, Value
 
 COMPLEX = 0.7
-"""Code or design above this complexity is for the first tier."""
+"""The complexity above which code or design needs the first tier."""
 
 _MEDIUM = 0.35
 _READ = 8_000
-"""How many characters of a text are looked at."""
+"""The number of characters of a text that are read."""
 
 
 class TaskType(StrEnum):
-    """What a model call works on."""
+    """The type of work of a model call."""
 
     CONVERSATION = "conversation"
     DESIGN = "design"
@@ -32,7 +32,7 @@ class TaskType(StrEnum):
 
 
 class ThinkContext(Value):
-    """What a model call is about; `acting` means that it goes on after actions."""
+    """The task of a model call; `acting` means that it continues after tool calls."""
 
     task_type: TaskType = TaskType.CONVERSATION
     complexity: Unit = 0.0
@@ -48,7 +48,7 @@ class ThinkContext(Value):
 
     @property
     def use(self) -> Use:
-        """The use whose model is asked."""
+        """The use whose model is called."""
         if self.tier != 2:  # noqa: PLR2004  - the usual one
             return Use.THINKING if self.tier == 1 else Use.ANALYSIS
         if self.task_type is TaskType.CREATIVE:
@@ -57,14 +57,17 @@ class ThinkContext(Value):
 
 
 def task_complexity_level(complexity: float) -> str:
-    """A complexity as a word, for reports: simple, medium or complex."""
+    """Return a complexity as a word, for reports: simple, medium or complex."""
     if complexity > COMPLEX:
         return "complex"
     return "medium" if complexity > _MEDIUM else "simple"
 
 
 def turn_think_context(text: str, trigger: Trigger, *, acting: bool = False) -> ThinkContext:
-    """What a turn's trigger and its words ask for; beats, events, summaries are routine."""
+    """Classify a model call by its turn's trigger and text.
+
+    Heartbeats, events, summaries and embeddings are routine.
+    """
     words = text[:_READ]
     complexity = _complexity(words)
     if trigger in _ROUTINE:
@@ -139,7 +142,7 @@ _LONG = 2_000
 
 
 def _complexity(text: str) -> float:
-    """How much a text asks for, by its length, its parts, its code and its demanding words."""
+    """Estimate how demanding a text is, 0 to 1: by length, list items, code and keywords."""
     weight = len(text) + sum(1 for character in text if character > "\u2fff")
     demands = len(
         {found.group().casefold() for found in re.finditer(_DEMANDS, text, re.IGNORECASE)}

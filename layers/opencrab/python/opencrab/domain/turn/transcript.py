@@ -9,7 +9,14 @@ from opencrab.domain.conversation.loop_guard import message_minhash
 from opencrab.domain.conversation.session import Phase, Session, SessionChange
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Duration, ModelChosen, RoutingBasis
-from opencrab.domain.turn.action import ActionResult, SideEffect, SkillUsed, SpeechSent
+from opencrab.domain.turn.action import (
+    ActionResult,
+    FileDeleted,
+    FileWritten,
+    SideEffect,
+    SkillUsed,
+    SpeechSent,
+)
 from opencrab.domain.turn.record import (
     ActionCall,
     ActionIntent,
@@ -24,10 +31,13 @@ from opencrab.domain.turn.record import (
 )
 from opencrab.domain.turn.turn import Turn
 
+_ABSENT = "absent"
+"""The prepared condition of a write that creates its file (`ports.workspace.files.ABSENT`)."""
+
 
 @dataclass(frozen=True)
 class TurnStep:
-    """One model call that answered, what it had newly heard, and how its calls ended."""
+    """A model call that answered, the messages new in it, and the results of its tool calls."""
 
     n: int
     answer: ModelAnswer
@@ -36,12 +46,12 @@ class TurnStep:
 
     @property
     def pending(self) -> ActionCall | None:
-        """The first call without a result: calls of a step run in order."""
+        """The first call without a result (calls of a step run in order), or None."""
         return next((call for call in self.answer.calls if call.id not in self.results), None)
 
     @property
     def ends_turn(self) -> bool:
-        """Whether one of its calls was an action that ends turns."""
+        """True if one of its calls was an action that ends turns."""
         return any(result.ends_turn for result in self.results.values())
 
 
@@ -58,11 +68,12 @@ class ModelAttempt:
 class Transcript:
     """All steps of a turn so far, and the intent that a dead worker left open, if any.
 
-    `attempts` are the failed calls of the step that is not there yet, `failed_calls` counts those
-    of the whole turn; `asked` are all model calls that ended, whatever came of them. `basis` is
-    what routing goes by, `choices` are the agent's own in this turn. It grows by `add`, in the
-    order of record keys, whether the records come from the store or from the step that just
-    happened; both give the same transcript.
+    `attempts` are the failed calls of the present step, `failed_calls` counts those of the whole
+    turn; `asked` are all model calls that ended, with any result. `basis` are the inputs of
+    routing, `choices` are the agent's own in this turn. `replaced_files` are paths that it wrote or
+    deleted, without those that it created. It grows by `add`, in the order of record
+    keys, whether the records come from the store or from the step that just happened; both give the
+    same transcript.
     """
 
     steps: list[TurnStep] = field(default_factory=list)
@@ -78,18 +89,19 @@ class Transcript:
     skills_asked: list[str] = field(default_factory=list)
     speeches: int = 0
     heard: list[str] = field(default_factory=list)
+    replaced_files: list[str] = field(default_factory=list)
     _heard_now: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "Transcript":
-        """The transcript that these records, in order of their keys, amount to."""
+        """Build the transcript from records in the order of their keys."""
         transcript = cls()
         for record in records:
             transcript.add(record)
         return transcript
 
     def add(self, record: Record) -> None:
-        """Take one more record into account."""
+        """Add one more record."""
         match record:
             case ModelIntent():
                 self.open_intent = record
@@ -111,11 +123,11 @@ class Transcript:
             case ApprovalDecision():
                 self.decision = record
             case _:
-                raise AssertionError(f"a pointer must be resolved before it is read: {record.n}")
+                raise AssertionError(f"record {record.n} is a blob pointer: load its body first")
 
     @property
     def repairs(self) -> int:
-        """How many steps in a row, up to now, had calls of which none could be understood."""
+        """The number of steps in a row, up to now, in which no call could be understood."""
         count = 0
         for step in reversed(self.steps):
             results = tuple(step.results.values())
@@ -134,22 +146,22 @@ class Transcript:
 
     @property
     def effects(self) -> Iterator[SideEffect]:
-        """What the turn's calls did beside what they answered, in order."""
+        """The side effects of the turn's calls, in order."""
         for _, result in self.ended_calls:
             yield from result.side_effects
 
     @property
     def declared_done(self) -> bool:
-        """Whether the agent held the matter of its session to be settled."""
+        """True if the agent declared that it is done with its session."""
         return any(effect.kind == "declared_done" for effect in self.effects)
 
     @property
     def pending(self) -> ActionCall | None:
-        """The call to run next, if the last step still has one."""
+        """The call to run next in the last step, or None."""
         return self.steps[-1].pending if self.steps else None
 
-    def approves(self, call: ActionCall) -> bool | None:
-        """What a human decided about exactly this call; None when nobody was asked about it."""
+    def human_decision(self, call: ActionCall) -> bool | None:
+        """Return a human's decision about exactly this call; None without a decision."""
         decision = self.decision
         if decision is None or decision.call_id != call.id:
             return None
@@ -170,22 +182,25 @@ class Transcript:
                 self.attempts.append(ModelAttempt(intent.model, fault, record.error or ""))
 
     def _call_result(self, record: CallResult) -> None:
-        self.open_intent = None
+        intent, self.open_intent = self.open_intent, None
         self.steps[-1].results[record.call_id] = record
         effects = record.result.side_effects
+        if not isinstance(intent, ActionIntent) or intent.prepared.get("condition") != _ABSENT:
+            files = (e for e in effects if isinstance(e, FileWritten | FileDeleted))
+            self.replaced_files.extend(each.path for each in files)
         self.speeches += sum(effect.kind == "spoke" for effect in effects)
         self.skills_asked.extend(e.name for e in effects if isinstance(e, SkillUsed))
         self.choices.extend(effect for effect in effects if isinstance(effect, ModelChosen))
 
 
 _NO_ROUND = frozenset({Source.PEER, Source.HEARTBEAT, Source.WORLD})
-"""Sources whose messages begin no round: those of humans and of schedules do."""
+"""Sources whose messages start no round; those of humans and schedules do."""
 
 
 def session_change(
     session: Session, transcript: Transcript, header: Turn, speech: str, now: datetime
 ) -> SessionChange:
-    """What a turn that closes changes in its session; `header` says what it cost in the end."""
+    """Build the change that a closing turn makes to its session; `header` has its final cost."""
     spoken = [*_spoken_texts(transcript), *([speech] if speech else [])]
     return SessionChange(
         agent_id=header.agent_id,
@@ -208,12 +223,12 @@ def session_change(
 
 
 def _spoken_texts(transcript: Transcript) -> list[str]:
-    """What the turn said with actions."""
+    """Return the texts that the turn spoke by actions."""
     return [effect.text for effect in transcript.effects if isinstance(effect, SpeechSent)]
 
 
 def _set_phase(transcript: Transcript) -> Phase | None:
-    """The phase that the turn set last, if it did."""
+    """Return the phase that the turn set last, or None."""
     effects = transcript.effects
     phases = [Phase(effect.phase) for effect in effects if effect.kind == "phase_set"]
     return phases[-1] if phases else None

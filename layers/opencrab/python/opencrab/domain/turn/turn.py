@@ -23,23 +23,28 @@ from opencrab.domain.money.budget import (
 from opencrab.domain.value import Identifier, MicroUsd, Value
 
 MAX_STEPS = 10
-"""Model calls in one turn, crashed attempts included."""
+"""The default of `agent.max_steps`, the model calls of one turn.
+
+Which calls count is the rule of `TurnWork.calls_left`.
+"""
 
 DELIVERIES_WITHOUT_PROGRESS = 3
-"""A turn fails after more than this many deliveries without a new result."""
+"""The limit of deliveries without a new result; one more and the turn fails."""
 
 CRASHES_WITHOUT_PROGRESS = 6
-"""A turn also fails after more than this many process deaths without a new result.
+"""The limit of process deaths without a new result; one more and the turn fails.
 
 The first of them may be another turn's fault; after them the turn runs alone.
 """
 
 
 _DAYS = 2
+_PAUSED = "paused"
+"""The note of a turn that has told its session of its pause; stored, so it never changes."""
 
 
 class Trigger(StrEnum):
-    """What started a turn."""
+    """The cause that starts a turn."""
 
     MESSAGE = "message"
     HEARTBEAT = "heartbeat"
@@ -69,7 +74,7 @@ class TurnStatus(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether nothing more will happen in such a turn."""
+        """True if the turn has ended."""
         return self not in {TurnStatus.QUEUED, TurnStatus.RUNNING, TurnStatus.WAITING}
 
 
@@ -94,15 +99,15 @@ class Turn(Value):
     """A turn's header: saved before and after each call, so any worker can continue it.
 
     `sequence` numbers the next record; `epoch` grows with each claim, so that a worker that was
-    thought dead cannot write; `stop` is set from outside and refuses every later intent. `scopes`
+    believed dead cannot write; `stop` is set from outside and refuses every later intent. `scopes`
     are the budgets that its first block came from, beside the agent's and the installation's: all
     later ones come from the same, and go back there, whatever the settings have become.
     `blocks` are what it drew from each day, and stay when the turn has ended. `task` names the goal
-    or task that it serves. `payer` is the public person whose words it goes back to where they are
-    not its principal: it draws from what that person may cost a day too. `deliveries` counts claims
-    without a new result, without those that a restart cut short; `crashes` counts the deaths of the
-    process since the last result, and is left out of what is stored while there are none, as it was
-    before it existed (ADR 0028).
+    or task that it carries out. `payer` is the id of the public person who caused the turn through
+    another agent's turn, None if there is none: that person's day budget pays for the turn too.
+    `deliveries` counts claims without a new result, without those that a restart cut short;
+    `crashes` counts the deaths of the process since the last result; 0 is not stored, because
+    headers of older versions have no such field (ADR 0028).
     """
 
     id: str
@@ -137,8 +142,8 @@ class Turn(Value):
     created_at: datetime
     ended_at: datetime | None = None
 
-    def claimed(self, *, lease_until: datetime, receipt: str | None) -> "Turn":
-        """The header after a worker took the turn."""
+    def with_claim(self, *, lease_until: datetime, receipt: str | None) -> "Turn":
+        """Return the header after a worker claimed the turn."""
         return self.replaced(
             status=TurnStatus.RUNNING,
             # Whoever had it before writes with the old epoch and is refused, dead or merely slow
@@ -149,18 +154,30 @@ class Turn(Value):
             receipt=receipt,
         )
 
-    def cleared(self) -> "Turn":
-        """The header after a new result: whatever befell its workers before is over."""
+    def paused(self) -> "Turn":
+        """Return the header of a turn that waits in a pause and has told its session so."""
+        return self.replaced(status=TurnStatus.WAITING, note=_PAUSED)
+
+    @property
+    def pause_announced(self) -> bool:
+        """True if the turn has told its session of its pause and has not gone on since.
+
+        The header keeps this as its `note`, which ends with the pause.
+        """
+        return self.note == _PAUSED
+
+    def without_crashes(self) -> "Turn":
+        """Return the header after a new result: deliveries and crashes start again at 0."""
         return self.replaced(deliveries=0, crashes=0)
 
     @property
     def is_suspect(self) -> bool:
-        """Whether the process died while this turn ran, and no result has cleared it since."""
+        """True if the process died while this turn ran, and it has no result since."""
         return self.crashes > 0
 
     @property
     def give_up_reason(self) -> str:
-        """Why the turn is not retried, or "": no progress, or its process dies again."""
+        """The reason not to retry the turn (no progress, repeated crashes), or ""."""
         if self.deliveries > DELIVERIES_WITHOUT_PROGRESS:
             return f"no progress in {DELIVERIES_WITHOUT_PROGRESS} deliveries"
         if self.crashes > CRASHES_WITHOUT_PROGRESS:
@@ -168,17 +185,17 @@ class Turn(Value):
         return ""
 
     @property
-    def unasked(self) -> bool:
-        """Whether it has no person's message as its cause, directly or through a goal."""
+    def is_autonomous(self) -> bool:
+        """True if no person's message caused the turn, directly or through a goal."""
         return self.trigger in UNASKED or self.source is Source.HEARTBEAT
 
     @property
-    def forgotten(self) -> bool:
-        """Whether only the header is left of it."""
+    def is_erased(self) -> bool:
+        """True if only the header is left of an erased turn."""
         return self.status.is_end and self.principal_id == FORGOTTEN_PERSON
 
-    def erased(self) -> "Turn":
-        """What is left of an ended turn that is forgotten: what it was, when, and what it cost."""
+    def without_content(self) -> "Turn":
+        """Return the header of an ended turn after erasure: type, times and cost remain."""
         return self.replaced(
             principal_id=FORGOTTEN_PERSON,
             channel=None,
@@ -190,8 +207,8 @@ class Turn(Value):
             scopes=None,
         )
 
-    def reserving(self, amount: MicroUsd, drawn: Block | None) -> "Turn":
-        """The header with a model call's reservation taken out of the allowance."""
+    def with_reservation(self, amount: MicroUsd, drawn: Block | None) -> "Turn":
+        """Return the header with a model call's reservation taken out of the allowance."""
         per_day = {block.day: block.micro_usd for block in self.blocks}
         if drawn is not None:
             per_day[drawn.day] = per_day.get(drawn.day, 0) + drawn.micro_usd
@@ -203,17 +220,17 @@ class Turn(Value):
             scopes=self.scopes if drawn is None else drawn.scopes,
         )
 
-    def settled(self, *, reserved: MicroUsd, cost: MicroUsd) -> "Turn":
-        """The header after a reservation became a cost: the difference is allowance again."""
+    def with_cost(self, *, reserved: MicroUsd, cost: MicroUsd) -> "Turn":
+        """Return the header after settlement: the unused reservation is allowance again."""
         return self.replaced(allowance=self.allowance + reserved - cost, spent=self.spent + cost)
 
-    def returns(self, today: str) -> tuple[BudgetDraw, ...]:
-        """How a closing turn settles with the days that its money came from.
+    def closing_budget_draws(self, today: str) -> tuple[BudgetDraw, ...]:
+        """Return the draws by which a closing turn settles with the days that its money came from.
 
         What is left goes back, newest day first, to the last two days that it drew from: a turn
         that waited longer leaves the rest spent, so that one transaction is enough. What was spent
         beyond the allowance, because a provider counted more than was reserved, is taken from the
-        newest day whatever its limit, or from today if nothing was ever drawn.
+        newest day even beyond its limit, or from today if nothing was ever drawn.
         """
         days = dict[str, MicroUsd]()
         if self.allowance < 0:
@@ -231,19 +248,50 @@ class Turn(Value):
             for scope, day, change in _per_budget(self.budgets(), days)
         )
 
+    def settlement_budget_draws(
+        self, change: MicroUsd, *, returned_before: MicroUsd = 0
+    ) -> tuple[BudgetDraw, ...]:
+        """Return the draws by which an ended turn's budgets learn that a call cost something else.
+
+        A negative change goes back where the money came from, newest day first, and never more
+        than the turn left spent there; `returned_before` went back so for other calls. A positive
+        one is taken from the newest day, even beyond its limit: it was spent.
+        """
+        if not self.blocks:
+            return ()
+        days = {self.blocks[-1].day: change}
+        if change < 0:
+            before = self._returned_by_day(returned_before)
+            after = self._returned_by_day(returned_before - change)
+            days = {day: before[day] - after[day] for day in after}
+        return tuple(
+            BudgetDraw(scope=scope, day=day, micro_usd=amount, limit_micro_usd=None)
+            for scope, day, amount in _per_budget(self.budgets(), days)
+        )
+
+    def _returned_by_day(self, released: MicroUsd) -> dict[str, MicroUsd]:
+        """Return what each day has got back: the rest when the turn ended, and `released` since."""
+        rest = sum(block.micro_usd for block in self.blocks) - self.spent
+        # What was spent beyond the blocks was taken from the newest day, as the turn closed.
+        days, beyond, left = dict[str, MicroUsd](), max(-rest, 0), max(rest, 0) + released
+        for block in reversed(self.blocks):
+            days[block.day] = min(left, block.micro_usd + beyond)
+            left, beyond = left - days[block.day], 0
+        return days
+
     @property
     def public_payer(self) -> str | None:
-        """The public person whose day this turn draws from; None where it goes back to nobody's."""
+        """The id of the public person whose day budget pays for this turn too; None for no one."""
         return self.principal_id if self.authority is Authority.PUBLIC else self.payer
 
     def budgets(self) -> tuple[str, ...]:
-        """The scopes of all budgets that this turn draws from."""
+        """Return the scopes of all budgets that this turn draws from."""
         return (agent_budget_scope(self.agent_id), INSTALLATION, *(self.scopes or ()))
 
     def block_for(self, reservation: MicroUsd, day: str, limits: Limits) -> Block | None:
-        """The block to draw so that a reservation fits; None when the allowance already covers it.
+        """Return the block to draw for a reservation; None if the allowance already covers it.
 
-        Raises Exhausted when the turn's own budget cannot cover it.
+        Raises Exhausted if the turn's own budget cannot cover it.
         """
         missing = reservation - self.allowance
         if missing <= 0:
@@ -276,23 +324,14 @@ class Turn(Value):
 def budget_draws_for_turn(
     turn: Turn, block: Block, limits: Limits, agent_limit: MicroUsd | None
 ) -> tuple[BudgetDraw, ...]:
-    """One block taken from every budget that a turn is subject to."""
-    agent_day = limits.agent_day(agent_limit)
-    most = {
-        agent_budget_scope(turn.agent_id): agent_day,
-        INSTALLATION: limits.installation_day_micro_usd,
-        session_budget_scope(turn.session_id): limits.session_micro_usd,
-        heartbeat_budget_scope(turn.agent_id): agent_day * limits.heartbeat_percent // 100,
-    }
-    if turn.public_payer is not None:
-        most[public_budget_scope(turn.public_payer)] = limits.public_user_day_micro_usd
+    """Return the draws that take one block from every budget of a turn."""
     scopes = (agent_budget_scope(turn.agent_id), INSTALLATION, *block.scopes)
     return tuple(
         BudgetDraw(
             scope=scope,
             day=_budget_day(scope, block.day),
             micro_usd=block.micro_usd,
-            limit_micro_usd=most.get(scope),
+            limit_micro_usd=limits.of_budget(scope, agent_limit),
         )
         for scope in scopes
     )
@@ -301,7 +340,7 @@ def budget_draws_for_turn(
 def _per_budget(
     scopes: tuple[str, ...], days: dict[str, MicroUsd]
 ) -> Iterator[tuple[str, str, MicroUsd]]:
-    """The changes of each budget, one for each of its days: no transaction names one twice."""
+    """Yield the changes of each budget, one per day: no transaction may name one twice."""
     for scope in scopes:
         changes = dict[str, MicroUsd]()
         for day, change in days.items():

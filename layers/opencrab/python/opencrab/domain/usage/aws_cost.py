@@ -17,7 +17,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import MicroUsd, Value
 
 HOURS_PER_MONTH = 730
-"""As AWS's own calculator has it."""
+"""The hours of a month in AWS's own calculator."""
 
 MINUTES_PER_MONTH = HOURS_PER_MONTH * 60
 
@@ -31,7 +31,7 @@ Amount = Annotated[Decimal, Field(ge=0, le=10**15)]
 
 
 class Meter(StrEnum):
-    """What AWS counts and charges for, in the order in which it is shown."""
+    """A quantity that AWS charges for; members are in display order."""
 
     ALARMS = "alarms"
     DASHBOARDS = "dashboards"
@@ -55,11 +55,11 @@ class Meter(StrEnum):
 
 
 Usage = Mapping[Meter, Decimal]
-"""How much of each was used."""
+"""The amount used of each meter."""
 
 
 class MeterPrice(Value):
-    """What one meter costs: `usd` for each `per` of it; `free` of it costs nothing each month."""
+    """The price of a meter: `usd` for each `per`; `free` of it costs nothing each month."""
 
     usd: Amount
     per: Annotated[int, Field(gt=0)] = 1
@@ -67,19 +67,19 @@ class MeterPrice(Value):
     as_of: date
 
     def micro_usd(self, amount: Decimal) -> MicroUsd:
-        """The cost of an amount, rounded up."""
+        """Compute the cost of an amount in micro-dollars, rounded up."""
         exact = amount * self.usd * _MICRO / self.per
         return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
     def after_free(self, amount: Decimal) -> MicroUsd:
-        """The cost of what goes beyond the month's free amount."""
+        """Compute the cost of what exceeds the month's free amount."""
         return self.micro_usd(max(amount - self.free, Decimal(0)))
 
 
 class FunctionRuns(Value):
     """One function's part in a piece of work: all its invocations together.
 
-    Time in which it waits for a model, or for a client's answer, comes on top. X-Ray records each
+    Time in which it waits for a model, or for a client's answer, is added. X-Ray records each
     invocation of one that is `traced`.
     """
 
@@ -91,7 +91,7 @@ class FunctionRuns(Value):
 
 
 class WorkUsage(Value):
-    """What one sweep, one beat or one turn uses, in all and by function."""
+    """The resources that one sweep, heartbeat or turn uses, in all and by function."""
 
     uses: dict[Meter, Amount] = Field(default_factory=dict)
     functions: dict[str, FunctionRuns]
@@ -99,7 +99,10 @@ class WorkUsage(Value):
     def usage(
         self, *, model_ms: Decimal = Decimal(0), waiting: bool = False
     ) -> dict[Meter, Decimal]:
-        """All that it uses, when its model calls take so long and a client waits for the answer."""
+        """Sum up the usage, with `model_ms` milliseconds of waiting for a model.
+
+        `waiting` says that a client waits for the answer.
+        """
         thinking = [run for run in self.functions.values() if run.waits_for == "model"]
         answer_ms = sum((run.milliseconds for run in thinking), model_ms)
         usage = dict(self.uses)
@@ -116,9 +119,9 @@ class WorkUsage(Value):
 
 
 class Polling(Value):
-    """How Lambda asks empty queues for messages: each poller waits so long and asks again.
+    """The requests by which Lambda polls empty queues: each poller repeats after a wait.
 
-    `queues` are those that keep an order, which cost more.
+    `queues` are FIFO queues, which cost more.
     """
 
     queues: Annotated[int, Field(ge=0)]
@@ -137,11 +140,11 @@ class Polling(Value):
 
 
 class PriceSheet(Value):
-    """AWS's prices in one region, and how much of each meter an installation was counted to use.
+    """AWS's prices in one region, and the measured usage of an installation by meter.
 
-    `heartbeat` is the sweep of each minute, `beat` an agent's own, every `beat_seconds`, which
-    finds nothing to do, and `night` the look of each hour whether there is a night. `memory` is
-    what a turn causes after its end: lines are indexed, and summarised now and then.
+    `heartbeat` is the sweep of each minute, `beat` an agent's own heartbeat, every `beat_seconds`,
+    which finds nothing to do, and `night` the hourly check for a nightly review. `memory` is the
+    work after a turn's end: lines are indexed, and sometimes summarised.
     """
 
     region: str
@@ -160,12 +163,12 @@ class PriceSheet(Value):
     def _every_meter_has_a_price(self) -> Self:
         missing = sorted(set(Meter) - set(self.prices))
         if missing:
-            raise ValueError(f"there is no price for {', '.join(missing)}")
+            raise ValueError(f"there is no price for {', '.join(missing)}: add it to prices")
         return self
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Self:
-        """A sheet as it was written; raises Invalid, naming the first place that is wrong."""
+        """Parse a price sheet; raises Invalid, naming the first place that is wrong."""
         try:
             return cls.model_validate(table)
         except ValidationError as error:
@@ -182,25 +185,25 @@ class PriceSheet(Value):
         """The day of the oldest price."""
         return min(tariff.as_of for tariff in self.prices.values())
 
-    def idle(self) -> dict[Meter, Decimal]:
-        """A month in which nobody says anything: what stands there, polls, beats and looks."""
+    def idle_month_usage(self) -> dict[Meter, Decimal]:
+        """Return the usage of a month without messages: storage, polling, sweeps and checks."""
         looking = _times(self.night.usage(), HOURS_PER_MONTH)
         usage = _plus(_times(self.heartbeat.usage(), MINUTES_PER_MONTH), looking)
         return _plus(_plus(usage, self.standing), self.polling.usage)
 
-    def beating(self) -> dict[Meter, Decimal]:
-        """A day of one agent that has nothing to do."""
+    def agent_day_usage(self) -> dict[Meter, Decimal]:
+        """Return the usage of a day of one agent that has nothing to do."""
         return _times(self.beat.usage(), Decimal(SECONDS_PER_DAY) / self.beat_seconds)
 
     def turns(self, count: int, model_seconds: int, *, waiting: bool) -> dict[Meter, Decimal]:
-        """Turns of the standard shape: one action and two model calls."""
+        """Return the usage of turns of the standard shape: one action and two model calls."""
         model_ms = Decimal(model_seconds) * _THOUSAND
         turn = self.turn.usage(model_ms=model_ms, waiting=waiting)
         return _times(_plus(turn, self.memory.usage()), count)
 
 
 class MeterCost(Value):
-    """One meter's part of a bill."""
+    """The cost of one meter in a bill."""
 
     meter: Meter
     amount: Decimal
@@ -209,23 +212,26 @@ class MeterCost(Value):
 
 
 class Bill(Value):
-    """What some usage costs: alone, and in an account whose free tier nobody else uses."""
+    """The cost of some usage: without a free tier, and with an unused one."""
 
     parts: tuple[MeterCost, ...]
 
     @property
     def micro_usd(self) -> MicroUsd:
-        """All of it."""
+        """The total without a free tier, in micro-dollars."""
         return sum(part.micro_usd for part in self.parts)
 
     @property
     def after_free_micro_usd(self) -> MicroUsd:
-        """What is left to pay of it."""
+        """The total after the free tier, in micro-dollars."""
         return sum(part.after_free_micro_usd for part in self.parts)
 
 
 class CostEstimate(Value):
-    """An idle month, on top of it an agent's idle day or a thousand turns, and a month of turns."""
+    """The cost of an idle month, and of an agent's idle day or a thousand turns on top of it.
+
+    `month` is the cost of a month with turns.
+    """
 
     idle: Bill
     beating: Bill
@@ -236,19 +242,19 @@ class CostEstimate(Value):
 def estimate_aws_cost(
     sheet: PriceSheet, turns: int, *, model_seconds: int | None = None, waiting: bool = False
 ) -> CostEstimate:
-    """What an installation costs, if its turns are of the standard shape."""
+    """Estimate the cost of an installation whose turns are of the standard shape."""
     seconds = sheet.model_seconds if model_seconds is None else model_seconds
-    idle = sheet.idle()
+    idle = sheet.idle_month_usage()
     return CostEstimate(
         idle=_bill(sheet, idle),
-        beating=_bill(sheet, sheet.beating(), onto=idle),
+        beating=_bill(sheet, sheet.agent_day_usage(), onto=idle),
         thousand_turns=_bill(sheet, sheet.turns(_THOUSAND, seconds, waiting=waiting), onto=idle),
         month=_bill(sheet, _plus(idle, sheet.turns(turns, seconds, waiting=waiting))),
     )
 
 
 def _bill(sheet: PriceSheet, usage: Usage, onto: Usage | None = None) -> Bill:
-    """The bill of a usage; `onto` is what was used already, and took of the free tier first."""
+    """Compute the bill of a usage; `onto` was used before and took the free tier first."""
     before = onto or {}
     parts = []
     for meter in Meter:

@@ -1,4 +1,4 @@
-"""Tallies: what the calls of a day came to, counted while they are made."""
+"""Daily tallies: counts of a day's model calls, updated as the calls are made."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -13,14 +13,14 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Value
 
 HOURLY = ("calls", "failed", "cost", "input", "output", "latency", "timed")
-"""What is also counted for each hour (UTC) of the day."""
+"""The counts that are also kept for each hour (UTC) of the day."""
 
 KEPT, ACTIVE_KEPT = timedelta(days=400), timedelta(days=40)
-"""How long a tally is kept after its last call, and how long it is that somebody was active."""
+"""The times for which a tally is kept after its last call, and an agent's activity on a day."""
 
 
 class CounterCell(Value):
-    """What calls have in common that are counted together; `complexity` is a level in words."""
+    """The properties of calls that are counted together; `complexity` is a level in words."""
 
     provider: str
     model: str
@@ -30,12 +30,12 @@ class CounterCell(Value):
 
     @property
     def name(self) -> str:
-        """The model as it is named everywhere, with its provider."""
+        """The full name of the model, `provider:model`."""
         return f"{self.provider}:{self.model}"
 
     @property
     def id(self) -> str:
-        """Where it is kept among the cells of a day."""
+        """The id of the cell among those of a day."""
         return stable_id(self.provider, self.model, self.purpose, self.task_type, self.complexity)
 
 
@@ -57,11 +57,11 @@ class DailyTally(Value):
 
     @property
     def key(self) -> tuple[str, str, CounterCell]:
-        """What is counted together."""
+        """The key of a tally: agent, day and cell."""
         return self.agent_id, self.day, self.cell
 
     def __add__(self, other: "DailyTally") -> "DailyTally":
-        """Both together; the key is the first one's."""
+        """Return the sum of both, with the key of the first."""
         hours = {
             hour: sum_call_counts(self.hours.get(hour, {}), other.hours.get(hour, {}))
             for hour in {*self.hours, *other.hours}
@@ -70,17 +70,17 @@ class DailyTally(Value):
 
 
 def usage_tally_day(at: datetime) -> str:
-    """The day of a moment, in UTC: days of tallies are those of budgets."""
+    """Return the day of a moment in UTC, as budgets count days."""
     return at.astimezone(UTC).strftime("%Y-%m-%d")
 
 
 def sum_call_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    """Counts together."""
+    """Add counts by name."""
     return {name: first.get(name, 0) + second.get(name, 0) for name in (*first, *second)}
 
 
 def tally_of_call(row: UsageRow) -> DailyTally:
-    """What one call counts; nothing of it is negative, whatever a vendor said."""
+    """Count one call; no count is negative, whatever a vendor reported."""
     counts = {
         "calls": 1,
         "answered": int(row.state is CallState.COMPLETED),
@@ -116,8 +116,27 @@ def tally_of_call(row: UsageRow) -> DailyTally:
     )
 
 
+def tally_correction(before: UsageRow, after: UsageRow, now: datetime) -> DailyTally | None:
+    """Return what to add to the day of a call that was settled; None if it is kept no longer."""
+    if now - before.at >= KEPT:
+        return None
+    counted, corrected = tally_of_call(before), tally_of_call(after)
+    hours = {
+        hour: _count_differences(counts, counted.hours.get(hour, {}))
+        for hour, counts in corrected.hours.items()
+    }
+    return corrected.replaced(
+        counts=_count_differences(corrected.counts, counted.counts), hours=hours
+    )
+
+
+def _count_differences(new: Mapping[str, int], old: Mapping[str, int]) -> dict[str, int]:
+    differences = {name: new.get(name, 0) - old.get(name, 0) for name in (*new, *old)}
+    return {name: difference for name, difference in differences.items() if difference}
+
+
 def merge_usage_tallies(tallies: Iterable[DailyTally]) -> tuple[DailyTally, ...]:
-    """One tally for each key, in the order in which they come."""
+    """Merge tallies to one for each key, in the order in which they come."""
     together: dict[tuple[str, str, CounterCell], DailyTally] = {}
     for tally in tallies:
         before = together.get(tally.key)

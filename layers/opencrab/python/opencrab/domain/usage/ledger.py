@@ -1,9 +1,10 @@
-"""The usage ledger: one row for every call of a model, whatever came of it, and its summaries."""
+"""The usage ledger: one row for every model call, with any result, and its summaries."""
 
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
@@ -18,7 +19,7 @@ from opencrab.domain.value import MicroUsd, ShortText, Unit, Value
 
 
 class Judgement(Value):
-    """What an agent thinks of one of its own answers; it can be given once."""
+    """An agent's rating of one of its own answers; it can be given once."""
 
     quality_score: Unit
     task_success: bool | None = None
@@ -27,16 +28,36 @@ class Judgement(Value):
     better_model_suggestion: ShortText | None = None
 
 
+class Settlement(Value):
+    """What an unconfirmed call cost after all; `held` is what was charged for it until then.
+
+    `by` is the provider whose usage said so, or the owner who did; `usage` is what the provider
+    counted, if it was asked.
+    """
+
+    cost: Annotated[MicroUsd, Field(ge=0, le=10**12)]
+    held: MicroUsd
+    by: str
+    at: datetime
+    usage: Usage | None = None
+
+    @property
+    def change(self) -> MicroUsd:
+        """The micro-dollars to take from the budgets; negative is given back to them."""
+        return self.cost - self.held
+
+
 _TIME = "%Y%m%dT%H%M%S.%fZ"
 
 
 class UsageRow(Value):
-    """One call of a model; `cost` is what the budgets were charged, `reserved` what was set aside.
+    """One call of a model; `cost` is what the budgets were charged, `reserved` what was reserved.
 
     `unknown` is the state of a call whose worker died: it is charged in full. The last five fields
-    are for whoever judges the answer later; None means that nobody did, and is not a low mark.
-    `opens` says that with it its agent begins a session: it is counted when the row is written, and
-    not kept in the row.
+    are an agent's rating of the answer; None means that it was not rated, and is not a low rating.
+    `provider_call_id` is the provider's own id of a call without an answer, and `settlement` what
+    became of its cost; neither is stored where there is none. `opens` says that the agent begins a
+    session with this call: it is counted when the row is written, and not stored in the row.
     """
 
     agent_id: str
@@ -60,6 +81,8 @@ class UsageRow(Value):
     price: Price | None = None
     latency_ms: int | None = None
     first_token_ms: int | None = None
+    provider_call_id: str = Field(default="", exclude_if=lambda given: not given)
+    settlement: Settlement | None = Field(default=None, exclude_if=lambda given: given is None)
     opens: bool = Field(default=False, exclude=True)
     quality_score: Unit | None = None
     task_success: bool | None = None
@@ -77,10 +100,10 @@ class UsageRow(Value):
         *,
         opens: bool = False,
     ) -> "UsageRow":
-        """The row of a call that has ended: at the time that its result tells, else at that given.
+        """Build the row of a call that has ended, at the time in its result, else at `at`.
 
-        So its id is known before it is written, whoever writes it. `opens` is whether the agent
-        begins a session with it.
+        So its id is known before it is written, whichever worker writes it. `opens` says that the
+        agent begins a session with it.
         """
         provider, _, model = intent.model.partition(":")
         answer = result.answer
@@ -106,11 +129,12 @@ class UsageRow(Value):
             price=intent.price,
             latency_ms=None if result.state is CallState.UNKNOWN else result.latency_ms,
             first_token_ms=answer.first_token_ms if answer else None,
+            provider_call_id=result.provider_call_id,
             opens=opens,
         )
 
-    def judged(self, judgement: Judgement) -> "UsageRow":
-        """The row with what its agent thinks of the answer; raises Conflict for another opinion."""
+    def with_judgement(self, judgement: Judgement) -> "UsageRow":
+        """Return the row with its agent's rating; raises Conflict for a different second one."""
         changed = self.replaced(**dict(judgement))
         if self.quality_score is not None and changed != self:
             raise Conflict(
@@ -121,46 +145,94 @@ class UsageRow(Value):
         return changed
 
     def without_evaluation(self) -> "UsageRow":
-        """The row without the words in which its agent judged the answer; the marks stay."""
+        """Return the row without the rating's text; its numbers stay."""
         return self.replaced(self_evaluation=None)
+
+    def with_settlement(self, settlement: Settlement) -> "UsageRow":
+        """Return the row with the cost that its provider or an owner told.
+
+        A row that was settled at the same cost is returned unchanged. Raises Conflict for one that
+        was settled at another cost, or that is not unconfirmed.
+        """
+        if self.settlement is not None and self.settlement.cost == settlement.cost:
+            return self
+        if self.settlement is not None:
+            raise Conflict(
+                f"call {self.id!r} was already settled at {self.settlement.cost} micro-dollars by "
+                f"{self.settlement.by!r}",
+                field="call",
+                cure="a call is settled once; the first settlement counts",
+            )
+        if not self.unconfirmed_micro_usd:
+            raise Conflict(
+                f"call {self.id!r} is not unconfirmed: nothing is held for it",
+                field="call",
+                cure="see `opencrab costs reconcile` for the unconfirmed calls",
+            )
+        usage = settlement.usage or self.usage
+        return self.replaced(cost=settlement.cost, usage=usage, settlement=settlement)
+
+    @property
+    def unconfirmed_micro_usd(self) -> MicroUsd:
+        """The part of the cost that is held because the call was perhaps billed.
+
+        It is the reservation of a call without an answer whose vendor counted nothing, until it is
+        settled.
+        """
+        certain = self.state is CallState.COMPLETED or self.settlement is not None
+        return 0 if certain or self.usage.is_counted else self.cost
 
     @property
     def id(self) -> str:
-        """The row's metrics id: sorts by time, and is where the row is kept."""
+        """The row's metrics id: it sorts by time, and the row is stored under it."""
         return ledger_row_id(self.at, self.turn_id, self.n)
 
 
 def ledger_row_id(at: datetime, turn_id: str, n: int) -> str:
-    """The metrics id of a turn's call that ended at a time."""
+    """Return the metrics id of a turn's call that ended at a time."""
     return f"{ledger_row_time(at)}-{turn_id}-{n:04d}"
 
 
+def turn_of_ledger_row(row_id: str) -> str:
+    """Return the id of the turn whose call a row id names; raises Invalid for other texts."""
+    if not is_ledger_row_id(row_id):
+        raise Invalid(
+            f"{row_id[:100]!r} is not the ID of a model call",
+            field="call",
+            cure="use an ID that `opencrab costs reconcile` lists",
+        )
+    return row_id.partition("-")[2].rpartition("-")[0]
+
+
 def ledger_row_time(at: datetime) -> str:
-    """A time (UTC) as ids of rows begin with it."""
+    """Format a time (UTC) as the beginning of row ids."""
     return at.strftime(_TIME)
 
 
 _NEXT = "!"
-"""Makes a bound above an id and above no later one: no character of an id comes before it."""
+"""A suffix that makes a bound just above an id: no character of an id sorts before it."""
 
 _ROW_ID = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[!-~]{1,128}-[0-9]{4,9}")
 
 
 def is_ledger_row_id(text: str) -> bool:
-    """Whether a text can be the id of a row, there or not."""
+    """Check whether a text has the form of a row id; the row need not exist."""
     return _ROW_ID.fullmatch(text) is not None
 
 
 def ledger_row_bounds(
     since: datetime | None, until: datetime | None, after: str | None, *, oldest_first: bool = False
 ) -> tuple[str, str]:
-    """The ids of rows that are asked for: low <= id < high; raises Invalid for a foreign `after`.
+    """Return the bounds of row ids for a query: low <= id < high.
 
-    Where rows are read newest first, what comes after one lies before it in time.
+    `after` is the id of the last row read; read newest first, the next rows are earlier in time.
+    Raises Invalid if `after` is no row id.
     """
     if after is not None and not is_ledger_row_id(after):
         raise Invalid(
-            "invalid row ID", field="after", cure="use the ID of the last row that you have"
+            f"{after[:100]!r} is not a row ID",
+            field="after",
+            cure="use the ID of the last row that you have",
         )
     low = ledger_row_time(since.astimezone(UTC)) if since else "0"
     high = ledger_row_time(until.astimezone(UTC)) if until else ":"
@@ -170,7 +242,7 @@ def ledger_row_bounds(
 
 
 class Period(StrEnum):
-    """Period of a report."""
+    """The period of a report."""
 
     LAST_HOUR = "last_hour"
     LAST_DAY = "last_day"
@@ -179,7 +251,7 @@ class Period(StrEnum):
     ALL = "all"
 
     def since(self, now: datetime) -> datetime | None:
-        """Its beginning; None when it has none. A month is 30 days."""
+        """Return the beginning of the period; None if it has none. A month is 30 days."""
         length = _LENGTHS.get(self)
         return None if length is None else now - length
 
@@ -193,7 +265,7 @@ _LENGTHS = {
 
 
 class Grouping(StrEnum):
-    """How a report groups calls."""
+    """The property by which a report groups calls."""
 
     MODEL = "model"
     PURPOSE = "purpose"
@@ -201,7 +273,7 @@ class Grouping(StrEnum):
     COMPLEXITY = "complexity"
 
     def key(self, row: UsageRow) -> str:
-        """The group that a row belongs to."""
+        """Return the group of a row."""
         match self:
             case Grouping.MODEL:
                 return f"{row.provider}:{row.model}"
@@ -213,8 +285,11 @@ class Grouping(StrEnum):
                 return task_complexity_level(row.complexity)
 
 
-class Summary(Value):
-    """Totals of some calls; means are null if unknown."""
+class CallSummary(Value):
+    """Totals of some calls; means are null if unknown.
+
+    `unconfirmed_micro_usd` is the part of the cost that is held for calls that were perhaps billed.
+    """
 
     calls: int = 0
     answered: int = 0
@@ -225,16 +300,17 @@ class Summary(Value):
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     cost_micro_usd: MicroUsd = 0
+    unconfirmed_micro_usd: MicroUsd = 0
     mean_latency_ms: float | None = None
     mean_first_token_ms: float | None = None
     mean_quality: float | None = None
 
 
-def usage_summary(rows: Iterable[UsageRow]) -> Summary:
-    """Everything together."""
+def usage_summary(rows: Iterable[UsageRow]) -> CallSummary:
+    """Sum up all rows."""
     listed = tuple(rows)
     states = [row.state for row in listed]
-    return Summary(
+    return CallSummary(
         calls=len(listed),
         answered=states.count(CallState.COMPLETED),
         failed=states.count(CallState.FAILED),
@@ -244,14 +320,15 @@ def usage_summary(rows: Iterable[UsageRow]) -> Summary:
         cached_tokens=sum(row.usage.cached_tokens for row in listed),
         reasoning_tokens=sum(row.usage.reasoning_tokens for row in listed),
         cost_micro_usd=sum(row.cost for row in listed),
+        unconfirmed_micro_usd=sum(row.unconfirmed_micro_usd for row in listed),
         mean_latency_ms=_mean(row.latency_ms for row in listed),
         mean_first_token_ms=_mean(row.first_token_ms for row in listed),
         mean_quality=_mean(row.quality_score for row in listed),
     )
 
 
-def group_usage(rows: Iterable[UsageRow], by: Grouping) -> dict[str, Summary]:
-    """A summary for each group, dearest first."""
+def group_usage(rows: Iterable[UsageRow], by: Grouping) -> dict[str, CallSummary]:
+    """Sum up each group, the most expensive first."""
     groups: dict[str, list[UsageRow]] = {}
     for row in rows:
         groups.setdefault(by.key(row), []).append(row)
@@ -265,6 +342,6 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def parse_task_key(key: str) -> tuple[str, str, str]:
-    """Purpose, type of task and model of such a name; models may have slashes of their own."""
+    """Split a key into purpose, type of task and model; a model may contain slashes."""
     purpose, task_type, model = key.split("/", 2)
     return purpose, task_type, model

@@ -33,7 +33,7 @@ _SHOWN_LINK = re.compile(r"!?\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]")
 
 @dataclass(frozen=True)
 class FrontMatterField:
-    """Some lines of a front matter as they are written; lines without a key have the key ""."""
+    """Lines of a front matter as they are written; lines without a key have the key ""."""
 
     key: str
     raw: str
@@ -42,7 +42,7 @@ class FrontMatterField:
 
 @dataclass(frozen=True)
 class Note:
-    """A note as it is written: `text` gives back what was read, but for what was changed."""
+    """A parsed note: `text` returns the input, except for what was changed."""
 
     body: str
     fields: tuple[FrontMatterField, ...] = ()
@@ -57,27 +57,27 @@ class Note:
         )
 
     def values(self, key: str) -> tuple[str, ...]:
-        """What the front matter says under a key; a scalar is a list of one."""
+        """Return the front matter's values of a key; a scalar is a list of one."""
         return next((field.values or () for field in self.fields if field.key == key), ())
 
     def value(self, key: str) -> str:
-        """The first of these values, or nothing."""
+        """Return the first value of a key, or ""."""
         return next(iter(self.values(key)), "")
 
-    def holding(self, key: str, values: str | tuple[str, ...]) -> "Note":
-        """The same note with another value, or list of values, under a key."""
+    def with_value(self, key: str, values: str | tuple[str, ...]) -> "Note":
+        """Return the note with another value, or list of values, for a key."""
         changed = FrontMatterField(
             key, _render_field(key, values), (values,) if isinstance(values, str) else values
         )
         return self._with(changed)
 
     def with_body(self, body: str) -> "Note":
-        """The same front matter over another body."""
+        """Return the note with another body."""
         ended = f"{self.closing}\n" if self.closing and self.closing[-1] != "\n" else self.closing
         return replace(self, body=body, closing=ended)
 
     def completed_by(self, other: "Note") -> "Note":
-        """The same note with what only another one's front matter has."""
+        """Return the note with those keys of another one's front matter that it lacks."""
         own, completed = {field.key for field in self.fields}, self
         for field in other.fields:
             if field.key and field.key not in own:
@@ -94,7 +94,7 @@ class Note:
 
 
 def parse_note(text: str) -> Note:
-    """A file as front matter and body."""
+    """Parse a file into front matter and body."""
     opening = _OPENING.match(text)
     if opening is None:
         return Note(text)
@@ -112,18 +112,18 @@ def parse_note(text: str) -> Note:
 
 
 def note_title(note: Note, file_name: str) -> str:
-    """How a note is called: by its front matter, its first large heading, or its file's name."""
+    """Return the title: from the front matter, the first top heading, or the file name."""
     return note.value(TITLE) or _heading(note.body) or file_name
 
 
 def note_tags(note: Note) -> tuple[str, ...]:
-    """The tags without their hash signs; one line of them may be separated by commas."""
+    """Return the tags without their hash signs; a line of tags may be separated by commas."""
     parts = (part.strip().lstrip("#") for value in note.values(TAGS) for part in value.split(","))
     return tuple(part for part in parts if part)
 
 
 def note_summary(body: str) -> str:
-    """The first line of prose, as it reads."""
+    """Return the first line of prose without markup, at most SUMMARY_CHARACTERS."""
     for line in map(str.strip, text_outside_code(body).split("\n")):
         plain = (
             "" if _NO_PROSE.match(line) else _SHOWN_LINK.sub(r"\1", _MARKS.sub("", line, count=1))
@@ -134,12 +134,12 @@ def note_summary(body: str) -> str:
 
 
 def truncate_note_text(text: str, characters: int) -> str:
-    """At most so many characters."""
+    """Shorten a text to at most `characters`, the last one an ellipsis."""
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
 
 
 def text_outside_code(body: str) -> str:
-    """The body with the lines of fenced code left empty; a fence never closed goes to the end."""
+    """Replace the lines of fenced code by empty ones; an unclosed fence goes to the end."""
     lines, fence = list[str](), ""
     for line in body.split("\n"):
         found = _FENCE.match(line)
@@ -167,7 +167,7 @@ def _heading(body: str) -> str:
 
 
 def _fields(lines: list[str]) -> tuple[FrontMatterField, ...] | None:
-    """The fields of a front matter; None when it is none, or is beyond what is understood."""
+    """Parse the fields of a front matter; None if it is none, or beyond the supported YAML."""
     groups, waiting = list[list[str]](), list[str]()
     for line in lines:
         if not line.strip() or line.startswith("#"):
@@ -269,6 +269,6 @@ def _render_field(key: str, values: str | tuple[str, ...]) -> str:
 
 
 def _safe(value: str) -> str:
-    """Plain where every reader of YAML takes it for text, else in quotes."""
+    """Return a value plain if every YAML reader takes it for text, else in quotes."""
     plain = _PLAIN.fullmatch(value) and value.casefold() not in _NO_TEXT and value == value.strip()
     return value if plain else json.dumps(value, ensure_ascii=False)

@@ -10,9 +10,9 @@ _PLACEHOLDER = re.compile(r"\{\{[ \t]*([^{}\n]{1,64})\}\}")
 
 
 def render_template(template: str, variables: Mapping[str, JsonValue]) -> str:
-    """The template with its values in place; names that nobody gave a value stay as they are.
+    """Replace placeholders in a template by values; names without a value stay as they are.
 
-    A value is text: what looks like a placeholder in it stays what it is.
+    Values are not rendered again: a placeholder inside a value stays as it is.
     """
 
     def value(found: re.Match[str]) -> str:
@@ -23,7 +23,7 @@ def render_template(template: str, variables: Mapping[str, JsonValue]) -> str:
 
 
 def has_template_placeholder(template: str, name: str) -> bool:
-    """Whether a value of this name has a place in the template."""
+    """Check whether the template has a placeholder of this name."""
     return any(found.strip() == name for found in _PLACEHOLDER.findall(template))
 
 

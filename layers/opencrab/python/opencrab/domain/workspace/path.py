@@ -25,7 +25,7 @@ _DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9])
 
 
 def workspace_path(text: str) -> str:
-    """A file's path in the one form in which it is stored; raises Invalid naming the cure."""
+    """Return a file's path in its stored form; raises Invalid with the cure."""
     path = _normal(text)
     if not path:
         raise _invalid(text, "is not a file path", "give a file, like 'notes/today.md'")
@@ -36,7 +36,7 @@ def workspace_path(text: str) -> str:
 
 
 def workspace_prefix(text: str) -> str:
-    """A folder's path without a slash at its end; "" is the workspace itself."""
+    """Return a folder's path without a slash at its end; "" is the workspace itself."""
     path = _normal(text).removesuffix("/")
     if path:
         _check(text, path)
@@ -44,7 +44,7 @@ def workspace_prefix(text: str) -> str:
 
 
 def is_workspace_path(path: str) -> bool:
-    """Whether this names a file as it is: consoles' empty objects for folders do not."""
+    """Check whether a path is in its stored form; a console's folder objects are not."""
     try:
         return workspace_path(path) == path
     except Invalid:
@@ -52,7 +52,7 @@ def is_workspace_path(path: str) -> bool:
 
 
 def workspace_folder_of_agent(agent_id: str) -> str:
-    """An agent's id as a part of a path; raises Invalid for one that could lead elsewhere."""
+    """Return an agent's id as part of a path; raises Invalid for an unsafe id."""
     try:
         return _identifier().validate_python(agent_id)
     except ValidationError as error:
@@ -64,12 +64,12 @@ def workspace_folder_of_agent(agent_id: str) -> str:
 
 
 def file_not_found_error(path: str) -> NotFound:
-    """The refusal to tell of a file that is not there."""
+    """Build the NotFound error for a file that does not exist."""
     return NotFound(f"there is no file {path!r}", field="path", cure="list the workspace")
 
 
 def file_version_gone_error(path: str, version: str) -> NotFound:
-    """The refusal to tell of a version that is gone."""
+    """Build the NotFound error for a version that is no longer stored."""
     return NotFound(
         f"version {version!r} of file {path!r} is not stored",
         field="version",
@@ -77,8 +77,16 @@ def file_version_gone_error(path: str, version: str) -> NotFound:
     )
 
 
+def current_version_error(path: str, version: str) -> Conflict:
+    """Build the Conflict error for deleting the current version of a file as an older one."""
+    return Conflict(
+        f"version {version!r} is the current content of file {path!r}",
+        cure="delete the file, then its versions",
+    )
+
+
 def file_conflict_error(path: str, *, is_gone: bool) -> Conflict:
-    """The refusal to write over what others wrote."""
+    """Build the Conflict error for a file that was changed since it was read."""
     became = "is gone" if is_gone else "was replaced"
     return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")
 
@@ -89,26 +97,46 @@ def _identifier() -> TypeAdapter[str]:
 
 
 def path_collision_key(path: str) -> str:
-    """What two paths have in common that some systems, or people, cannot tell apart."""
+    """Return a key that is equal for paths that some systems or people cannot tell apart."""
     folded = unicodedata.normalize("NFKC", path).casefold()
     return unicodedata.normalize("NFKC", folded)
 
 
 STANDARD_FOLDERS = ("notes", "summaries", "skills", "drafts", "data", "vault")
-"""What every workspace shows, even while nothing is in it: until then nothing is stored of them."""
+"""The folders that every workspace shows, even if they are empty and not stored."""
 
 FOREIGN_NAME = "foreign_name"
-"""Kind of the facts that name files written by a turn that had read foreign words."""
+"""The kind of documents that name files written by a tainted turn."""
 
 
 class NamedFile(Value):
-    """A file whose name may be such words itself: who lists it reads them."""
+    """A file whose name may be untrusted text: it taints turns that list it."""
 
     path: str
 
 
+PUBLISHED = "public/"
+"""The folder whose files everybody may read: only the owner and untainted turns that serve nobody
+else write there."""
+
+FILE_READERS = "file_readers"
+"""The kind of documents that label files written in turns whose audience is narrower."""
+
+
+class FileReaders(Value):
+    """The label of the turn that wrote a file's content; see `domain/memory/clearance`."""
+
+    readers: str
+    sha256: str
+
+
+def is_published_path(path: str) -> bool:
+    """Check whether everybody may read a file, by its path."""
+    return path.startswith(PUBLISHED)
+
+
 def file_name_key(path: str) -> str:
-    """The id of the fact that names a file."""
+    """Return the id of the document that names a file."""
     return content_hash(path_collision_key(path).encode())[:40]
 
 
@@ -147,7 +175,9 @@ def _check_segment(text: str, segment: str) -> None:
     if len(segment.encode()) > SEGMENT_BYTES:
         raise _invalid(text, f"has a name of over {SEGMENT_BYTES} bytes", "choose a shorter one")
     if _DEVICE.fullmatch(path_collision_key(segment)):
-        raise _invalid(text, f"has the name of a device, {segment!r}", "choose another one")
+        raise _invalid(
+            text, f"contains {segment!r}, a reserved device name on Windows", "choose another name"
+        )
 
 
 def _invalid(text: str, problem: str, cure: str) -> Invalid:

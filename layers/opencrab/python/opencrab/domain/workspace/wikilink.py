@@ -34,7 +34,7 @@ _NAME_BYTES = SEGMENT_BYTES - 8
 
 @dataclass(frozen=True)
 class WikiLink:
-    """One `[[target#heading|text]]`.
+    """A link `[[target#heading|text]]`.
 
     `whole` is target and heading as written: a title may contain a hash sign itself.
     """
@@ -46,14 +46,14 @@ class WikiLink:
 
 @dataclass(frozen=True)
 class NoteCard:
-    """What one note goes by beside its path."""
+    """The names of a note beside its path."""
 
     path: str
     names: tuple[str, ...] = ()
 
 
 class NoteIndex:
-    """Which note a name means, among these."""
+    """An index of notes by name."""
 
     def __init__(self, cards: Iterable[NoteCard]) -> None:
         self._tiers: tuple[dict[str, list[str]], ...] = ({}, {}, {})
@@ -68,32 +68,32 @@ class NoteIndex:
                     tier.setdefault(name, []).append(card.path)
 
     def names(self) -> set[str]:
-        """Every name, as compared."""
+        """Return all names in the form in which they are compared."""
         return set().union(*self._tiers)
 
     def find(self, name: str) -> tuple[str, ...]:
-        """The paths that a name may mean: one when it is clear, none when nothing goes by it."""
+        """Return the paths of notes with this name: one if it is unambiguous, none if unknown."""
         key = note_name_key(name)
         return tuple(next((tier[key] for tier in self._tiers if key in tier), ()))
 
     def follow(self, link: WikiLink) -> tuple[str, ...]:
-        """The paths that a link may lead to."""
+        """Return the paths that a link may lead to."""
         return (self.find(link.whole) if link.whole else ()) or self.find(link.target)
 
 
 def note_card(path: str, note: Note | None) -> NoteCard:
-    """What a note goes by; of one that was not read only the path is known."""
+    """Return the names of a note; only the path if the note was not read (None)."""
     return NoteCard(path, (*note.values(TITLE)[:1], *note.values(ALIASES)) if note else ())
 
 
 def note_name_key(text: str) -> str:
-    """What two spellings of the same name have in common."""
+    """Return a key that is equal for all spellings of the same name."""
     key = path_collision_key(text).strip()
     return key.removeprefix(f"{VAULT}/").removesuffix(_SUFFIX).strip()
 
 
 def wikilinks_in(body: str) -> tuple[WikiLink, ...]:
-    """The links of a note, in order; what stands in code is none."""
+    """Return the links of a note in order, except those in code."""
     links = list[WikiLink]()
     for target, text in _LINK.findall(_without_code(body)):
         whole = target.rstrip("\\").strip()
@@ -104,7 +104,7 @@ def wikilinks_in(body: str) -> tuple[WikiLink, ...]:
 
 
 def note_path(text: str) -> str:
-    """The file of a note that is named with or without `vault/` and `.md`; raises Invalid."""
+    """Return the file of a note named with or without `vault/` and `.md`; raises Invalid."""
     name = _inner(text)
     name = name[: -len(_SUFFIX)] if name.casefold().endswith(_SUFFIX) else name
     if not name.strip() or name.endswith("/"):
@@ -113,13 +113,13 @@ def note_path(text: str) -> str:
 
 
 def vault_folder_path(text: str) -> str:
-    """A folder of the vault, named with or without `vault/`; raises Invalid."""
+    """Return a folder of the vault, named with or without `vault/`; raises Invalid."""
     name = _inner(text).strip("/")
     return VAULT if name in {"", VAULT} else workspace_prefix(f"{VAULT}/{name}")
 
 
 def path_for_note_title(title: str, folder: str = "") -> str:
-    """Where a new note of this title belongs; raises Invalid if nothing of it can name a file."""
+    """Return the path of a new note with this title; raises Invalid if no name is left."""
     visible = "".join(
         " " if character.isspace() else character
         for character in unicodedata.normalize("NFC", title)
@@ -134,7 +134,7 @@ def path_for_note_title(title: str, folder: str = "") -> str:
 
 
 def require_linkable_path(path: str) -> str:
-    """The same path; raises Invalid where no link could be written to it."""
+    """Return the path; raises Invalid if a link to it cannot be written."""
     bad = sorted(_NO_LINK.intersection(path))
     if bad:
         raise Invalid(f"path {path!r} contains {bad[0]!r}", field="path", cure="remove it")
@@ -142,17 +142,17 @@ def require_linkable_path(path: str) -> str:
 
 
 def note_file_name(path: str) -> str:
-    """A note's file name without its ending."""
+    """Return a note's file name without its ending."""
     return _bare(path).rpartition("/")[2]
 
 
 def is_note_template(path: str) -> bool:
-    """Whether a file is a template and no note: links and searches pass it by."""
+    """Check whether a file is a template, which links and searches ignore."""
     return path_collision_key(path).startswith(f"{TEMPLATES}/")
 
 
 def shortest_wikilink(path: str, index: NoteIndex, text: str = "") -> str:
-    """The shortest link that leads to a note and to no other; raises Invalid if there is none."""
+    """Return the shortest link that leads to one note only; raises Invalid if there is none."""
     if _NO_LINK.intersection(text) - {"#"} or "\n" in text:
         raise Invalid(
             "link_text contains link or table characters", field="link_text", cure="remove [ ] | `"
@@ -164,7 +164,7 @@ def shortest_wikilink(path: str, index: NoteIndex, text: str = "") -> str:
 
 
 def add_link_in_context(body: str, link: str, context: str) -> str:
-    """The body with a link at the end of the line in which the context ends; raises Invalid."""
+    """Add a link at the end of the line in which the context ends; raises Invalid."""
     wanted = context.strip()
     place = body.find(wanted) if wanted else -1
     if place < 0:
@@ -179,13 +179,16 @@ def add_link_in_context(body: str, link: str, context: str) -> str:
 
 
 def link_context_line(body: str, context: str) -> str:
-    """The line in which the context ends, or nothing."""
+    """Return the line in which the context ends, or ""."""
     place = body.find(context.strip())
     return "" if place < 0 else body[_line_at(body, place + len(context.strip()))]
 
 
 def add_link_under_heading(body: str, link: str, headings: tuple[str, ...]) -> str:
-    """The body with a link in the list under one of these headings, else under the first, added."""
+    """Add a link to the list under the first of these headings that the body has.
+
+    If it has none, the first heading is added at the end.
+    """
     lines, plain = body.split("\n"), text_outside_code(body).split("\n")
     start = next((n for n, line in enumerate(plain) if line.strip() in headings), None)
     if start is None:
@@ -201,10 +204,10 @@ def add_link_under_heading(body: str, link: str, headings: tuple[str, ...]) -> s
 
 
 def with_note_path(note: Note, old: str, new: str) -> Note:
-    """A note under a new path, which still goes by every name that it had."""
+    """Return a note for its new path, with its old names as aliases."""
     held = [*note.values(TITLE)[:1], *note.values(ALIASES)]
     if note.value(TITLE) and file_name_for_title(note.value(TITLE)) == note_file_name(old):
-        note = note.holding(TITLE, note_file_name(new))
+        note = note.with_value(TITLE, note_file_name(new))
     known = {
         note_name_key(new),
         note_name_key(note_file_name(new) + _SUFFIX),
@@ -214,11 +217,11 @@ def with_note_path(note: Note, old: str, new: str) -> Note:
     for name in (*held, _escape_link_name(note_file_name(old)), _path_spelled(old)):
         if note_name_key(name) not in {*known, *map(note_name_key, aliases)}:
             aliases.append(name)
-    return note.holding(ALIASES, tuple(aliases)) if aliases else note
+    return note.with_value(ALIASES, tuple(aliases)) if aliases else note
 
 
 def file_name_for_title(title: str) -> str:
-    """The file name that a note of this title would have, or nothing."""
+    """Return the file name that a note of this title would have, or ""."""
     try:
         return note_file_name(path_for_note_title(title))
     except Invalid:
@@ -226,7 +229,7 @@ def file_name_for_title(title: str) -> str:
 
 
 def shadowed_note_name(before: NoteIndex, after: NoteIndex, old: str, new: str) -> str | None:
-    """A name that would not mean the same note any more once `old` is called `new`, if any."""
+    """Return a name that would change its meaning if `old` became `new`, or None."""
     for name in sorted(before.names()):
         meant = _exactly(before, name)
         if len(meant) == 1 and _exactly(after, name) != ((new,) if meant == (old,) else meant):
@@ -235,12 +238,12 @@ def shadowed_note_name(before: NoteIndex, after: NoteIndex, old: str, new: str) 
 
 
 def _exactly(index: NoteIndex, key: str) -> tuple[str, ...]:
-    """What a name means that is already as compared: its prefix belongs to it."""
+    """Look up a name that is already in compared form: its prefix is part of it."""
     return index.find(f"{VAULT}/{key}{_SUFFIX}")
 
 
 def _line_at(body: str, place: int) -> slice:
-    """The line that a place is in or at the end of."""
+    """Return the line that contains a place, or ends there."""
     end = body.find("\n", place)
     return slice(body.rfind("\n", 0, place) + 1, len(body) if end < 0 else end)
 
@@ -254,7 +257,7 @@ def _bare(path: str) -> str:
 
 
 def _escape_link_name(name: str) -> str:
-    """A name so that reading it takes nothing away from it."""
+    """Return a name so that parsing it as a link keeps all of it."""
     return (
         f"{name}{_SUFFIX}"
         if note_name_key(name) != note_name_key(f"{VAULT}/{name}{_SUFFIX}")
@@ -273,7 +276,7 @@ def _without_code(body: str) -> str:
 
 
 def _without_spans(paragraph: str) -> str:
-    """A paragraph without its code spans: from some backticks to the next equally many."""
+    """Remove code spans from a paragraph: from some backticks to the next equally many."""
     return "".join(_between_spans(paragraph, list(_TICKS.finditer(paragraph))))
 
 

@@ -12,26 +12,27 @@ from opencrab.domain.errors import Conflict, Exhausted
 from opencrab.domain.value import Identifier, Unit, Value
 
 WORLD = "world"
-"""Kind and id of the fact that binds an agent to a world."""
+"""Kind and id of the document that binds an agent to a world."""
 
 WORLD_KEY = "world_key"
-"""Kind of the installation's facts that name the agent of a key, by the key's id."""
+"""The kind of installation documents that name the agent of a key, by the key's id."""
 
 SEEN = "world_seen"
-"""Kind of the facts that keep a message from being taken twice, by its nonce."""
+"""The kind of documents that prevent a message from being handled twice, by its nonce."""
 
 ENVELOPE_VERSION = 1
 ENVELOPE_BYTES = 65_536
-"""The longest envelope, signature included."""
+"""The size limit of an envelope in bytes, signature included."""
 
 FUTURE, PAST = timedelta(minutes=5), timedelta(days=1)
-"""How far the time in an envelope may be from its arrival."""
+"""The largest difference between the time in an envelope and its arrival: ahead, and behind."""
 
 REMEMBERED = timedelta(days=16)
-"""How long nonces are kept: longer than a message may be old and then wait in a queue (14 days)."""
+"""The time for which nonces are kept: longer than a message's age and its time in a queue (14
+days)."""
 
 SENT = 50
-"""Messages whose answers are waited for at most."""
+"""The limit of sent messages that wait for an answer."""
 
 KEYS, SEEDS = 10, 64
 
@@ -42,7 +43,7 @@ Nonce = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 
 
 class WorldRole(StrEnum):
-    """Role of an agent in a world (Kingdom 3.2)."""
+    """The role of an agent in a world (Kingdom 3.2)."""
 
     GENERALIST = "GENERALIST"
     COMPILER_SMITH = "COMPILER_SMITH"
@@ -52,9 +53,10 @@ class WorldRole(StrEnum):
 
 
 class Genome(Value):
-    """What an agent was created with; it never changes (Kingdom 3.2).
+    """An agent's properties at its creation; they never change (Kingdom 3.2).
 
-    `knowledge_seeds` are entries that it reads first; `parent` is the key id of who spawned it.
+    `knowledge_seeds` are entries that it reads first; `parent` is the key id of the agent that
+    spawned it.
     """
 
     role: WorldRole
@@ -65,18 +67,18 @@ class Genome(Value):
 
 
 class SentWorldMessage(Value):
-    """A message that was sent and paid for: an answer names its nonce."""
+    """A message that was sent and paid for; an answer names its nonce."""
 
     nonce: Nonce
     code: int
 
 
 class WorldBinding(Value):
-    """An agent's place in a world.
+    """The binding of an agent to a world.
 
     `key_id` is the SHA-256 of its public key and its name there, `keys` are the public keys of the
-    world. `units` are left of the budget of `cycle`; without an allocation there are none. What the
-    world last said of itself is `state`. `balance` is in the world's own currency.
+    world. `units` are left of the budget of `cycle`; None before an allocation. `state` is what the
+    world last reported about itself. `balance` is in the world's own currency.
     """
 
     world_id: Identifier
@@ -94,11 +96,11 @@ class WorldBinding(Value):
     sent: Annotated[tuple[SentWorldMessage, ...], Field(max_length=SENT)] = ()
 
     def has_sent(self, nonce: str) -> bool:
-        """Whether a message of this nonce was paid for."""
+        """Check whether a message with this nonce was sent."""
         return any(each.nonce == nonce for each in self.sent)
 
-    def sending(self, nonce: str, code: int, *, charge: int = 1) -> "WorldBinding":
-        """The place with a message paid for; raises Exhausted when no units are left."""
+    def with_sent_message(self, nonce: str, code: int, *, charge: int = 1) -> "WorldBinding":
+        """Return the binding with a message paid for; raises Exhausted without units."""
         units = self.units
         if charge:
             if not units or units < charge:
@@ -113,20 +115,20 @@ class WorldBinding(Value):
 
 
 class WorldKey(Value):
-    """Whose key it is."""
+    """The agent that a key belongs to."""
 
     agent_id: Identifier
 
 
 class SeenMessage(Value):
-    """A message that was taken, known by the SHA-256 of its bytes."""
+    """A message that was received before, identified by the SHA-256 of its bytes."""
 
     digest: Hash
     code: int
 
 
 class WorldEnvelope(Value):
-    """A message on its way: from a key to a key, or to one of a world's daemons by name.
+    """A message in transit: from a key to a key, or to one of a world's daemons by name.
 
     `reply_to` is the nonce of the message that it answers. `body` is the payload as on the wire.
     """
@@ -143,26 +145,27 @@ class WorldEnvelope(Value):
 
 
 def world_private_key_name(key_id: str) -> str:
-    """What the secret is called that holds the private key of a key id."""
+    """Return the name of the secret that holds a key id's private key."""
     return f"WORLD_KEY_{key_id.upper()}"
 
 
 def require_same_world_genome(agent: Agent, before: Soul, after: Soul | None) -> None:
-    """See that drives stay as they are; raises Conflict where a world's genome holds them.
+    """Raise Conflict if a new soul changes the drives of an agent that is bound to a world.
 
-    Without drives of its own an agent has those that its personality gives it.
+    Its genome fixes them. Without drives of its own an agent has those computed from its
+    personality.
     """
     if agent.world is None or after is None or after.weights == before.weights:
         return
     raise Conflict(
-        f"agent {agent.id!r} is bound to world {agent.world!r}: its drives are in its genome",
+        f"agent {agent.id!r} is bound to world {agent.world!r}, whose genome fixes its drives",
         field="soul.drives",
-        cure="leave the drives as they are, or set them to what they are before its personality",
+        cure="keep the drives; set their present values when you change the personality",
     )
 
 
 def parse_world_status(told: str) -> AgentStatus | None:
-    """A status from the world's words, in capitals or not; None for another word."""
+    """Parse a world's word for a status, in any case; None if it is unknown."""
     return next((status for status, word in _IN_WORLD.items() if word == told.upper()), None)
 
 

@@ -23,12 +23,12 @@ _STATUSES = ("ACTIVE", "DORMANT", "DEAD")
 _CURE = "world_messages lists the fields of each message"
 
 ToWire = Callable[[Any], Any]
-"""Makes a value of JSON one of the wire; raises ValueError, saying what it must be."""
+"""A function from a JSON value to a wire value; raises ValueError with the required form."""
 
 
 @dataclass(frozen=True)
 class WorldField:
-    """One field of a payload; without a type anything fits."""
+    """A field of a payload; without a type any value fits."""
 
     name: str
     type: str = ""
@@ -36,14 +36,14 @@ class WorldField:
 
     @property
     def notation(self) -> str:
-        """The field as the original writes it."""
+        """The field in Kingdom's notation."""
         kind = f"Option<{self.type}>" if self.optional else self.type
         return f"{self.name}: {kind}" if kind else self.name
 
 
 @dataclass(frozen=True)
 class WorldMessage:
-    """One kind of message; without `fields` its payload is a map of anything."""
+    """A kind of message; without `fields` its payload is any map."""
 
     code: int
     name: str
@@ -54,19 +54,20 @@ class WorldMessage:
 
     @property
     def notation(self) -> str:
-        """The payload as the original writes it."""
+        """The payload in Kingdom's notation."""
         fields = f"{{{', '.join(each.notation for each in self.fields)}}}" if self.fields else ""
         return " ".join(part for part in (self.payload, fields) if part)
 
     def to_wire(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """A payload of JSON as it is sent.
+        """Convert a JSON payload to the wire format.
 
-        Raises Invalid for what is no JSON, and for fields that are missing, unknown or of another
-        type.
+        Raises Invalid if it is no JSON, or if fields are missing, unknown or of another type.
         """
         if not is_json(dict(payload)):
             raise Invalid(
-                "the payload is not JSON or is nested too deeply", field="payload", cure=_CURE
+                f"the payload is not JSON, or is nested in over {JSON_DEPTH} levels",
+                field="payload",
+                cure=_CURE,
             )
         if not self.fields:
             return dict(payload)
@@ -76,9 +77,9 @@ class WorldMessage:
         missing = [name for name in required if payload.get(name) is None]
         if unknown or missing:
             raise Invalid(
-                f"{self.name} lacks {', '.join(missing)}"
+                f"{self.name} lacks the fields {', '.join(missing)}"
                 if missing
-                else f"{self.name} has no {', '.join(unknown)[:200]}",
+                else f"{self.name} has no fields {', '.join(unknown)[:200]}",
                 field="payload",
                 cure=f"its payload is {self.notation}",
             )
@@ -155,9 +156,11 @@ _TO_WIRE: Mapping[str, ToWire] = {
 
 
 def world_value_from_wire(value: Any, depth: int = JSON_DEPTH) -> Any:
-    """A value of the wire as JSON: bytes become hexadecimal digits. Raises Invalid for the rest."""
+    """Convert a wire value to JSON, bytes to hexadecimal; raises Invalid if it cannot be."""
     if depth == 0:
-        raise Invalid("the payload is nested too deeply")
+        raise Invalid(
+            f"the payload is nested in over {JSON_DEPTH} levels", cure="nest fewer levels"
+        )
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, Mapping):
@@ -165,7 +168,10 @@ def world_value_from_wire(value: Any, depth: int = JSON_DEPTH) -> Any:
     if isinstance(value, list | tuple):
         return [world_value_from_wire(inner, depth - 1) for inner in value]
     if not is_json(value):
-        raise Invalid("the payload contains values that JSON cannot represent")
+        raise Invalid(
+            "the payload contains values that JSON cannot represent",
+            cure="send finite numbers, text, bytes, booleans, lists and maps",
+        )
     return value
 
 
@@ -173,7 +179,7 @@ def _key(key: Any) -> str:
     if isinstance(key, bytes):
         return key.hex()
     if not isinstance(key, str | int):
-        raise Invalid("a key of the payload is neither text nor a number")
+        raise Invalid("a key of the payload is neither text nor a number", cure="use text as keys")
     return str(key)
 
 
@@ -207,18 +213,18 @@ def _field(text: str) -> WorldField:
 
 @cache
 def inbound_world_messages() -> tuple[WorldMessage, ...]:
-    """What agents receive, as the original lists it."""
+    """Return the messages that agents receive, in Kingdom's order."""
     return _parse_messages(INBOUND_TABLE)
 
 
 @cache
 def outbound_world_messages() -> tuple[WorldMessage, ...]:
-    """What agents send, as the original lists it."""
+    """Return the messages that agents send, in Kingdom's order."""
     return _parse_messages(OUTBOUND_TABLE)
 
 
 def outbound_message_by_name(name: str) -> WorldMessage:
-    """The message of this name that agents send; raises NotFound."""
+    """Return the message of this name that agents send; raises NotFound."""
     for message in outbound_world_messages():
         if message.name == name:
             return message
@@ -226,10 +232,10 @@ def outbound_message_by_name(name: str) -> WorldMessage:
 
 
 def inbound_message_by_code(code: int) -> WorldMessage | None:
-    """The message of this code that agents receive, if there is one."""
+    """Return the message of this code that agents receive, or None."""
     return next((message for message in inbound_world_messages() if message.code == code), None)
 
 
 def outbound_message_by_code(code: int) -> WorldMessage | None:
-    """The message of this code that agents send, if there is one."""
+    """Return the message of this code that agents send, or None."""
     return next((message for message in outbound_world_messages() if message.code == code), None)

@@ -25,15 +25,15 @@ _OPPORTUNITIES = ("bounty", "review", "dependency", "dependencies")
 
 @dataclass(frozen=True)
 class InboundEffect:
-    """An agent's place in its world after a message, and what has happened for the agent, if so."""
+    """An agent's binding after a message, and an event for the agent if `kind` is set."""
 
     world: WorldBinding
     kind: str = ""
     text: str = ""
     opportunity: bool = False
 
-    def happening(self, event_id: str, now: datetime) -> AgentEvent | None:
-        """What the agent is told of; nobody vouches for the words of a world."""
+    def agent_event(self, event_id: str, now: datetime) -> AgentEvent | None:
+        """Build the event for the agent, or None; text of a world is untrusted."""
         if not self.kind:
             return None
         return AgentEvent(
@@ -47,10 +47,10 @@ class InboundEffect:
 
 
 def effect_of_world_message(world: WorldBinding, envelope: WorldEnvelope) -> InboundEffect:
-    """What a message means, by its code.
+    """Return the effect of a message, by its code.
 
-    Raises Refused for an unknown code, for an answer to nothing that was sent and for a payload
-    about somebody else, Invalid for a payload that lacks what its message has.
+    Raises Refused for an unknown code, for an answer to a message that was not sent and for a
+    payload about another agent, Invalid for a payload without its message's fields.
     """
     payload = world_value_from_wire(envelope.body)
     if envelope.reply_to is not None:
@@ -58,22 +58,32 @@ def effect_of_world_message(world: WorldBinding, envelope: WorldEnvelope) -> Inb
     message = inbound_message_by_code(envelope.code)
     if message is None:
         raise Refused(
-            f"agents cannot receive messages with code 0x{envelope.code:04X}", field="code"
+            f"agents cannot receive messages with code 0x{envelope.code:04X}",
+            field="code",
+            cure="docs/explanation/worlds.md has the format",
         )
     _require_fields(message, payload)
     if payload.get("agent_id", world.key_id) != world.key_id and message.name != "EVENT":
-        raise Refused(f"this {message.name} is about another agent", field="agent_id")
+        raise Refused(
+            f"this {message.name} is about another agent",
+            field="agent_id",
+            cure="send the agent's own agent_id, or omit it",
+        )
     return _READERS[message.name](world, payload)
 
 
 def _require_fields(message: WorldMessage, payload: Mapping[str, Any]) -> None:
     missing = [field.name for field in message.fields if payload.get(field.name) is None]
     if missing:
-        raise Invalid(f"{message.name} lacks {', '.join(missing)}", field="payload")
+        raise Invalid(
+            f"{message.name} lacks the fields {', '.join(missing)}",
+            field="payload",
+            cure="docs/explanation/worlds.md has the format",
+        )
 
 
 def _allocation(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
-    """Units are for one cycle: what was left of the last one is gone."""
+    """Set the units of a cycle; units left of the previous one expire."""
     cycle, budget = _count(payload, "cycle"), _count(payload, "budget")
     if cycle < world.cycle:
         return InboundEffect(world)
@@ -90,7 +100,7 @@ _STATE = ("cycle", "world_hash", "epoch")
 
 
 def _event(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
-    """The original leaves out what an event holds: its kind is taken from `kind` or `type`."""
+    """Build an event; its type is in `kind` or `type`, as Kingdom defines no fields for it."""
     told = str(payload.get("kind") or payload.get("type") or "event")
     kind = _UNTYPED.sub("_", told.lower())[:50].strip("_.") or "event"
     opportunity = any(word in kind for word in _OPPORTUNITIES)
@@ -100,7 +110,11 @@ def _event(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
 def _interpret_spawn_ack(world: WorldBinding, payload: Mapping[str, Any]) -> InboundEffect:
     status = parse_world_status(str(payload["status"]))
     if status is None:
-        raise Invalid("AGENT_SPAWN_ACK has an unknown status", field="status")
+        raise Invalid(
+            f"AGENT_SPAWN_ACK has an unknown status {str(payload['status'])[:40]!r}",
+            field="status",
+            cure="docs/explanation/worlds.md has the format",
+        )
     seeds = [{"entry_id": seed} for seed in world.genome.knowledge_seeds]
     told = {**payload, **({"read_first_with_ENTRY_GET": seeds} if seeds else {})}
     return InboundEffect(
@@ -124,14 +138,18 @@ _READERS = {
 def _answer(
     world: WorldBinding, envelope: WorldEnvelope, payload: Mapping[str, Any]
 ) -> InboundEffect:
-    """The original calls messages requests with responses, and leaves out what these hold.
+    """Handle an answer; Kingdom calls messages requests with responses, but defines no fields.
 
-    So an answer is told to the agent as it is; a balance and a reputation of its own are kept.
+    So an answer is shown to the agent unchanged; the agent's own balance and reputation are stored.
     """
     asked = next((each for each in world.sent if each.nonce == envelope.reply_to), None)
     message = outbound_message_by_code(envelope.code)
     if asked is None or message is None or asked.code != envelope.code:
-        raise Refused("no message with this nonce was sent", field="reply_to")
+        raise Refused(
+            f"no message with nonce {envelope.reply_to!r} and this code was sent",
+            field="reply_to",
+            cure="answer with the nonce and the code of a message that the agent sent",
+        )
     changes = dict[str, Any]()
     if payload.get("agent_id", world.key_id) == world.key_id:
         balance, reputation = payload.get("balance"), payload.get("reputation")
@@ -146,7 +164,11 @@ def _answer(
 def _count(payload: Mapping[str, Any], name: str) -> int:
     value = payload[name]
     if type(value) is not int or not 0 <= value < 2**64:
-        raise Invalid(f"{name} must be a whole number from 0", field=name)
+        raise Invalid(
+            f"{name} must be a whole number from 0",
+            field=name,
+            cure="send an unsigned 64-bit integer",
+        )
     return value
 
 

@@ -1,4 +1,4 @@
-"""API keys: made, known again by their hash, revoked.
+"""API keys: creation, lookup by hash, and revocation.
 
-Who may do what with one is `domain/access`.
+The permissions of a key are in `domain/access`.
 """

@@ -1,4 +1,4 @@
-"""Agents: how they are created, set up and presented.
+"""Agents: creation, settings, presets, and events for them.
 
-How they wake and act unasked is `engine/autonomy`.
+Heartbeats and unasked turns are in `engine/autonomy`.
 """

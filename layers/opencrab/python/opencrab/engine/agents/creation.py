@@ -1,4 +1,4 @@
-"""Creation: how agents and sessions come about, with every default in one place."""
+"""Creation of agents and sessions, with every default in one place."""
 
 from typing import Annotated
 
@@ -20,7 +20,8 @@ from opencrab.domain.conversation.session import (
 )
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
-from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
+from opencrab.domain.name import NewName
+from opencrab.domain.value import Identifier, Language, MicroUsd, ShortText, Value
 from opencrab.engine.agents.vital_signs import create_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.models.preferences import require_usable_model
@@ -32,19 +33,22 @@ from opencrab.ports.models.model import Models
 class SoulDraft(Soul):
     """A soul whose persona's name defaults to the agent's name."""
 
-    persona_name: Name | None = None  # type: ignore[assignment]  # optional here, and only here
+    persona_name: NewName | None = None  # type: ignore[assignment]  # optional here, and only here
 
 
 class IdentityDraft(Identity):
     """An identity whose name defaults to the agent's name."""
 
-    name: Name | None = None  # type: ignore[assignment]  # optional here, and only here
+    name: NewName | None = None  # type: ignore[assignment]  # optional here, and only here
+    custom_role: NewName | None = None
+    job_title: NewName | None = None
+    organization: NewName | None = None
 
 
 class NewAgent(Value, defer_build=False):
     """Settings of a new agent; only its name is required."""
 
-    name: Name
+    name: NewName
     language: Language | None = None
     purpose: ShortText = ""
     model: ModelName | None = None
@@ -63,7 +67,7 @@ class NewSession(Value, defer_build=False):
         tuple[Identifier, ...], Field(min_length=1, max_length=PARTICIPANTS)
     ] = Field(description="ids of the agents, in the order in which they answer")
     theme: Annotated[ShortText, Field(max_length=500)] = ""
-    name: Name | None = None
+    name: NewName | None = None
     mode: Mode | None = Field(
         default=None,
         description="by default facilitated if there is a facilitator_id, else direct for one agent"
@@ -71,7 +75,7 @@ class NewSession(Value, defer_build=False):
     )
     max_turns: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     facilitator_id: Identifier | None = None
-    roles: dict[Identifier, Name] = Field(
+    roles: dict[Identifier, NewName] = Field(
         default_factory=dict,
         max_length=PARTICIPANTS,
         description="discussant, observer (never speaks), or a name of your own, by agent",
@@ -108,7 +112,7 @@ class NewSession(Value, defer_build=False):
 
     @property
     def fitting_mode(self) -> Mode:
-        """The mode asked for, else the one that the participants suggest."""
+        """The requested mode, else the one that suits the facilitator and the participants."""
         if self.mode is not None:
             return self.mode
         if self.facilitator_id is not None:
@@ -124,10 +128,11 @@ def create_agent(
     language: Language = Language.EN,
     agent_id: str | None = None,
 ) -> Profile:
-    """Create an agent with soul and identity in one transaction; its workspace begins empty.
+    """Create an agent with soul and identity in one transaction; its workspace is empty.
 
-    The same id with the same content answers the agent that is there. Raises Invalid when its
-    model cannot be used here or its policy names nothing, Conflict when the id has other content.
+    Returns the stored agent if one with this id and content exists. Raises Invalid if its model
+    cannot be used here or its policy names an unknown action or impact, and Conflict if the id has
+    other content.
     """
     require_usable_model(runtime.models, new.model)
     require_valid_approval_policy(runtime.actions, new.policy)
@@ -157,7 +162,7 @@ def create_agent(
 
 
 def _heartbeat(rules: Rules, given: Heartbeat) -> Heartbeat:
-    """A new agent's heartbeat; at the installation's interval unless one was given."""
+    """Return a new agent's heartbeat, by default with the installation's interval."""
     if "interval_seconds" in given.model_fields_set:
         return given
     return given.replaced(interval_seconds=rules.heartbeat_seconds)
@@ -166,10 +171,10 @@ def _heartbeat(rules: Rules, given: Heartbeat) -> Heartbeat:
 def create_session(
     runtime: Runtime, new: NewSession, *, created_by: str, session_id: str | None = None
 ) -> Session:
-    """Create a session between agents that exist and can answer.
+    """Create a session between agents that exist and have not retired.
 
-    The same id with the same content answers the session that is there. Raises Invalid for an
-    unknown participant and for a model that cannot be used, Conflict for a retired one.
+    Returns the stored session if one with this id and content exists. Raises Invalid for an unknown
+    participant and for a model that cannot be used, Conflict for a retired participant.
     """
     profiles = [_require_answering(runtime.home.agents, agent_id) for agent_id in new.participants]
     _require_models(runtime.models, new, profiles)
@@ -193,7 +198,7 @@ def create_session(
 
 
 def _participant(new: NewSession, profile: Profile) -> Participant:
-    """An agent's part: the role that it is given, else the one that it has wherever it is."""
+    """Return an agent's participant entry: its role in this session, else its usual role."""
     agent_id, identity = profile.agent.id, profile.identity
     role: str = identity.custom_role or identity.role.value
     if identity.role is Role.FACILITATOR:
@@ -206,13 +211,13 @@ def _participant(new: NewSession, profile: Profile) -> Participant:
 
 
 def _require_models(models: Models, new: NewSession, profiles: list[Profile]) -> None:
-    """See that a session's models can be used by those who take part; raises Invalid."""
+    """Raise Invalid unless every participant may use the session's models."""
     confined = any(profile.agent.llm.private for profile in profiles)
     for use, name in new.models.items():
         require_usable_model(models, name)
         if confined and not models.get(name).info.private:
             raise Invalid(
-                f"{name!r} is not private, and an agent of this session is",
+                f"model {name!r} is not private, but an agent of this session is",
                 field=f"models.{use}",
                 cure="use a model that runs on your own machines",
             )
@@ -227,6 +232,6 @@ def _require_answering(agents: Agents, agent_id: str) -> Profile:
         raise Conflict(
             f"agent {agent_id!r} has retired",
             field="participants",
-            cure="remove it",
+            cure="remove it from participants",
         )
     return profile

@@ -1,4 +1,4 @@
-"""Happenings: what people, operators and discussions tell an agent, kept for its next beat."""
+"""Events that users, operators and discussions send to an agent, stored for its next heartbeat."""
 
 from contextlib import suppress
 from typing import Annotated
@@ -45,20 +45,21 @@ class News(Value, defer_build=False):
     opportunity: bool = False
 
 
-class Told(Value):
+class EventReceipt(Value):
     """The event's id, and whether it was stored: not if the agent does not subscribe to it."""
 
     id: str
     kept: bool
 
 
-def record_agent_event(runtime: Runtime, agent_id: str, news: News, *, key: str) -> Told:
-    """Keep an event for an agent, once by its own id or else by the key; it wakes for it.
+def record_agent_event(runtime: Runtime, agent_id: str, news: News, *, key: str) -> EventReceipt:
+    """Store an event for an agent's next heartbeat, waking the agent if it is dormant.
 
-    Raises NotFound, and Conflict for a retired agent.
+    The event is stored once per its own id, or else per `key`. Raises NotFound, and Conflict for a
+    retired agent.
     """
     if not runtime.home.agents.get(agent_id).agent.answers:
-        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     event = AgentEvent(
         id=runtime.clock.new_id(),
         type=news.type,
@@ -74,7 +75,7 @@ def record_agent_event(runtime: Runtime, agent_id: str, news: News, *, key: str)
 
 
 def record_agent_event_of_goal(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
-    """Tell an agent that somebody has given up a goal of its own, or lets it go on."""
+    """Notify an agent that a goal it set itself was cancelled or resumed by someone else."""
     if goal.authority is not Authority.SELF:
         return
     words = one_line(reason, _REASON)
@@ -92,7 +93,10 @@ def record_agent_event_of_goal(runtime: Runtime, goal: Goal, kind: str, reason: 
 
 
 def record_discussion_end(runtime: Runtime, session: Session) -> None:
-    """Tell those who did not speak last that it is over, once each, if they act unasked."""
+    """Notify each agent of a discussion that it has ended, except the last speaker, once.
+
+    Only agents that may act without being asked are notified.
+    """
     for agent_id in session.agent_ids:
         if agent_id != session.speaker_id:
             with suppress(NotFound):
@@ -101,7 +105,7 @@ def record_discussion_end(runtime: Runtime, session: Session) -> None:
 
 def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
     agent = runtime.home.agents.get(agent_id).agent
-    if session.ended_by is None or not (agent.answers and agent.heartbeat.acts_unasked):
+    if session.ended_by is None or not (agent.answers and agent.heartbeat.acts_on_its_own):
         return
     theme = one_line(session.theme or session.name or "", _THEME)
     words = _OVER["named" if theme else "unnamed"][agent.language]
@@ -117,8 +121,10 @@ def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
     _store_event_once(runtime, agent_id, event, stable_id("discussion-ended", session.id))
 
 
-def _store_event_once(runtime: Runtime, agent_id: str, event: AgentEvent, once: str) -> Told:
-    """Keep an event under an id in order of time, with a mark by which it is found again."""
+def _store_event_once(
+    runtime: Runtime, agent_id: str, event: AgentEvent, once: str
+) -> EventReceipt:
+    """Store an event unless one was stored under the deduplication id `once`."""
     found = _find_stored_event(runtime.home.facts, agent_id, once)
     if found is not None:
         wake_for_waiting_work(runtime, agent_id)
@@ -126,10 +132,12 @@ def _store_event_once(runtime: Runtime, agent_id: str, event: AgentEvent, once: 
     ends = event.at + KEPT
     mark = new_fact(agent_id, LATE, once, LateEvent(kept_as=event.id), expires_at=ends)
     if queue_event_for_heartbeat(runtime, agent_id, event, mark):
-        return Told(id=event.id, kept=True)
-    return _find_stored_event(runtime.home.facts, agent_id, once) or Told(id=event.id, kept=False)
+        return EventReceipt(id=event.id, kept=True)
+    return _find_stored_event(runtime.home.facts, agent_id, once) or EventReceipt(
+        id=event.id, kept=False
+    )
 
 
-def _find_stored_event(facts: Documents, agent_id: str, once: str) -> Told | None:
+def _find_stored_event(facts: Documents, agent_id: str, once: str) -> EventReceipt | None:
     mark = facts.get(agent_id, LATE, once)
-    return None if mark is None else Told(id=mark.read(LateEvent).kept_as, kept=True)
+    return None if mark is None else EventReceipt(id=mark.read(LateEvent).kept_as, kept=True)

@@ -1,4 +1,4 @@
-"""Peopling: what an agent is made of that begins as a founder or from a preset."""
+"""Presets: ready-made agents for new users, and the founders of the first population."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -13,10 +13,7 @@ from opencrab.engine.agents.creation import NewAgent, SoulDraft
 
 
 class PresetTexts(Value):
-    """What an agent is called, what for, and what it does when it wakes, in one language.
-
-    `title` is the name of its role.
-    """
+    """An agent's name, purpose and heartbeat instructions in one language."""
 
     name: Name
     title: Name
@@ -25,7 +22,7 @@ class PresetTexts(Value):
 
 
 class Preset(Value):
-    """An agent that a newcomer may begin with; without instructions it only answers."""
+    """A ready-made agent for new users; without instructions it only answers messages."""
 
     key: str
     drives: Drives
@@ -33,7 +30,7 @@ class Preset(Value):
 
 
 class FounderPreset(Preset):
-    """A personality to make an agent of; `key` names it whatever the language."""
+    """A preset of the first population; `key` identifies it in every language."""
 
     role: WorldRole
 
@@ -49,22 +46,22 @@ def _load_preset_file() -> _Listed:
 
 
 def founder_presets() -> tuple[FounderPreset, ...]:
-    """The eight of the first population, in their order (Kingdom 10.8)."""
+    """Return the eight presets of the first population, in their order (Kingdom 10.8)."""
     return _load_preset_file().founders
 
 
 def newcomer_presets() -> tuple[Preset, ...]:
-    """What newcomers may choose from."""
+    """Return the presets that are offered to new users."""
     return _load_preset_file().presets
 
 
 def all_presets() -> tuple[Preset, ...]:
-    """Presets for newcomers first, then the founders."""
+    """Return all presets: those for new users first, then the founders."""
     return (*newcomer_presets(), *founder_presets())
 
 
 def find_preset(key: str) -> Preset:
-    """The preset or founder of this key; raises NotFound, naming those that there are."""
+    """Return the preset or founder of this key; raise NotFound, listing the known keys."""
     found = next((each for each in all_presets() if each.key == key), None)
     if found is None:
         keys = ", ".join(each.key for each in all_presets())
@@ -73,7 +70,7 @@ def find_preset(key: str) -> Preset:
 
 
 def agent_from_preset(each: Preset, language: Language, name: str | None = None) -> NewAgent:
-    """The new agent that a preset is, in a language; by its own name unless another is given."""
+    """Return the settings of a new agent made from a preset; `name` replaces the preset's name."""
     words = each.words[language]
     return NewAgent(
         name=name or words.name,

@@ -1,4 +1,4 @@
-"""Changing: an agent's settings, the models that it thinks with, and the switches, by an owner."""
+"""An owner's changes of an agent: its settings, its models, and the freeze switch."""
 
 import logging
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.money.budget import INSTALLATION
+from opencrab.domain.name import require_visible_name
 from opencrab.domain.world.binding import require_same_world_genome
 from opencrab.engine.agents.vital_signs import create_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 
 _REFERENCE: TypeAdapter[str] = TypeAdapter(ModelReference)
 _TRIES = 5
+_IDENTITY_NAMES = ("name", "custom_role", "job_title", "organization")
 
 
 def change_agent(
@@ -38,14 +40,16 @@ def change_agent(
 ) -> Profile:
     """Save changes of an agent as the version after the given one.
 
-    Raises Conflict for one that has retired or was changed meanwhile, and for the drives of one
-    that is bound to a world; Invalid for a model or a policy that cannot be.
+    Raises Conflict if the agent has retired, was changed concurrently, or is bound to a world and
+    its drives would change; Invalid for a model or policy that cannot be used, and for a new name
+    with invisible characters.
     """
     before = profile.agent
     if not before.answers:
         raise Conflict(
             f"agent {before.id!r} has retired and cannot be changed", cure="create a new agent"
         )
+    _require_visible_names(profile, changes, soul, identity)
     require_same_world_genome(before, profile.soul, soul)
     if changes.get("model", before.model) != before.model:
         require_usable_model(runtime.models, changes["model"])
@@ -59,14 +63,31 @@ def change_agent(
     return after
 
 
+def _require_visible_names(
+    profile: Profile, changes: Mapping[str, Any], soul: Soul | None, identity: Identity | None
+) -> None:
+    """Raise Invalid for a new name with invisible characters; one that is stored may stay."""
+    names = [("name", changes.get("name"), profile.agent.name)]
+    if soul is not None:
+        names.append(("persona_name", soul.persona_name, profile.soul.persona_name))
+    if identity is not None:
+        before = profile.identity
+        names += [
+            (field, getattr(identity, field), getattr(before, field)) for field in _IDENTITY_NAMES
+        ]
+    for field, name, stored in names:
+        if name is not None and name != stored:
+            require_visible_name(name, field)
+
+
 def choose_agent_model(
     runtime: Runtime, agent_id: str, use: Use | None, model: str | None
 ) -> Profile:
-    """Let an agent think with a model from its next turn on; None leaves it to the installation.
+    """Set the model of an agent from its next turn on; None returns to the installation's default.
 
-    Without a use it is the model for every use that has none of its own; None for that takes back
-    those as well. Raises NotFound, Invalid for a model that cannot be, and Conflict for a retired
-    agent, or one that is changed all the time.
+    Without `use`, sets the model for every use that has no model of its own; None without `use`
+    clears the models of all uses. Raises NotFound, Invalid for a model that cannot be used, and
+    Conflict for a retired agent or when concurrent changes exhaust the retries.
     """
     if model is not None:
         _require_reference(model)
@@ -83,9 +104,10 @@ def choose_agent_model(
 def freeze_or_unfreeze(
     home: Home, agent_id: str | None, *, frozen: bool, by: str
 ) -> tuple[str, ...]:
-    """Freeze an agent or everything, queued work included, before its next model call; or undo it.
+    """Freeze or unfreeze an agent, or the installation without `agent_id`; return all frozen ids.
 
-    Turns that meet a frozen switch end as stopped. Answers all that is frozen; raises NotFound.
+    Freezing takes effect before the next model call and includes queued turns, which end as
+    stopped. Raises NotFound.
     """
     if agent_id is not None:
         home.agents.get(agent_id)

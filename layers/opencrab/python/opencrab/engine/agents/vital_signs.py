@@ -1,4 +1,4 @@
-"""Waking: the writers of vital signs, by whom an agent is woken that would else sleep on."""
+"""Writes of vital signs, which also wake a dormant agent that has something to do."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ from opencrab.ports.documents import Documents
 TRIES = 8
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-"""Signs that were reviewed then are reviewed with the next beat."""
+"""A `reviewed_at` so old that the next heartbeat reviews the agent's goals."""
 
 ChangeSigns = Callable[[VitalSigns], VitalSigns]
 
@@ -36,14 +36,15 @@ _Step = Callable[[VitalSigns | None], tuple[VitalSigns | None, tuple[Document, .
 
 
 def stored_vital_signs(facts: Documents, agent_id: str) -> Document | None:
-    """The fact that holds an agent's vital signs; None where it never had a heartbeat."""
+    """Return the document of an agent's vital signs, or None if it never had a heartbeat."""
     return facts.get(agent_id, VITALS, VITALS)
 
 
 def create_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
-    """See that an agent has vital signs, and that they say what the agent says; may be repeated.
+    """Create an agent's vital signs, or update them to match its settings; safe to repeat.
 
-    One that is to sleep while events or words wait for it is woken.
+    A dormant agent with waiting events or mentions is woken. Raises Unavailable when concurrent
+    updates exhaust the retries.
     """
     agent = profile.agent
     now = runtime.clock.now()
@@ -62,7 +63,7 @@ def create_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
 
 
 def wake_for_waiting_work(runtime: Runtime, agent_id: str) -> None:
-    """Wake an agent that sleeps although events or words wait for it, as after a crash."""
+    """Wake an agent that is dormant although events or mentions wait, as after a crash."""
     stored = stored_vital_signs(runtime.home.facts, agent_id)
     if stored is not None and _sleeps_on(stored.read(VitalSigns)):
         _awake(runtime, runtime.home.agents.get(agent_id))
@@ -71,11 +72,11 @@ def wake_for_waiting_work(runtime: Runtime, agent_id: str) -> None:
 def change_vital_signs(
     runtime: Runtime, agent_id: str, change: ChangeSigns, *beside: Document
 ) -> VitalSigns | None:
-    """Change an agent's vital signs, with other facts in one transaction; None if it has none.
+    """Change an agent's vital signs and write `beside` in one transaction; None if it has none.
 
-    Where it has none, or nothing changes, the other facts are written all the same. A fact among
-    them that was changed meanwhile raises Changed at the last try. A dormant agent that has more to
-    look at now, or words to answer, is woken.
+    `beside` is written even if there are no vital signs or they do not change. Raises Changed if a
+    document of `beside` was changed concurrently, after the last retry. A dormant agent that got a
+    new event or mention is woken.
     """
     return _update_signs(
         runtime, agent_id, lambda before: (None if before is None else change(before), beside)
@@ -109,11 +110,12 @@ def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | 
 def queue_event_for_heartbeat(
     runtime: Runtime, agent_id: str, event: AgentEvent, *beside: Document
 ) -> bool:
-    """Keep an event for an agent, which looks at it with its next beat; False if it hears none.
+    """Store an event for an agent's next heartbeat; return False if it was not stored.
 
-    The same id again is one event. One that comes with an id before what was read is kept under
-    another id, so that it is looked at too. Beyond MOST unread ones an event is not kept. Where it
-    is, the other facts are written with it. Who sleeps on is woken, by a repetition too.
+    It is not stored if the agent does not subscribe to it or has MOST unread events. An id that is
+    known is not stored again. An event whose id sorts before events already read is stored under a
+    new id, so that it is read too. `beside` is written with the event. A dormant agent is woken,
+    also by a repeated event.
     """
     stored = stored_vital_signs(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
@@ -140,13 +142,13 @@ def queue_event_for_heartbeat(
 
 def _is_known(facts: Documents, agent_id: str, event: AgentEvent) -> bool:
     names = ((HAPPENING, event.id), (LATE, event.id))
-    return bool(facts.several(agent_id, *names))
+    return bool(facts.get_many(agent_id, *names))
 
 
 def _told_of(
     before: VitalSigns | None, agent_id: str, event: AgentEvent
 ) -> tuple[VitalSigns | None, tuple[Document, ...]]:
-    """The signs with one more unread event, and the facts that keep it."""
+    """Return vital signs with one more unread event, and the documents that store the event."""
     ends = event.at + KEPT
     if before is None or event.id > before.read_to:
         after = None if before is None else before.replaced(unread=before.unread + 1)
@@ -160,9 +162,9 @@ def _told_of(
 
 
 def wake_agent(runtime: Runtime, profile: Profile) -> Profile:
-    """Let a dormant agent be awake again, as if it had never slept; others stay as they are.
+    """Make a dormant agent active and reset its vital signs; leave other agents as they are.
 
-    Raises Unavailable when it is changed by others all the time.
+    Raises Unavailable when concurrent updates exhaust the retries.
     """
     if profile.agent.status is not AgentStatus.DORMANT:
         return profile
@@ -172,9 +174,10 @@ def wake_agent(runtime: Runtime, profile: Profile) -> Profile:
 
 
 def put_agent_to_sleep(runtime: Runtime, agent_id: str) -> None:
-    """Let an active agent be dormant: it beats no more until somebody or something wakes it.
+    """Make an active agent dormant: it has no heartbeats until somebody or an event wakes it.
 
-    Its signs follow it, so that a crash in between leaves one that wakes like any dormant one.
+    The vital signs are written after the agent, so that an agent left between both by a crash can
+    be woken like any dormant one.
     """
     try:
         profile = runtime.home.agents.get(agent_id)
@@ -186,14 +189,14 @@ def put_agent_to_sleep(runtime: Runtime, agent_id: str) -> None:
 
 
 def _awake(runtime: Runtime, profile: Profile) -> VitalSigns:
-    """The signs of an agent that is dormant no more, even if a crash woke it by half."""
+    """Wake a dormant agent and return its vital signs; completes a wake cut off by a crash."""
     if profile.agent.status is AgentStatus.DORMANT:
         profile = _with_status(runtime, profile, AgentStatus.ACTIVE)
     return create_vital_signs(runtime, profile)
 
 
 def _with_status(runtime: Runtime, profile: Profile, status: AgentStatus) -> Profile:
-    """The agent between awake and asleep; the retired stay it."""
+    """Save an agent as active or dormant; a retired agent stays retired."""
     for _ in range(TRIES):
         agent = profile.agent
         if agent.status in {status, AgentStatus.RETIRED}:
@@ -207,11 +210,11 @@ def _with_status(runtime: Runtime, profile: Profile, status: AgentStatus) -> Pro
 
 
 def _refresh_signs(signs: VitalSigns, fresh: VitalSigns) -> VitalSigns:
-    """Signs that say what the agent says now; one that wakes begins with its next beat."""
+    """Return vital signs that match the agent's settings; one that wakes starts a new interval."""
     told = signs.replaced(
         heartbeat=fresh.heartbeat, status=fresh.status, risk_tolerance=fresh.risk_tolerance
     )
-    wakes = told.beats_at_all and not signs.beats_at_all
+    wakes = told.has_next_heartbeat and not signs.has_next_heartbeat
     if wakes and signs.status is not fresh.status:
         told = told.replaced(in_vain=0, reviewed_at=LONG_AGO)
     changed = signs.heartbeat.interval_seconds != fresh.heartbeat.interval_seconds
@@ -221,7 +224,7 @@ def _refresh_signs(signs: VitalSigns, fresh: VitalSigns) -> VitalSigns:
 
 
 def _has_wake_reason(before: VitalSigns, after: VitalSigns) -> bool:
-    """Whether a sleeping agent was given something to wake for."""
+    """Check whether a change gave a dormant agent a new mention or event."""
     if after.status is not AgentStatus.DORMANT:
         return False
     spoken_to = after.mention is not None and after.mention != before.mention
@@ -229,8 +232,10 @@ def _has_wake_reason(before: VitalSigns, after: VitalSigns) -> bool:
 
 
 def _sleeps_on(signs: VitalSigns) -> bool:
-    """Whether it sleeps although it would have something to do when it woke."""
-    return signs.status is AgentStatus.DORMANT and signs.heartbeat.enabled and signs.is_called
+    """Check whether a dormant agent has events or mentions to wake up for."""
+    return (
+        signs.status is AgentStatus.DORMANT and signs.heartbeat.enabled and signs.has_pending_input
+    )
 
 
 def _same(fact: Document, stored: Document) -> bool:

@@ -1,4 +1,4 @@
-"""Approvals: asking a human, deciding, granting beforehand, signed links.
+"""Approvals: asking a human, deciding, grants given in advance, signed links.
 
 The call that waits for one is run by `engine/turn`.
 """

@@ -1,7 +1,7 @@
-"""Approvals: whether a call asks a human, who may answer, and what becomes of the question.
+"""Approvals: whether a call needs one, who may decide it, and how the decision is recorded.
 
-A question is answered once, for exactly the arguments that were asked about, in the transaction
-that lets its turn go on.
+An approval is decided once, for the exact arguments of its call, in the transaction that lets its
+turn continue.
 """
 
 import logging
@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import DECIDED, GRANT, OPEN, Approval, ApprovalState, Grant
+from opencrab.domain.approvals.call_text import require_shown_call
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy, needs_approval
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError, Refused
@@ -32,13 +33,13 @@ from opencrab.ports.turn.journal import Journal
 log = logging.getLogger(__name__)
 
 KEPT = timedelta(days=35)
-"""How long a decided approval can be looked up: as long as the turn that asked."""
+"""Retention of a decided approval: as long as that of the turn that asked."""
 
 NOBODY = "nobody"
-"""Who decided what expired or was withdrawn."""
+"""The decider recorded for an approval that expired or was withdrawn."""
 
 GRANTS_READ = 200
-"""Grants of an agent that are looked at; those that have ended may stay in the store for days."""
+"""The most grants of an agent that are read; expired ones may stay stored for days."""
 
 _TRIES = 3
 _EXPIRED = {
@@ -49,32 +50,32 @@ WITHDRAWN = {
     Language.JA: "取り下げ: ターンはもう待っていません",
     Language.EN: "withdrawn: the turn no longer waits for it",
 }
-"""Why a question was withdrawn."""
+"""The reason recorded for a withdrawn approval, by language."""
 
 
 @dataclass(frozen=True)
 class ApprovalRuling:
-    """Whether a call must ask; `spend` is the grant, one call poorer, that it runs by."""
+    """The result of the policy check; `spend` is the grant for the call, already reduced by it."""
 
-    ask: bool
+    must_ask: bool
     spend: Document | None = None
 
 
 @dataclass(frozen=True)
 class Decider:
-    """Who decides: `id` is the principal whose leave counts, `name` how the record names them."""
+    """The one who decides: `id` is the principal that is authorized, `name` is what is recorded."""
 
     id: str
     is_owner: bool
     name: str = ""
 
     @property
-    def recorded(self) -> str:
-        """Who is said to have decided."""
+    def recorded_name(self) -> str:
+        """The decider's name in the record, else the id of the principal."""
         return self.name or self.id
 
 
-def approval_ruling(
+def rule_on_approval(
     facts: Documents,
     agent: Agent,
     action_name: str,
@@ -84,31 +85,31 @@ def approval_ruling(
     tainted: bool,
     now: datetime,
 ) -> ApprovalRuling:
-    """Whether the policy, and where it asks a standing grant, lets a call run.
+    """Check whether a call may run by policy or by a grant, or needs an approval.
 
-    Whoever runs a call by a grant writes `spend` in the same transaction or an earlier one: then no
-    grant can be overdrawn. In a tainted turn no grant counts.
+    Write `spend` in the same transaction as the call or an earlier one; then a grant cannot be
+    overdrawn. Grants do not apply to a tainted turn.
     """
     if not needs_approval(action_name, impact, agent.policy, tainted=tainted):
-        return ApprovalRuling(ask=False)
+        return ApprovalRuling(must_ask=False)
     if tainted:
-        return ApprovalRuling(ask=True)
+        return ApprovalRuling(must_ask=True)
     for fact in facts.page(agent.id, GRANT, limit=GRANTS_READ):
         grant = fact.read(Grant)
         if grant.covers(action_name, impact, _strip_opening_quote(touches), now):
             return ApprovalRuling(
-                ask=False, spend=fact.holding(grant.replaced(used=grant.used + 1))
+                must_ask=False, spend=fact.with_body(grant.replaced(used=grant.used + 1))
             )
-    return ApprovalRuling(ask=True)
+    return ApprovalRuling(must_ask=True)
 
 
 def _strip_opening_quote(touches: str) -> str:
-    """What is touched, without the mark that begins a quoted name: grants name it as it is."""
+    """Remove the opening quote of what a call touches, because grants name it without quotes."""
     return touches[1:] if touches[:1] in {"'", '"'} else touches
 
 
 def approval_id(turn: Turn, n: int) -> str:
-    """The id of what a turn asks by its nth record: always the same, and in order of the turns."""
+    """Return the approval id of a turn's nth record: deterministic, ordered by the turn's time."""
     milliseconds = int(turn.created_at.timestamp() * 1_000)
     digest = content_hash(f"approval {turn.id} {n}".encode())
     return new_ulid(milliseconds, bytes.fromhex(digest))
@@ -117,7 +118,7 @@ def approval_id(turn: Turn, n: int) -> str:
 def open_approval(
     turn: Turn, agent: Agent, request: ApprovalRequest, impact: Impact, now: datetime
 ) -> Document:
-    """The open approval of a request, to be written together with it."""
+    """Return the open approval of a request, to be written in the request's transaction."""
     rules = agent.approvals
     return new_fact(
         INSTALLATION_FACTS,
@@ -147,19 +148,24 @@ def open_approval(
 def close_approval(
     fact: Document, state: ApprovalState, by: str, reason: str, now: datetime
 ) -> tuple[Document, Document]:
-    """The change of an open approval into a decided one."""
+    """Return the writes that turn an open approval into a decided one."""
     approval = fact.read(Approval).replaced(state=state, by=by, reason=reason, decided_at=now)
     decided = new_fact(INSTALLATION_FACTS, DECIDED, approval.id, approval, expires_at=now + KEPT)
     return fact.removed(), decided
 
 
 def find_approval(facts: Documents, wanted: str) -> Approval:
-    """An approval, open or decided; raises NotFound."""
+    """Return an open or decided approval; raise NotFound."""
     for kind in (OPEN, DECIDED):
         fact = facts.get(INSTALLATION_FACTS, kind, wanted)
         if fact is not None:
             return fact.read(Approval)
-    raise NotFound(
+    raise approval_not_found_error(wanted)
+
+
+def approval_not_found_error(wanted: str) -> NotFound:
+    """Return the error for an approval that does not exist, or that the caller does not see."""
+    return NotFound(
         f"there is no approval {wanted!r}", cure="list them with `opencrab approvals list`"
     )
 
@@ -167,14 +173,14 @@ def find_approval(facts: Documents, wanted: str) -> Approval:
 def page_of_approvals(
     facts: Documents, *, decided: bool, after: str = "", limit: int = 100
 ) -> tuple[Approval, ...]:
-    """Open approvals, the oldest turns' first, or decided ones, the newest first."""
+    """Return a page of open approvals, oldest first, or of decided ones, newest first."""
     kind = DECIDED if decided else OPEN
     found = facts.page(INSTALLATION_FACTS, kind, after=after, limit=limit, newest_first=decided)
     return tuple(fact.read(Approval) for fact in found)
 
 
 def call_awaiting_approval(home: Home, approval: Approval) -> ActionCall | None:
-    """The call with the exact arguments that are asked about, from the journal, if still there."""
+    """Load from the journal the call that an approval is about, None if it is gone."""
     try:
         recorded = home.journal.load(approval.turn_id)
     except NotFound:
@@ -188,7 +194,7 @@ def call_awaiting_approval(home: Home, approval: Approval) -> ActionCall | None:
 
 
 def require_approval_delegate(approval: Approval, agent: Agent, who: Decider) -> None:
-    """Raise Refused unless they may decide, now or when their time has come."""
+    """Raise Refused unless `who` is an owner or a delegate, even one who may not decide yet."""
     if not who.is_owner and who.id not in agent.approvals.delegates:
         raise Refused(
             f"only an owner or a delegate of agent {agent.id!r} may decide {approval.id!r}",
@@ -197,23 +203,29 @@ def require_approval_delegate(approval: Approval, agent: Agent, who: Decider) ->
 
 
 def require_approval_decider(approval: Approval, agent: Agent, who: Decider, now: datetime) -> None:
-    """Raise Refused unless they may decide now: an owner, or a delegate whose time has come."""
+    """Raise Refused unless `who` may decide now: an owner, or a delegate after escalation."""
     require_approval_delegate(approval, agent, who)
     if not who.is_owner and approval.escalates_at is not None and now < approval.escalates_at:
         raise Refused(
-            f"only the owner may decide this until {approval.escalates_at.isoformat()}",
+            f"only the owner may decide {approval.id!r} until {approval.escalates_at.isoformat()}",
             cure="try again then, or ask the owner",
         )
 
 
 def decide_approval(
-    runtime: Runtime, wanted: str, *, approved: bool, who: Decider, reason: str = ""
+    runtime: Runtime,
+    wanted: str,
+    *,
+    approved: bool,
+    who: Decider,
+    reason: str = "",
+    shown_hash: str | None = None,
 ) -> Approval:
-    """Decide an open approval, once, and let its turn go on with exactly that call.
+    """Decide an open approval once, and let its turn continue with exactly that call.
 
-    The same decision by the same person again is answered the same. Raises NotFound, Refused, and
-    Conflict when somebody has decided otherwise, when it has expired, or when its turn no longer
-    waits for it.
+    `shown_hash` is the hash of the call that the decider saw, whole or short. Repeating the same
+    decision as the same decider returns the same approval. Raises NotFound, Refused, and Conflict
+    if another call was shown, or it was decided otherwise, has expired or is no longer awaited.
     """
     for _ in range(_TRIES):
         fact = runtime.home.facts.get(INSTALLATION_FACTS, OPEN, wanted)
@@ -224,12 +236,13 @@ def decide_approval(
         approval, now = fact.read(Approval), runtime.clock.now()
         agent = runtime.home.agents.get(approval.agent_id).agent
         require_approval_decider(approval, agent, who, now)
+        require_shown_call(approval.id, approval.argument_hash, shown_hash)
         state = ApprovalState.APPROVED if approved else ApprovalState.REJECTED
         try:
             if _is_over(approval, now):
                 made = _expire(runtime, fact)
             else:
-                made = _record_decision(runtime, fact, state, who.recorded, reason)
+                made = _record_decision(runtime, fact, state, who.recorded_name, reason)
         except Changed:
             continue
         return _as_decided(made, approved=approved, who=who)
@@ -237,16 +250,18 @@ def decide_approval(
 
 
 def sweep_approvals(runtime: Runtime) -> int:
-    """Reject what has expired, withdraw what nobody waits for, mark what others may decide now.
+    """Reject expired approvals, withdraw those no turn waits for, and mark escalated ones.
 
-    Answers how many changed; whatever fails is left for the next pass.
+    Returns the number of changed approvals; one that fails is retried in the next pass.
     """
     changed = 0
     for fact in _all_open(runtime.home.facts):
         try:
             changed += _sweep_approval(runtime, fact, runtime.clock.now())
         except OpenCrabError as error:
-            log.warning("keeping approval %s: %s", fact.id, error.message)
+            log.warning(
+                "approval sweep failed, retrying: approval=%s, error=%s", fact.id, error.message
+            )
     return changed
 
 
@@ -260,7 +275,7 @@ def _sweep_approval(runtime: Runtime, fact: Document, now: datetime) -> bool:
         return True
     due = approval.escalates_at is not None and now >= approval.escalates_at
     if due and not approval.escalated:
-        runtime.home.facts.commit(fact.holding(approval.replaced(escalated=True)))
+        runtime.home.facts.commit(fact.with_body(approval.replaced(escalated=True)))
         return True
     return False
 
@@ -268,9 +283,10 @@ def _sweep_approval(runtime: Runtime, fact: Document, now: datetime) -> bool:
 def _record_decision(
     runtime: Runtime, fact: Document, state: ApprovalState, by: str, reason: str
 ) -> Approval:
-    """Write a decision into the journal and close the approval; what came of it, if too late.
+    """Write a decision into the journal and close the approval; return the closed approval.
 
-    Raises Changed when the approval was marked or decided since it was read.
+    If the turn no longer takes a decision, its approval is withdrawn. Raises Changed when the
+    approval was marked or decided since it was read.
     """
     approval, now = fact.read(Approval), runtime.clock.now()
     removed, decided = close_approval(fact, state, by, reason, now)
@@ -293,7 +309,7 @@ def _record_decision(
 
 
 def _too_late(home: Home, fact: Document, now: datetime) -> Approval:
-    """What became of an approval whose turn took no decision; Conflict if it will take one soon."""
+    """Withdraw an approval whose turn took no decision; raise Conflict if the turn still waits."""
     stored = home.facts.get(INSTALLATION_FACTS, OPEN, fact.id)
     if stored is None:
         return find_approval(home.facts, fact.id)
@@ -303,7 +319,7 @@ def _too_late(home: Home, fact: Document, now: datetime) -> Approval:
 
 
 def _expire(runtime: Runtime, fact: Document) -> Approval:
-    """Reject what nobody decided in time; its turn goes on and ends as rejected."""
+    """Reject an approval that nobody decided in time; its turn continues and ends as rejected."""
     language = agent_language(runtime.home.agents, fact.read(Approval).agent_id)
     return _record_decision(runtime, fact, ApprovalState.EXPIRED, NOBODY, _EXPIRED[language])
 
@@ -319,9 +335,9 @@ def _withdraw(home: Home, fact: Document, now: datetime) -> Approval:
 
 
 def _as_decided(approval: Approval, *, approved: bool, who: Decider) -> Approval:
-    """An approval as its decision says, if it is theirs and the one that they want."""
+    """Return a decided approval if the caller made the same decision; raise Conflict otherwise."""
     wanted = ApprovalState.APPROVED if approved else ApprovalState.REJECTED
-    if approval.state is wanted and approval.by == who.recorded:
+    if approval.state is wanted and approval.by == who.recorded_name:
         return approval
     if approval.state is ApprovalState.PENDING:
         raise _busy(approval.id)
@@ -332,7 +348,7 @@ def _as_decided(approval: Approval, *, approved: bool, who: Decider) -> Approval
 
 
 def _may_wait(journal: Journal, approval: Approval) -> bool:
-    """Whether a turn still stands where it asked, even if a worker just looks at it again."""
+    """Check whether a turn still waits at its approval, even if a worker has just claimed it."""
     try:
         turn = journal.header(approval.turn_id)
     except NotFound:
@@ -350,7 +366,7 @@ def _all_open(facts: Documents) -> Iterator[Document]:
 
 
 def agent_language(agents: Agents, agent_id: str) -> Language:
-    """The language of an agent; English where there is no such agent."""
+    """Return an agent's language, English for an unknown agent."""
     try:
         return agents.get(agent_id).agent.language
     except NotFound:
@@ -366,7 +382,7 @@ def _after(now: datetime, minutes: int | None) -> datetime | None:
 
 
 def require_valid_approval_policy(actions: Actions, policy: Policy | None) -> None:
-    """See that a list of what runs unasked names impacts and actions only; raises Invalid."""
+    """Raise Invalid if a policy's list names anything but impacts and registered actions."""
     if policy is None or isinstance(policy, ApprovalPolicy):
         return
     for name in policy:

@@ -1,4 +1,4 @@
-"""What a turn's end means for approvals: what it asked and nobody has answered is withdrawn."""
+"""At the end of a turn, withdraws the approval that it asked for and nobody decided."""
 
 from typing import Protocol
 
@@ -20,14 +20,14 @@ from opencrab.ports.home import Home
 
 
 class Asking(Protocol):
-    """What this needs of a turn at work."""
+    """The parts of a turn's work that this consequence reads."""
 
     runtime: Runtime
     transcript: Transcript
 
 
 class ApprovalConsequence(TurnConsequence[Runtime, Asking]):
-    """Questions of a turn end with it."""
+    """Withdraws a turn's undecided approval when the turn ends."""
 
     def on_close(self, work: Asking, ending: TurnEnding) -> FollowUp:
         return FollowUp(
@@ -40,7 +40,7 @@ class ApprovalConsequence(TurnConsequence[Runtime, Asking]):
 def _withdraw_approval(
     home: Home, clock: Clock, turn: Turn, transcript: Transcript
 ) -> tuple[Document, ...]:
-    """The change that withdraws what an ending turn has asked and nobody has answered, if any."""
+    """Return the writes that withdraw an ending turn's undecided approval; empty if it has none."""
     asked = transcript.approval
     if asked is None or transcript.decision is not None:
         return ()

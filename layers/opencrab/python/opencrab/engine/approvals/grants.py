@@ -1,4 +1,4 @@
-"""Grants: leave given beforehand, for so many calls until an end, instead of one by one."""
+"""Grants: approval given in advance for a number of calls until a time."""
 
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -16,7 +16,7 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.turn.action import Actions
 
 MOST = 50
-"""Grants that one agent may have at the same time, used up or not."""
+"""The most grants that one agent may have at a time, used up or not."""
 
 LONGEST = timedelta(days=366)
 
@@ -24,7 +24,7 @@ _TRIES = 5
 
 
 class NewGrant(Value, defer_build=False):
-    """A grant: which actions or impacts, how many calls, and until when.
+    """A grant for actions or impacts, for a number of calls until a time.
 
     The end is given by `until` or by `hours` from now.
     """
@@ -48,25 +48,26 @@ class NewGrant(Value, defer_build=False):
             raise ValueError("until needs a time zone: write it as 2026-02-17T09:00:00Z")
         return self
 
-    def ends(self, now: datetime) -> datetime:
-        """When it ends."""
+    def expires_at(self, now: datetime) -> datetime:
+        """Return the time at which the grant ends."""
         return self.until or now + timedelta(hours=self.hours or 0)
 
 
 def grant_approval_in_advance(
     runtime: Runtime, agent_id: str, new: NewGrant, *, by: str, grant_id: str
 ) -> Grant:
-    """Give leave beforehand; the same id again answers the grant that is there.
+    """Store a grant; return the stored one if the same id and content exist.
 
-    Raises NotFound (agent), Invalid (unknown action, an end that is past or too far), Conflict.
+    Raises NotFound (agent), Invalid (unknown action, an end that is past or too late), and Conflict
+    (too many grants, or an id with other content).
     """
     runtime.home.agents.get(agent_id)
     now = runtime.clock.now()
     _require_actions(runtime.actions, new.actions)
-    until = new.ends(now)
+    until = new.expires_at(now)
     if not now < until <= now + LONGEST:
         raise Invalid(
-            "until must be later than now, by at most a year",
+            f"until is {until.isoformat()}, but must be later than now, by at most 366 days",
             field="until",
             cure="use a time within the next 366 days",
         )
@@ -94,7 +95,7 @@ def grant_approval_in_advance(
 
 
 def revoke_grant(facts: Documents, agent_id: str, grant_id: str) -> Grant:
-    """Take a grant back: no call begins by it any more. Raises NotFound."""
+    """Delete a grant, so that no further call can use it. Raises NotFound."""
     for _ in range(_TRIES):
         fact = facts.get(agent_id, GRANT, grant_id)
         if fact is None:
@@ -111,7 +112,7 @@ def revoke_grant(facts: Documents, agent_id: str, grant_id: str) -> Grant:
 
 
 def open_grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:
-    """An agent's grants that have not ended, the oldest first. Raises NotFound (agent)."""
+    """Return an agent's grants that have not ended, oldest first. Raises NotFound (agent)."""
     runtime.home.agents.get(agent_id)
     found = runtime.home.facts.page(agent_id, GRANT, limit=GRANTS_READ)
     given, now = (fact.read(Grant) for fact in found), runtime.clock.now()
@@ -121,7 +122,9 @@ def open_grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:
 def _require_actions(actions: Actions, names: tuple[str, ...]) -> None:
     for name in names:
         if actions.find(name) is None:
-            raise Invalid(f"there is no action {name!r}", field="actions", cure="correct its name")
+            raise Invalid(
+                f"there is no action {name!r}", field="actions", cure="correct its name, or omit it"
+            )
 
 
 def _given_before(facts: Documents, wanted: Grant) -> Grant:

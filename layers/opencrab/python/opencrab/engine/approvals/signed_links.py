@@ -1,7 +1,8 @@
-"""Signed links: one approval, decided by whoever holds the link, in the name of who made it.
+"""Signed links: whoever holds one can decide one approval, in the name of its creator.
 
-A link ends with its time, with its approval, and with the key of its maker. It proves only that
-this installation made it; whether its maker may decide is asked when it is used.
+A link is valid until its time is over, its approval is decided, or its creator's key is revoked. It
+proves only that this installation created it; the creator's right to decide is checked when it is
+used.
 """
 
 import base64
@@ -20,7 +21,7 @@ from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 
 SECRET = "APPROVAL_LINK_KEY"  # noqa: S105 - the name under which the secret is kept
-"""What links are signed with; made when the first one is."""
+"""The secret that signs links; created with the first link."""
 
 _PURPOSE = "opencrab:decide-approval:1"
 _FORM = re.compile(
@@ -32,7 +33,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class SignedLink:
-    """What a link that is whole says: which approval, who made it, and until when."""
+    """The content of a valid link: its approval, its creator's key, and its expiry."""
 
     approval_id: str
     key_id: str
@@ -42,7 +43,7 @@ class SignedLink:
 def create_approval_link(
     runtime: Runtime, approval_id: str, *, key_id: str, until: datetime
 ) -> str:
-    """The token of a new link. Raises Unavailable where nothing secret can be kept."""
+    """Create the token of a signed link. Raises Unavailable without a secret store."""
     seconds = int(until.timestamp())
     signature = _signature(
         _ensure_link_secret(runtime.clock, runtime.secrets), approval_id, key_id, seconds
@@ -50,8 +51,16 @@ def create_approval_link(
     return f"{approval_id}.{key_id}.{seconds}.{signature}"
 
 
+def ensure_approval_link_secret(runtime: Runtime) -> None:
+    """Create the secret that signs links, unless there is one.
+
+    Not every function of a deployment may store secrets. Raises Unavailable without a secret store.
+    """
+    _ensure_link_secret(runtime.clock, runtime.secrets)
+
+
 def read_approval_link(secrets: Secrets | None, token: str) -> SignedLink:
-    """The link of a token, over or not; raises Refused unless this installation made it."""
+    """Parse a token, even an expired one; raise Refused unless its signature is valid."""
     parts = _FORM.fullmatch(token)
     secret = _read_link_secret(secrets) if parts else None
     if parts is None or secret is None:
@@ -64,12 +73,14 @@ def read_approval_link(secrets: Secrets | None, token: str) -> SignedLink:
 
 
 def decider_of_approval_link(keys: Keys, link: SignedLink) -> Decider:
-    """In whose name a link decides; raises Refused when its maker's key was revoked."""
+    """Return the decider that a link stands for; raise Refused if its key was revoked."""
     key = _key(keys, link.key_id)
     if key is None or key.revoked_at is not None or key.scope is Scope.READ:
-        raise Refused("the key of this link was revoked", cure="ask for a new link")
+        raise Refused(
+            "the key of this link was revoked, or may not decide", cure="ask for a new link"
+        )
     name = f"link:{key.id[:_SHOWN]}"
-    return Decider(id=key.id, is_owner=key.scope is Scope.OWNER, name=name)
+    return Decider(id=key.principal.id, is_owner=key.scope is Scope.OWNER, name=name)
 
 
 def _signature(secret: str, approval_id: str, key_id: str, seconds: int) -> str:
@@ -79,7 +90,7 @@ def _signature(secret: str, approval_id: str, key_id: str, seconds: int) -> str:
 
 
 def _ensure_link_secret(clock: Clock, secrets: Secrets | None) -> str:
-    """The secret, made if there is none yet; two who make it at once go by what is kept."""
+    """Return the signing secret, created if missing; of two created at once the stored one wins."""
     known = _read_link_secret(secrets)
     if known is not None:
         return known
@@ -95,7 +106,7 @@ def _ensure_link_secret(clock: Clock, secrets: Secrets | None) -> str:
 
 
 def _read_link_secret(secrets: Secrets | None) -> str | None:
-    """The secret; where there was none a moment ago, another process may have made it."""
+    """Read the signing secret, bypassing the cache if it is missing there; None without one."""
     if secrets is None:
         return None
     found = secrets.get(SECRET)

@@ -1,4 +1,4 @@
 """Agents that act unasked: heartbeats, vital signs, events, schedules, due items, the sweep.
 
-Which goal is pursued then is `engine/goals`.
+The choice of the goal to pursue is in `engine/goals`.
 """

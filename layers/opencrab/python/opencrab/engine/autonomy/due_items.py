@@ -1,6 +1,7 @@
-"""Due items: one whose time has come is admitted, or dropped with its error.
+"""Due items: each is admitted when its time has come, or dropped with its error.
 
-The next turn of a goal that an agent set itself waits while it may do nothing of its own accord.
+The next turn of a goal that an agent set itself is left to a heartbeat while the agent may not act
+on its own.
 """
 
 import logging
@@ -15,7 +16,7 @@ from opencrab.domain.goals.goal import Goal, Pause
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
 from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, stored_goal
-from opencrab.engine.goals.queue import GoalBoard, goal_turn_source, release_goal_queue_place
+from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, goal_turn_source
 from opencrab.engine.goals.self_goals import leave_goal_to_next_heartbeat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_due
@@ -26,11 +27,11 @@ log = logging.getLogger(__name__)
 
 
 def admit_or_drop_due_item(runtime: Runtime, item: DueItem) -> bool:
-    """Admit an item; one that can never be admitted is dropped, and its goal waits and says why.
+    """Admit a due item; drop one that can never be admitted, and pause its goal with the error.
 
-    A goal of the agent's own rests where the agent is not awake, or wants nothing any more: one of
-    its next heartbeats goes on with it. False if it was not admitted: while a store is unavailable
-    it stays for the next sweep.
+    The next turn of a self-set goal is left to a heartbeat while the agent is not active or does
+    not act on its own. Returns False if nothing was admitted; while a store is unavailable, the
+    item stays for the next sweep.
     """
     admitted = True
     try:
@@ -42,15 +43,15 @@ def admit_or_drop_due_item(runtime: Runtime, item: DueItem) -> bool:
     except Unavailable:
         return False
     except OpenCrabError as error:
-        log.warning("dropping due item %s: %s", item.id, error.message)
+        log.warning("due item dropped: item=%s, error=%s", item.id, error.message)
         _strand(runtime, item, error.message)
         admitted = False
-    runtime.home.due.done(item.id)
+    runtime.home.due.remove(item.id)
     return admitted
 
 
 def admit_due_item(runtime: Runtime, item: DueItem) -> None:
-    """Admit what is due, in a session that is made first if it is a new one."""
+    """Admit a due item, creating its session first if it is new."""
     if item.floor is not None:
         turn_taking.give_floor_for_due_item(runtime, item)
         return
@@ -61,11 +62,11 @@ def _is_for_later(agents: Agents, item: DueItem) -> bool:
     if item.task is None or item.message.authority is not Authority.SELF:
         return False
     agent = agents.get(_agent_id_of(item)).agent
-    return agent.status is not AgentStatus.ACTIVE or not agent.heartbeat.acts_unasked
+    return agent.status is not AgentStatus.ACTIVE or not agent.heartbeat.acts_on_its_own
 
 
 def _strand(runtime: Runtime, item: DueItem, why: str) -> None:
-    """Let the goal wait whose next turn can never be admitted, and begin with the next one."""
+    """Pause a goal whose next turn can never be admitted, and begin the next goal in the queue."""
 
     def waits(goal: Goal, now: datetime) -> Goal:
         wish = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=now)
@@ -75,7 +76,7 @@ def _strand(runtime: Runtime, item: DueItem, why: str) -> None:
 
 
 def _rest(runtime: Runtime, item: DueItem) -> None:
-    """Let the goal whose next turn is due rest until a heartbeat goes on with it."""
+    """Leave a goal whose next turn is due to a later heartbeat."""
     if item.session is not None:
         runtime.home.sessions.create(item.session)
 
@@ -90,16 +91,17 @@ def _rest(runtime: Runtime, item: DueItem) -> None:
 
 
 def _agent_id_of(item: DueItem) -> str:
-    """The agent whose goal an item is a turn of."""
+    """Return the id of the agent whose goal a due item belongs to."""
     return item.id.removeprefix("goal-").rpartition("-G")[0]
 
 
 def _without_turn(
     runtime: Runtime, item: DueItem, change: Callable[[Goal, datetime], Goal | None]
 ) -> None:
-    """Change the goal whose next turn will not come of this item, and begin with the next one.
+    """Change the goal whose next turn will not start from this item; begin the next goal.
 
-    `change` answers None where nothing is to be changed.
+    `change` returns None to leave the goal as it is. Raises Conflict when concurrent updates
+    exhaust the retries.
     """
     if item.task is None:
         return
@@ -117,7 +119,7 @@ def _without_turn(
             board = GoalBoard.of(runtime.home.facts, profile, now, fact)
             goal = changed.replaced(turn_id=None)
             board.put_goal(goal)
-            release_goal_queue_place(board, goal)
+            dequeue_goal_and_begin_next(board, goal)
             with suppress(Changed):
                 runtime.home.facts.commit(*board.facts, due=tuple(board.due))
                 notify_goal_channel(runtime, goal)
@@ -128,7 +130,7 @@ def _without_turn(
 
 
 def _is_there(journal: Journal, turn_id: str | None) -> bool:
-    """Whether a turn was admitted already."""
+    """Check whether a turn was already admitted."""
     if turn_id is None:
         return False
     with suppress(NotFound):

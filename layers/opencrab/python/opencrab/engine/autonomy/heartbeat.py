@@ -1,7 +1,7 @@
-"""Beating: each agent's next beat at its second, decided without a model, once however often told.
+"""Heartbeats: each is decided at its time, without a model, once however often it is delivered.
 
-A beat with a reason is one transaction: the vital signs, what it began, its line in the log and the
-message that is due. What follows may be repeated by anybody.
+A heartbeat with a reason is one transaction: the vital signs, what it started, its log entry and
+the message that is due. Everything after that transaction is safe to repeat.
 """
 
 import logging
@@ -37,10 +37,10 @@ from opencrab.ports.turn.queue import Delivery, Queue
 log = logging.getLogger(__name__)
 
 AHEAD = timedelta(seconds=60)
-"""Beats within the time until the next sweep are queued until their second."""
+"""The time until the next sweep; heartbeats within it are queued with a delay."""
 
 _AT_ONCE = 100
-"""Overdue beats that one sweep decides itself; the others go through the queue."""
+"""Overdue heartbeats that one sweep decides itself; the others go through the queue."""
 
 _PAGE = 1_000
 _MOST = 16_000
@@ -51,7 +51,7 @@ _NO_TURN = {Trigger.COMPACTION, Trigger.EMBEDDING}
 
 
 class HeartbeatResult(StrEnum):
-    """What became of a beat: a turn, nothing to do, or it was none any more."""
+    """The result of a heartbeat: a turn, idle, or dropped because it was not the next one."""
 
     TURN = "turn"
     IDLE = "idle"
@@ -60,7 +60,7 @@ class HeartbeatResult(StrEnum):
 
 @dataclass
 class HeartbeatSweepResult:
-    """What one sweep did about heartbeats."""
+    """Counts of one sweep's heartbeats, by result."""
 
     turns: int = 0
     idle: int = 0
@@ -68,8 +68,8 @@ class HeartbeatSweepResult:
     queued: int = 0
 
 
-class _Told(Value):
-    """The body of a message of the beats queue."""
+class _HeartbeatMessage(Value):
+    """The body of a message in the heartbeat queue."""
 
     v: Annotated[int, Field(ge=1, le=1, strict=True)] = 1
     agent: Identifier
@@ -77,15 +77,15 @@ class _Told(Value):
 
 
 def sweep_heartbeats(runtime: Runtime) -> HeartbeatSweepResult:
-    """Decide the beats that are due, and queue those of the coming minute until their second.
+    """Decide the heartbeats that are due, and queue those of the coming minute with a delay.
 
-    What is overdue is one beat, however many were missed. An agent whose beat cannot be decided
-    does not keep the others waiting.
+    Missed heartbeats of an agent count as one. An agent whose heartbeat fails does not block the
+    others.
     """
     beaten, seen, limit = HeartbeatSweepResult(), set[str](), _PAGE
     occupied = cache(lambda: _busy_agent_ids(runtime))
     while True:
-        found = runtime.home.facts.due(VITALS, runtime.clock.now() + AHEAD, limit)
+        found = runtime.home.facts.list_due(VITALS, runtime.clock.now() + AHEAD, limit)
         for fact in found:
             if fact.owner not in seen:
                 seen.add(fact.owner)
@@ -96,16 +96,16 @@ def sweep_heartbeats(runtime: Runtime) -> HeartbeatSweepResult:
 
 
 def repair_postponed_heartbeats(runtime: Runtime) -> int:
-    """Bring back beats that a clock which was ahead once has put off; answers how many.
+    """Correct heartbeats that a clock running ahead had set too late; return how many.
 
-    Called with each sweep, it looks once an hour: nobody else would find a beat that is too far
-    away, unless something happens to its agent.
+    Called with each sweep, it checks once an hour: a heartbeat too far in the future would
+    otherwise stay until something happens to its agent.
     """
     now = runtime.clock.now()
     if now.minute:
         return 0
     found = 0
-    for fact in runtime.home.facts.due(VITALS, now + _EVER, _MOST):
+    for fact in runtime.home.facts.list_due(VITALS, now + _EVER, _MOST):
         with _passing_over(fact.owner):
             signs = fact.read(VitalSigns)
             if correct_heartbeat_clock_skew(signs, now) != signs:
@@ -118,21 +118,21 @@ def repair_postponed_heartbeats(runtime: Runtime) -> int:
 
 @contextmanager
 def _passing_over(agent_id: str) -> Iterator[None]:
-    """Let an agent whose beat cannot be decided keep no other waiting."""
+    """Log an error of one agent's heartbeat, so that it does not block other agents."""
     try:
         yield
     except (OpenCrabError, ValidationError) as error:
-        log.warning("heartbeat deferred: agent=%s, error=%s", agent_id, error)
+        log.warning("heartbeat failed, retrying: agent=%s, error=%s", agent_id, error)
 
 
 def deliver_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
-    """Decide the beat that a message names, unless it was decided or is none any more.
+    """Decide the heartbeat that a queue message names, unless it was decided or dropped.
 
-    One that comes before its second is given back until then; a message that names none ends among
-    the dead letters. Raises Unavailable when a store is.
+    A message that comes too early is delayed until its time; a malformed one goes to the
+    dead-letter queue. Raises Unavailable when a store is unavailable.
     """
     try:
-        told = _Told.model_validate_json(delivery.body)
+        told = _HeartbeatMessage.model_validate_json(delivery.body)
     except ValidationError:
         reason = "malformed heartbeat message"
         runtime.home.beats.dead_letter(delivery.body, group=delivery.group, reason=reason)
@@ -158,24 +158,28 @@ def run_heartbeat(
     found: Document | None = None,
     occupied: Callable[[], frozenset[str]] | None = None,
 ) -> HeartbeatResult:
-    """Decide one beat of an agent, if this slot is its next one; else it is dropped.
+    """Decide one heartbeat of an agent if `slot` is its next one; else drop it.
 
-    `found` are its signs as an index had them: stale ones are read again. `occupied` are agents
-    with a turn alive. Raises Unavailable when the signs are changed by others all the time.
+    `found` are its vital signs as read from an index; they are read again if stale. `occupied`
+    returns the agents that have an open turn. Raises Unavailable when concurrent updates exhaust
+    the retries.
     """
     alive = occupied or cache(lambda: _busy_agent_ids(runtime))
     for _ in range(TRIES):
         stored = found or stored_vital_signs(runtime.home.facts, agent_id)
         found = None
         signs = None if stored is None else stored.read(VitalSigns)
-        if stored is None or signs is None or not signs.beats_at_all:
+        if stored is None or signs is None or not signs.has_next_heartbeat:
             log.info(
                 "heartbeat dropped, agent has no heartbeats: agent=%s, slot=%s", agent_id, slot
             )
             return HeartbeatResult.DROPPED
         if heartbeat_slot(signs.next_beat_at) != slot:
             log.info(
-                "heartbeat dropped, slot was already handled: agent=%s, slot=%s", agent_id, slot
+                "heartbeat dropped, slot is not the agent's next one: agent=%s, slot=%s, next=%s",
+                agent_id,
+                slot,
+                heartbeat_slot(signs.next_beat_at),
             )
             return HeartbeatResult.DROPPED
         try:
@@ -184,14 +188,15 @@ def run_heartbeat(
             continue
         return HeartbeatResult.TURN if begun else HeartbeatResult.IDLE
     raise Unavailable(
-        f"concurrent updates to the vital signs of agent {agent_id!r}; retries exhausted"
+        f"concurrent updates to the vital signs of agent {agent_id!r}; retries exhausted",
+        cure="try again",
     )
 
 
 def heartbeat_log(
     facts: Documents, agent_id: str, *, after: str = "", limit: int = _LOG_PAGE
 ) -> tuple[Document, ...]:
-    """The log of an agent's beats with a reason, newest first, as facts of Beat."""
+    """Return a page of an agent's heartbeats that had a reason, newest first, as documents."""
     return facts.page(agent_id, BEAT, after=after, limit=limit, newest_first=True)
 
 
@@ -201,7 +206,7 @@ def _sweep_due_heartbeats(
     beaten: HeartbeatSweepResult,
     occupied: Callable[[], frozenset[str]],
 ) -> None:
-    """Decide or queue one agent's beats of this minute."""
+    """Decide or queue one agent's heartbeats of this minute."""
     now = runtime.clock.now()
     with _passing_over(fact.owner):
         signs = fact.read(VitalSigns)
@@ -216,10 +221,10 @@ def _sweep_due_heartbeats(
 
 
 def _queue(beats: Queue, signs: VitalSigns, now: datetime) -> int:
-    """Queue all beats until the next sweep: the shortest interval has several of them."""
+    """Queue all heartbeats until the next sweep; with a short interval there are several."""
     moment, queued = signs.next_beat_at, 0
     while moment <= now + AHEAD:
-        told = _Told(agent=signs.agent_id, slot=heartbeat_slot(moment))
+        told = _HeartbeatMessage(agent=signs.agent_id, slot=heartbeat_slot(moment))
         beats.send(
             told.model_dump_json(),
             group=signs.agent_id,
@@ -232,8 +237,8 @@ def _queue(beats: Queue, signs: VitalSigns, now: datetime) -> int:
 
 
 def _busy_agent_ids(runtime: Runtime) -> frozenset[str]:
-    """Agents with a queued or running turn, as far as these are among the oldest ones."""
+    """Return the agents with a queued or running turn, among the _ALIVE oldest open turns."""
     rules = runtime.rules
     horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))
-    alive = runtime.home.journal.overdue(runtime.clock.now() + horizon, _ALIVE)
+    alive = runtime.home.journal.list_overdue(runtime.clock.now() + horizon, _ALIVE)
     return frozenset(turn.agent_id for turn in alive if turn.trigger not in _NO_TURN)

@@ -1,4 +1,4 @@
-"""Beat: one agent's beat is decided: idle, or a turn for the most pressing reason."""
+"""The decision of one heartbeat: idle, or a turn for the most pressing reason."""
 
 import logging
 from collections.abc import Callable
@@ -45,12 +45,12 @@ log = logging.getLogger(__name__)
 _MILLION = 1_000_000
 
 Occupied = Callable[[], frozenset[str]]
-"""Which agents have a turn alive; asked only when it matters."""
+"""Returns the ids of the agents that have an open turn; called only when needed."""
 
 
 @dataclass
 class _Deciding:
-    """One beat while it is decided; `items` are due with it."""
+    """One heartbeat while it is decided; `items` are the due items that it creates."""
 
     runtime: Runtime
     stored: Document
@@ -64,11 +64,11 @@ class _Deciding:
         self.board = GoalBoard.of(self.runtime.home.facts, self.profile, self.now)
 
     def note(self, **changes: object) -> None:
-        """Change the signs."""
+        """Change fields of the vital signs in memory."""
         self.signs = self.signs.replaced(**changes)
 
     def commit(self, signs: VitalSigns, *beside: Document) -> None:
-        """Write everything in one transaction, and admit what is due; raises Changed."""
+        """Write everything in one transaction, then admit the items that are due; raise Changed."""
         due = (*self.items, *self.board.due)
         facts = (vital_signs_fact(signs, self.stored), *self.board.facts, *beside)
         self.runtime.home.facts.commit(*facts, due=due)
@@ -79,14 +79,14 @@ class _Deciding:
 
 @dataclass(frozen=True)
 class _Begun:
-    """The turn that a beat begins, and where."""
+    """The turn that a heartbeat starts, and its session."""
 
     turn_id: str
     session_id: str
 
 
 def agents_own_session(agent_id: str, now: datetime) -> Session:
-    """The session in which an agent is by itself; nobody hears later of what was said in it."""
+    """Return the session in which an agent is alone; what is said there stays private."""
     return Session(
         id=stable_id("own", agent_id),
         participants=(Participant(agent_id=agent_id),),
@@ -100,9 +100,10 @@ def agents_own_session(agent_id: str, now: datetime) -> Session:
 def decide_heartbeat(
     runtime: Runtime, stored: Document, signs: VitalSigns, occupied: Occupied
 ) -> bool:
-    """Decide the beat that is due; True if it began a turn, False if it was idle.
+    """Decide the heartbeat that is due; return True if it started a turn, False if it was idle.
 
-    An idle beat is one conditional write. Raises Changed when the signs were written meanwhile.
+    An idle heartbeat is one conditional write. Raises Changed when the vital signs were changed
+    concurrently.
     """
     now, autonomy = runtime.clock.now(), runtime.rules.autonomy
     verdict = heartbeat_gate(signs, now, autonomy)
@@ -115,7 +116,7 @@ def decide_heartbeat(
     if profile is None:
         return False
     deciding = _Deciding(runtime, stored, _as_told(signs, profile), profile, now)
-    if not deciding.signs.beats_at_all:
+    if not deciding.signs.has_next_heartbeat:
         create_vital_signs(runtime, profile)
         return False
     if stale:
@@ -137,7 +138,7 @@ def decide_heartbeat(
 
 
 def _living(home: Home, stored: Document) -> Profile | None:
-    """The agent; one that is gone leaves no signs behind."""
+    """Return the agent's profile; for a missing agent delete its vital signs and return None."""
     try:
         return home.agents.get(stored.owner)
     except NotFound:
@@ -147,7 +148,7 @@ def _living(home: Home, stored: Document) -> Profile | None:
 
 
 def _as_told(signs: VitalSigns, profile: Profile) -> VitalSigns:
-    """The signs with what the agent itself says, should nobody have told them."""
+    """Return vital signs that match the agent's settings, in case an update was lost."""
     agent = profile.agent
     risk = profile.soul.weights.risk_tolerance
     return signs.replaced(
@@ -160,7 +161,7 @@ def _idle(signs: VitalSigns, now: datetime) -> VitalSigns:
 
 
 def _review(deciding: _Deciding) -> None:
-    """Work out anew what the agent wants; goals that it puts up now are ranked at the next beat."""
+    """Generate goals and rank them anew; goals generated now are ranked at the next heartbeat."""
     now, runtime, signs = deciding.now, deciding.runtime, deciding.signs
     generate_goals(runtime, deciding.board, now, signs)
     found = goal_preferences(runtime, deciding.profile, now)
@@ -173,27 +174,27 @@ def _review(deciding: _Deciding) -> None:
 
 
 def _falls_asleep(deciding: _Deciding, *, reviewed: bool) -> bool:
-    """Whether its last turns were all in vain, or all that it wants waits for its owner."""
+    """Check whether recent turns were useless, or the owner's reply to waiting goals is overdue."""
     signs = deciding.signs
     vain = signs.in_vain >= deciding.runtime.rules.autonomy.dormant_after
-    if vain and not signs.is_called:
+    if vain and not signs.has_pending_input:
         return True
     return reviewed and owner_wait_is_overdue(deciding.board, signs, deciding.now)
 
 
 def _may_begin(deciding: _Deciding, occupied: Occupied) -> bool:
-    """Whether nothing hinders a turn: a switch, another turn of the agent's, or no money."""
+    """Check that neither a freeze, another turn of the agent, nor a budget prevents a turn."""
     runtime, agent = deciding.runtime, deciding.profile.agent
     switches = runtime.home.switches
-    if switches.frozen(INSTALLATION) or switches.frozen(agent.id):
+    if switches.is_frozen(INSTALLATION) or switches.is_frozen(agent.id):
         return False
     return agent.id not in occupied() and not _is_budget_exhausted(deciding)
 
 
 def _is_budget_exhausted(deciding: _Deciding) -> bool:
-    """Whether what its heartbeats, the agent or all of them may cost today is used up.
+    """Check whether a daily budget of the heartbeats, the agent or the installation is used up.
 
-    A share, or a day, of nothing is used up too. A model that is free needs none of them.
+    A budget of 0 counts as used up. With a model that is free, no budget is needed.
     """
     drawn = budget_limits(deciding.runtime, deciding.profile.agent).drawn
     spent = any(each.limit_micro_usd <= each.drawn_micro_usd for each in drawn)
@@ -201,7 +202,7 @@ def _is_budget_exhausted(deciding: _Deciding) -> bool:
 
 
 def _is_free(deciding: _Deciding) -> bool:
-    """Whether the model that a beat's turn asks costs nothing."""
+    """Check whether the model for a heartbeat's turn costs nothing."""
     models, agent = deciding.runtime.models, deciding.profile.agent
     basis = RoutingBasis(model=agent.model, models=agent.llm.models)
     try:
@@ -216,7 +217,7 @@ def _is_free(deciding: _Deciding) -> bool:
 
 
 def _turn_for_first_reason(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None:
-    """The turn for the first reason that still holds when it is looked at."""
+    """Start the turn for the most pressing reason that still holds; None if none does."""
     chosen = first_heartbeat_reason(reasons, deciding.signs)
     ways = {
         BeatReason.MENTION: _answer,
@@ -232,9 +233,10 @@ def _turn_for_first_reason(deciding: _Deciding, reasons: tuple[BeatReason, ...])
 
 
 def _answer(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | None:
-    """A turn where somebody spoke to the agent; the mention is over, whatever it says there.
+    """Start a turn in the session where the agent was mentioned, and clear the mention.
 
-    It may do what whoever spoke may cause, and is told of nothing else that the beat found.
+    The turn has the authority of the speaker, and is told of nothing else that the heartbeat found.
+    None if there is no mention or its session has ended.
     """
     mention = deciding.signs.mention
     deciding.note(mention=None)
@@ -259,10 +261,10 @@ def _answer(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | N
 
 
 def _look(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None:
-    """A turn in the agent's own session, in which it is told of what happened.
+    """Start a turn in the agent's own session that reads the unread events.
 
-    None where nothing is left to look at. Where others' words are, nothing that it says leaves its
-    own session: it has private words there.
+    None if there are none. If an event is tainted, the turn's replies stay in that session, because
+    it also contains private words.
     """
     signs, now = deciding.signs, deciding.now
     fresh = _fresh(deciding)
@@ -279,7 +281,7 @@ def _look(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None
 
 
 def _fresh(deciding: _Deciding) -> list[AgentEvent]:
-    """The events that the agent has not looked at, as they are stored."""
+    """Return the unread events of the agent, in stored order."""
     signs, now = deciding.signs, deciding.now
     facts = deciding.runtime.home.facts
     page = facts.page(signs.agent_id, HAPPENING, after=signs.read_to, limit=MOST)
@@ -288,14 +290,14 @@ def _fresh(deciding: _Deciding) -> list[AgentEvent]:
 
 
 def _take_up(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | None:
-    """The first turn of the goal that the agent wants most."""
+    """Start the next turn of the open goal with the highest priority; None if none may begin."""
     goal = begin_best_goal(deciding.runtime, deciding.board, deciding.now)
     deciding.note(goal_at=None)
     return None if goal is None else _Begun(goal.turn_id or "", goal.session_id)
 
 
 def _explore(deciding: _Deciding, _reasons: tuple[BeatReason, ...]) -> _Begun | None:
-    """The first turn of a goal out of curiosity; without room for one, not until the review."""
+    """Start an exploration goal's first turn; if there is no room, not before the next review."""
     goal = generate_exploration_goal(deciding.runtime, deciding.board, deciding.now)
     deciding.note(exploring=True)
     return None if goal is None else _Begun(goal.turn_id or "", goal.session_id)
@@ -334,7 +336,7 @@ def _due(deciding: _Deciding, item: DueItem) -> _Begun:
 
 
 def _commit_turn(deciding: _Deciding, reasons: tuple[BeatReason, ...], begun: _Begun) -> None:
-    """Write the beat with its turn, for whose end the agent is busy."""
+    """Write the heartbeat with its turn and mark the agent as busy until the turn ends."""
     now, signs = deciding.now, deciding.signs
     lease = timedelta(seconds=deciding.runtime.rules.visibility_seconds)
     told = LoggedHeartbeat(

@@ -1,4 +1,4 @@
-"""Beat end: what a turn that nobody asked for leaves in its agent's vital signs."""
+"""Updates an agent's vital signs at the end of a turn that nobody asked for."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -25,27 +25,27 @@ from opencrab.engine.goals.self_goals import gives_up_own_goal
 from opencrab.engine.turn.work import Consequence, TurnWork
 
 _LESSONS = frozenset({"learn_from_experience", "learn_from_peer", "reflect_and_learn"})
-"""Actions that keep a new experience."""
+"""Actions that store a new experience."""
 
 _PLANS = frozenset({"plan_goal", "add_goal", "finish_task", "fail_task", "report"})
-"""Actions of the group "planning" by which a goal or a task moves."""
+"""Actions of the group "planning" that advance a goal or a task."""
 
 _LOOKED = frozenset({TurnStatus.COMPLETED, TurnStatus.IDLE})
-"""Ends of a turn that a model brought about."""
+"""The final states of a turn that a model brought to its end."""
 
 
 class HeartbeatConsequence(Consequence):
-    """What a turn leaves in its agent's vital signs; whom somebody speaks to wakes up."""
+    """Updates the vital signs when a turn ends, and wakes a dormant agent that gets a message."""
 
     def on_begin(self, work: TurnWork) -> None:
         if work.turn.source is not Source.HEARTBEAT:
             work.profile = wake_agent(work.runtime, work.profile)
 
-    def writes_on_close(self, work: TurnWork) -> bool:
+    def may_write_on_close(self, work: TurnWork) -> bool:
         return work.turn.trigger in UNASKED
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
-        signs = _signs_after_turn(work, ending.status, spoke=ending.spoke)
+        signs = _signs_after_turn(work, ending.status, spoke=ending.has_spoken)
         return FollowUp(facts=() if signs is None else (signs,))
 
     def after_close(self, work: TurnWork) -> None:
@@ -53,16 +53,15 @@ class HeartbeatConsequence(Consequence):
 
 
 def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Document | None:
-    """The vital signs after a turn; None where it changes nothing of them.
+    """Return the vital signs after a turn; None if they do not change.
 
-    A turn that nobody asked for is judged: usable is what spoke, did, learned or moved a goal. In
-    vain is one that called a model, or had something due, and did nothing of that; silence in a
-    discussion is none, and neither is a lack of money. After any turn of a beat, or for a goal,
-    the next beat works out anew what the agent wants. Words that somebody asked for answer what
-    was said to it there before.
+    A turn that nobody asked for is useful if it spoke, acted, learned or advanced a goal. It is
+    useless if it called a model, or failed, without any of that; silence in a discussion and lack
+    of budget do not count. After a heartbeat's or a goal's turn the next heartbeat reviews the
+    goals. A reply that somebody asked for also answers an earlier mention in that session.
     """
     turn = work.turn
-    if not (turn.unasked or turn.task is not None):
+    if not (turn.is_autonomous or turn.task is not None):
         return _signs_after_reply(work) if spoke and len(work.session.participants) > 1 else None
     stored = stored_vital_signs(work.runtime.home.facts, turn.agent_id)
     if stored is None:
@@ -71,7 +70,7 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
     signs = before.replaced(reviewed_at=LONG_AGO)
     if signs.turn_id == turn.id:
         signs = _freed(signs, work, status, now)
-    if turn.unasked:
+    if turn.is_autonomous:
         signs = _signs_after_unasked_turn(work, signs, status, spoke=spoke, now=now)
     if _is_new_experience(work, status):
         signs = signs.replaced(lived_at=now)
@@ -79,9 +78,9 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
 
 
 def _settle(work: TurnWork) -> None:
-    """Clear what the turn left in the working memory; let a useless agent fall asleep."""
+    """Clear working memory after the turn; make an agent with too many useless turns dormant."""
     turn = work.turn
-    if not turn.unasked:
+    if not turn.is_autonomous:
         return
     if (gone := _clear_working_memory(work)) is not None:
         with suppress(Changed):
@@ -91,15 +90,15 @@ def _settle(work: TurnWork) -> None:
         return
     signs = stored.read(VitalSigns)
     too_long = signs.in_vain >= work.runtime.rules.autonomy.dormant_after
-    if too_long and signs.status is AgentStatus.ACTIVE and not signs.is_called:
+    if too_long and signs.status is AgentStatus.ACTIVE and not signs.has_pending_input:
         put_agent_to_sleep(work.runtime, turn.agent_id)
 
 
 def _clear_working_memory(work: TurnWork) -> Document | None:
-    """What clears working memory where a waking is over; None where there is nothing to clear.
+    """Return the write that clears working memory when its period has ended, or None.
 
-    A beat's turn and a schedule's are a waking each; a goal that a beat began is one with all its
-    turns, which have a session of their own.
+    A period is one turn of a heartbeat or a schedule, or all turns of a goal that a heartbeat
+    began, which have a session of their own.
     """
     turn, facts = work.turn, work.runtime.home.facts
     if work.prompt.around is None:
@@ -109,7 +108,7 @@ def _clear_working_memory(work: TurnWork) -> Document | None:
     if turn.task is None:
         return None
     goal_name = (GOAL, goal_key(goal_id_of(turn.task)))
-    found = facts.several(turn.agent_id, (WORKING, WORKING), goal_name)
+    found = facts.get_many(turn.agent_id, (WORKING, WORKING), goal_name)
     stored_now = {fact.kind: fact for fact in found}
     memory, goal = stored_now.get(WORKING), stored_now.get(GOAL)
     if memory is None or goal is None or not goal.read(Goal).status.is_end:
@@ -119,7 +118,7 @@ def _clear_working_memory(work: TurnWork) -> Document | None:
 
 
 def _signs_after_reply(work: TurnWork) -> Document | None:
-    """The vital signs without a mention of the session in which the agent has just spoken."""
+    """Return vital signs without the mention in the session where the agent just spoke, or None."""
     stored = stored_vital_signs(work.runtime.home.facts, work.turn.agent_id)
     before = None if stored is None else stored.read(VitalSigns)
     signs = None if before is None else _without_mention(before, work.turn.session_id)
@@ -132,9 +131,9 @@ def _without_mention(signs: VitalSigns, session_id: str) -> VitalSigns:
 
 
 def _freed(signs: VitalSigns, work: TurnWork, status: TurnStatus, now: datetime) -> VitalSigns:
-    """The signs without the turn that a beat began.
+    """Return vital signs without the turn that a heartbeat began.
 
-    After one without money, or one that left events unread because it failed, the agent rests.
+    After a turn without budget, or a failed one that left events unread, the agent rests for REST.
     """
     if _penniless(work.turn, status) or (work.prompt.seen_events and status not in _LOOKED):
         return signs.replaced(busy_until=now + REST)
@@ -161,29 +160,29 @@ def _signs_after_unasked_turn(
 
 
 def _gave_up(work: TurnWork, status: TurnStatus) -> bool:
-    """Whether the turn was the end of a goal of the agent's own, of which it said nothing."""
+    """Check whether a turn ended a self-set goal without saying anything about it."""
     return work.served is not None and gives_up_own_goal(work, work.served, status)
 
 
 def _counts(turn: Turn, status: TurnStatus) -> bool:
-    """Whether a turn that brought nothing was in vain."""
+    """Check whether a turn without a result counts as useless."""
     if turn.source is Source.PEER or _penniless(turn, status):
         return False
     return turn.attempts > 0 or status is TurnStatus.FAILED
 
 
 def _has_goal_progress(work: TurnWork) -> bool:
-    """Whether a goal or a task moved."""
+    """Check whether a goal or task advanced in this turn."""
     return any(name in _PLANS for name in _succeeded_actions(work))
 
 
 def _succeeded_actions(work: TurnWork) -> set[str]:
-    """The actions that succeeded in a turn."""
+    """Return the names of the actions that succeeded in a turn."""
     return {action_name(call) for call, result in work.transcript.ended_calls if result.success}
 
 
 def _is_new_experience(work: TurnWork, status: TurnStatus) -> bool:
-    """Whether a turn was a new experience: a lesson, or the end of a goal of the agent's own."""
+    """Check whether a turn stored a lesson or completed a goal that the agent set itself."""
     if _LESSONS & _succeeded_actions(work):
         return True
     goal = work.served
@@ -199,16 +198,16 @@ def _is_new_experience(work: TurnWork, status: TurnStatus) -> bool:
 def _last_speech_times(
     spoke: dict[str, datetime], target: str, now: datetime
 ) -> dict[str, datetime]:
-    """When the agent spoke last in each channel; the longest ago is forgotten first."""
+    """Return the last time of speech by channel, for the CHANNELS most recent ones."""
     newest = sorted((spoke | {target: now}).items(), key=lambda item: item[1])
     return dict(newest[-CHANNELS:])
 
 
 def _mark_events_read(work: TurnWork, signs: VitalSigns, status: TurnStatus) -> VitalSigns:
-    """The signs with what a model was told of read; what is left is counted as it is stored.
+    """Return vital signs with the events shown to a model marked as read; recount the unread.
 
-    An event that came meanwhile with an id before those stays unread, with all after it. So do all
-    of them where the turn failed, or ended in the hands of a worker that asked no model.
+    An event whose id sorts before those and arrived meanwhile stays unread, with all after it. All
+    events stay unread if the turn failed, or ended in a worker that called no model.
     """
     if not work.prompt.seen_events and not (
         work.turn.trigger is Trigger.HEARTBEAT and signs.unread

@@ -1,4 +1,4 @@
-"""Schedules: kept for their owners, and done once each time that their time has come."""
+"""Schedules: instructions of an owner that run once at each of their times."""
 
 import logging
 from collections.abc import Callable
@@ -46,11 +46,11 @@ _WHY = {
 }
 
 MADE = "schedules_made"
-"""Kind and id of the fact that counts the schedules that were made for an agent."""
+"""The kind and id of the document that counts the schedules ever created for an agent."""
 
 
 class _Made(Value):
-    """How many schedules were ever made: each is written after the one before was counted."""
+    """The number of schedules ever created; its version serializes concurrent creations."""
 
     count: int
 
@@ -61,7 +61,7 @@ _Step = tuple[Schedule, tuple[DueItem, ...]]
 def create_schedule(
     runtime: Runtime, agent_id: str, schedule_id: str, draft: ScheduleDraft
 ) -> Schedule:
-    """Keep a new schedule; the same id and content again answers the one that is there.
+    """Store a new schedule; return the stored one if the same id and content exist.
 
     Raises NotFound (agent), Invalid (session), and Conflict for a retired agent, for too many
     schedules and for an id with other content.
@@ -86,10 +86,10 @@ def create_schedule(
 
 
 def _one_more(agent_id: str, counted: Document | None) -> Document:
-    """The count of schedules that were made: of two that are made at once, one waits."""
+    """Return the incremented schedule counter, so that one of two concurrent creations retries."""
     if counted is None:
         return new_fact(agent_id, MADE, MADE, _Made(count=1))
-    return counted.holding(_Made(count=counted.read(_Made).count + 1))
+    return counted.with_body(_Made(count=counted.read(_Made).count + 1))
 
 
 def change_schedule(
@@ -100,7 +100,7 @@ def change_schedule(
     *,
     version: int | None = None,
 ) -> Schedule:
-    """Replace what a schedule says, if this is still its version; it does not fire by that.
+    """Replace the content of a schedule at this version; the change itself starts no run.
 
     Raises NotFound, Invalid (session), and Conflict (retired agent, another version).
     """
@@ -113,13 +113,13 @@ def change_schedule(
                 field="If-Match",
                 cure="load it again and repeat the change",
             )
-        return schedule.changed(draft, runtime.clock.now()), ()
+        return schedule.with_draft(draft, runtime.clock.now()), ()
 
     return _update_schedule(runtime.home.facts, agent_id, schedule_id, replaced)[0]
 
 
 def delete_schedule(facts: Documents, agent_id: str, schedule_id: str) -> Schedule:
-    """Keep a schedule no more; what it has begun goes on. Raises NotFound."""
+    """Delete a schedule; a run that has begun continues. Raises NotFound."""
     for _ in range(_TRIES):
         fact = _fact(facts, agent_id, schedule_id)
         try:
@@ -131,12 +131,12 @@ def delete_schedule(facts: Documents, agent_id: str, schedule_id: str) -> Schedu
 
 
 def find_schedule(facts: Documents, agent_id: str, schedule_id: str) -> Schedule:
-    """One schedule; raises NotFound."""
+    """Return one schedule; raise NotFound."""
     return _fact(facts, agent_id, schedule_id).read(Schedule)
 
 
 def schedules_of_agent(home: Home, agent_id: str) -> tuple[Schedule, ...]:
-    """An agent's schedules in the order in which they were made. Raises NotFound (agent)."""
+    """Return an agent's schedules in the order of creation. Raises NotFound (agent)."""
     home.agents.get(agent_id)
     found = home.facts.page(agent_id, SCHEDULE, limit=2 * SCHEDULES)
     known = (fact.read(Schedule) for fact in found)
@@ -146,9 +146,10 @@ def schedules_of_agent(home: Home, agent_id: str) -> tuple[Schedule, ...]:
 def run_schedule_now(
     runtime: Runtime, agent_id: str, schedule_id: str, *, key: str
 ) -> tuple[str, ...]:
-    """Do what a schedule says at once, once by its key, and answer its turn; its times stay.
+    """Run a schedule at once, once per `key`, and return its turn id in a tuple of one.
 
-    It may be switched off. Raises NotFound, and Conflict where nobody could do it.
+    The times of the schedule do not change, and it may be switched off. Raises NotFound, and
+    Conflict if the agent or session cannot run it.
     """
 
     def done(schedule: Schedule) -> _Step:
@@ -160,28 +161,28 @@ def run_schedule_now(
             )
         item, turn = _item(runtime.clock, schedule, f"run-{key}")
         if schedule.last_turn_id != turn and _header(runtime.home.journal, turn) is None:
-            schedule = schedule.done(turn, runtime.clock.now())
+            schedule = schedule.after_run(turn, runtime.clock.now())
         return schedule, (item,)
 
     schedule, (item,) = _update_schedule(runtime.home.facts, agent_id, schedule_id, done)
     turn = _item(runtime.clock, schedule, f"run-{key}")[1]
     if _header(runtime.home.journal, turn) is None:
         admit_due_item(runtime, item)
-    runtime.home.due.done(item.id)
+    runtime.home.due.remove(item.id)
     return (turn,)
 
 
 def sweep_schedules(runtime: Runtime) -> int:
-    """Begin what is due, each time once: of times that were missed, one. Answers how many began.
+    """Start the schedules that are due, one run for all missed times; return how many started.
 
-    A time passes by while the turn of the one before has not ended, and while an agent or the
-    installation is frozen. Once an hour those are looked at that a wrong clock moved far away.
+    A time is skipped while the previous run has not ended, and while the agent or the installation
+    is frozen. Once an hour, schedules that a wrong clock had set too late are corrected.
     """
     if runtime.clock.now().minute == 0:
         _bring_back(runtime.home.facts, runtime.clock)
     now, looked, begun = runtime.clock.now(), set[tuple[str, str, str]](), 0
     for _ in range(_PAGES):
-        due = runtime.home.facts.due(SCHEDULE, now, _BATCH)
+        due = runtime.home.facts.list_due(SCHEDULE, now, _BATCH)
         fresh = [fact for fact in due if fact.key not in looked]
         if not fresh:
             break
@@ -192,23 +193,31 @@ def sweep_schedules(runtime: Runtime) -> int:
 
 
 def _bring_back(facts: Documents, clock: Clock) -> None:
-    """Give each schedule a time that its rule allows, whose next one is farther away than that."""
+    """Correct the next time of each schedule that is later than its rule allows."""
     now = clock.now()
-    for fact in facts.due(SCHEDULE, now + _EVER, _ALL):
+    for fact in facts.list_due(SCHEDULE, now + _EVER, _ALL):
         schedule = fact.read(Schedule)
         try:
-            after = schedule.in_time(now)
+            after = schedule.with_bounded_next_time(now)
             if after != schedule:
                 facts.commit(_schedule_fact(after, fact))
                 log.warning(
-                    "schedule %s moved closer: its time was set with a wrong clock", schedule.id
+                    "schedule moved, its next run was later than its rule allows: schedule=%s, "
+                    "from=%s, to=%s",
+                    schedule.id,
+                    schedule.next_at,
+                    after.next_at,
                 )
         except OpenCrabError as error:
-            log.warning("keeping schedule %s: %s", schedule.id, error.message)
+            log.warning(
+                "schedule correction failed, retrying: schedule=%s, error=%s",
+                schedule.id,
+                error.message,
+            )
 
 
 def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) -> bool:
-    """Begin what is due, or switch it off that nobody could do; False where nothing began."""
+    """Start a due schedule, or switch it off if it cannot run; return False if nothing started."""
     schedule = fact.read(Schedule)
     try:
         after, items = _next(runtime.home, runtime.clock, schedule, frozen)
@@ -216,36 +225,41 @@ def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) ->
     except Changed:
         return False
     except OpenCrabError as error:
-        log.warning("schedule %s deferred: %s", schedule.id, error.message)
+        log.warning(
+            "schedule run failed, retrying: schedule=%s, error=%s", schedule.id, error.message
+        )
         return False
     if after.why_off is not None:
-        log.warning("schedule %s was switched off: %s", schedule.id, after.why_off)
+        log.warning(
+            "schedule switched off: schedule=%s, reason=%s", schedule.id, after.why_off.value
+        )
     return bool(items) and admit_or_drop_due_item(runtime, items[0])
 
 
 def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...]) -> _Step:
-    """A due schedule with its next time, and what begins with the one that has come."""
+    """Return a due schedule with its next time, and the due item of the run that starts now."""
     now = clock.now()
     why = _obstacle(home, clock, schedule)
     if why is not None:
-        return schedule.off(why, now), ()
+        return schedule.with_off_reason(why, now), ()
     try:
-        moved = schedule.moved(now)
+        moved = schedule.with_next_time(now)
     except Invalid:
-        return schedule.off(WhyOff.NEVER, now), ()
-    if {INSTALLATION, schedule.agent_id} & {*frozen} or _goes_on(
-        home.journal, schedule.last_turn_id
-    ):
-        log.info("schedule %s skipped: frozen, or its previous run has not ended", schedule.id)
+        return schedule.with_off_reason(WhyOff.NEVER, now), ()
+    if {INSTALLATION, schedule.agent_id} & {*frozen}:
+        log.info("schedule skipped: schedule=%s, reason=frozen", schedule.id)
+        return moved, ()
+    if _goes_on(home.journal, schedule.last_turn_id):
+        log.info("schedule skipped: schedule=%s, reason=previous_run_active", schedule.id)
         return moved, ()
     item, turn = _item(clock, schedule, str(schedule.slot))
     if turn == schedule.last_turn_id:
         return moved, ()
-    return moved.done(turn, now), (item,)
+    return moved.after_run(turn, now), (item,)
 
 
 def _obstacle(home: Home, clock: Clock, schedule: Schedule) -> WhyOff | None:
-    """Why nobody can do what a schedule says."""
+    """Return why a schedule cannot run: agent retired or session gone; None if it can."""
     try:
         if not home.agents.get(schedule.agent_id).agent.answers:
             return WhyOff.RETIRED
@@ -256,7 +270,7 @@ def _obstacle(home: Home, clock: Clock, schedule: Schedule) -> WhyOff | None:
 
 
 def _takes_part(sessions: Sessions, clock: Clock, agent_id: str, session_id: str | None) -> bool:
-    """Whether an agent takes part in a session that goes on; its own need not have begun."""
+    """Check whether an agent is in an active session; its own need not exist yet."""
     own = agents_own_session(agent_id, clock.now())
     try:
         session = sessions.get(session_id or own.id)
@@ -267,7 +281,7 @@ def _takes_part(sessions: Sessions, clock: Clock, agent_id: str, session_id: str
 
 def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> None:
     if not runtime.home.agents.get(agent_id).agent.answers:
-        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     if not _takes_part(runtime.home.sessions, runtime.clock, agent_id, draft.session_id):
         own = draft.session_id is None
         named = "its own active session" if own else f"active session {draft.session_id!r}"
@@ -280,7 +294,7 @@ def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Non
 
 
 def _item(clock: Clock, schedule: Schedule, occasion: str) -> tuple[DueItem, str]:
-    """What is to be admitted on one occasion, and the turn that it becomes."""
+    """Return the due item of one run, and the id of the turn that it becomes."""
     now, agent_id = clock.now(), schedule.agent_id
     own = agents_own_session(agent_id, now)
     session_id = schedule.session_id or own.id
@@ -346,7 +360,7 @@ def _schedule_fact(schedule: Schedule, stored: Document | None = None) -> Docume
     if stored is None:
         fact = new_fact(schedule.agent_id, SCHEDULE, schedule.id, schedule)
     else:
-        fact = stored.holding(schedule)
+        fact = stored.with_body(schedule)
     return fact.replaced(due_at=schedule.next_at)
 
 

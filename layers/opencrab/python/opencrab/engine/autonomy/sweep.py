@@ -1,4 +1,4 @@
-"""Sweep: once a minute, pick up what a crash left lying: turns, leases, speech, due items."""
+"""The sweep: each minute, recovers turns, leases and deliveries after crashes, starts due items."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +19,7 @@ _PATIENCE = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What one sweep found."""
+    """Counts of what one sweep recovered and started."""
 
     requeued: int = 0
     freed: int = 0
@@ -30,7 +30,7 @@ class SweepResult:
 
 
 def sweep_agents(runtime: Runtime) -> SweepResult:
-    """One pass; every part may be repeated without harm."""
+    """Run one pass of the sweep; every part is safe to repeat."""
     requeued, freed = _turns(runtime)
     sweep_schedules(runtime)
     resent, admitted = _utterances(runtime), admit_due_items(runtime)
@@ -40,11 +40,11 @@ def sweep_agents(runtime: Runtime) -> SweepResult:
 
 
 def _turns(runtime: Runtime) -> tuple[int, int]:
-    """Queue again what was never sent, and free turns whose worker let its lease lapse."""
+    """Queue again turns that were never sent, and release turns whose lease has expired."""
     now = runtime.clock.now()
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
     requeued = freed = 0
-    for turn in runtime.home.journal.overdue(stale, _BATCH):
+    for turn in runtime.home.journal.list_overdue(stale, _BATCH):
         if not runtime.home.journal.extend(turn, now + _PATIENCE):
             continue
         if turn.status is TurnStatus.RUNNING and _redeliver_turn(runtime.home, turn):
@@ -62,13 +62,13 @@ def _redeliver_turn(home: Home, turn: Turn) -> bool:
 def _utterances(runtime: Runtime) -> int:
     now = runtime.clock.now()
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
-    unsent = runtime.home.outbox.unsent(stale, _BATCH)
+    unsent = runtime.home.outbox.list_unsent(stale, _BATCH)
     for utterance in unsent:
         send_turn_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")
     return len(unsent)
 
 
 def admit_due_items(runtime: Runtime) -> int:
-    """Admit what is due; an item that can never be admitted is dropped with its error."""
-    items = runtime.home.due.due(runtime.clock.now(), _BATCH)
+    """Admit the due items, dropping those that can never be admitted; return how many."""
+    items = runtime.home.due.list_due(runtime.clock.now(), _BATCH)
     return sum([admit_or_drop_due_item(runtime, item) for item in items])

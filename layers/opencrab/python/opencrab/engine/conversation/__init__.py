@@ -1,4 +1,4 @@
-"""What people see of a session: channels, delivery, live events, connections.
+"""Sessions as people see them: channels, delivery, live events, connections.
 
-How an answer comes about is `engine/turn`.
+The turns that produce the answers are in `engine/turn`.
 """

@@ -1,12 +1,13 @@
-"""Places: which session a place outside belongs to, such as a channel of a Discord server.
+"""Bindings of outside channels, such as Discord channels, to sessions.
 
-A place's first message opens its session; whoever starts a new one there ends the one before.
+The first message of a channel opens its session; starting a new one there ends the one before.
 """
 
 from typing import Annotated
 
 from pydantic import Field
 
+from opencrab.domain.conversation.channel_binding import PLACE, ChannelBinding
 from opencrab.domain.conversation.session import (
     PARTICIPANTS,
     Hearing,
@@ -20,26 +21,21 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Name, ShortText, Value
+from opencrab.engine.access.session_access import note_other_readers
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.home import Home
 
-PLACE = "place"
-"""The kind of fact that says which session a place belongs to; its id is `kind.address`."""
-
 _TRIES = 5
 _FEWEST_FIRST = tuple(Hearing)
 
 
-class ChannelBinding(Value):
-    """The session of a place."""
-
-    session_id: Identifier
-
-
 class SessionOpening(Value):
-    """How a place's session is opened: who takes part, who opened it, and who may hear of it."""
+    """The settings of a channel's new session: participants, creator, and who may hear it.
+
+    `others_read` says that it is a private conversation of several people.
+    """
 
     agent_ids: Annotated[tuple[Identifier, ...], Field(min_length=1, max_length=PARTICIPANTS)]
     opened_by: Identifier
@@ -47,32 +43,39 @@ class SessionOpening(Value):
     theme: Annotated[ShortText, Field(max_length=500)] = ""
     hearing: Hearing = Hearing.SESSION
     guild_id: Identifier | None = None
+    others_read: bool = False
 
 
 def narrowest_hearing(*hearings: Hearing) -> Hearing:
-    """The hearing of the fewest people among these."""
+    """Return the most restrictive of these hearings."""
     return min(hearings, key=_FEWEST_FIRST.index)
 
 
 def session_bound_to_channel(home: Home, place: str) -> Session | None:
-    """The session of a place that still takes messages, or None."""
+    """Return the active session of a channel, or None."""
     return _session(home.sessions, home.facts.get(INSTALLATION_FACTS, PLACE, place))
 
 
 def open_channel_session(
     runtime: Runtime, place: str, opening: SessionOpening, *, key: str = ""
 ) -> Session:
-    """The session of a place, opened if there is none; those who are missing in it join it.
+    """Return the session of a channel, opened if there is none; add missing agents to it.
 
-    What is said to whom few may hear is heard by no more: where the session there is open to more
-    people than the opening, a new one with the same agents and the same opener takes its place.
-    A `key` starts a new one and ends the one that is there; the same key again answers the same
-    session. Raises NotFound (agent), and Conflict for a retired one, for too many participants,
-    and when others change the place all the time.
+    If the bound session may be heard by more people than the opening allows, a new one with the
+    same agents and creator replaces it. A `key` starts a new session and ends the bound one; the
+    same key again returns the same session. Raises NotFound (agent), and Conflict for a retired
+    agent, for too many participants, and when concurrent updates exhaust the retries.
     """
     for agent_id in opening.agent_ids:
         if not runtime.home.agents.get(agent_id).agent.answers:
-            raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+            raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
+    session = _open_or_join(runtime, place, opening, key)
+    if opening.others_read:
+        note_other_readers(runtime.home.facts, session.id)
+    return session
+
+
+def _open_or_join(runtime: Runtime, place: str, opening: SessionOpening, key: str) -> Session:
     started = stable_id("place", place, "started", key) if key else ""
     for _ in range(_TRIES):
         fact = runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place)
@@ -92,18 +95,19 @@ def open_channel_session(
         if joined is not None:
             return joined
     raise Conflict(
-        f"place {place!r} has too many concurrent updates; retries exhausted", cure="try again"
+        f"concurrent updates to the session of channel {place!r}; retries exhausted",
+        cure="try again",
     )
 
 
 def leave_channel_session(home: Home, clock: Clock, place: str, agent_id: str) -> Session:
-    """Let an agent leave the session of a place; the last one ends it.
+    """Remove an agent from the session of a channel; the last one to leave ends it.
 
     Raises NotFound when there is no session, or the agent is not in it.
     """
     session = session_bound_to_channel(home, place)
     if session is None or agent_id not in session.agent_ids:
-        raise NotFound(f"agent {agent_id!r} has no session here", cure="start one")
+        raise NotFound(f"agent {agent_id!r} has no session in channel {place!r}", cure="start one")
     left = tuple(each for each in session.agent_ids if each != agent_id)
     now = clock.now()
     if not left:
@@ -112,14 +116,14 @@ def leave_channel_session(home: Home, clock: Clock, place: str, agent_id: str) -
 
 
 def _is_other(session: Session, opening: SessionOpening, started: str) -> bool:
-    """Whether it is not the one that was started, or more people hear of it than may."""
+    """Check whether a session is not the one just started, or may be heard by too many people."""
     if started:
         return session.id != started
     return narrowest_hearing(session.hearing, opening.hearing) is not session.hearing
 
 
 def _closer(session: Session, opening: SessionOpening) -> SessionOpening:
-    """How a session is followed by one that fewer hear of; its theme was meant for those in it."""
+    """Return the opening of a session that fewer people hear, without the theme of the old one."""
     together = tuple(dict.fromkeys((*session.agent_ids, *opening.agent_ids)))
     require_seats_left(len(together))
     return opening.replaced(agent_ids=together, opened_by=session.created_by)
@@ -144,9 +148,9 @@ def _begin_session(
     fact: Document | None,
     current: Session | None,
 ) -> Session | None:
-    """A new session of a place, in which the one before has ended; None when others were faster.
+    """Open a channel's new session and end the one before; None after a concurrent update.
 
-    One that was started before by the same key, and has ended since, is answered as it is.
+    A session that the same key started before, and that has ended since, is returned as it is.
     """
     version = 0 if fact is None else fact.version
     opened = _open(runtime, started or stable_id("place", place, str(version)), opening)
@@ -157,7 +161,7 @@ def _begin_session(
     bound = ChannelBinding(session_id=opened.id)
     first = new_fact(INSTALLATION_FACTS, PLACE, place, bound)
     try:
-        runtime.home.facts.commit(first if fact is None else fact.holding(bound))
+        runtime.home.facts.commit(first if fact is None else fact.with_body(bound))
     except Changed:
         return None
     return opened if opened.status is SessionStatus.ACTIVE else None
@@ -166,11 +170,11 @@ def _begin_session(
 def _seat_missing_agents(
     sessions: Sessions, clock: Clock, session: Session, agent_ids: tuple[str, ...]
 ) -> Session | None:
-    """The session with these agents in it; None when it has ended meanwhile."""
+    """Add the missing agents to a session; return None if it has ended meanwhile."""
     missing = tuple(each for each in agent_ids if each not in session.agent_ids)
     if not missing:
         return session
-    require_seats_left(len({*session.ever_ids, *missing}))
+    require_seats_left(len({*session.all_time_agent_ids, *missing}))
     together = (*session.agent_ids, *missing)
     try:
         return sessions.set_participants(session.id, together, clock.now())
@@ -179,9 +183,9 @@ def _seat_missing_agents(
 
 
 def _open(runtime: Runtime, session_id: str, opening: SessionOpening) -> Session:
-    """A session of this id; whoever opened it at the same moment may have done so for others.
+    """Create a session with this id, or return the one that a concurrent call created.
 
-    What several agents are given a theme for, they discuss.
+    Several agents with a theme hold a discussion.
     """
     now = runtime.clock.now()
     alone = len(opening.agent_ids) == 1

@@ -1,12 +1,12 @@
-"""Connections: who is connected to be told what happens, and the tickets by which they came.
+"""WebSocket connections, the tickets that open them, and the sessions that they watch.
 
-Where many short-lived functions serve one connection, all that is known of it lies in facts. None
-of them holds a key: a hash says which one it was, and whoever revokes that key ends what it opened.
+Many short-lived functions serve one connection, so that all its state is stored in documents. None
+of them contains a key, only its hash; revoking the key closes the connections that it opened.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Literal
 
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import Line
@@ -14,6 +14,7 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Exhausted, Unauthenticated, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
+from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
 from opencrab.engine.conversation.live import (
     LiveStart,
     VisibleKinds,
@@ -23,7 +24,6 @@ from opencrab.engine.conversation.live import (
     too_many_watched_sessions_error,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.ports.access.keys import Keys
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -31,27 +31,24 @@ from opencrab.ports.paging import all_pages
 
 CONNECTION, TICKET = "connection", "ticket"
 OPENED = "opened"
-"""What a key opened: one fact for each connection, owned by the key's hash."""
+"""The kind of document that lists the open connections of a key, owned by the key's hash."""
 
 WATCHERS = {"session": "session_watcher", "agent": "agent_watcher"}
 
 TICKET_LIVES = timedelta(seconds=60)
 CONNECTION_LIVES = timedelta(hours=2)
-"""API Gateway ends every connection after two hours; ours end then everywhere."""
+"""The lifetime of a connection: API Gateway closes each after two hours, and so do we."""
 
 MOST_WATCHED = 50
 MOST_OPENED = 20
-"""Connections of one key at a time, where each of them is a fact."""
+"""The most open connections of one key; each is one document."""
 
 MOST_MESSAGES = 30
 WINDOW_SECONDS = 10
-"""Whoever sends more than MOST_MESSAGES within so many seconds is cut."""
-
-KEY_BELIEVED = timedelta(seconds=45)
-"""How long a key is taken to be as it was: with a look each 15 s that is a minute at most."""
+"""A client that sends more than MOST_MESSAGES within this many seconds is disconnected."""
 
 PAUSES = (0.02, 0.04, 0.06, 0.08, 0.1, *(0.15,) * 12)
-"""Seconds to wait, at most, before each new try after a conflict: some 2 s in all."""
+"""The longest pause in seconds before each retry after a conflict: some 2 s in all."""
 
 _PAGE = 100
 _BATCH = 100
@@ -60,17 +57,17 @@ _CURE = "ask for a new one with POST /api/tickets, and use it within a minute, o
 
 
 class ConnectionTicket(Value):
-    """What a ticket stands for: the key of whoever asked for it, by its hash."""
+    """A ticket's content: the hash of the key that it was issued for."""
 
     key: str
 
 
 class OpenConnection(Value):
-    """One of a key's connections; its id says which."""
+    """The mark of one open connection of a key; the document's id names the connection."""
 
 
 class Connection(Value):
-    """One connection: by which key, what it watches, and how much it said since a moment."""
+    """A connection: its key's hash, what it watches, and its message count since a time."""
 
     key: str
     watches: tuple[WatchTarget, ...] = ()
@@ -79,7 +76,7 @@ class Connection(Value):
 
 
 class ConnectionWatcher(Value):
-    """One thing that a connection watches; `place` is the last line of it that was told."""
+    """A watch of one connection; `place` is the last line that was sent to it."""
 
     key: str
     visible: VisibleKinds = VisibleKinds()
@@ -87,49 +84,19 @@ class ConnectionWatcher(Value):
 
 
 class Flooding(Exhausted):
-    """Somebody says too much in too short a time; the connection is cut."""
+    """The error for too many messages in too short a time; the connection is closed."""
 
 
 Pause = Callable[[float], object]
-"""Lets some seconds pass."""
+"""Waits for some seconds."""
 
 
 def _at_once(_seconds: float) -> None:
-    """No pause."""
-
-
-@dataclass
-class KeyHolders:
-    """Whose keys these are, asked for again when what is known is too old."""
-
-    runtime: Runtime
-    known: dict[str, tuple[Principal, datetime]] = field(default_factory=dict)
-
-    def get(self, key: str) -> Principal:
-        """The holder of a key; raises Unauthenticated when it was revoked, soon after that."""
-        now = self.runtime.clock.now()
-        found = self.known.get(key)
-        if found is None or now - found[1] >= KEY_BELIEVED:
-            self.known.pop(key, None)
-            found = self.known[key] = (
-                connection_holder_of_key_hash(self.runtime.home.keys, key),
-                now,
-            )
-        return found[0]
-
-
-def connection_holder_of_key_hash(keys: Keys, key: str) -> Principal:
-    """Who holds the key with this hash; raises Unauthenticated when nobody does any more."""
-    found = keys.find(key)
-    if found is None or found.revoked_at is not None:
-        raise Unauthenticated(
-            "this API key is unknown or revoked", cure="send a valid key, or create a new one"
-        )
-    return Principal(id=found.id, name=found.name, scope=found.scope)
+    """Retry without a pause."""
 
 
 def issue_connection_ticket(runtime: Runtime, key: str) -> tuple[str, datetime]:
-    """A ticket for the holder of a key, and when it lapses; it opens one connection."""
+    """Create a ticket that opens one connection; return it with its expiry."""
     secret = runtime.clock.secret()
     expires = runtime.clock.now() + TICKET_LIVES
     fact = new_fact(
@@ -144,7 +111,7 @@ def issue_connection_ticket(runtime: Runtime, key: str) -> tuple[str, datetime]:
 
 
 def redeem_connection_ticket(runtime: Runtime, secret: str) -> str:
-    """The hash of the key that a ticket stands for; raises Unauthenticated the second time."""
+    """Consume a ticket and return its key's hash; raise Unauthenticated the second time."""
     digest = content_hash(secret.encode())
     fact = runtime.home.facts.get(INSTALLATION_FACTS, TICKET, digest)
     if fact is None or _is_over(fact, runtime.clock.now()):
@@ -157,16 +124,17 @@ def redeem_connection_ticket(runtime: Runtime, secret: str) -> str:
 
 
 def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal:
-    """Remember a new connection for as long as one may last.
+    """Store a new connection for as long as one may last; return its principal.
 
-    Raises Unauthenticated, and Exhausted when the key has too many; a few may slip in at once.
+    Raises Unauthenticated, and Exhausted when the key has too many connections; concurrent calls
+    may exceed the limit by a few.
     """
     principal, now = connection_holder_of_key_hash(runtime.home.keys, key), runtime.clock.now()
     place, expires = connection_fact_id(connection_id), now + CONNECTION_LIVES
     opened = runtime.home.facts.page(key, OPENED, limit=_PAGE)
     if sum(each.id != place and not _is_over(each, now) for each in opened) >= MOST_OPENED:
         raise Exhausted(
-            f"this key has {MOST_OPENED} connections open",
+            f"limit reached: this key has {MOST_OPENED} connections open",
             cure="close one, or watch more sessions over each",
         )
     connection = Connection(key=key, since=now)
@@ -180,7 +148,7 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
 
 
 def close_connection(facts: Documents, connection_id: str) -> None:
-    """Forget a connection and all that it watches."""
+    """Delete a connection and all its watches."""
     fact = _connection_fact(facts, connection_id)
     if fact is None:
         return
@@ -195,10 +163,10 @@ def close_connection(facts: Documents, connection_id: str) -> None:
 def count_connection_message(
     runtime: Runtime, connection_id: str, pause: Pause = _at_once
 ) -> Principal:
-    """Who says something over a connection, which is counted.
+    """Count a message received on a connection, and return the connection's principal.
 
-    Raises Unauthenticated for a connection that nobody opened or that is over, or whose key was
-    revoked, Flooding, and Unavailable when too many say something at once.
+    Raises Unauthenticated for a connection that is unknown or closed, or whose key was revoked,
+    Flooding, and Unavailable when too many messages arrive at once.
     """
 
     def counted(connection: Connection) -> Connection:
@@ -223,9 +191,9 @@ def watch_from_connection(
     *,
     pause: Pause = _at_once,
 ) -> LiveStart:
-    """Tell a connection from now on what happens in something; watching it anew replaces that.
+    """Let a connection watch a session or an agent, replacing its earlier watch of the same.
 
-    Raises NotFound, Invalid, Refused when it is one too many, and Unavailable.
+    Raises NotFound, Invalid, Refused when it has too many watches, and Unavailable.
     """
     begun = live_start(runtime, watched, after)
 
@@ -254,7 +222,7 @@ def watch_from_connection(
 def unwatch_from_connection(
     runtime: Runtime, connection_id: str, watched: WatchTarget, pause: Pause = _at_once
 ) -> bool:
-    """Tell a connection no more of something; whether it was told before. Raises Unavailable."""
+    """End a connection's watch; return whether it existed. Raises Unavailable."""
     was = False
 
     def without(connection: Connection) -> Connection:
@@ -271,7 +239,7 @@ def unwatch_from_connection(
 
 
 def session_watchers_of(runtime: Runtime, watched: WatchTarget) -> Iterator[Document]:
-    """Everybody who watches something and whose connection has not lapsed."""
+    """Return the watchers of a session or an agent whose connection has not expired."""
     now, known = (
         runtime.clock.now(),
         all_pages(runtime.home.facts, watched.id, WATCHERS[watched.kind]),
@@ -280,11 +248,11 @@ def session_watchers_of(runtime: Runtime, watched: WatchTarget) -> Iterator[Docu
 
 
 def claim_lines_for_watcher(home: Home, session_id: str, watcher: Document) -> Iterator[Line]:
-    """The lines of a session that a watcher has not been told, each claimed before it is told.
+    """Yield the lines of a session that a watcher has not received, after claiming them.
 
-    Several functions may tell the same watcher at once: the claim gives each line to one of them.
-    Whoever cannot deliver what they claimed has to cut the connection, so that its client comes
-    again and names the last line it saw.
+    Several functions may serve the same watcher at once: the claim gives each line to one of them.
+    A caller that cannot deliver a claimed line must close the connection, so that its client
+    reconnects and names the last line it saw.
     """
     fact: Document | None = watcher
     while fact is not None:
@@ -295,7 +263,7 @@ def claim_lines_for_watcher(home: Home, session_id: str, watcher: Document) -> I
         reached = place or (lines[-1].sequence if lines else state.place)
         if reached == state.place:
             return
-        claimed = fact.holding(state.replaced(place=reached))
+        claimed = fact.with_body(state.replaced(place=reached))
         try:
             home.facts.commit(claimed)
         except Changed:
@@ -306,7 +274,7 @@ def claim_lines_for_watcher(home: Home, session_id: str, watcher: Document) -> I
 
 
 def connection_flooding_error() -> Flooding:
-    """What somebody is told before they are cut."""
+    """Return the error sent to a client before it is disconnected for flooding."""
     return Flooding(
         f"more than {MOST_MESSAGES} messages in {WINDOW_SECONDS} s",
         cure="connect again, and send less",
@@ -314,12 +282,20 @@ def connection_flooding_error() -> Flooding:
 
 
 def connection_fact_id(connection_id: str) -> str:
-    """The id of a connection's facts: API Gateway's ids have characters that ours may not."""
+    """Return a connection's id in documents: API Gateway's ids have characters ours may not."""
     return connection_id.encode().hex()
 
 
+def watch_target_of(watcher: Document) -> WatchTarget:
+    """Return what a watcher watches."""
+    kind: Literal["session", "agent"] = (
+        "session" if watcher.kind == WATCHERS["session"] else "agent"
+    )
+    return WatchTarget(kind=kind, id=watcher.owner)
+
+
 def connection_id_of(fact: Document) -> str:
-    """The connection whose fact this is."""
+    """Return the id of the connection that a document belongs to."""
     return bytes.fromhex(fact.id).decode()
 
 
@@ -331,7 +307,10 @@ def _update_connection(
     *,
     pause: Pause,
 ) -> Connection:
-    """A connection after a change, written with a fact beside it; tried again when others write."""
+    """Change a connection and write one more document with it; retry when others write.
+
+    Raises Unauthenticated for a closed connection, and Unavailable after the last retry.
+    """
     for seconds in (*PAUSES, None):
         fact = _connection_fact(runtime.home.facts, connection_id)
         if fact is None or _is_over(fact, runtime.clock.now()):
@@ -339,7 +318,7 @@ def _update_connection(
         changed = change(fact.read(Connection))
         also = () if beside is None else (beside(fact),)
         try:
-            runtime.home.facts.commit(fact.holding(changed), *also)
+            runtime.home.facts.commit(fact.with_body(changed), *also)
         except Changed:
             if seconds is not None:
                 pause(seconds * (0.5 + _chance(runtime.clock)))
@@ -351,7 +330,7 @@ def _update_connection(
 
 
 def _chance(clock: Clock) -> float:
-    """By chance something from 0 to a half: whoever met once must not meet again."""
+    """Return a random number from 0 to 0.5, so that colliding callers retry at different times."""
     return int(content_hash(clock.secret().encode())[-4:], 16) / 0x20000
 
 

@@ -1,4 +1,4 @@
-"""Delivery: push an utterance to its channel, piece by piece, so that each becomes visible once."""
+"""Delivery: sends an utterance to its channel piece by piece, each of them visible once."""
 
 import json
 from contextlib import suppress
@@ -18,11 +18,11 @@ BACKOFF_LIMIT = timedelta(minutes=5)
 
 
 def deliver_utterance(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
-    """Deliver what a queue message names: an utterance, or how far an instruction has come.
+    """Deliver what a queue message names: an utterance, or an instruction's progress panel.
 
-    `sending` is stored before the channel is called. Found again in that state, the piece is
-    repeated only where that shows it once; elsewhere the utterance ends as indeterminate, since
-    nobody can know whether it was seen.
+    `sending` is stored before the channel is called. A piece found in that state is repeated only
+    if the channel shows repeats once; elsewhere the utterance ends as indeterminate, since nobody
+    can know whether it was seen.
     """
     if delivery.body.startswith(PANEL):
         return _deliver_panel(runtime, delivery)
@@ -47,7 +47,7 @@ def _deliver_utterance(
     # A target's messages go to one worker at a time: whoever set it to sending is taken for dead,
     # and may have been heard (ADR 0023).
     died = utterance.state is DeliveryState.SENDING
-    if (died or utterance.since is not None) and not channel.repeatable(utterance):
+    if (died or utterance.since is not None) and not channel.is_idempotent(utterance):
         why = "a worker died while sending" if died else utterance.error
         return _record_final_state(runtime, utterance, DeliveryState.INDETERMINATE, why)
     now = runtime.clock.now()
@@ -71,12 +71,12 @@ def _send(
     *,
     before: datetime | None,
 ) -> MessageOutcome:
-    """Send the pieces that are left; the write after each says that the next one is on its way.
+    """Send the remaining pieces; the write after each one says that the next is on its way.
 
-    `before` is since when the first of them may have been shown by an earlier attempt.
+    `before` is the time since when an earlier attempt may have shown the first of them, or None.
     """
     try:
-        pieces = channel.pieces(utterance)
+        pieces = channel.piece_count(utterance)
         while True:
             channel.send(utterance)
             if utterance.piece + 1 >= pieces:
@@ -93,7 +93,7 @@ def _send(
     except NeverSent as error:
         return _again(runtime, utterance.replaced(since=before), delivery, error)
     except Unavailable as error:
-        if not channel.repeatable(utterance):
+        if not channel.is_idempotent(utterance):
             return _record_final_state(
                 runtime, utterance, DeliveryState.INDETERMINATE, error.message
             )
@@ -106,7 +106,7 @@ def _send(
 def _again(
     runtime: Runtime, utterance: Utterance, delivery: Delivery, error: Unavailable
 ) -> MessageOutcome:
-    """Try later, unless it was tried often: then nobody may know whether it was ever shown."""
+    """Retry later; after ATTEMPTS end as failed, or as indeterminate if it may have been seen."""
     if utterance.attempts >= ATTEMPTS:
         lost = DeliveryState.FAILED if utterance.since is None else DeliveryState.INDETERMINATE
         return _record_final_state(runtime, utterance, lost, error.message)
@@ -118,7 +118,7 @@ def _again(
 
 
 def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
-    """Show an instruction as it stands now; the next change brings it again, so few are tried."""
+    """Show an instruction's progress; retries are few, since the next change sends it again."""
     try:
         show_progress_panel(runtime, json.loads(delivery.body))
     except Unavailable:

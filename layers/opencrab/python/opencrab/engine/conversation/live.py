@@ -1,17 +1,20 @@
-"""Live: who may see which part of a session, and what is new in it to somebody who watches.
+"""Live events: which lines of a session a caller may see, and which are new to a watcher.
 
-Whoever watches is told each line once and in order: what came before is read from the journal, what
-comes afterwards from the change feed, and the sequence of a line says which of both it was.
+Each watcher gets each line once and in order: earlier lines are read from the journal, later ones
+from the change feed, and a line's sequence number says which of both it came from.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from opencrab.domain.access.policy import Area
+from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Identifier, Value
+from opencrab.engine.access.visibility import require_agent, require_session_access
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
@@ -20,13 +23,13 @@ from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import SessionHistory
 
 PUBLIC = frozenset({LineKind.SPEECH, LineKind.SYSTEM, LineKind.APPROVAL})
-"""The kinds of lines that everybody may read who may read at all."""
+"""The kinds of lines that every caller with access may read."""
 
 HISTORY = 500
-"""Lines of the past that somebody who begins to watch is sent; the rest they read."""
+"""The most past lines sent to a new watcher; it reads earlier ones itself."""
 
 FAR_BEHIND = 5_000
-"""Changes that somebody may lag behind before they are told to come again."""
+"""The most changes that a watcher may lag behind before it must reconnect."""
 
 _READ = 64
 _READS = 10
@@ -34,18 +37,18 @@ _BATCH = 200
 
 
 class VisibleKinds(Value):
-    """What a caller sees: kinds, and lines for everybody or for agents and themselves as well."""
+    """The lines a caller sees: their kinds, and whether those not meant for all are included."""
 
     kinds: frozenset[LineKind] = PUBLIC
     private: bool = False
 
     def shows(self, line: Line) -> bool:
-        """Whether the caller may see this line and asked for it."""
+        """Check whether the caller may see this line and asked for its kind."""
         return line.kind in self.kinds and (self.private or line.audience is Audience.ALL)
 
 
 class WatchTarget(Value):
-    """What somebody watches: all of a session, or what one agent does wherever it is."""
+    """A thing to watch: one session, or one agent in all its sessions."""
 
     kind: Literal["session", "agent"]
     id: Identifier
@@ -53,16 +56,17 @@ class WatchTarget(Value):
 
 @dataclass(frozen=True)
 class LiveStart:
-    """From where on a session is watched, and what is left out of its past, if anything is."""
+    """The sequence number after which watching begins, and the gap before it, if any."""
 
     place: int
     gap: Event | None = None
 
 
 def visible_line_kinds(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> VisibleKinds:
-    """What somebody sees who asks for some kinds; naming kinds shows an owner private lines too.
+    """Return what a caller sees who asks for some kinds; None asks for the public ones.
 
-    Raises Refused for a kind that is only the owner's.
+    An owner who names kinds also sees private lines. Raises Refused for a kind that only owners may
+    see.
     """
     if kinds is None:
         return VisibleKinds()
@@ -76,6 +80,26 @@ def visible_line_kinds(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> V
     return VisibleKinds(kinds=asked, private=is_owner)
 
 
+def require_watch(home: Home, who: Principal, watched: WatchTarget) -> None:
+    """Raise NotFound or Refused unless a principal may watch a session or an agent.
+
+    An agent acts in everybody's sessions, so chat keys watch sessions only.
+    """
+    if watched.kind == "session":
+        require_session_access(home, who, watched.id)
+    else:
+        require_agent(who, watched.id, Area.AGENT)
+
+
+def may_watch(home: Home, who: Principal, watched: WatchTarget) -> bool:
+    """Check whether a principal may watch a session or an agent now."""
+    try:
+        require_watch(home, who, watched)
+    except (NotFound, Refused):
+        return False
+    return True
+
+
 def collect_visible_lines(
     history: SessionHistory,
     session_id: str,
@@ -86,10 +110,10 @@ def collect_visible_lines(
     before: int | None = None,
     newest_first: bool = False,
 ) -> tuple[list[Line], int | None]:
-    """Visible lines with after < sequence < before, and the place to go on from.
+    """Return visible lines with after < sequence < before, and where to continue.
 
-    The place is None when there are no more; a long stretch of hidden lines ends early, with fewer
-    lines and a place.
+    The second value is None when there are no more lines. A long stretch of hidden lines ends a
+    call early, with fewer lines than `limit`.
     """
     found: list[Line] = []
     size = max(limit + 1, _READ)
@@ -110,16 +134,16 @@ def collect_visible_lines(
 
 
 def newest_line_number(home: Home, session_id: str) -> int:
-    """The sequence of a session's newest line, 0 when there is none; raises NotFound."""
+    """Return the sequence of a session's newest line, 0 without lines; raise NotFound."""
     home.sessions.get(session_id)
     found = home.journal.lines(session_id, limit=1, newest_first=True)
     return found[0].sequence if found else 0
 
 
 def live_start(runtime: Runtime, watched: WatchTarget, after: int | None) -> LiveStart:
-    """Where to begin; what lies too far back becomes a gap.
+    """Return where watching begins; lines too far back become a gap.
 
-    Raises NotFound (session, agent), and Invalid for a place in what an agent does: it has none.
+    Raises NotFound (session, agent), and Invalid for `after` with an agent, which has no sequence.
     """
     if watched.kind == "agent":
         if after is not None:
@@ -138,7 +162,7 @@ def live_start(runtime: Runtime, watched: WatchTarget, after: int | None) -> Liv
 
 
 def turn_change_of(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
-    """A turn as the feed tells of it; None when it is kept no more."""
+    """Return a turn's change of status for watchers; None when the turn has expired."""
     try:
         turn: Turn = runtime.home.journal.header(turn_id)
     except NotFound:
@@ -149,7 +173,7 @@ def turn_change_of(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | N
 
 
 def line_in_feed_entry(entry: FeedEntry) -> Line | None:
-    """The line that an entry of the feed tells of, if it is one of a line."""
+    """Return the line in a feed entry, or None if the entry is no line."""
     return Line.model_validate_json(entry.body) if entry.kind == "line" else None
 
 
@@ -161,7 +185,7 @@ class _Watch:
 
 @dataclass
 class LiveFollower:
-    """What one client watches, where the feed can be followed; one thread looks at a time."""
+    """The watches of one client, served from the change feed; use it from one thread at a time."""
 
     runtime: Runtime
     feed: ChangeFeed
@@ -174,10 +198,9 @@ class LiveFollower:
         self.position = self.feed.position()
 
     def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> LiveStart:
-        """Watch something from now on; `past` tells what came before.
+        """Begin to watch, replacing an earlier watch of the same; `past` yields the earlier lines.
 
-        Watching it anew replaces what was asked for. Raises NotFound, Invalid, and Refused when it
-        is one too many.
+        Raises NotFound, Invalid, and Refused when there are too many watches.
         """
         if watched not in self.watches and len(self.watches) >= self.most:
             raise too_many_watched_sessions_error(self.most)
@@ -186,7 +209,7 @@ class LiveFollower:
         return begun
 
     def past(self, watched: WatchTarget) -> Iterator[Event]:
-        """The lines of a session between where a watch begins and now."""
+        """Yield the events of a session's lines from the watch's start until now."""
         watch = self.watches.get(watched)
         while watch is not None and watched.kind == "session":
             lines, place = collect_visible_lines(
@@ -203,18 +226,22 @@ class LiveFollower:
                 return
             watch.place = place
 
+    def targets(self) -> tuple[WatchTarget, ...]:
+        """Return everything that is watched."""
+        return tuple(self.watches)
+
     def end(self, watched: WatchTarget) -> bool:
-        """Watch it no more; whether it was watched."""
+        """End a watch; return whether it existed."""
         return self.watches.pop(watched, None) is not None
 
     def new_events(self) -> Iterator[Event]:
-        """What happened since the last look and may be seen here.
+        """Yield the events since the last call that this client may see.
 
-        Raises Unavailable when that is more than anybody should have to catch up with.
+        Raises Unavailable when the client lags too far behind.
         """
         if self.feed.position() - self.position > FAR_BEHIND:
             raise Unavailable(
-                "the client is too slow: too many events are waiting",
+                f"the client is too slow: more than {FAR_BEHIND} changes are waiting",
                 cure="connect again with the last sequence that you received",
             )
         while entries := self.feed.read(after=self.position, limit=_BATCH):
@@ -231,7 +258,7 @@ class LiveFollower:
             yield from self._turn(entry.session_id, entry.turn_id, entry.body)
 
     def _is_new(self, line: Line) -> bool:
-        """Whether some watch shows the line that has not told it before; each remembers it."""
+        """Check whether a watch shows a line not yielded yet; advance the session's watch."""
         session = self.watches.get(WatchTarget(kind="session", id=line.session_id))
         seen = session is not None and line.sequence <= session.place
         if session is not None:
@@ -242,7 +269,7 @@ class LiveFollower:
         return (by_session or by_agent) and not (seen and by_session)
 
     def _moves(self, turn_id: str, status: str) -> bool:
-        """Whether that is news: a turn that another worker takes up runs as before."""
+        """Check whether a turn's status is new; it stays running if another worker claims it."""
         return bool(self.watches) and self.statuses.get(turn_id) != status
 
     def _agent(self, line: Line) -> _Watch | None:
@@ -265,7 +292,7 @@ class LiveFollower:
 
 
 def too_many_watched_sessions_error(most: int) -> Refused:
-    """One connection watches no more than so many things."""
+    """Return the error for a connection that watches too many things."""
     return Refused(
         f"a connection watches at most {most} sessions and agents",
         cure="unsubscribe from one first, or open another connection",

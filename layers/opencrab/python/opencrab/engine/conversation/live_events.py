@@ -1,8 +1,9 @@
-"""Live events: what one line or one turn's new status is to somebody who watches, in AG-UI's names.
+"""Live events in AG-UI's format for a session's lines and a turn's changes of status.
 
-Names and fields are AG-UI's (1.0) where it has one that fits, CUSTOM elsewhere. What is ours stands
+Names and fields are AG-UI's (1.0) where it has one that fits, CUSTOM elsewhere. Our own fields are
 in `metadata`, which AG-UI leaves open: threadId is the session, runId the turn, `sequence` the
-place of a line. Only the last event of a line has its sequence: who saw it has seen the whole line.
+number of a line. Only the last event of a line has its sequence: a client that has it saw the whole
+line.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Value
 
 PIECE = 4_000
-"""Characters of one event: even where JSON escapes each of them it stays below 32 KB."""
+"""The most characters in one event: even if JSON escapes each of them it is below 32 KB."""
 
 Event = dict[str, Any]
 """One event as JSON; its names are camelCase, as AG-UI has them."""
@@ -25,7 +26,7 @@ _FAILED = {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
 
 
 class TurnMoved(Value):
-    """A turn and the status that it came to; its header may have moved on since."""
+    """A turn and its new status; the turn's header may be newer than the status."""
 
     turn: Turn
     status: TurnStatus
@@ -33,14 +34,14 @@ class TurnMoved(Value):
 
 
 def events_of_line(line: Line) -> tuple[Event, ...]:
-    """The events of a line, in order; the last one has its sequence."""
+    """Return the events of a line, in order; the last one has its sequence."""
     *others, last = _of_line(line)
     metadata = {**last["metadata"], "sequence": line.sequence}
     return (*others, {**last, "metadata": metadata})
 
 
 def events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
-    """The event of a turn that began, waits or ended; none while it is queued."""
+    """Return the event of a turn that began, waits or ended; none while it is queued."""
     turn, status = moved.turn, moved.status
     ids = {"threadId": turn.session_id, "runId": turn.id}
     shared = {
@@ -58,7 +59,7 @@ def events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
 
 
 def gap_event(session_id: str, after: int, before: int, at: datetime) -> Event:
-    """Lines with after < sequence < before are not sent: there are too many, so read them."""
+    """Return the event for omitted lines with after < sequence < before; the client reads them."""
     value = {"after": after, "before": before}
     metadata = {"threadId": session_id}
     return _custom(_GAP, value, {"timestamp": _milliseconds(at), "metadata": metadata})
@@ -89,7 +90,7 @@ def _of_line(line: Line) -> Iterator[Event]:
 
 
 def _metadata(line: Line) -> dict[str, Any]:
-    """Whose line it is; a message that no agent sent says by which id it was sent."""
+    """Return the metadata of a line; a user's message has the id with which it was sent."""
     found = {
         "threadId": line.session_id,
         "runId": line.turn_id,
@@ -106,7 +107,7 @@ def _metadata(line: Line) -> dict[str, Any]:
 def _pieces(
     kind: str, line: Line, first: dict[str, Any], shared: dict[str, Any]
 ) -> Iterator[Event]:
-    """A text in pieces of one message; only the first says whose it is."""
+    """Split a text into events of one message; only the first has the speaker."""
     named: dict[str, Any] = {"type": kind, "messageId": _line_id(line), **first}
     for piece in _cut(line.text):
         yield {**named, "delta": piece, **shared}
@@ -127,7 +128,7 @@ def _action(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
 
 
 def _instruction(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
-    """An instruction in pieces of one id."""
+    """Split an instruction into events with one id."""
     for piece in _cut(line.text):
         yield _custom(_INSTRUCTION, {"id": line.message_id, "text": piece}, shared)
 
@@ -143,12 +144,12 @@ def _role(line: Line) -> str:
 
 
 def _line_id(line: Line) -> str:
-    """The id of what a line says: no other line has it, and it is the same for every watcher."""
+    """Return the message id of a line: unique, and the same for every watcher."""
     return f"{line.session_id}-{line.sequence}"
 
 
 def _cut(text: str) -> tuple[str, ...]:
-    """The text in pieces; one that is empty is one piece."""
+    """Split a text into pieces of at most PIECE characters; an empty text is one piece."""
     return tuple(text[start : start + PIECE] for start in range(0, len(text), PIECE)) or ("",)
 
 

@@ -1,4 +1,4 @@
-"""Advice on Discord: what the doctor found and what to click, in English and Japanese."""
+"""Texts of the Discord setup check in English and Japanese: findings and what to click."""
 
 from opencrab.domain.value import Language
 from opencrab.engine.discord.setup import ATTACH, EMBED, HISTORY, IN_THREADS, SEND, VIEW
@@ -21,10 +21,10 @@ _PORTAL = "https://discord.com/developers/applications"
 
 _WHAT = Texts(__file__, "what")
 _CURES = Texts(__file__, "cure")
-"""Where there is something to do."""
+"""The instructions for findings that need an action."""
 
 
 def discord_advice(key: str, language: Language, /, **facts: object) -> tuple[str, str]:
-    """What was found and what to do about it, with the facts filled in."""
+    """Return a finding and what to do about it, with the facts filled in."""
     cure = _CURES[key][language] if key in _CURES else ""
     return _WHAT[key][language].format(**facts), cure.format(portal=_PORTAL, **facts)

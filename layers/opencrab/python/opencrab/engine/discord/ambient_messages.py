@@ -1,4 +1,4 @@
-"""Overheard: an ordinary message of a Discord channel, and whom of the agents there it concerns."""
+"""Ambient messages: ordinary messages of Discord channels, and the agents that answer them."""
 
 from base64 import b64encode
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ _FEWEST_FIRST = tuple(Hearing)
 _LEAST_FIRST = (Authority.PUBLIC, Authority.USER, Authority.OWNER)
 
 
-class Said(Value, defer_build=False):
+class ReceivedMessage(Value, defer_build=False):
     """A channel message as the relay received it; its id contains its time.
 
     `mentions_agent` is the id of the agent that it names, if any; `reference` is the message that
@@ -64,12 +64,12 @@ class Said(Value, defer_build=False):
 
     @property
     def place(self) -> str:
-        """Where its session is bound to."""
+        """The id of the channel in its binding to a session."""
         return f"discord.{self.channel_id}"
 
 
 class Silence(StrEnum):
-    """Why no agent answers a message."""
+    """The reason why no agent answers a message."""
 
     OWN = "own"
     GUILD = "guild"
@@ -80,20 +80,20 @@ class Silence(StrEnum):
 
 @dataclass(frozen=True)
 class AmbientOutcome:
-    """The turns that a message started, or why it started none."""
+    """The turns that a message started, or the reason why it started none."""
 
     turns: tuple[Turn, ...] = ()
     silence: Silence | None = None
 
 
 def answer_ambient_message(
-    runtime: Runtime, said: Said, *, own_ids: frozenset[str] = frozenset()
+    runtime: Runtime, said: ReceivedMessage, *, own_ids: frozenset[str] = frozenset()
 ) -> AmbientOutcome:
-    """Let the agents that a message concerns answer it in its channel; the same once.
+    """Let the agents that a channel message concerns answer it, once per message id.
 
-    `own_ids` are our bot's. Raises Conflict (try again) when others change the place or the
-    channel's run all the time, and when too many agents take part there; Unavailable when the
-    tokens cannot be read.
+    `own_ids` are the ids of our bots. Raises Conflict when concurrent updates of the channel's
+    binding or bot messages exhaust the retries, and when too many agents take part; Unavailable
+    when the tokens cannot be read.
     """
     silence = _unheard(runtime.community, said, own_ids)
     if silence is not None:
@@ -119,7 +119,9 @@ def answer_ambient_message(
     return AmbientOutcome(admit_message(runtime, session.id, message, only=agent_ids, taint=taint))
 
 
-def _unheard(community: Community, said: Said, own_ids: frozenset[str]) -> Silence | None:
+def _unheard(
+    community: Community, said: ReceivedMessage, own_ids: frozenset[str]
+) -> Silence | None:
     if said.author.id in own_ids:
         return Silence.OWN
     if said.guild_id is not None and not community.admits(said.guild_id):
@@ -127,16 +129,16 @@ def _unheard(community: Community, said: Said, own_ids: frozenset[str]) -> Silen
     return None if said.content.strip() else Silence.EMPTY
 
 
-def _admits(facts: Documents, community: Community, said: Said, agent_id: str) -> bool:
-    """Whether the author is heard there, as who they are to an agent."""
+def _admits(facts: Documents, community: Community, said: ReceivedMessage, agent_id: str) -> bool:
+    """Check whether the author may talk to an agent in this server or private conversation."""
     by = _authority(facts, community, said.author, (agent_id,))
     return community.admits(said.guild_id, by)
 
 
 def _responding_agents(
-    home: Home, secrets: Secrets | None, said: Said, session: Session | None
+    home: Home, secrets: Secrets | None, said: ReceivedMessage, session: Session | None
 ) -> tuple[str, ...]:
-    """The agents that are to answer, of those that can."""
+    """Return the agents that should answer a message, without retired ones."""
     if said.mentions_agent is not None:
         found: Iterable[str] = _mentioned_agents(home.facts, said, said.mentions_agent)
     elif said.guild_id is None:
@@ -151,13 +153,13 @@ def _responding_agents(
     return tuple(answering)[:PARTICIPANTS]
 
 
-def _mentioned_agents(facts: Documents, said: Said, agent_id: str) -> tuple[str, ...]:
+def _mentioned_agents(facts: Documents, said: ReceivedMessage, agent_id: str) -> tuple[str, ...]:
     presence = discord_presence(facts, agent_id)
     return (agent_id,) if _may_hear(presence, said, mentioned=True) else ()
 
 
 def _in_private(agents: Agents, session: Session | None) -> tuple[str, ...]:
-    """Those who talk there already, else the installation's only agent."""
+    """Return the agents of a private conversation, else the installation's only agent."""
     if session is not None:
         return session.agent_ids
     found = agents.page(after=None, limit=_PAGE)
@@ -165,8 +167,10 @@ def _in_private(agents: Agents, session: Session | None) -> tuple[str, ...]:
     return living if len(living) == 1 and len(found) < _PAGE else ()
 
 
-def _in_channel(facts: Documents, said: Said, session: Session | None) -> tuple[str, ...]:
-    """Those who listen there; one who is mentioned may also be one who was called there."""
+def _in_channel(
+    facts: Documents, said: ReceivedMessage, session: Session | None
+) -> tuple[str, ...]:
+    """Return the agents that read a channel; a mention also reaches those in its session."""
     kept = {each.agent_id: each for each in discord_presences(facts)}
     mentioned = said.mentions_bot
     listening = [
@@ -184,7 +188,7 @@ def _in_channel(facts: Documents, said: Said, session: Session | None) -> tuple[
     return tuple(listening)
 
 
-def _may_hear(presence: Presence | None, said: Said, *, mentioned: bool) -> bool:
+def _may_hear(presence: Presence | None, said: ReceivedMessage, *, mentioned: bool) -> bool:
     if presence is None:
         return mentioned
     spot: Spot | None = presence.spot(said.channel_id)
@@ -201,7 +205,7 @@ def _answers(agents: Agents, agent_id: str) -> bool:
 
 
 def _is_itself(facts: Documents, secrets: Secrets | None, author: Person, agent_id: str) -> bool:
-    """Whether a bot is the agent's own, whose id its token begins with."""
+    """Check whether a bot is the agent's own: a bot token begins with the bot's id."""
     presence = discord_presence(facts, agent_id)
     if presence is None or presence.token_secret is None or secrets is None:
         return False
@@ -209,7 +213,7 @@ def _is_itself(facts: Documents, secrets: Secrets | None, author: Person, agent_
     return first.rstrip("=") == b64encode(author.id.encode()).decode().rstrip("=")
 
 
-def _opening(facts: Documents, said: Said, agent_ids: tuple[str, ...]) -> SessionOpening:
+def _opening(facts: Documents, said: ReceivedMessage, agent_ids: tuple[str, ...]) -> SessionOpening:
     spots = (
         presence.spot(said.channel_id)
         for presence in (discord_presence(facts, each) for each in agent_ids)
@@ -227,7 +231,7 @@ def _opening(facts: Documents, said: Said, agent_ids: tuple[str, ...]) -> Sessio
 def _authority(
     facts: Documents, community: Community, author: Person, agent_ids: tuple[str, ...]
 ) -> Authority:
-    """What the author is to all of these agents: one message has one authority, the least."""
+    """Return the author's lowest authority among these agents, since a message has only one."""
     if author.is_bot:
         return Authority.PUBLIC
     found = (
@@ -236,7 +240,7 @@ def _authority(
     return min(found, key=_LEAST_FIRST.index)
 
 
-def _message(said: Said, authority: Authority) -> Message:
+def _message(said: ReceivedMessage, authority: Authority) -> Message:
     author = said.author
     metadata = {"discord_message": said.id}
     if said.reference is not None:
@@ -253,19 +257,19 @@ def _message(said: Said, authority: Authority) -> Message:
     )
 
 
-def _human_spoke(facts: Documents, said: Said) -> None:
+def _human_spoke(facts: Documents, said: ReceivedMessage) -> None:
     for _ in range(_TRIES):
         fact, run = _run(facts, said.channel_id)
         following = run.after_human(snowflake_time(said.id))
         if fact is None or following == run:
             return
-        if _try_commit(facts, fact.holding(following)):
+        if _try_commit(facts, fact.with_body(following)):
             return
     raise _busy(said.channel_id)
 
 
-def _bot_spoke(facts: Documents, clock: Clock, said: Said) -> bool:
-    """Whether a bot's message may be answered; it counts once, however often it comes."""
+def _bot_spoke(facts: Documents, clock: Clock, said: ReceivedMessage) -> bool:
+    """Record a bot's message once per id, and return whether it may be answered."""
     at = snowflake_time(said.id)
     for _ in range(_TRIES):
         fact, run = _run(facts, said.channel_id)
@@ -276,7 +280,7 @@ def _bot_spoke(facts: Documents, clock: Clock, said: Said) -> bool:
         stored = (
             new_fact(INSTALLATION_FACTS, LOOP, said.channel_id, following)
             if fact is None
-            else fact.holding(following)
+            else fact.with_body(following)
         )
         if _try_commit(facts, stored.replaced(expires_at=clock.now() + WINDOW)):
             return following.heard[-1].answered

@@ -1,6 +1,6 @@
-"""The doctor of the Discord side: looks at everything that must be right, and says what to click.
+"""The setup check of Discord: reads every setting that matters, and says what to click.
 
-It reads only; each check is a few calls to Discord at most.
+It changes nothing; each check is a few calls to Discord at most.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,14 +27,14 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.discord import Discord
 
 _MESSAGE_CONTENT = 1 << 18 | 1 << 19
-"""An application's flags of the intent: for verified bots, and for those in few servers."""
+"""The application flags of the message content intent, for verified and for small bots."""
 
 _ADMINISTRATOR = 1 << 3
 _EVERYTHING = (1 << 60) - 1
 _THREADS = {10, 11, 12}
 
 
-class Verdict(StrEnum):
+class DiagnosisResult(StrEnum):
     """Result of a check; with a problem the bot does not work, or only in part."""
 
     OK = "ok"
@@ -46,7 +46,7 @@ class Check(Value):
     """One check of the setup: its result, and what to do if it failed."""
 
     name: str
-    state: Verdict
+    state: DiagnosisResult
     what: str
     cure: str = ""
 
@@ -60,15 +60,17 @@ class _Doctor:
 
     def well(self, name: str, key: str, /, **facts: object) -> Check:
         what, _ = discord_advice(key, self.language, **facts)
-        return Check(name=name, state=Verdict.OK, what=what)
+        return Check(name=name, state=DiagnosisResult.OK, what=what)
 
     def ill(self, name: str, key: str, /, **facts: object) -> Check:
-        return self._found(Verdict.PROBLEM, name, key, facts)
+        return self._found(DiagnosisResult.PROBLEM, name, key, facts)
 
     def doubtful(self, name: str, key: str, /, **facts: object) -> Check:
-        return self._found(Verdict.WARNING, name, key, facts)
+        return self._found(DiagnosisResult.WARNING, name, key, facts)
 
-    def _found(self, state: Verdict, name: str, key: str, facts: Mapping[str, object]) -> Check:
+    def _found(
+        self, state: DiagnosisResult, name: str, key: str, facts: Mapping[str, object]
+    ) -> Check:
         what, cure = discord_advice(key, self.language, **facts)
         return Check(name=name, state=state, what=what, cure=cure)
 
@@ -76,17 +78,17 @@ class _Doctor:
 def diagnose_discord(
     runtime: Runtime, application: BotApplication, language: Language
 ) -> tuple[Check, ...]:
-    """Everything that was looked at, in the order in which it should be put right."""
+    """Return all checks of the setup, in the order in which to fix them."""
     if runtime.discord is None:
         what, cure = discord_advice("off", language)
-        return (Check(name="discord", state=Verdict.PROBLEM, what=what, cure=cure),)
+        return (Check(name="discord", state=DiagnosisResult.PROBLEM, what=what, cure=cure),)
     doctor = _Doctor(runtime, application, language, runtime.discord)
     kept = discord_presences(runtime.home.facts)
     return (*_of_bot(doctor, kept), _of_owners(doctor, kept), *_of_secrets(doctor, kept))
 
 
 def _of_bot(doctor: _Doctor, kept: tuple[Presence, ...]) -> Iterator[Check]:
-    """What needs a token that works; without one only that is said."""
+    """Yield the checks that need a valid token; without one, only that problem."""
     try:
         bot = doctor.discord.ask("GET", "/users/@me")
     except Unavailable as error:
@@ -128,7 +130,7 @@ def _of_application(
 
 
 def _of_guilds(doctor: _Doctor, *, is_public: bool) -> Check:
-    """Where it answers: a list of servers closes private conversations to strangers as well."""
+    """Check who can use the bot: a list of servers also excludes strangers' private messages."""
     guild_ids = doctor.runtime.community.guild_ids
     if guild_ids:
         return doctor.well("guilds", "guilds_listed", count=len(guild_ids))
@@ -149,7 +151,7 @@ def _of_endpoint(doctor: _Doctor, url: str) -> Check:
 
 
 def endpoint_advice(doctor: _Doctor) -> str:
-    """What the endpoint looks like where its address is not known."""
+    """Return a description of the endpoint's URL where its address is not known."""
     return discord_advice("endpoint_form", doctor.language)[0]
 
 
@@ -162,7 +164,7 @@ def _of_installation(doctor: _Doctor, kinds: Mapping[str, Any]) -> Check:
 
 
 def _of_content(doctor: _Doctor, flags: int, kept: tuple[Presence, ...]) -> Check:
-    """Without the intent, messages come empty, except those that mention the bot."""
+    """Check the message content intent: without it, only messages mentioning the bot have text."""
     if flags & _MESSAGE_CONTENT:
         return doctor.well("message_content", "content")
     everything = any(each.reads and not each.mentions_only for p in kept for each in p.spots)
@@ -172,7 +174,7 @@ def _of_content(doctor: _Doctor, flags: int, kept: tuple[Presence, ...]) -> Chec
 
 
 def _of_commands(doctor: _Doctor) -> Check:
-    """Commands may be registered everywhere, or in all servers of the installation alone."""
+    """Check that the commands are registered globally, or in every server of the installation."""
     try:
         found = command_registration_difference(doctor.runtime.discord, doctor.application, None)
         if not found.is_none and _in_guilds(doctor):
@@ -194,7 +196,7 @@ def _in_guilds(doctor: _Doctor) -> bool:
 
 
 def _spots(kept: tuple[Presence, ...]) -> tuple[Spot, ...]:
-    """Each channel once, with all that any agent does there."""
+    """Return each channel once, with the union of the agents' permissions to read and write."""
     found = dict[str, Spot]()
     for spot in (each for presence in kept for each in presence.spots):
         other = found.get(spot.channel_id, spot)
@@ -224,7 +226,7 @@ def _of_channel(doctor: _Doctor, spot: Spot, bot_id: str) -> Check:
 
 
 def _permissions(discord: Discord, channel_id: str, bot_id: str) -> tuple[Mapping[str, Any], int]:
-    """A channel, and what the bot may do in it (Discord's reference, "Permissions")."""
+    """Return a channel and the bot's permissions in it (Discord's reference, "Permissions")."""
     channel = discord.ask("GET", f"/channels/{channel_id}")
     ruling = channel
     if channel.get("type") in _THREADS:
@@ -244,7 +246,7 @@ def _permissions(discord: Discord, channel_id: str, bot_id: str) -> tuple[Mappin
 def _overwritten(
     base: int, channel: Mapping[str, Any], guild_id: str, roles: set[str], bot_id: str
 ) -> int:
-    """Everybody's exception first, then those of roles together, then the bot's own."""
+    """Apply a channel's overwrites: for everyone, then for roles, then for the bot."""
     overwrites = channel.get("permission_overwrites") or ()
     for ids in ({guild_id}, roles, {bot_id}):
         here = [each for each in overwrites if str(each.get("id")) in ids]
@@ -262,7 +264,7 @@ def _of_owners(doctor: _Doctor, kept: tuple[Presence, ...]) -> Check:
 
 
 def _of_secrets(doctor: _Doctor, kept: tuple[Presence, ...]) -> Iterator[Check]:
-    """Whether bots of agents' own have a token; nobody is told what it is."""
+    """Check that each agent's own bot has a token, without showing it."""
     secrets = doctor.runtime.secrets
     for presence in kept:
         if presence.token_secret is None:

@@ -1,4 +1,4 @@
-"""Reacted: a thumb under a message of ours on Discord, as feedback on the turn that wrote it."""
+"""Reactions: a thumb under a message of ours on Discord is feedback on the turn that wrote it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Reaction(Value, defer_build=False):
 
 
 class Unused(StrEnum):
-    """Why a reaction is not stored as feedback."""
+    """The reason why a reaction is not stored as feedback."""
 
     EMOJI = "emoji"
     STRANGER = "stranger"
@@ -45,7 +45,7 @@ class Unused(StrEnum):
 
 @dataclass(frozen=True)
 class FeedbackOutcome:
-    """The turn that the feedback is about, or why there is none."""
+    """The turn that the feedback is about, or the reason why there is none."""
 
     turn_id: str | None = None
     unused: Unused | None = None
@@ -54,10 +54,10 @@ class FeedbackOutcome:
 def record_reaction(
     runtime: Runtime, reaction: Reaction, *, own_ids: frozenset[str]
 ) -> FeedbackOutcome:
-    """Keep a thumb as feedback, once whether by this or by a button; the public has no say.
+    """Store a thumb as feedback, unless the author gave feedback before or is public.
 
-    A message of ours names its turn in its feedback buttons; without them nobody knows which it
-    was. Raises NotFound where Discord is switched off, and what Discord says.
+    The message names its turn in its feedback buttons; without them the turn is unknown. Raises
+    NotFound if Discord is disabled, and the errors of Discord's API.
     """
     thumbs = _THUMBS.get(reaction.emoji.translate(_SKIN).rstrip("\ufe0f"))
     if thumbs is None or reaction.author.is_bot:
@@ -75,7 +75,7 @@ def record_reaction(
 
 
 def may_give_feedback(runtime: Runtime, person: Person, agent_id: str) -> bool:
-    """Whether an agent learns from what somebody thinks of it: not from the public."""
+    """Check whether an agent learns from a person's feedback: not from the public."""
     return _authority(runtime, person, agent_id) is not Authority.PUBLIC
 
 
@@ -109,7 +109,7 @@ def _record_feedback(
 
 
 def _turns(parts: Any) -> Iterator[str]:
-    """The turns named by feedback buttons, wherever they stand among a message's components."""
+    """Yield the turn ids in feedback buttons, at any depth of a message's components."""
     for part in parts:
         custom_id = str(part.get("custom_id") or "")
         if custom_id.startswith(_BUTTON):

@@ -1,6 +1,6 @@
-"""Setting Discord up: the commands registered there, the difference to ours, and the invitation.
+"""Discord setup: registered commands, their difference from ours, and the invitation.
 
-What the commands are is none of its business: they come as data, as Discord describes them.
+The commands come as data in Discord's format; this module does not know what they do.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,12 +13,12 @@ from opencrab.domain.value import Value
 from opencrab.ports.discord import Discord
 
 Command = Mapping[str, Any]
-"""A command as Discord describes it."""
+"""A command in Discord's format."""
 
 VIEW, SEND, EMBED, ATTACH, HISTORY = 1 << 10, 1 << 11, 1 << 14, 1 << 15, 1 << 16
 IN_THREADS = 1 << 38
 PERMISSIONS = VIEW | SEND | EMBED | ATTACH | HISTORY | IN_THREADS
-"""What the bot must be allowed to do in a channel, as Discord's bits."""
+"""The permissions that the bot needs in a channel, as Discord's bits."""
 
 _AUTHORIZE = "https://discord.com/oauth2/authorize"
 _IN_GUILD, _WITH_USER = 0, 1
@@ -41,10 +41,10 @@ _DEFAULTS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class BotApplication:
-    """The bot as it is configured here, and the commands that it should have.
+    """The configuration of the bot, and the commands that it should have.
 
-    `public_key` may be several, parted by commas. `endpoint` is where Discord must send
-    interactions, None where that is not known here.
+    `public_key` may be several keys, separated by commas. `endpoint` is the URL to which Discord
+    must send interactions, None if it is not known here.
     """
 
     application_id: str = ""
@@ -53,8 +53,11 @@ class BotApplication:
     commands: Callable[[], Iterable[Command]] = tuple
 
 
-class Difference(Value):
-    """How the registered commands differ from the expected ones, by their names."""
+class CommandsDifference(Value):
+    """The difference between the registered and the expected commands, by their names.
+
+    `added` are expected but not registered, `removed` are registered but no longer expected.
+    """
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -63,7 +66,7 @@ class Difference(Value):
 
     @property
     def is_none(self) -> bool:
-        """Whether everything is as it should be."""
+        """True if the registered commands are as expected."""
         return not (self.added or self.changed or self.removed)
 
 
@@ -76,7 +79,7 @@ class Invitation(Value):
 
 
 def require_discord(discord: Discord | None) -> Discord:
-    """Discord's API; raises NotFound where it is switched off."""
+    """Return Discord's API; raise NotFound if it is disabled."""
     if discord is None:
         raise NotFound(
             "Discord is disabled",
@@ -88,10 +91,10 @@ def require_discord(discord: Discord | None) -> Discord:
 
 def command_registration_difference(
     discord: Discord | None, application: BotApplication, guild_id: str | None
-) -> Difference:
-    """What registering the commands would change, everywhere or in one server.
+) -> CommandsDifference:
+    """Return what registering the commands would change, globally or in one server.
 
-    Raises NotFound where Discord is switched off, and what Discord says.
+    Raises NotFound if Discord is disabled, and the errors of Discord's API.
     """
     path = _place(application, guild_id)
     found = require_discord(discord).ask("GET", f"{path}?with_localizations=true")
@@ -100,10 +103,10 @@ def command_registration_difference(
 
 def register_commands(
     discord: Discord | None, application: BotApplication, guild_id: str | None
-) -> Difference:
-    """Register the commands in place of all that are there, unless nothing would change.
+) -> CommandsDifference:
+    """Replace all registered commands by ours, unless nothing would change.
 
-    Raises as `difference` does.
+    Returns the difference. Raises NotFound if Discord is disabled, and the errors of Discord's API.
     """
     found = command_registration_difference(discord, application, guild_id)
     if not found.is_none:
@@ -112,11 +115,13 @@ def register_commands(
     return found
 
 
-def compare_commands(registered: Iterable[Command], wanted: Iterable[Command]) -> Difference:
-    """How registered commands differ from wanted ones; what Discord adds by itself is no matter."""
+def compare_commands(
+    registered: Iterable[Command], wanted: Iterable[Command]
+) -> CommandsDifference:
+    """Compare registered commands with wanted ones, ignoring what Discord adds by itself."""
     there = {_name(each): _plain(each) for each in registered}
     ours = {_name(each): _plain(each) for each in wanted}
-    return Difference(
+    return CommandsDifference(
         added=tuple(name for name in ours if name not in there),
         changed=tuple(name for name in ours if name in there and ours[name] != there[name]),
         removed=tuple(name for name in there if name not in ours),
@@ -125,7 +130,7 @@ def compare_commands(registered: Iterable[Command], wanted: Iterable[Command]) -
 
 
 def bot_invitation(discord: Discord | None, application: BotApplication) -> Invitation:
-    """The links that invite the bot; raises NotFound where Discord is switched off."""
+    """Return the links that invite the bot; raise NotFound if Discord is disabled."""
     require_discord(discord)
     shared = {"client_id": application.application_id}
     server = shared | {
@@ -147,7 +152,7 @@ def _place(application: BotApplication, guild_id: str | None) -> str:
 
 
 def _expected_commands(application: BotApplication, guild_id: str | None) -> tuple[Command, ...]:
-    """The commands as they are sent; only global ones tell where they can be used."""
+    """Return the commands to send; only global ones say where they can be used."""
     commands = tuple(application.commands())
     if guild_id is None:
         return commands
@@ -158,13 +163,13 @@ def _expected_commands(application: BotApplication, guild_id: str | None) -> tup
 
 
 def _name(command: Command) -> str:
-    """What no two commands have in common: only chat commands begin with a slash."""
+    """Return the unique name of a command: chat commands begin with a slash, others do not."""
     name = str(command.get("name"))
     return f"/{name}" if (command.get("type") or 1) == 1 else name
 
 
 def _plain(part: Any) -> Any:
-    """A command, or a part of one, without what is given by default and by Discord itself."""
+    """Remove from a command, or a part of one, defaults and fields that Discord adds."""
     if isinstance(part, Mapping):
         fields = {name: _plain(value) for name, value in part.items()}
         return {name: value for name, value in fields.items() if _is_said(name, value)}

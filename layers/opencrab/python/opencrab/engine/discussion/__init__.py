@@ -1,4 +1,4 @@
-"""Discussions of several agents: who speaks next, and what they think of it after.
+"""Discussions of several agents: turn-taking, and what the participants learn of each other.
 
-One session with one agent is `engine/conversation`.
+Sessions with one agent are in `engine/conversation`.
 """

@@ -1,4 +1,4 @@
-"""Discussion: what a turn was in the talk of several agents, and what they think of it after."""
+"""Discussions: the prompt of a speaker's turn, and what participants learn of each other."""
 
 from contextlib import suppress
 
@@ -35,7 +35,7 @@ _TOLD = Texts(__file__, "told")
 def discussion_turn_prompt(
     session: Session, agent_id: str, language: Language, characters: int
 ) -> str:
-    """What an agent is told that gets the floor: the phase, its role, and what is left."""
+    """Return the prompt of the agent that speaks next: phase, role, and turns left."""
     part = session.participant(agent_id)
     role = part.role if part else ""
     told = _TOLD["asked"][language].format(
@@ -52,7 +52,7 @@ def discussion_turn_prompt(
 
 
 def record_discussion_results(runtime: Runtime, session: Session) -> None:
-    """Let those who took part in a discussion that is over know each other better, once."""
+    """Record an ended discussion in each participant's trust in the others, once."""
     if session.ended_by is None or not session.discusses:
         return
     outcome = _OUTCOMES.get(session.ended_by, Outcome.PARTIAL)
@@ -76,14 +76,14 @@ def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome
                 return
             fact = new_fact(agent_id, PEER, other, after)
         else:
-            fact = stored.holding(after)
+            fact = stored.with_body(after)
         with suppress(Changed):
             facts.commit(fact, *_outlook(facts, agent_id, after))
             return
 
 
 def _outlook(facts: Documents, agent_id: str, peer: Peer) -> tuple[Document, ...]:
-    """What the agent has in view whenever it wakes, where this peer changes it."""
+    """Return the write of the agent's salient beliefs, if this peer changes them."""
     stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = SalientBeliefs() if stored is None else stored.read(SalientBeliefs)
     return salient_beliefs_change(agent_id, stored, with_peer(before, peer))

@@ -1,8 +1,8 @@
-"""Floor: who speaks next in a discussion of several agents, and when it is over.
+"""Turn-taking: which agent speaks next in a discussion, and when it is over.
 
-After each turn one due item lets the next agent speak; whom it asks is found out when it is
-admitted. Its id is that of the human message talked about and of its place after it, so that
-however often it is written or admitted one turn follows.
+After each turn one due item lets the next agent speak; the agent is chosen when the item is
+admitted. Its id contains the human message under discussion and the turn's number after it, so that
+one turn follows however often it is written or admitted.
 """
 
 from contextlib import suppress
@@ -35,18 +35,18 @@ from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.agents import Agents
 
 PATIENCE = timedelta(seconds=60)
-"""So long the floor waits for agents that have not answered a human's message yet."""
+"""Time to wait for agents that have not answered a human's message yet."""
 
 CONCLUSION = 0
-"""The floor of the item that comes after a discussion's last turn."""
+"""The floor number of the item that comes after a discussion's last turn."""
 
 _LATELY = 20
 
 
 class DiscussionConsequence(Consequence):
-    """After each turn of a discussion the floor opens for the next agent."""
+    """Schedules the next speaker after each turn of a discussion."""
 
-    def writes_on_close(self, work: TurnWork) -> bool:
+    def may_write_on_close(self, work: TurnWork) -> bool:
         return len(work.session.participants) > 1
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
@@ -55,7 +55,7 @@ class DiscussionConsequence(Consequence):
 
 
 def _next_floor_item(work: TurnWork, speech: str) -> DueItem | None:
-    """What lets the next agent speak after a turn has ended; None where nobody is to."""
+    """Return the due item that lets the next agent speak; None if nobody should."""
     if not work.session.discusses:
         return None
     runtime, now = work.runtime, work.runtime.clock.now()
@@ -63,7 +63,7 @@ def _next_floor_item(work: TurnWork, speech: str) -> DueItem | None:
     if session.status is SessionStatus.ENDED:
         return None
     change = session_change(work.session, work.transcript, work.turn, speech, now)
-    after = session.after(change, now)
+    after = session.after_turn(change, now)
     if after.status is SessionStatus.ENDED:
         return _item(work, after, CONCLUSION, now)
     is_late = change.floor is not None and change.floor != after.floor
@@ -73,9 +73,9 @@ def _next_floor_item(work: TurnWork, speech: str) -> DueItem | None:
 
 
 def give_floor_for_due_item(runtime: Runtime, item: DueItem) -> None:
-    """Ask the next speaker whom a due item is for; one whose place is taken asks nobody.
+    """Start the next speaker's turn for a due item; do nothing for an outdated one.
 
-    Raises NotFound where the session is gone.
+    Raises NotFound if the session is gone.
     """
     session = runtime.home.sessions.get(item.session_id)
     number, round_ = item.floor or 0, item.message.source_id.rpartition("#")[2]
@@ -108,7 +108,7 @@ def give_floor_for_due_item(runtime: Runtime, item: DueItem) -> None:
 
 
 def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) -> str | None:
-    """Who gets the floor now: None where nobody may or wants to, until a human speaks.
+    """Return the agent that speaks next; None if nobody may or wants to until a human speaks.
 
     `lines` are the newest of the session, newest first. The same session and lines give the same
     speaker.
@@ -138,7 +138,7 @@ def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) ->
 
 
 def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
-    """When somebody may take the floor: soon, but not before anybody may speak again."""
+    """Return when the next turn may start: soon, but not before an agent may speak again."""
     if session.hops == 0 and session.awaited:
         return now + PATIENCE
     soon = now + timedelta(seconds=autonomy.floor_seconds)
@@ -147,7 +147,7 @@ def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
 
 
 def _item(work: TurnWork, session: Session, number: int, at: datetime) -> DueItem:
-    """The due item of one place in a round; `source_id` ends with what the round is about."""
+    """Return the due item of one turn in a round; `source_id` ends with the round's id."""
     turn, place = work.turn, number or "end"
     return DueItem(
         id=f"floor-{session.id}-{session.round}-{place}",
@@ -190,9 +190,10 @@ def _tell_the_named(
     speaker_id: str,
     channel: Channel | None,
 ) -> None:
-    """Who was named and did not get the floor finds that in its vital signs; who got it, does not.
+    """Store a mention in the vital signs of agents that were named but do not speak next.
 
-    Its next heartbeat looks at it, even when the discussion has moved on.
+    Their next heartbeat looks at it, even when the discussion has moved on. The speaker's own
+    mention is cleared.
     """
     last = _last_speech(session, lines)
     _note_answered_in_vital_signs(runtime, session, speaker_id)

@@ -1,4 +1,4 @@
-"""Forgetting: what is meant is found, marked and taken away everywhere, resumably.
+"""Erasure: finds, marks and removes requested data and everything derived from it, resumably.
 
-Rules of what repeats what are in `domain/erasure`.
+The rules for detecting repeated words are in `domain/erasure`.
 """

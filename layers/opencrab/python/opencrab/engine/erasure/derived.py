@@ -1,4 +1,4 @@
-"""What agents keep that comes of something in the past: found, and how it is taken away."""
+"""Derived data: finds what agents stored that came from erased data, and plans its removal."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document
-from opencrab.domain.erasure.request import Scope
+from opencrab.domain.erasure.request import ErasureScope
 from opencrab.domain.goals.goal import GOAL, Goal, goal_key
 from opencrab.domain.goals.plan import PLAN, AbandonedPlan
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
@@ -47,11 +47,11 @@ Words = Callable[[Document], tuple[str, ...]]
 
 @dataclass
 class DerivedData:
-    """What is to be done about what one agent keeps.
+    """The planned changes of one agent's stored data.
 
-    `changes` come in an order in which no step takes away by what the next ones were found;
-    `sources` are those by which everything else was found, and go when all is done. `removed` are
-    `kind:id`, `skills`, `schedules` and `open_goals` are only named.
+    `changes` are ordered so that no step removes the data by which later ones are found; `sources`
+    are the documents by which all else was found, and go last. `removed` are `kind:id`; `skills`,
+    `schedules` and `open_goals` are only reported.
     """
 
     agent_id: str
@@ -65,17 +65,17 @@ class DerivedData:
 
     @property
     def found_again(self) -> list[str]:
-        """Those of the removed that an index knows; ids of others may name somebody."""
+        """The removed references that a search index knows; other ids may contain a name."""
         return [ref for ref in self.removed if ref.partition(":")[0] in _INDEXED]
 
 
 def derived_data(runtime: Runtime, found: DataToErase, agent_id: str) -> DerivedData:
-    """What an agent keeps of what is meant; its words join the traces of it."""
+    """Find what one agent derived from the erased data; add its words to the fingerprints."""
     return _Search(runtime, found, agent_id).all()
 
 
 class _Search:
-    """One agent's kept things, looked through once; `own` for the agent who is to forget."""
+    """One pass over an agent's stored data; `_own` is true if the request names this agent."""
 
     def __init__(self, runtime: Runtime, found: DataToErase, agent_id: str) -> None:
         self._runtime = runtime
@@ -86,7 +86,7 @@ class _Search:
         self._kept = DerivedData(agent_id)
 
     def all(self) -> DerivedData:
-        """Everything; memories are judged first, as others hang on them, and removed last."""
+        """Return all changes; memories are found first, as others depend on them, and go last."""
         memories, reworded = self._memories()
         self._goals()
         nodes = self._nodes({fact.id for fact in memories})
@@ -113,28 +113,28 @@ class _Search:
         people: Iterable[str] = (),
         times: Iterable[datetime] = (),
     ) -> bool:
-        """Whether something comes of what is meant, as far as this agent is concerned."""
+        """Check whether something derives from the erased data, as seen by this agent."""
         found, wish = self._found, self._found.wish
         if any(turn in found.turns for turn in turns):
             return True
         places = found.traces.lines
         if line in places.get(session_id, ()):
             return True
-        if wish.scope is Scope.SESSION and session_id == wish.id:
+        if wish.scope is ErasureScope.SESSION and session_id == wish.id:
             return True
         if self._own and self._is_wished(people, times):
             return True
         return (self._own or session_id in places) and found.repeated_in(*texts)
 
     def _is_wished(self, people: Iterable[str], times: Iterable[datetime]) -> bool:
-        """Whether the wish itself says so, wherever something comes from."""
+        """Check whether the request itself covers something, by its scope alone."""
         wish = self._found.wish
         match wish.scope:
-            case Scope.EVERYTHING:
+            case ErasureScope.EVERYTHING:
                 return True
-            case Scope.PERSON:
+            case ErasureScope.PERSON:
                 return any(person == wish.id for person in people)
-            case Scope.PERIOD:
+            case ErasureScope.PERIOD:
                 return any(map(wish.covers, times))
             case _:
                 return False
@@ -159,7 +159,7 @@ class _Search:
             ):
                 gone.append(fact)
             elif earlier != memory.earlier:
-                reworded.append(fact.holding(memory.replaced(earlier=earlier)))
+                reworded.append(fact.with_body(memory.replaced(earlier=earlier)))
         return gone, reworded
 
     def _core(self, gone: set[str]) -> None:
@@ -175,10 +175,10 @@ class _Search:
         )
         bare = without_pins_of_forgotten(mind.replaced(core=core), self._found.traces.ids)
         if bare != mind:
-            self._kept.changes.append(stored.holding(bare))
+            self._kept.changes.append(stored.with_body(bare))
 
     def _goals(self) -> None:
-        if not self._own or self._found.wish.scope is Scope.MEMORY:
+        if not self._own or self._found.wish.scope is ErasureScope.MEMORY:
             return
         gone: list[Document] = []
         for fact in self._all(GOAL):
@@ -205,7 +205,7 @@ class _Search:
         self._remove(gone, GOAL, lambda _fact: ())
 
     def _plans(self, goals: set[str]) -> None:
-        """Plans that were given up go with their goals, or because of what they say."""
+        """Plan the removal of abandoned plans, with their goals or because of their own text."""
         gone = []
         for fact in self._all(PLAN):
             plan = fact.read(AbandonedPlan)
@@ -244,7 +244,7 @@ class _Search:
         self._remove(gone, EDGE, lambda _fact: ())
 
     def _summaries(self) -> None:
-        """Months before days before topics: each was found by what it was made of."""
+        """Plan the removal of months before days before topics: each is found by its parts."""
         gone: dict[str, tuple[Document, Summary]] = {}
         for fact in self._all(SUMMARY):
             summary = fact.read(Summary)
@@ -274,12 +274,12 @@ class _Search:
     def _compactions(self, summaries: frozenset[str]) -> None:
         for fact in self._all(COMPACTION) if summaries else ():
             known = fact.read(CompactionState)
-            bare = known.without(summaries)
+            bare = known.without_summaries(summaries)
             if bare != known:
-                self._kept.changes.append(fact.holding(bare))
+                self._kept.changes.append(fact.with_body(bare))
 
     def _experiences(self) -> None:
-        """With a person goes what was left to what is theirs: it says the same."""
+        """Plan the removal of experiences; for a person also of those merged into theirs."""
         gone, others = [], dict[str, Document]()
         for fact in self._all(EXPERIENCE):
             lived = fact.read(Experience)
@@ -294,7 +294,7 @@ class _Search:
                 times=(lived.at,),
             ):
                 gone.append(others.pop(fact.id))
-        if self._found.wish.scope is Scope.PERSON:
+        if self._found.wish.scope is ErasureScope.PERSON:
             ids = self._found.traces.ids | {fact.id for fact in gone}
             left = experiences_merged_into(self._facts, self._agent_id, ids)
             gone += [fact for name, fact in others.items() if name in left]
@@ -313,15 +313,15 @@ class _Search:
             bare = self._without(impression)
             if bare == impression:
                 continue
-            change = fact.removed() if bare is None else fact.holding(bare)
-            about_person = self._found.wish.scope is Scope.PERSON
+            change = fact.removed() if bare is None else fact.with_body(bare)
+            about_person = self._found.wish.scope is ErasureScope.PERSON
             (self._kept.sources if about_person else self._kept.changes).append(change)
             if bare is None:
                 self._kept.removed.append(f"{IMPRESSION}:{fact.id}")
 
     def _without(self, impression: Impression) -> Impression | None:
-        """What is left of an impression; None for nothing."""
-        if self._own and self._found.wish.scope is Scope.EVERYTHING:
+        """Return what is left of an impression; None if nothing is."""
+        if self._own and self._found.wish.scope is ErasureScope.EVERYTHING:
             return None
         if self._own and impression.target_id == self._found.wish.id:
             return None
@@ -348,9 +348,9 @@ class _Search:
         return impression.replaced(history=history)
 
     def _signals(self) -> None:
-        """What a turn told of models and skills goes with it, though it has nobody's words.
+        """Plan the removal of erased turns' learning signals, although they contain no words.
 
-        Of other turns, of all evidence and of changes only what names a forgotten memory goes.
+        From other turns, all evidence and all changes, only the ids of erased memories are removed.
         """
         gone = self._found.traces.ids
         for fact in self._all(SIGNALS):
@@ -358,13 +358,13 @@ class _Search:
             if self._means(turns=(told.turn_id,), session_id=told.session_id, times=(told.at,)):
                 self._kept.changes.append(fact.removed())
             elif (bare_signals := told.without(gone)) != told:
-                self._kept.changes.append(fact.holding(bare_signals))
+                self._kept.changes.append(fact.with_body(bare_signals))
         for fact in self._all(EVIDENCE) if gone else ():
             kept: ClosedEvidence | Evidence
             kept = fact.read(ClosedEvidence) if fact.id == STANDING else fact.read(Evidence)
             bare = kept.without(gone)
             if bare != kept:
-                self._kept.changes.append(fact.holding(bare))
+                self._kept.changes.append(fact.with_body(bare))
         self._kept.changes += close_changes(self._facts, self._runtime.clock, self._agent_id, gone)
 
     def _skills(self) -> None:
@@ -387,7 +387,7 @@ class _Search:
         kept.turns += turns
 
     def _remove(self, facts: list[Document], kind: str, words: Words) -> None:
-        wished = self._own and self._found.wish.scope is Scope.MEMORY
+        wished = self._own and self._found.wish.scope is ErasureScope.MEMORY
         for fact in facts:
             is_source = wished and kind == MEMORY and fact.id == self._found.wish.id
             (self._kept.sources if is_source else self._kept.changes).append(fact.removed())

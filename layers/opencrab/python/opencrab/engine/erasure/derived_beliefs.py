@@ -1,6 +1,7 @@
-"""Inner life that comes of what is to be forgotten: beliefs, peers, notes, events, and schedules.
+"""Derived beliefs, peers, notes, events and schedules: finds those that came from erased data.
 
-The outlook goes before that of which it tells, so that whoever was killed between finds the rest.
+The salient beliefs change before the documents that they are made of, so that a run after a crash
+finds the rest.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +23,7 @@ from opencrab.ports.paging import all_pages
 
 
 class IsAffected(Protocol):
-    """Whether something comes of what is meant."""
+    """A check whether something derives from the erased data."""
 
     def __call__(
         self,
@@ -33,14 +34,15 @@ class IsAffected(Protocol):
         people: Iterable[str] = (),
         times: Iterable[datetime] = (),
     ) -> bool:
-        """By its words, its turns, its place, those whom it is of or about, or its time."""
+        """Check texts, source turns, source line, people that it is from or about, and times."""
 
 
 @dataclass
 class DerivedBeliefs:
-    """What is to be changed, in its order; what is removed as `kind:id`; words that are gone.
+    """The planned changes, in order; removed references as `kind:id`; words that are removed.
 
-    `schedules` have to do with it otherwise than by what they say: they are only named.
+    `schedules` are related to the erased data only by place or time: they are reported, not
+    removed.
     """
 
     changes: list[Document] = field(default_factory=list)
@@ -49,13 +51,13 @@ class DerivedBeliefs:
     schedules: list[str] = field(default_factory=list)
 
     def remove(self, fact: Document) -> None:
-        """Remove one fact."""
+        """Plan the removal of one document."""
         self.changes.append(fact.removed())
         self.removed.append(f"{fact.kind}:{fact.id}")
 
 
 def derived_beliefs(facts: Documents, agent_id: str, means: IsAffected) -> DerivedBeliefs:
-    """What of an agent's inner life comes of what is meant."""
+    """Find what an agent's beliefs, peers, notes, events and schedules owe to the erased data."""
     kept = DerivedBeliefs()
     beliefs = list(_beliefs(facts, agent_id, means, kept))
     peers = list(_peers(facts, agent_id, means, kept))
@@ -70,7 +72,7 @@ def derived_beliefs(facts: Documents, agent_id: str, means: IsAffected) -> Deriv
 def _beliefs(
     facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs
 ) -> Iterator[Belief]:
-    """Those that stay; evidence that is forgotten goes, what it weighed remains."""
+    """Yield the beliefs that stay, without erased evidence; its effect on confidence stays."""
     for fact in all_pages(facts, agent_id, BELIEF):
         belief = fact.read(Belief)
         if means(
@@ -86,14 +88,14 @@ def _beliefs(
         evidence = tuple(each for each in belief.evidence if not means(each, turns=(each,)))
         if evidence != belief.evidence:
             belief = belief.replaced(evidence=evidence)
-            kept.changes.append(fact.holding(belief))
+            kept.changes.append(fact.with_body(belief))
         yield belief
 
 
 def _peers(
     facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs
 ) -> Iterator[Peer]:
-    """Those that stay; of one who was met elsewhere too the numbers do."""
+    """Yield the peers that stay; one met elsewhere too keeps the trust numbers."""
     for fact in all_pages(facts, agent_id, PEER):
         peer = fact.read(Peer)
         times = () if peer.last_at is None else (peer.last_at,)
@@ -105,7 +107,7 @@ def _peers(
         last = "" if touched else peer.last_session
         bare = peer.replaced(interests=interests, last_session=last)
         if bare != peer:
-            kept.changes.append(fact.holding(bare))
+            kept.changes.append(fact.with_body(bare))
         yield bare
 
 
@@ -138,7 +140,7 @@ def _working(facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBe
 def _happenings(
     facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs
 ) -> list[str]:
-    """The ids of those that go."""
+    """Plan the removal of affected events and return their ids."""
     gone = []
     for fact in all_pages(facts, agent_id, HAPPENING):
         event = fact.read(AgentEvent)
@@ -156,7 +158,7 @@ def _happenings(
 def _signs(
     facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs, gone: Iterable[str]
 ) -> None:
-    """Whom it would have answered, where it spoke, and how many events it has not read."""
+    """Remove from the vital signs the affected mention, speech times and unread events."""
     stored = facts.get(agent_id, VITALS, VITALS)
     if stored is None:
         return
@@ -176,11 +178,11 @@ def _signs(
         spoke={name: at for name, at in signs.spoke.items() if not means(name, times=(at,))},
     )
     if after != signs:
-        kept.changes.append(stored.holding(after))
+        kept.changes.append(stored.with_body(after))
 
 
 def _schedules(facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs) -> None:
-    """Those that say it go; what is merely of that place or that time is its owner's to judge."""
+    """Remove schedules whose text repeats erased data; report those related by place or time."""
     for fact in all_pages(facts, agent_id, SCHEDULE):
         known = fact.read(Schedule)
         told = "" if known.channel is None else known.channel.target

@@ -1,4 +1,4 @@
-"""Wordings of an agent's reports that may tell of what is to be forgotten, and their turns."""
+"""The texts of an agent's reports that may contain erased data, and the turns that wrote them."""
 
 from opencrab.domain.document import Document
 from opencrab.domain.learning.report_wording import WORDING, WRITTEN, ReportWording
@@ -10,11 +10,11 @@ from opencrab.ports.paging import all_pages
 def derived_reports(
     facts: Documents, agent_id: str, means: IsAffected, *, touched: bool
 ) -> tuple[list[Document], list[str]]:
-    """The changes by which they go, and the turns whose records hold the same words.
+    """Return the removals of report texts, and the turns whose records hold the same words.
 
-    A report tells of all turns, skills and memories of its time, and words do not say of which:
-    where anything else of the agent is `touched`, all go. Nor is a report known again then, so that
-    nobody words one of before.
+    A report covers all turns, skills and memories of its time, and its words do not say which: if
+    any other data of the agent is `touched`, all reports go. Marks of written reports go as well,
+    so that no earlier report is written again.
     """
     changes, turns = [], []
     for fact in all_pages(facts, agent_id, WORDING):

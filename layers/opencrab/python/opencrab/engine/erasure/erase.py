@@ -1,8 +1,8 @@
-"""Forgetting: what is meant is found, marked, and taken away everywhere; what came of it is told.
+"""Erasure: finds the requested data, marks it for all search indexes, removes it, and reports.
 
-Each call finds anew what is left, and takes away what was derived before that from which it was
-derived; a trail tells the next call by which words to find the rest. So whoever was killed is
-finished by whoever says the same wish again, with the same end.
+Each call finds anew what is left, and removes derived data before the data that it came from; the
+stored progress tells the next call by which fingerprints to find the rest. So an erasure that was
+cut off is finished by repeating the same request, with the same result.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,10 +13,18 @@ from itertools import islice
 from typing import Any
 
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope, Wish
+from opencrab.domain.erasure.request import (
+    FORGOTTEN,
+    MARKS_KEPT,
+    ErasureMark,
+    ErasureRequest,
+    ErasureScope,
+)
 from opencrab.domain.errors import Conflict
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
+from opencrab.engine.access.membership import uninvite_from_session
+from opencrab.engine.access.visibility import access_of_sessions
 from opencrab.engine.erasure.derived import DerivedData, derived_data
 from opencrab.engine.erasure.progress import ErasureProgress, ErasureProgressStore
 from opencrab.engine.erasure.scope import (
@@ -37,13 +45,13 @@ from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 
 Step = Callable[[], bool]
-"""One piece of work; False when it was done before."""
+"""One piece of work; returns False if it was done before."""
 
 SECONDS = 15.0
-"""How long one call works before it leaves the rest to the next: a request has 29 s."""
+"""The time in seconds after which a call leaves the rest to the next: a request has 29 s."""
 
 _LOOKING = 1 / 3
-"""Share of the time in which sessions are looked through for the first time."""
+"""The share of a call's time for the first pass through the sessions."""
 
 _LINES = 50
 _MARKED = 200
@@ -53,11 +61,12 @@ _CHECKED = 200
 
 @dataclass(frozen=True)
 class ErasureReport:
-    """What one call did, what is `left` for the next, and what came of it and remains.
+    """The result of one call, the steps that are `left`, and related data that is not removed.
 
-    `removed` are kept things by agent as `agent/kind:id`; `files`, `skills` and `schedules` are
-    `agent:name`, of all calls of the same wish. `done` says that nothing is left, in no index and
-    in no copy of one.
+    `removed` are references by agent as `agent/kind:id`; `files`, `skills` and `schedules` are
+    `agent:name`, of all calls of the same request. `done` is true if nothing is left, in no index
+    and in no copy of one. `out_of_reach` names the copies that no call can remove, as in
+    docs/explanation/forgetting.md.
     """
 
     done: bool
@@ -68,11 +77,12 @@ class ErasureReport:
     files: tuple[str, ...]
     skills: tuple[str, ...]
     schedules: tuple[str, ...] = ()
+    out_of_reach: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class DataLineage:
-    """What came of something in the past, before anything of it is removed."""
+    """The data that an erasure would remove, and what was derived from it."""
 
     lines: int
     repeated: int
@@ -90,26 +100,29 @@ class _Plan:
 
 
 def erase_data(
-    runtime: Runtime, agent_id: str, wish: Wish, *, seconds: float = SECONDS
+    runtime: Runtime, agent_id: str, wish: ErasureRequest, *, seconds: float = SECONDS
 ) -> ErasureReport:
-    """Forget what is wished, as much of it as there is time for; say it again while it is not done.
+    """Erase the requested data for at most `seconds`; repeat the call until the report is done.
 
-    Lines are shared by all who take part in a session: they go for everybody, and so does what the
-    other agents keep of them. It is done when nothing more is found after all was taken away: a
-    turn may have written it down again meanwhile. Raises NotFound, and Conflict while turns or
-    goals that have to do with it have not ended; by then it is found no more, but still there.
+    Lines of a session are shared by all its participants: they are erased for everyone, with what
+    the other agents derived from them. The report is done when a pass after all removals finds
+    nothing more, since a turn may have stored the data again meanwhile. Raises NotFound, and
+    Conflict while affected turns or goals have not ended; by then the data is hidden from search,
+    but still stored.
     """
     runtime.home.agents.get(agent_id)
     call = _Call(runtime, agent_id, wish, seconds)
     call.work()
     if call.done:
         call.trails.remove()
-        if wish.scope is Scope.PERSON:
+        if wish.scope is ErasureScope.PERSON:
             runtime.home.eraser.drop_letters(str(wish.id))
         for each in _agents_with_marks(runtime.home.facts, agent_id, call.met):
-            runtime.search.forget(each)
-        runtime.home.eraser.wipe()
-    remains = call.erasing.remains()
+            runtime.search.apply_erasures(each)
+        runtime.home.eraser.scrub_storage()
+    remains = call.erasing.data_to_review()
+    if call.done:
+        call.end_versions(remains.files)
     return ErasureReport(
         done=call.done,
         left=call.left,
@@ -119,16 +132,19 @@ def erase_data(
         files=tuple(existing_files(runtime.home.files, remains.files)),
         skills=remains.skills,
         schedules=remains.schedules,
+        out_of_reach=tuple(runtime.home.eraser.out_of_reach),
     )
 
 
 class _Call:
-    """One call: as many rounds through the sessions, or parts of one, as there is time for.
+    """One call: as many passes through the sessions, or parts of one, as there is time for.
 
-    `left` counts the known steps that remain, and at least 1 while there is more to look through.
+    `left` counts the known steps that remain, and is at least 1 while a pass is unfinished.
     """
 
-    def __init__(self, runtime: Runtime, agent_id: str, wish: Wish, seconds: float) -> None:
+    def __init__(
+        self, runtime: Runtime, agent_id: str, wish: ErasureRequest, seconds: float
+    ) -> None:
         self._runtime, self._agent_id, self._wish = runtime, agent_id, wish
         began = runtime.clock.monotonic_ms()
         self._looks_until = began + seconds * _LOOKING * 1_000
@@ -140,7 +156,7 @@ class _Call:
         self.done, self.left = False, 0
 
     def work(self) -> None:
-        """Find what is left and take it away, again and again."""
+        """Find and remove data until nothing is left or the time is over."""
         trail = self.trails.read()
         while True:
             last = self._batch(trail)
@@ -157,20 +173,26 @@ class _Call:
                 self.trails.keep(trail)
                 return
 
+    def end_versions(self, files: Iterable[str]) -> None:
+        """Delete the older versions of remaining files that an agent has changed since."""
+        for owner, _, path in (each.partition(":") for each in files):
+            if self._has_until(self._ends):
+                self._runtime.home.files.delete_versions(owner, path)
+
     def _batch(self, trail: ErasureProgress) -> str | None:
-        """Do what is to be done in some sessions; the last of them, None when there are no more."""
+        """Process some sessions; return the last of them, None when there are no more."""
         in_time = partial(self._has_until, self._looks_until)
         plan = _plan_erasure(self._runtime, self._agent_id, self._wish, trail, in_time)
         if trail.after is None and plan.found.last is None:
             trail.whole = True
         for session in plan.found.sessions.values():
-            self.met.update(dict.fromkeys(session.ever_ids))
+            self.met.update(dict.fromkeys(session.all_time_agent_ids))
         steps = list(_steps(self._runtime.home.facts, plan, self.erasing))
         if steps:
             _mark(self._runtime.home.facts, self._runtime.clock, plan)
         _require_ended(self._runtime, plan)
         if steps or any(each.schedules for each in plan.kept):
-            self.erasing.remember(skills=_skills(plan), schedules=_schedules(plan))
+            self.erasing.record_remaining(skills=_skills(plan), schedules=_schedules(plan))
         if steps:
             trail.clean = False
             self.trails.keep(trail)
@@ -179,7 +201,7 @@ class _Call:
         return plan.found.last
 
     def _take(self, steps: Sequence[Step]) -> int:
-        """Do as many steps as there is time for, at least one; how many are left."""
+        """Run steps until the time is over, at least one; return how many are left."""
         taken, worked = 0, False
         while taken < len(steps) and (not worked or self._has_until(self._ends)):
             worked = steps[taken]() or worked
@@ -190,8 +212,8 @@ class _Call:
         return self._runtime.clock.monotonic_ms() < moment
 
 
-def erased_data_lineage(runtime: Runtime, agent_id: str, wish: Wish) -> DataLineage:
-    """What would be forgotten with a wish, and what came of it; changes nothing."""
+def erased_data_lineage(runtime: Runtime, agent_id: str, wish: ErasureRequest) -> DataLineage:
+    """Return what an erasure would remove, and what was derived from it; change nothing."""
     runtime.home.agents.get(agent_id)
     known = ErasureProgress(traces=ErasureProgressStore(runtime, agent_id, wish).read().traces)
     plan = _plan_erasure(runtime, agent_id, wish, known, lambda: True)
@@ -210,7 +232,11 @@ def erased_data_lineage(runtime: Runtime, agent_id: str, wish: Wish) -> DataLine
 
 
 def _plan_erasure(
-    runtime: Runtime, agent_id: str, wish: Wish, trail: ErasureProgress, in_time: Callable[[], bool]
+    runtime: Runtime,
+    agent_id: str,
+    wish: ErasureRequest,
+    trail: ErasureProgress,
+    in_time: Callable[[], bool],
 ) -> _Plan:
     found = find_data_to_erase(runtime, agent_id, wish, trail, in_time)
     kept = [derived_data(runtime, found, each) for each in found.agents()]
@@ -221,7 +247,7 @@ def _plan_erasure(
 
 
 def _require_ended(runtime: Runtime, plan: _Plan) -> None:
-    """Raise Conflict while somebody may still write down again what is to be forgotten."""
+    """Raise Conflict while an open turn or goal could store the erased data again."""
     found = plan.found
     goals = [goal for each in plan.kept for goal in each.open_goals]
     alive = {turn.id for turn in _alive(runtime, found)}
@@ -239,11 +265,11 @@ def _require_ended(runtime: Runtime, plan: _Plan) -> None:
 
 
 def _alive(runtime: Runtime, found: DataToErase) -> Iterator[Turn]:
-    """Turns in these sessions that have it in their hands, and those that write summaries."""
+    """Yield open turns that have read these sessions, and those that write summaries."""
     rules, places = runtime.rules, found.traces.lines
     horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))
     agents = found.agents()
-    for turn in runtime.home.journal.overdue(runtime.clock.now() + horizon, _ALIVE):
+    for turn in runtime.home.journal.list_overdue(runtime.clock.now() + horizon, _ALIVE):
         if turn.trigger is Trigger.COMPACTION:
             concerned = turn.agent_id in agents
         else:
@@ -253,7 +279,7 @@ def _alive(runtime: Runtime, found: DataToErase) -> Iterator[Turn]:
 
 
 def _mark(facts: Documents, clock: Clock, plan: _Plan) -> None:
-    """Tell every copy of an index, before anything goes."""
+    """Write the marks that hide the data in every copy of a search index, before it is removed."""
     found, now = plan.found, clock.now()
     refs = {each.agent_id: each.found_again for each in plan.kept}
     for agent_id in found.agents():
@@ -267,19 +293,19 @@ def _mark(facts: Documents, clock: Clock, plan: _Plan) -> None:
 def _mark_contents(
     found: DataToErase, agent_id: str, refs: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """What the marks for one agent say, each of a size that one fact holds."""
+    """Yield the fields of one agent's marks, split to the size of one document."""
     yield from ({"lines": part} for part in erasure_batches(list(found.ranges(agent_id)), _MARKED))
     yield from ({"refs": part} for part in erasure_batches(refs, _MARKED))
-    if found.wish.scope is Scope.EVERYTHING and agent_id == found.agent_id:
+    if found.wish.scope is ErasureScope.EVERYTHING and agent_id == found.agent_id:
         yield {"everything": True}
 
 
 def _steps(facts: Documents, plan: _Plan, erasing: TurnErasure) -> Iterator[Step]:
-    """What is to be done, in an order in which whatever leads to something else goes after it."""
+    """Yield the steps in an order in which data that leads to other data is removed after it."""
     found = plan.found
     for turn_id in found.beside:
         if turn_id not in found.turns:
-            yield partial(erasing.turn, turn_id)
+            yield partial(erasing.erase_turn, turn_id)
     yield from _portions(found.repeating, erasing)
     for change in (change for each in plan.kept for change in each.changes):
         yield partial(_keep, facts, erasing, change)
@@ -287,13 +313,32 @@ def _steps(facts: Documents, plan: _Plan, erasing: TurnErasure) -> Iterator[Step
     for change in (change for each in plan.kept for change in each.sources):
         yield partial(_keep, facts, erasing, change)
     for session_id in _sessions_to_strip(found):
-        yield partial(erasing.session, session_id)
+        yield partial(erasing.erase_session_words, session_id)
+    yield from _members_to_forget(facts, found)
+
+
+def _members_to_forget(facts: Documents, found: DataToErase) -> Iterator[Step]:
+    """Yield the removal of a person from members of sessions, or of all members with a session."""
+    wish = found.wish
+    for session_id, access in access_of_sessions(facts, found.sessions).items():
+        everybody = wish.scope is ErasureScope.EVERYTHING or (
+            wish.scope is ErasureScope.SESSION and session_id == wish.id
+        )
+        gone = access.members if everybody else (str(wish.id),)
+        if (everybody or wish.scope is ErasureScope.PERSON) and set(gone) & set(access.members):
+            yield partial(_forget_members, facts, session_id, gone)
+
+
+def _forget_members(facts: Documents, session_id: str, gone: Sequence[str]) -> bool:
+    for each in gone:
+        uninvite_from_session(facts, session_id, each)
+    return True
 
 
 def _keep(facts: Documents, erasing: TurnErasure, change: Document) -> bool:
-    """Change what is kept; a memory goes together with its place in the count of all."""
+    """Write a planned change; a removed memory also reduces the count of memories."""
     if change.kind != MEMORY or change.body is not None:
-        return erasing.keep(change)
+        return erasing.apply_change(change)
     facts.commit(change, count_memory_removed(facts, change.owner))
     return True
 
@@ -301,33 +346,33 @@ def _keep(facts: Documents, erasing: TurnErasure, change: Document) -> bool:
 def _portions(
     lines: Mapping[str, Mapping[int, tuple[str, ...]]], erasing: TurnErasure
 ) -> Iterator[Step]:
-    """Lines with the turns that they lead to, the newest first: a message goes after its answer."""
+    """Yield the erasure of lines with their turns, newest first: an answer before its message."""
     for session_id, numbers in lines.items():
         for part in erasure_batches(sorted(numbers, reverse=True), _LINES):
             turns = tuple(dict.fromkeys(turn for number in part for turn in numbers[number]))
-            yield partial(erasing.portion, session_id, part, turns)
+            yield partial(erasing.erase_lines, session_id, part, turns)
 
 
 def _sessions_to_strip(found: DataToErase) -> Iterator[str]:
-    """The sessions whose own name, theme or maker is to be forgotten."""
+    """Yield the ids of sessions whose name, theme or creator must be erased."""
     wish = found.wish
     for session in found.sessions.values():
-        bare = session.stripped()
+        bare = session.without_opening_words()
         if session == bare:
             continue
         meant = {
-            Scope.MEMORY: False,
-            Scope.EVERYTHING: True,
-            Scope.SESSION: session.id == wish.id,
-            Scope.PERSON: session.created_by == wish.id,
-            Scope.PERIOD: wish.covers(session.created_at),
+            ErasureScope.MEMORY: False,
+            ErasureScope.EVERYTHING: True,
+            ErasureScope.SESSION: session.id == wish.id,
+            ErasureScope.PERSON: session.created_by == wish.id,
+            ErasureScope.PERIOD: wish.covers(session.created_at),
         }[wish.scope]
         if meant or found.repeated_in(session.name or "", session.theme):
             yield session.id
 
 
 def _agents_with_marks(facts: Documents, agent_id: str, others: Iterable[str]) -> Iterator[str]:
-    """The agents whose indexes know of something forgotten, by this call or an earlier one."""
+    """Yield the agents with erasure marks, from this call or an earlier one."""
     for each in dict.fromkeys((agent_id, *others)):
         if facts.page(each, FORGOTTEN, limit=1, newest_first=True):
             yield each

@@ -1,7 +1,7 @@
-"""The trail of a wish to forget: what one call learned by which the next ones find what is left.
+"""The stored progress of an erasure: the fingerprints by which later calls find what is left.
 
-What was said is gone after the first calls, so that its repetitions could be found no more: the
-traces stay, sentences as hashes only, until nothing is left to be done.
+The first calls remove the words, so that repetitions of them could no longer be found: the
+fingerprints, with sentences as hashes only, stay until nothing is left to do.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,17 +12,17 @@ from itertools import islice
 
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.fingerprint import ErasureFingerprints
-from opencrab.domain.erasure.request import LineRange, Wish
+from opencrab.domain.erasure.request import ErasureRequest, LineRange
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Value
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.paging import all_pages
 
 TRAIL = "trail"
-"""The kind of fact that a trail is stored as, in parts; they go when the wish is fulfilled."""
+"""The kind of document that stores progress, in parts; removed when the erasure is done."""
 
 TRAIL_KEPT = timedelta(days=7)
-"""How long a wish can be left half fulfilled before its repetitions may be overlooked."""
+"""Time for which an erasure can be left unfinished without missing repetitions."""
 
 _HELD = 2_000
 
@@ -44,11 +44,11 @@ class _Head(Value):
 
 @dataclass
 class ErasureProgress:
-    """How far the calls for one wish have come.
+    """The progress of all calls for one request.
 
-    They look through all sessions, one round after the other; `after` is the last session that
-    this round has been through. `whole` says that the traces of all sessions are known, `clean`
-    that this round has found nothing yet.
+    Calls go through all sessions in passes; `after` is the last session that this pass has
+    finished. `whole` says that the fingerprints cover all sessions, `clean` that this pass has
+    found nothing yet.
     """
 
     traces: ErasureFingerprints
@@ -57,21 +57,21 @@ class ErasureProgress:
     clean: bool = True
 
     def next_round(self) -> None:
-        """Begin to look through all sessions anew."""
+        """Begin a new pass through all sessions."""
         self.after, self.whole, self.clean = None, True, True
 
 
 class ErasureProgressStore:
-    """Where the trail of one wish is kept."""
+    """The store of one request's progress."""
 
-    def __init__(self, runtime: Runtime, agent_id: str, wish: Wish) -> None:
+    def __init__(self, runtime: Runtime, agent_id: str, wish: ErasureRequest) -> None:
         self._runtime, self._agent_id = runtime, agent_id
         self._key = stable_id("forget", wish.model_dump_json())
         self._stored = ErasureFingerprints()
         self._parts = 0
 
     def read(self) -> ErasureProgress:
-        """The trail as the last call left it; a new one where there was none."""
+        """Load the progress of earlier calls; empty if there were none."""
         known = ErasureProgress(traces=ErasureFingerprints())
         for fact_id in self._ids():
             fact = self._runtime.home.facts.get(self._agent_id, TRAIL, fact_id)
@@ -88,7 +88,7 @@ class ErasureProgressStore:
         return known
 
     def keep(self, trail: ErasureProgress) -> None:
-        """Store what has been learned since it was read or stored."""
+        """Store the progress made since it was last read or stored."""
         for part in _news(self._stored, trail.traces):
             self._parts += 1
             self._write(f"{self._key}.{self._parts:06}", part)
@@ -96,7 +96,7 @@ class ErasureProgressStore:
         self._write(self._key, _Head(after=trail.after, whole=trail.whole, clean=trail.clean))
 
     def remove(self) -> None:
-        """Nothing is left to be found."""
+        """Delete the progress of a finished erasure."""
         for fact_id in self._ids():
             fact = self._runtime.home.facts.get(self._agent_id, TRAIL, fact_id)
             if fact is not None:
@@ -113,7 +113,7 @@ class ErasureProgressStore:
 
 
 def erased_line_ranges(session_id: str, numbers: Iterable[int]) -> Iterable[LineRange]:
-    """Numbers of lines as few ranges."""
+    """Join line numbers into as few ranges as possible."""
     first = last = 0
     for number in sorted(numbers):
         if number == last + 1 and last:
@@ -127,7 +127,7 @@ def erased_line_ranges(session_id: str, numbers: Iterable[int]) -> Iterable[Line
 
 
 def add_erased_lines(traces: ErasureFingerprints, lines: Mapping[str, Iterable[int]]) -> None:
-    """Know more places."""
+    """Add erased lines to the fingerprints."""
     for session_id, numbers in lines.items():
         known: AbstractSet[int] = traces.lines.get(session_id, frozenset())
         traces.lines[session_id] = known | frozenset(numbers)
@@ -146,7 +146,7 @@ def _add(traces: ErasureFingerprints, part: _Part) -> None:
 
 
 def _news(stored: ErasureFingerprints, now: ErasureFingerprints) -> Iterable[_Part]:
-    """What is known now and not stored, in parts that a fact holds."""
+    """Yield the fingerprints that are not stored yet, in parts that each fit a document."""
     places = (
         each
         for session_id, numbers in now.lines.items()

@@ -1,4 +1,4 @@
-"""What a wish to forget means in sessions: the lines, their turns, and what repeats them."""
+"""The data that an erasure request covers: lines, their turns, and repetitions of them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,9 +13,9 @@ from opencrab.domain.erasure.request import (
     FORGOTTEN,
     RECORDS_KEPT,
     ErasureMark,
+    ErasureRequest,
+    ErasureScope,
     LineRange,
-    Scope,
-    Wish,
 )
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
@@ -40,16 +40,16 @@ _MARKS = 200
 
 @dataclass
 class DataToErase:
-    """What is meant: by session the lines, with the turns that go with each of them.
+    """The requested data: by session its lines, with the turns that belong to each.
 
-    `turns` are all of these turns and others that told of the same; `repeating` are lines of agents
-    outside it that repeat what is forgotten; `since` is the oldest line's time; `last` is the last
-    session that was looked through, None when there are no more. Repetitions are told only when the
-    `whole` is known, since others may have said it before. What was `said`, by those meant and by
-    others, has the time when it was said first.
+    `turns` are all of these turns; `beside` are others that contain the same data; `repeating` are
+    agents' lines that repeat it; `since` is the oldest line's time; `last` is the last session that
+    was read, None when there are no more. Repetitions are detected only when the fingerprints are
+    `whole`, since others may have said it before. `said` and `said_by_others` map hashes of
+    sentences to the time when each was said first.
     """
 
-    wish: Wish
+    wish: ErasureRequest
     agent_id: str
     sessions: dict[str, Session] = field(default_factory=dict)
     lines: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
@@ -64,38 +64,43 @@ class DataToErase:
     said_by_others: dict[str, datetime] = field(default_factory=dict)
 
     def all_lines(self) -> dict[str, dict[int, tuple[str, ...]]]:
-        """Both kinds of lines."""
+        """Return the requested and the repeating lines."""
         both = {name: dict(numbers) for name, numbers in self.repeating.items()}
         for name, numbers in self.lines.items():
             both[name] = both.get(name, {}) | numbers
         return both
 
     def agents(self) -> tuple[str, ...]:
-        """The agent, and all who took part where lines are forgotten, now or in earlier calls."""
+        """Return the agent and all participants of sessions with erased lines."""
         names = (self.all_lines().keys() | self.traces.lines.keys()) & self.sessions.keys()
-        others = (each for name in sorted(names) for each in self.sessions[name].ever_ids)
+        others = (each for name in sorted(names) for each in self.sessions[name].all_time_agent_ids)
         return tuple(dict.fromkeys((self.agent_id, *others)))
 
     def repeated_in(self, *texts: str) -> bool:
-        """Whether a text repeats what is forgotten, as far as that can be told yet."""
-        return self.whole and self.traces.among(*texts)
+        """Check whether a text repeats erased data; False until the fingerprints are whole."""
+        return self.whole and self.traces.matches_any(*texts)
 
     def ranges(self, agent_id: str) -> Iterator[LineRange]:
-        """The lines of the sessions that an agent took part in, as few ranges."""
+        """Yield the erased lines of the sessions of an agent, in as few ranges as possible."""
         for name, numbers in sorted(self.all_lines().items()):
-            if agent_id in self.sessions[name].ever_ids:
+            if agent_id in self.sessions[name].all_time_agent_ids:
                 yield from erased_line_ranges(name, numbers)
 
 
 def find_data_to_erase(
-    runtime: Runtime, agent_id: str, wish: Wish, trail: ErasureProgress, in_time: Callable[[], bool]
+    runtime: Runtime,
+    agent_id: str,
+    wish: ErasureRequest,
+    trail: ErasureProgress,
+    in_time: Callable[[], bool],
 ) -> DataToErase:
-    """What a wish means, without what only repeats it; raises NotFound for what never was there.
+    """Find the requested data without its repetitions; raise NotFound if it never existed.
 
-    It goes on where the trail ends, and stops after the session in which there was no more time.
+    The search continues after the last session in `trail`, and stops after the session in which the
+    time is over.
     """
     found = DataToErase(wish, agent_id, traces=trail.traces)
-    if wish.scope is Scope.PERSON and wish.id is not None:
+    if wish.scope is ErasureScope.PERSON and wish.id is not None:
         found.traces.add_name(wish.id)
         impression = runtime.home.facts.get(agent_id, IMPRESSION, wish.id)
         if impression is not None:
@@ -109,23 +114,23 @@ def find_data_to_erase(
     found.whole = trail.whole or found.last is None
     add_erased_lines(found.traces, found.lines)
     found.traces.add_said(found.said, found.said_by_others)
-    if wish.scope is Scope.MEMORY:
+    if wish.scope is ErasureScope.MEMORY:
         _name_memory(runtime.home.facts, found)
     _add_compactions(runtime.home.usage, runtime.clock, found)
     return found
 
 
 def find_lines_repeating_erased(journal: Journal, found: DataToErase) -> None:
-    """Find the lines by which agents repeat what is forgotten, and their turns.
+    """Find the lines by which agents repeat erased data, and their turns.
 
-    What other people said in their own words stays theirs.
+    Lines of other people in their own words are not erased.
     """
-    if found.wish.scope is Scope.EVERYTHING or not found.whole:
+    if found.wish.scope is ErasureScope.EVERYTHING or not found.whole:
         return
     for session in found.sessions.values():
         known = found.lines.get(session.id, {})
         for line in _lines_of(journal, session.id):
-            if not line.from_agent or line.forgotten or line.sequence in known:
+            if not line.from_agent or line.is_erased or line.sequence in known:
                 continue
             if found.repeated_in(line.text, *texts_in_json(line.data)):
                 turns = () if line.turn_id is None else (line.turn_id,)
@@ -133,25 +138,29 @@ def find_lines_repeating_erased(journal: Journal, found: DataToErase) -> None:
                 found.beside.update(dict.fromkeys(turns))
 
 
-def _sessions(home: Home, agent_id: str, wish: Wish, after: str | None) -> Iterable[Session]:
-    if wish.scope is Scope.SESSION:
+def _sessions(
+    home: Home, agent_id: str, wish: ErasureRequest, after: str | None
+) -> Iterable[Session]:
+    if wish.scope is ErasureScope.SESSION:
         session = home.sessions.get(str(wish.id))
-        if agent_id not in session.ever_ids:
-            raise NotFound(f"agent {agent_id!r} has no session {wish.id!r}")
+        if agent_id not in session.all_time_agent_ids:
+            raise NotFound(
+                f"agent {agent_id!r} has no session {wish.id!r}", cure="list its sessions"
+            )
         # The others are looked through for what repeats it.
     for each in paginate(home.sessions.page, after=after, limit=_SESSIONS):
-        if agent_id in each.ever_ids:
+        if agent_id in each.all_time_agent_ids:
             yield each
 
 
 def _look_through(home: Home, found: DataToErase, session: Session) -> None:
-    if found.wish.scope is Scope.MEMORY:
+    if found.wish.scope is ErasureScope.MEMORY:
         return
     before = found.traces.lines.get(session.id, frozenset())
     groups: set[int] = set()
     hit: dict[int, Line] = {}
     for line in _lines_of(home.journal, session.id):
-        if line.forgotten:
+        if line.is_erased:
             continue
         asked = _is_asked(found, session, line)
         is_hit = asked or line.group_line in groups or line.group_line in before
@@ -159,17 +168,17 @@ def _look_through(home: Home, found: DataToErase, session: Session) -> None:
         if not is_hit:
             continue
         hit[line.sequence] = line
-        if asked and line.opens:
+        if asked and line.starts_group:
             groups.add(line.sequence)
         found.since = min(line.at, found.since or line.at)
     _add_turns(home.eraser, found, session.id, hit)
 
 
 def _note(found: DataToErase, line: Line, *, is_own: bool, asked: bool) -> None:
-    """Who said a line and what, and when it was said first."""
-    if asked and found.wish.scope is Scope.PERSON and line.speaker_id == found.wish.id:
+    """Record a line's speaker, and the time when each of its sentences was said first."""
+    if asked and found.wish.scope is ErasureScope.PERSON and line.speaker_id == found.wish.id:
         found.traces.add_name(line.speaker_name)
-    elif found.wish.scope is Scope.PERSON:
+    elif found.wish.scope is ErasureScope.PERSON:
         found.traces.add_others(line.speaker_name)
     said = found.said if is_own else found.said_by_others
     text = _QUOTATION.sub("", line.text) if line.quotes else line.text
@@ -178,14 +187,14 @@ def _note(found: DataToErase, line: Line, *, is_own: bool, asked: bool) -> None:
 
 
 def _add_turns(eraser: Eraser, found: DataToErase, session_id: str, hit: dict[int, Line]) -> None:
-    """The turns that a message became, whether or not they ever said anything."""
-    openers = [line.group for line in hit.values() if line.opens]
+    """Add the turns that a message started, even if they never said anything."""
+    openers = [line.group for line in hit.values() if line.starts_group]
     became: dict[str, tuple[str, ...]] = {}
     for start in range(0, len(openers), _GROUPS):
         became |= eraser.turns_of(*openers[start : start + _GROUPS])
     for sequence, line in hit.items():
         own = () if line.turn_id is None else (line.turn_id,)
-        turns = (*own, *(became.get(line.group, ()) if line.opens else ()))
+        turns = (*own, *(became.get(line.group, ()) if line.starts_group else ()))
         found.lines.setdefault(session_id, {})[sequence] = turns
         found.turns.update(dict.fromkeys(turns))
 
@@ -193,13 +202,13 @@ def _add_turns(eraser: Eraser, found: DataToErase, session_id: str, hit: dict[in
 def _is_asked(found: DataToErase, session: Session, line: Line) -> bool:
     wish = found.wish
     match wish.scope:
-        case Scope.EVERYTHING:
+        case ErasureScope.EVERYTHING:
             return True
-        case Scope.SESSION:
+        case ErasureScope.SESSION:
             return session.id == wish.id
-        case Scope.PERSON:
+        case ErasureScope.PERSON:
             return line.speaker_id == wish.id or wish.id in line.quotes
-        case Scope.PERIOD:
+        case ErasureScope.PERIOD:
             return wish.covers(line.at)
         case _:
             return False
@@ -211,7 +220,9 @@ def _name_memory(facts: Documents, found: DataToErase) -> None:
     found.traces.ids.add(wanted)
     if fact is None:
         if not _was_marked(facts, found.agent_id, f"{MEMORY}:{wanted}"):
-            raise NotFound(f"agent {found.agent_id!r} has no memory {wanted!r}")
+            raise NotFound(
+                f"agent {found.agent_id!r} has no memory {wanted!r}", cure="list its memories"
+            )
         return
     memory = fact.read(Memory)
     told = (memory.content, *(each.content for each in memory.earlier))
@@ -221,13 +232,13 @@ def _name_memory(facts: Documents, found: DataToErase) -> None:
 
 
 def _was_marked(facts: Documents, agent_id: str, ref: str) -> bool:
-    """Whether somebody began to forget it, so that it is to be finished."""
+    """Check whether an earlier call began to erase a memory, so that this one finishes."""
     marks = facts.page(agent_id, FORGOTTEN, limit=_MARKS, newest_first=True)
     return any(ref in fact.read(ErasureMark).refs for fact in marks)
 
 
 def _add_compactions(usage: UsageLedger, clock: Clock, found: DataToErase) -> None:
-    """The turns that summarised these sessions: what they wrote was in their records first."""
+    """Add the turns that summarized these sessions, since their records hold the summaries."""
     if found.since is None:
         return
     since = max(found.since, clock.now() - RECORDS_KEPT)

@@ -1,4 +1,4 @@
-"""Erasing turns and lines: what hangs on them goes first, and what they wrote is named."""
+"""Erasure of turns and lines: removes dependent data first, and reports files that turns wrote."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -8,7 +8,7 @@ from typing import TypeVar
 from opencrab.domain.approvals.approval import DECIDED, OPEN
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
-from opencrab.domain.erasure.request import MARKS_KEPT, Wish
+from opencrab.domain.erasure.request import MARKS_KEPT, ErasureRequest
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import FileWritten
@@ -17,6 +17,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import is_ledger_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.approvals.approvals import approval_id
+from opencrab.engine.erasure.file_versions import mark_file_forgotten
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.large_result import is_stored_result
@@ -28,18 +29,21 @@ from opencrab.ports.turn.journal import Journal
 from opencrab.ports.workspace.files import Files
 
 REMAINS = "remains"
-"""The kind of fact that names what an owner may want to remove after a wish was fulfilled."""
+"""The kind of document that lists data for an owner to review after an erasure."""
 
 _NAMED = 500
 _ROWS = 500
 _AROUND = timedelta(hours=6)
-"""So far from a turn's lines its calls may have ended."""
+"""The longest time between a turn's lines and the end of its calls."""
 
 Part = TypeVar("Part")
 
 
 class RemainingData(Value):
-    """What came of it and is not removed, because it is an owner's to judge: `agent:name`."""
+    """Related data that is not removed and that an owner must review.
+
+    Each entry is `AGENT_ID:NAME`, for files `AGENT_ID:PATH`.
+    """
 
     files: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
@@ -47,41 +51,43 @@ class RemainingData(Value):
 
 
 class TurnErasure:
-    """One call's work for one wish; `lines` and `turns` are how many it has erased."""
+    """The erasures of one call; `lines` and `turns` count what it has erased."""
 
-    def __init__(self, runtime: Runtime, agent_id: str, wish: Wish) -> None:
+    def __init__(self, runtime: Runtime, agent_id: str, wish: ErasureRequest) -> None:
         self._runtime = runtime
         self._agent_id = agent_id
         self._key = stable_id("forget", wish.model_dump_json())
         self.lines = 0
         self.turns = 0
 
-    def portion(self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]) -> bool:
-        """Erase some lines of a session, after the turns to which they lead."""
+    def erase_lines(
+        self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]
+    ) -> bool:
+        """Erase some lines of a session, after the turns that they lead to."""
         self._old_judgements(session_id, numbers, turns)
         for turn_id in turns:
-            self.turn(turn_id)
+            self.erase_turn(turn_id)
         self._runtime.home.eraser.redact(session_id, numbers)
         self.lines += len(numbers)
         return True
 
-    def keep(self, change: Document) -> bool:
-        """Change what an agent keeps, or remove it."""
+    def apply_change(self, change: Document) -> bool:
+        """Write a change of an agent's stored data, or its removal."""
         self._runtime.home.facts.commit(change)
         return True
 
-    def session(self, session_id: str) -> bool:
-        """Take the words away with which a session was opened."""
+    def erase_session_words(self, session_id: str) -> bool:
+        """Remove the words with which a session was opened."""
         self._runtime.home.eraser.strip_session(session_id)
         return True
 
-    def turn(self, turn_id: str) -> bool:
-        """Erase a turn with all that hangs on it, unless that was done before.
+    def erase_turn(self, turn_id: str) -> bool:
+        """Erase a turn with its dependent data; return False if that was done before.
 
-        Raises Conflict for one that has not ended.
+        Raises Conflict for a turn that has not ended.
         """
         home, header = self._runtime.home, find_turn_header(self._runtime.home.journal, turn_id)
-        if header is not None and header.forgotten:
+        if header is not None and header.is_erased:
             return False
         if header is not None and not header.status.is_end:
             raise erasure_not_ended(header)
@@ -99,20 +105,20 @@ class TurnErasure:
         self.turns += 1
         return True
 
-    def remains(self) -> RemainingData:
-        """What all calls for this wish have named."""
+    def data_to_review(self) -> RemainingData:
+        """Return the data for review that all calls of this request have found."""
         stored = self._runtime.home.facts.get(self._agent_id, REMAINS, self._key)
         return stored.read(RemainingData) if stored else RemainingData()
 
-    def remember(
+    def record_remaining(
         self,
         *,
         files: tuple[str, ...] = (),
         skills: tuple[str, ...] = (),
         schedules: tuple[str, ...] = (),
     ) -> None:
-        """Name what remains before that is gone by which it was found."""
-        before = self.remains()
+        """Store references for review, before the data by which they were found is removed."""
+        before = self.data_to_review()
         after = RemainingData(
             files=_more(before.files, files),
             skills=_more(before.skills, skills),
@@ -125,16 +131,25 @@ class TurnErasure:
         self._runtime.home.facts.commit(fact.replaced(version=0))
 
     def _files(self, turn_id: str) -> None:
-        """What the turn's results were kept in goes; what it wrote itself is named."""
-        named = tuple(files_written_by_turn(self._runtime.home, turn_id))
+        """Delete the files with the turn's stored results; report those that it wrote itself.
+
+        The older versions of all of them are deleted, also of files that no longer exist.
+        """
+        home = self._runtime.home
+        named = tuple(files_written_by_turn(home, turn_id))
         made = [each for each in named if is_stored_result(each.partition(":")[2], turn_id)]
-        for agent_id, _, path in (each.partition(":") for each in made):
-            with suppress(NotFound):
-                self._runtime.home.files.delete(agent_id, path)
-        self.remember(files=tuple(each for each in named if each not in made))
+        for each in named:
+            agent_id, _, path = each.partition(":")
+            if each in made:
+                with suppress(NotFound):
+                    home.files.delete(agent_id, path)
+            else:
+                mark_file_forgotten(self._runtime, agent_id, path)
+            home.files.delete_versions(agent_id, path)
+        self.record_remaining(files=tuple(each for each in named if each not in made))
 
     def _judgements(self, turn: Turn, records: Iterable[Record]) -> None:
-        """In which words the turn's answers were judged, and the turn judged earlier ones."""
+        """Remove the words of evaluations of this turn's answers, and of those that it made."""
         until = (turn.ended_at or turn.created_at) + _AROUND
         self._unsay(turn.agent_id, {turn.id}, turn.created_at, until)
         for record in _readable(self._runtime.home.blobs, records):
@@ -146,7 +161,7 @@ class TurnErasure:
     def _old_judgements(
         self, session_id: str, numbers: tuple[int, ...], turns: tuple[str, ...]
     ) -> None:
-        """The same of turns that only their lines still know: a call's row outlives its turn."""
+        """Remove evaluations of expired turns: a call's row in the ledger outlives its turn."""
         old = {
             turn_id
             for turn_id in turns
@@ -161,14 +176,14 @@ class TurnErasure:
             self._unsay(agent_id, old, min(times) - _AROUND, max(times) + _AROUND)
 
     def _unsay(self, agent_id: str, turns: set[str], since: datetime, until: datetime) -> None:
-        """Take the words away in which answers of these turns were judged."""
+        """Remove the words of evaluations of these turns' answers."""
         usage = self._runtime.home.usage
         for row in paginate(usage.rows, agent_id, limit=_ROWS, since=since, until=until):
             if row.turn_id in turns and row.self_evaluation:
                 usage.redact_evaluation(agent_id, row.id)
 
     def _approvals(self, turn: Turn, records: Iterable[Record]) -> None:
-        """What the turn had asked its owner, with the words in which it asked."""
+        """Delete the turn's approvals, which contain the words of its requests."""
         facts = self._runtime.home.facts
         asked = (each for each in records if isinstance(each, ApprovalRequest))
         for fact_id in [approval_id(turn, each.n) for each in asked]:
@@ -179,7 +194,7 @@ class TurnErasure:
 
 
 def files_written_by_turn(home: Home, turn_id: str) -> Iterator[str]:
-    """The files that a turn wrote, as far as its header and its records still tell."""
+    """Yield the files that a turn wrote, as far as its header and records still exist."""
     header = find_turn_header(home.journal, turn_id)
     if header is None:
         return
@@ -191,7 +206,7 @@ def files_written_by_turn(home: Home, turn_id: str) -> Iterator[str]:
 
 
 def existing_files(files: Files, named: Iterable[str]) -> Iterator[str]:
-    """Those of the files that are still there."""
+    """Yield those of the files that still exist."""
     for each in named:
         agent_id, _, path = each.partition(":")
         if files.info(agent_id, path) is not None:
@@ -199,7 +214,7 @@ def existing_files(files: Files, named: Iterable[str]) -> Iterator[str]:
 
 
 def find_turn_header(journal: Journal, turn_id: str) -> Turn | None:
-    """A turn's header, or None when it has expired."""
+    """Return a turn's header, or None when it has expired."""
     try:
         return journal.header(turn_id)
     except NotFound:
@@ -207,7 +222,7 @@ def find_turn_header(journal: Journal, turn_id: str) -> Turn | None:
 
 
 def erasure_batches(whole: Sequence[Part], size: int) -> Iterator[tuple[Part, ...]]:
-    """A sequence in parts of a size, the last one smaller."""
+    """Split a sequence into parts of a size; the last one may be smaller."""
     for start in range(0, len(whole), size):
         yield tuple(whole[start : start + size])
 
@@ -230,7 +245,7 @@ def _lines(journal: Journal, session_id: str, first: int, last: int) -> Iterator
 
 
 def _judged_in(record: Record) -> str:
-    """The metrics id of the answer that a call judged; "" for another record."""
+    """Return the metrics id of the answer that a call evaluated; "" for another record."""
     told = record.result.data or {} if isinstance(record, CallResult) else {}
     judged = told.get("metrics_id")
     return judged if isinstance(judged, str) and is_ledger_row_id(judged) else ""

@@ -1,4 +1,4 @@
-"""Goals: instructions, plans, the queue of tasks, generation, what a turn's end means.
+"""Goals: instructions, plans, the goal queue, generation, and the effects of a turn's end.
 
 The turn that works on a task is run by `engine/turn`.
 """

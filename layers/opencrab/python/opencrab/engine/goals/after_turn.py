@@ -1,4 +1,4 @@
-"""What a turn means for the goal that it serves: when it begins, pauses, ends or is lost."""
+"""The effects of a turn on its goal: when the turn begins, pauses, ends or is abandoned."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,9 +31,10 @@ from opencrab.engine.goals import self_goals
 from opencrab.engine.goals.conditions import check_task_preconditions
 from opencrab.engine.goals.panel_notice import queue_progress_panel
 from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, stored_goal
-from opencrab.engine.goals.queue import GoalBoard, queue_goal, release_goal_queue_place
+from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.audience import channel_hears_everything
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -48,17 +49,17 @@ _WHY = 300
 
 @dataclass(frozen=True)
 class _End:
-    """How a turn ended, and the last thing that it said."""
+    """The end of a turn: its status and its last speech."""
 
     status: TurnStatus
     speech: str
 
 
 class GoalConsequence(Consequence):
-    """What follows for goals: one that ended is moved on, one that was interrupted waits."""
+    """Advances a goal when its turn ended well, and pauses it when the turn was interrupted."""
 
     def on_message(self, runtime: Runtime, session: Session, message: Message) -> None:
-        """Let the goal wait that is carried out here: an owner goes before an agent's work."""
+        """Pause the goal of this session, because an owner's message goes first."""
         if session.goal is None:
             return
         agent_id = session.agent_ids[0]
@@ -68,7 +69,7 @@ class GoalConsequence(Consequence):
             pause_goal(runtime, agent_id, session.goal, by=message.principal_id, reason=why)
 
     def on_begin(self, work: TurnWork) -> None:
-        """A turn whose goal was given up or paused before it began does as the goal does."""
+        """Stop or pause a turn whose goal was cancelled or paused before the turn began."""
         goal = work.served
         if goal is None or work.turn.stop is not None:
             return
@@ -77,8 +78,8 @@ class GoalConsequence(Consequence):
             stored = align_turn_with_goal(work.runtime, goal, work.turn.id)
             work.turn = work.turn.replaced(stop=stored.stop)
 
-    def is_resumed(self, work: TurnWork) -> bool:
-        """Whether the goal of a turn that is to wait waits no more; then the turn goes on too."""
+    def try_resume(self, work: TurnWork) -> bool:
+        """Resume a turn that was asked to pause if its goal was resumed; True if it goes on."""
         if work.turn.task is None:
             return False
         goal = stored_goal(work.runtime.home.facts, work.turn.agent_id, work.turn.task).read(Goal)
@@ -89,7 +90,7 @@ class GoalConsequence(Consequence):
         return work.turn.stop is None or not work.turn.stop.pause
 
     def on_save(self, work: TurnWork, turn: Turn, facts: Sequence[Document]) -> None:
-        """Let the place of an instruction see what this change moved."""
+        """Update the progress panel in the channel of an instruction."""
         if turn.task is None or turn.channel is None or _is_by_itself(work, turn):
             return
         if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
@@ -98,7 +99,7 @@ class GoalConsequence(Consequence):
                 work.runtime.home.deliveries, turn.channel, turn.agent_id, turn.task, key=key
             )
 
-    def writes_on_close(self, work: TurnWork) -> bool:
+    def may_write_on_close(self, work: TurnWork) -> bool:
         return work.turn.task is not None
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
@@ -109,16 +110,16 @@ class GoalConsequence(Consequence):
 
 
 def _is_by_itself(work: TurnWork, turn: Turn) -> bool:
-    """Whether the agent serves a goal that nobody has given in any place."""
+    """Check whether the turn serves a goal that was not given in a channel."""
     own = turn.source is Source.HEARTBEAT
     return own and (work.served is None or work.served.channel is None)
 
 
 def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
-    """What follows from a turn's end for its goal, and for goals that it began; read anew.
+    """Return the writes that follow from a turn's end for its goal and goals that it started.
 
-    Facts and due items are few, however much the turn did: all that is told is one text, and of the
-    goals that it began only the one is written that begins now.
+    Documents and due items stay few, however much the turn did: all messages are one text, and of
+    the started goals only the one that begins now is written.
     """
     status, speech = ending.status, ending.speech
     begun = _started_goal_ids(work) if status in _GOOD else []
@@ -138,15 +139,24 @@ def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
 
 
 def _owner_requests(work: TurnWork, board: GoalBoard) -> list[str]:
-    """What the agent needs its owner for, where its own goal waits now."""
+    """Return the agent's requests to its owner, if its own goal waits now."""
     if work.turn.task is None:
         return []
     goal = board.goal(goal_id_of(work.turn.task))
-    return [] if goal is None else self_goals.spoken_owner_request_lines(goal, board)
+    if goal is None:
+        return []
+    return self_goals.spoken_owner_request_lines(goal, board, partial(_may_tell_channel, work))
+
+
+def _may_tell_channel(work: TurnWork) -> bool:
+    """Check whether the channel of the heartbeat, where the owner is asked, may hear the reason."""
+    agent = work.profile.agent
+    channel = agent.heartbeat.channel
+    return channel is None or channel_hears_everything(work.runtime, work.turn, agent, channel)
 
 
 def _line_up(work: TurnWork, board: GoalBoard, begun: list[str], told: list[str]) -> None:
-    """Begin with the first of these goals where none is carried out; the others wait in line."""
+    """Begin the first of these goals if none is active; queue the others."""
     if len(begun) > 1:
         board.open_goals()
     for goal_id in begun:
@@ -162,7 +172,7 @@ def _line_up(work: TurnWork, board: GoalBoard, begun: list[str], told: list[str]
 
 
 def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> FollowUp:
-    """What follows for its goal when a turn ends whose world cannot be read any more."""
+    """Return the writes that pause the goal of a turn whose data could not be read."""
     if turn.task is None:
         return FollowUp()
     try:
@@ -180,18 +190,18 @@ def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> F
         )
         board.put_goal(goal)
     told: list[str] = []
-    release_goal_queue_place(board, goal, partial(_prepare_next_turn, home.files, board, told))
+    dequeue_goal_and_begin_next(board, goal, partial(_prepare_next_turn, home.files, board, told))
     return FollowUp(board.facts, tuple(board.due))
 
 
 def _last_speech_text(work: TurnWork) -> str:
-    """The last thing that the turn said with an action."""
+    """Return the last text that the turn spoke with an action; "" for none."""
     spoken = [effect.text for effect in work.transcript.effects if effect.kind == "spoke"]
     return spoken[-1] if spoken else ""
 
 
 def _started_goal_ids(work: TurnWork) -> list[str]:
-    """Goals that this turn took up; its own goes on anyway."""
+    """Return the ids of goals that this turn started, except its own."""
     own = None if work.turn.task is None else goal_id_of(work.turn.task)
     names = [
         effect.goal
@@ -202,15 +212,17 @@ def _started_goal_ids(work: TurnWork) -> list[str]:
 
 
 def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list[str]) -> None:
-    """Move a goal on by one turn: to its next task, to its report, to its end, or to a pause."""
-    if not goal.status.is_end:
-        if end.status in _GOOD:
-            goal = _advance_after_success(work, board, goal, end, told)
-        elif (kept := self_goals.goal_after_failed_turn(work, goal, end.status)) is not None:
-            goal = kept
-        else:
-            _pause_interrupted_goal(work, board, goal, end.status, told)
-            return
+    """Advance a goal by one turn: to its next task, its report, its end, or a pause."""
+    if goal.status.is_end:
+        # It was cancelled while its turn went on reading.
+        goal = goal.replaced(taint=goal.taint or work.turn.taint)
+    elif end.status in _GOOD:
+        goal = _advance_after_success(work, board, goal, end, told)
+    elif (kept := self_goals.goal_after_failed_turn(work, goal, end.status)) is not None:
+        goal = kept
+    else:
+        _pause_interrupted_goal(work, board, goal, end.status, told)
+        return
     if not goal.status.is_end and goal.pause is None:
         goal = _prepare_next_turn(
             work.runtime.home.files, board, told, goal, _failed_tasks(work, goal)
@@ -222,7 +234,7 @@ def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list
         told.extend(self_goals.owner_request_lines(goal))
     board.put_goal(goal)
     if goal.status.is_end or goal.pause is not None or self_goals.is_goal_resting(goal):
-        release_goal_queue_place(
+        dequeue_goal_and_begin_next(
             board, goal, partial(_prepare_next_turn, work.runtime.home.files, board, told)
         )
     else:
@@ -233,7 +245,7 @@ def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list
 def _prepare_next_turn(
     files: Files, board: GoalBoard, told: list[str], goal: Goal, failed: Sequence[Task] = ()
 ) -> Goal:
-    """The goal whose next turn may begin; one of its own that cannot go on is planned anew.
+    """Check the next task's preconditions; mark a stuck self-set goal to be replanned.
 
     `failed` are tasks that this turn has failed.
     """
@@ -246,7 +258,7 @@ def _prepare_next_turn(
 
 
 def _failed_tasks(work: TurnWork, goal: Goal) -> list[Task]:
-    """Tasks of a goal that this turn has failed."""
+    """Return the tasks of a goal that this turn has failed."""
     mine = (task for task in goal.tasks if task.turn_id == work.turn.id)
     return [task for task in mine if task.status is TaskStatus.FAIL]
 
@@ -254,7 +266,7 @@ def _failed_tasks(work: TurnWork, goal: Goal) -> list[Task]:
 def _pause_interrupted_goal(
     work: TurnWork, board: GoalBoard, goal: Goal, status: TurnStatus, told: list[str]
 ) -> None:
-    """A turn that did not end well is never repeated without somebody's explicit yes."""
+    """Pause a goal whose turn did not end well; only a person may resume it."""
     now = work.runtime.clock.now()
     decided = work.transcript.decision
     rejected = status is TurnStatus.STOPPED and decided is not None and not decided.approved
@@ -271,7 +283,7 @@ def _pause_interrupted_goal(
     )
     told.extend(self_goals.owner_request_lines(goal))
     board.put_goal(goal)
-    release_goal_queue_place(
+    dequeue_goal_and_begin_next(
         board, goal, partial(_prepare_next_turn, work.runtime.home.files, board, told)
     )
 
@@ -279,7 +291,7 @@ def _pause_interrupted_goal(
 def _advance_after_success(
     work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list[str]
 ) -> Goal:
-    """The goal after a turn that ended well but perhaps did not say what became of its task."""
+    """Return the goal after a turn that ended well, perhaps without finishing its task."""
     goal = goal.replaced(taint=goal.taint or work.turn.taint)
     task = goal.current
     if task is not None:
@@ -297,7 +309,7 @@ def _advance_after_success(
 
 
 def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]) -> Goal:
-    """The goal after a turn that served none of its tasks: what it said last is the report."""
+    """Complete a goal after its last turn, with the turn's last speech as the report."""
     now, language = work.runtime.clock.now(), work.profile.agent.language
     reporting = work.turn.task == goal.id and (
         not goal.tasks or all(task.status.is_end for task in goal.tasks)
@@ -325,7 +337,7 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
 
 
 def _refused_plan(work: TurnWork) -> str | None:
-    """Why the last plan of this turn was refused; None where there was none, or it was taken."""
+    """Return why the turn's last plan was refused; None if there was none or it was accepted."""
     ended = work.transcript.ended_calls
     answers = [result for call, result in ended if action_name(call) == "plan_goal"]
     return None if not answers or answers[-1].success else answers[-1].error or ""

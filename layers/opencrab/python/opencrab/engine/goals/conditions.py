@@ -1,4 +1,4 @@
-"""Conditions: tasks whose precondition does not hold fail before they begin."""
+"""Preconditions of tasks: a task whose precondition does not hold fails before it begins."""
 
 from opencrab.domain.goals.condition import first_unmet_condition
 from opencrab.domain.goals.goal import Goal, Task, TaskStatus
@@ -11,9 +11,9 @@ from opencrab.ports.workspace.files import Files
 def check_task_preconditions(
     files: Files, board: GoalBoard, goal: Goal, *, first: bool = False
 ) -> tuple[Goal, list[Task]]:
-    """The goal whose next task may begin, and the tasks that have failed because they may not.
+    """Fail the next tasks whose precondition does not hold; return goal and failures.
 
-    With `first` only the first of these fails.
+    With `first` only the first of them fails.
     """
     failed = list[Task]()
     language = board.profile.agent.language
@@ -30,7 +30,7 @@ def check_task_preconditions(
 
 
 def _missing(files: Files, goal: Goal, task: Task) -> str | None:
-    """What a task needs and there is not; None where nothing is missing that code can check."""
+    """Return the first unmet condition of a task; None if all that code can check are met."""
 
     def is_done(task_id: str) -> bool:
         other = goal.task(task_id)
@@ -42,6 +42,6 @@ def _missing(files: Files, goal: Goal, task: Task) -> str | None:
 
 
 def _fail_unmet_task(task: Task, missing: str, language: Language) -> Task:
-    """A task that may not begin."""
+    """Return the task as failed, with the unmet condition as its cause."""
     cause = system_phrase("task_unmet", language, what=missing)
     return task.replaced(status=TaskStatus.FAIL, cause=cause)

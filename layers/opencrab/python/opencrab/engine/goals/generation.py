@@ -1,6 +1,6 @@
 """Goal generation: the goals that an agent sets itself, from each of its sources.
 
-Whoever calls commits the facts and due items of the board.
+The caller commits the board's documents and due items.
 """
 
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
 from opencrab.domain.goals.selection import AT_ONCE, PROMISES, open_goal_limit
-from opencrab.domain.goals.value_estimate import Horizon, Worth
+from opencrab.domain.goals.value_estimate import Horizon, ValueEstimate
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.money.budget import Limits, agent_budget_scope
@@ -24,10 +24,10 @@ from opencrab.engine.goals.generation_text import (
     next_step_goal_text,
     reply_goal_text,
 )
-from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue, release_goal_queue_place
+from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue, dequeue_goal_and_begin_next
 from opencrab.engine.goals.selection import (
     begin_or_queue_goal,
-    count_goals_by_source,
+    count_goals_from,
     running_goals,
 )
 from opencrab.engine.runtime import Runtime
@@ -38,27 +38,27 @@ from opencrab.ports.turn.action import one_line
 
 _NAME = 200
 _LOOKED_AT = 50
-"""Events, and peers, that one review looks at."""
+"""The most events, and peers, that one review reads."""
 
 STEPS = 12
-"""Cycles between one step towards an aspiration and the next one."""
+"""The curiosity intervals between two next steps towards an aspiration."""
 
 _COLLABORATIVE = 0.6
-"""From this drive on an agent seeks out those whom it hardly trusts."""
+"""The collaboration drive from which an agent seeks out peers with low trust."""
 
 _HARDLY = 0.3
 _SOCIAL_PAUSE = timedelta(days=1)
 _PATIENCE = timedelta(hours=1)
-"""How long a mention stays unanswered before to answer it is a goal."""
+"""Time that a mention stays unanswered before answering it becomes a goal."""
 
 
-class _Wish(Value):
-    """A goal that an agent is about to put up by itself."""
+class _GoalDraft(Value):
+    """The draft of a goal that an agent is about to set itself."""
 
     source: GoalSource
     name: str
     words: str
-    worth: Worth
+    worth: ValueEstimate
     horizon: Horizon = Horizon.OBJECTIVE
     deadline: datetime | None = None
     taint: bool = False
@@ -67,11 +67,11 @@ class _Wish(Value):
 def generate_goals(
     runtime: Runtime, board: GoalBoard, now: datetime, signs: VitalSigns | None = None
 ) -> tuple[Goal, ...]:
-    """Work out anew what an agent wants, from all sources but curiosity; nothing begins.
+    """Generate goals from all sources except curiosity; none of them begins yet.
 
-    Without initiative or instructions it wants nothing.
+    Returns none if the agent does not act without being asked.
     """
-    if not board.profile.agent.heartbeat.acts_unasked:
+    if not board.profile.agent.heartbeat.acts_on_its_own:
         return ()
     made = (
         generate_survival_goal(runtime, board, now),
@@ -84,10 +84,10 @@ def generate_goals(
 
 
 def generate_exploration_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
-    """Put up the goal to explore the unknown, and begin it.
+    """Generate an exploration goal and begin it.
 
-    None where one is open, another goal is being carried out, or there is no room; and while the
-    last one, however it ended, is not as long past as a new experience has to be.
+    None if one is open, another goal is active, there is no room, or the last one ended too
+    recently: the pause is the curiosity threshold times the interval.
     """
     if board.agenda().current is not None:
         return None
@@ -106,10 +106,10 @@ def generate_exploration_goal(runtime: Runtime, board: GoalBoard, now: datetime)
 
 
 def generate_survival_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
-    """Put up the goal to spend less, where little of the agent's day is left, or of its balance.
+    """Generate a goal to spend less if the day's budget or the world's balance is low.
 
-    At most one ends in a day, and one that has not begun is given up when there is enough again.
-    None where nothing was put up.
+    At most one ends per day, and one that has not begun is cancelled when there is enough again.
+    Returns None if none was generated.
     """
     left = _left_percent(runtime.home.budgets, runtime.rules.limits, board, now)
     autonomy = runtime.rules.autonomy
@@ -134,7 +134,10 @@ def generate_survival_goal(runtime: Runtime, board: GoalBoard, now: datetime) ->
 
 
 def generate_aspiration_goal(board: GoalBoard, now: datetime) -> Goal | None:
-    """See that what an agent is there for is its aspiration, as it is said now."""
+    """Make the agent's purpose its aspiration, replacing one with an older wording.
+
+    Returns None if nothing changed or the purpose is empty.
+    """
     purpose, language = board.profile.agent.purpose, board.profile.agent.language
     name = one_line(purpose, _NAME)
     for goal in _of(board, GoalSource.ROLE):
@@ -150,7 +153,7 @@ def generate_aspiration_goal(board: GoalBoard, now: datetime) -> Goal | None:
 
 
 def generate_event_goals(runtime: Runtime, board: GoalBoard, now: datetime) -> tuple[Goal, ...]:
-    """Put up goals for events that may be worth one, each looked at once."""
+    """Generate goals from new events marked as opportunities; each event is read once."""
     board.open_goals()
     before = board.expectations()
     agent = board.profile.agent
@@ -170,7 +173,7 @@ def generate_social_goal(
     now: datetime,
     signs: VitalSigns | None = None,
 ) -> Goal | None:
-    """Put up a goal for somebody's sake: an answer that is owed, or a peer hardly trusted.
+    """Generate a goal to answer an old mention, or to meet a peer with low trust.
 
     At most one is open, and a day passes between them.
     """
@@ -187,7 +190,10 @@ def generate_social_goal(
 
 
 def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
-    """Put up a next step towards the aspiration where nothing else is open, every STEPS cycles."""
+    """Generate an objective towards the newest aspiration, if no objective is open.
+
+    STEPS curiosity intervals pass since the last goal of this source ended.
+    """
     goals, pause = board.open_goals(), STEPS * autonomy.curiosity_interval
     aspired = [goal for goal in _of(board, GoalSource.ROLE) if goal.authority is Authority.SELF]
     if not aspired or any(goal.horizon is Horizon.OBJECTIVE for goal in goals):
@@ -201,21 +207,21 @@ def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime)
 
 
 def _world_balance(facts: Documents, profile: Profile) -> int | None:
-    """What an agent has in its world; None for one without a world."""
+    """Return the agent's balance in its world; None for an agent without a world."""
     agent = profile.agent
     return None if agent.world is None else world_balance(facts, agent.id)
 
 
-def _wish(board: GoalBoard, source: GoalSource, name: str, words: str) -> _Wish:
-    """A wish as the agent's experiences with its source would have it."""
+def _wish(board: GoalBoard, source: GoalSource, name: str, words: str) -> _GoalDraft:
+    """Return a goal draft; its expected reward comes from experience with its source."""
     board.open_goals()
     first = PROMISES[source]
     reward = board.expectations().reward(source, first.expected_reward)
     worth = first.replaced(expected_reward=reward)
-    return _Wish(source=source, name=one_line(name, _NAME), words=words, worth=worth)
+    return _GoalDraft(source=source, name=one_line(name, _NAME), words=words, worth=worth)
 
 
-def _chance(board: GoalBoard, event: AgentEvent) -> _Wish:
+def _chance(board: GoalBoard, event: AgentEvent) -> _GoalDraft:
     language = board.profile.agent.language
     what = one_line(event.text or event.type, _NAME // 2)
     name, words = goal_text(GoalSource.OPPORTUNITY, language, what=what)
@@ -223,7 +229,7 @@ def _chance(board: GoalBoard, event: AgentEvent) -> _Wish:
     return wish.replaced(taint=event.tainted)
 
 
-def _reply_wish(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> _Wish | None:
+def _reply_wish(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> _GoalDraft | None:
     mention = None if signs is None else signs.mention
     if mention is None or now - mention.at < _PATIENCE:
         return None
@@ -234,7 +240,7 @@ def _reply_wish(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> _W
 
 def _low_trust_peer_goal(
     facts: Documents, autonomy: Autonomy, board: GoalBoard, now: datetime
-) -> _Wish | None:
+) -> _GoalDraft | None:
     profile = board.profile
     if profile.soul.weights.collaboration < _COLLABORATIVE:
         return None
@@ -248,15 +254,15 @@ def _low_trust_peer_goal(
     return _wish(board, GoalSource.SOCIAL, name, words)
 
 
-def _put_up(board: GoalBoard, wish: _Wish, now: datetime) -> Goal | None:
-    """The goal, now open; None where there is no room for it, or it is not to be wanted."""
+def _put_up(board: GoalBoard, wish: _GoalDraft, now: datetime) -> Goal | None:
+    """Open a goal from its draft; None if there is no room or the agent may not act unasked."""
     agent, goals = board.profile.agent, board.open_goals()
     alike = sum(goal.horizon is wish.horizon for goal in goals)
     full = alike >= open_goal_limit(wish.horizon, Authority.SELF)
-    enough = count_goals_by_source(running_goals(goals), wish.source) >= AT_ONCE.get(
+    enough = count_goals_from(running_goals(goals), wish.source) >= AT_ONCE.get(
         wish.source, len(goals) + 1
     )
-    if full or enough or not agent.heartbeat.acts_unasked:
+    if full or enough or not agent.heartbeat.acts_on_its_own:
         return None
     number = board.agenda().last_number + 1
     goal = Goal(
@@ -283,7 +289,7 @@ def _put_up(board: GoalBoard, wish: _Wish, now: datetime) -> Goal | None:
 def _give_up(board: GoalBoard, goal: Goal, now: datetime) -> None:
     ended = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
     board.put_goal(ended)
-    release_goal_queue_place(board, ended)
+    dequeue_goal_and_begin_next(board, ended)
 
 
 def _of(board: GoalBoard, source: GoalSource) -> list[Goal]:
@@ -291,12 +297,12 @@ def _of(board: GoalBoard, source: GoalSource) -> list[Goal]:
 
 
 def _left_percent(budgets: Budgets, limits: Limits, board: GoalBoard, now: datetime) -> int:
-    """How much of the agent's day is not drawn, in whole percent; a day of nothing is all left."""
+    """Return the unspent share of the agent's daily budget in percent; 100 for a budget of 0."""
     agent = board.profile.agent
     most = agent.day_limit_micro_usd
     if most is None:
         most = limits.changed(budgets.limits()).agent_day_micro_usd
     if most <= 0:
         return 100
-    drawn = budgets.drawn(agent_budget_scope(agent.id), now.strftime("%Y-%m-%d"))
+    drawn = budgets.drawn_micro_usd(agent_budget_scope(agent.id), now.strftime("%Y-%m-%d"))
     return max(100 * (most - drawn) // most, 0)

@@ -1,4 +1,4 @@
-"""Wishes text: how the goals that an agent puts up by itself are called, in both languages."""
+"""Names and descriptions of goals that agents set themselves, in English and Japanese."""
 
 from opencrab.domain.goals.goal import GoalSource
 from opencrab.domain.value import Language
@@ -9,22 +9,22 @@ _WORDS = Texts(__file__, "words")
 
 
 def low_balance_text(language: Language, balance: int) -> str:
-    """What an agent is told whose balance in its world is low."""
+    """Return the description of a survival goal for an agent with a low world balance."""
     return _WORDS["poor"][language].format(balance=balance)
 
 
 def goal_text(source: GoalSource, language: Language, **what: object) -> tuple[str, str]:
-    """Name and description of a goal that an agent puts up for this reason."""
+    """Return name and description of a self-set goal from this source."""
     return _format_goal_text(source, language, **what)
 
 
 def reply_goal_text(language: Language, who: str) -> tuple[str, str]:
-    """Name and description of the goal to answer somebody."""
+    """Return name and description of the goal to answer somebody."""
     return _format_goal_text("mention", language, what=who)
 
 
 def next_step_goal_text(language: Language, what: str) -> tuple[str, str]:
-    """Name and description of the next step that an agent takes towards its aspiration."""
+    """Return name and description of the next step towards an aspiration."""
     return _format_goal_text("step", language, what=what)
 
 

@@ -1,4 +1,4 @@
-"""Instructions: one becomes a goal, turns carry it out, people steer it."""
+"""Instructions: each becomes a goal that turns carry out and people can steer."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
+from opencrab.engine.access.session_access import other_readers_fact
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.agents.events import ABANDONED, RESUMED, record_agent_event_of_goal
 from opencrab.engine.goals import pausing
@@ -28,9 +29,9 @@ from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, stored_
 from opencrab.engine.goals.queue import (
     GoalBoard,
     add_goal_to_queue,
+    dequeue_goal_and_begin_next,
     goal_session,
     queue_goal,
-    release_goal_queue_place,
 )
 from opencrab.engine.goals.self_goals import record_goal_outcome
 from opencrab.engine.phrases import system_phrase
@@ -44,18 +45,19 @@ from opencrab.ports.turn.action import one_line
 from opencrab.ports.turn.journal import Journal
 
 INSTRUCTION = "instruction"
-"""The kind of fact that says which goal an instruction became."""
+"""The kind of document that maps an instruction to its goal."""
 
 _NAME = 80
 _OWNERS_GOALS = 5
-"""Places among the open goals that only an owner's instructions may take."""
+"""Open goals that are reserved for an owner's instructions."""
 
 
 @dataclass(frozen=True)
 class InstructionGiver:
-    """Who gives an instruction, through which door, and where they are answered if it pushes.
+    """The person who gives an instruction, with source, authority and channel of replies.
 
-    `channel` shows how far the instruction has come and hears what is said in its turns.
+    `channel` shows the progress of the instruction and gets what its turns say; `others_read` says
+    that more people read there.
     """
 
     principal_id: str
@@ -63,10 +65,11 @@ class InstructionGiver:
     source: Source
     authority: Authority
     channel: Channel | None = None
+    others_read: bool = False
 
 
 class NewInstruction(Value, defer_build=False):
-    """What somebody wants done."""
+    """A person's instruction for an agent."""
 
     instruction: MessageText
     name: Name | None = None
@@ -74,7 +77,7 @@ class NewInstruction(Value, defer_build=False):
 
 
 class _Given(Value):
-    """Which goal an instruction became, so that the same one again answers the same goal."""
+    """The goal that an instruction became, so that a repeated request returns the same goal."""
 
     goal: Identifier
     instruction: str
@@ -83,14 +86,14 @@ class _Given(Value):
 def start_instruction(
     runtime: Runtime, agent_id: str, asked: NewInstruction, asker: InstructionGiver, *, key: str
 ) -> Goal:
-    """Make an instruction a goal with a session of its own, and begin when its line comes.
+    """Make an instruction a goal with its own session, and begin or queue it.
 
-    The same key again answers the same goal. Raises NotFound, and Conflict for a retired agent,
-    for too many open goals, and for a key that was used for another instruction.
+    The same key again returns the same goal. Raises NotFound, and Conflict for a retired agent, for
+    too many open goals, and for a key that was used for another instruction.
     """
     profile = runtime.home.agents.get(agent_id)
     if not profile.agent.answers:
-        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     session_id = stable_id("task", agent_id, asker.principal_id, key)
     for _ in range(ATTEMPTS):
         earlier = runtime.home.facts.get(agent_id, INSTRUCTION, session_id)
@@ -102,8 +105,9 @@ def start_instruction(
         queue_goal(board, goal)
         given = _Given(goal=goal.id, instruction=asked.instruction)
         mark = new_fact(agent_id, INSTRUCTION, session_id, given)
+        readers = (other_readers_fact(session_id),) if asker.others_read else ()
         try:
-            _commit(runtime, board, mark)
+            _commit(runtime, board, mark, *readers)
         except Changed:
             continue
         return board.goal(goal.id) or goal
@@ -113,24 +117,26 @@ def start_instruction(
 def pause_goal_by_label(
     runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = ""
 ) -> Goal:
-    """Let a goal wait from before its next call on, for as long as nobody resumes it."""
+    """Pause a goal before its next call, until somebody resumes it."""
     language = runtime.home.agents.get(agent_id).agent.language
     why = reason or system_phrase("paused_by_hand", language)
     return pausing.pause_goal(runtime, agent_id, label, by=by, reason=why)
 
 
 def resume_goal(runtime: Runtime, agent_id: str, label: str) -> Goal:
-    """Go on with a goal that waits: with the very turn that waits, or with a new one.
+    """Resume a paused goal with the turn that waits, or with a new one.
 
-    A goal that is being carried out is answered as it is; one whose turn was lost begins again.
-    A dormant agent is woken. Raises NotFound, Conflict (ended).
+    An active goal is returned as it is; one whose turn was lost begins a new one. A dormant agent
+    is woken. Raises NotFound, Conflict (ended).
     """
     profile = vital_signs.wake_agent(runtime, runtime.home.agents.get(agent_id))
     for _ in range(ATTEMPTS):
         fact = stored_goal(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         if goal.status.is_end:
-            raise Conflict(f"{goal.id} has ended and cannot be resumed")
+            raise Conflict(
+                f"goal {goal.id} has ended and cannot be resumed", cure="give a new instruction"
+            )
         turn_waits = goal.turn_id is not None and not _is_over(runtime.home.journal, goal.turn_id)
         if goal.pause is None and (turn_waits or goal.runs == 0):
             # Whoever resumed it may have died before the turn was told.
@@ -158,7 +164,7 @@ def resume_goal(runtime: Runtime, agent_id: str, label: str) -> Goal:
 
 
 def _wake(runtime: Runtime, goal: Goal) -> None:
-    """Take the pause of a goal's turn back and let it go on, if it waits for that."""
+    """Resume the turn of a goal and queue it, if it waits for that."""
     if goal.turn_id is None:
         return
     with suppress(NotFound):
@@ -168,9 +174,9 @@ def _wake(runtime: Runtime, goal: Goal) -> None:
 
 
 def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
-    """Give a goal up: its turn stops before its next call, and what is done stays done.
+    """Cancel a goal: its turn stops before its next call; completed work is not undone.
 
-    A goal that has ended is answered as it is. Raises NotFound.
+    A goal that has ended is returned as it is. Raises NotFound.
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
@@ -182,7 +188,7 @@ def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason:
             goal = goal.replaced(status=GoalStatus.ABANDONED, pause=None, ended_at=now)
             if goal.turn_id is None or _is_over(runtime.home.journal, goal.turn_id):
                 goal = record_goal_outcome(board, goal)
-                release_goal_queue_place(board, goal)
+                dequeue_goal_and_begin_next(board, goal)
             board.put_goal(goal)
             try:
                 _commit(runtime, board)
@@ -200,13 +206,15 @@ def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason:
 def steer_goal(
     runtime: Runtime, agent_id: str, label: str, text: str, *, asker: InstructionGiver, key: str
 ) -> Goal:
-    """Give a goal's turns a message that they hear before their next step, once by its key.
+    """Send a message to a goal's turns, which they read before their next step; once per key.
 
     Raises NotFound, and Conflict for a goal that has ended.
     """
     goal = stored_goal(runtime.home.facts, agent_id, label).read(Goal)
     if goal.status.is_end:
-        raise Conflict(f"{goal.id} has ended and cannot be steered", cure="give a new instruction")
+        raise Conflict(
+            f"goal {goal.id} has ended and cannot be steered", cure="give a new instruction"
+        )
     now = runtime.clock.now()
     instruction_id = stable_id("steer", goal.session_id, asker.principal_id, key)
     try:
@@ -243,7 +251,7 @@ def steer_goal(
 def goals_of_agent(
     home: Home, agent_id: str, *, after: str = "", limit: int = 50
 ) -> tuple[Goal, ...]:
-    """An agent's goals, newest first; `after` is the id of the last one seen."""
+    """Return a page of an agent's goals, newest first, after the goal with id `after`."""
     home.agents.get(agent_id)
     place = goal_key(goal_id_of(after)) if after else ""
     found = home.facts.page(agent_id, GOAL, after=place, limit=limit, newest_first=True)
@@ -261,7 +269,7 @@ def _new_goal(
     most = OPEN_GOALS if asker.authority is Authority.OWNER else OPEN_GOALS - _OWNERS_GOALS
     if len(agenda.open) >= most and _objectives(board) >= most:
         raise Conflict(
-            f"agent {board.profile.agent.id!r} has {most} open goals or more",
+            f"limit reached: agent {board.profile.agent.id!r} has {most} open goals or more",
             cure="wait, or cancel one of them",
         )
     first_line = next((line for line in asked.instruction.splitlines() if line.strip()), "")
@@ -284,7 +292,7 @@ def _new_goal(
 
 
 def _objectives(board: GoalBoard) -> int:
-    """Open goals that somebody is to carry out: aspirations take no place among them."""
+    """Count the open objectives; aspirations do not count towards the limit."""
     return sum(goal.horizon is Horizon.OBJECTIVE for goal in board.open_goals())
 
 
@@ -302,15 +310,15 @@ def _given_before(
 
 
 def _commit(runtime: Runtime, board: GoalBoard, *more: Document) -> None:
-    """Write the board; what is due is admitted at once, or by the sweep if this ends here."""
+    """Write the board and admit its due items; after a crash in between the sweep admits them."""
     runtime.home.facts.commit(*board.facts, *more, due=tuple(board.due))
     for item in board.due:
         admit_due(runtime, item)
-        runtime.home.due.done(item.id)
+        runtime.home.due.remove(item.id)
 
 
 def _is_over(journal: Journal, turn_id: str) -> bool:
-    """Whether a goal's turn will write nothing more; one that is due but not there yet will."""
+    """Check whether a goal's turn has ended; one that is not admitted yet has not."""
     with suppress(NotFound):
         return journal.header(turn_id).status.is_end
     return False

@@ -17,7 +17,7 @@ from opencrab.domain.goals.selection import (
     require_goal_room,
     require_valid_deadline,
 )
-from opencrab.domain.goals.value_estimate import Horizon, Worth
+from opencrab.domain.goals.value_estimate import Horizon, ValueEstimate
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.value import Identifier, MessageText, Unit, Value
 from opencrab.engine.agents.vital_signs import change_vital_signs, wake_agent
@@ -29,7 +29,7 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.turn.action import one_line
 
 INJECTED = "injected"
-"""The kind of fact that says which goal was made of a request, so that it is made once."""
+"""The kind of document that maps a request to its goal, so that it is created once."""
 
 _NAME = 200
 
@@ -47,9 +47,9 @@ class NewGoal(Value, defer_build=False):
     social_value: Unit = 0.0
 
     @property
-    def worth(self) -> Worth:
-        """What it promises."""
-        return Worth(
+    def worth(self) -> ValueEstimate:
+        """The expected value of the goal."""
+        return ValueEstimate(
             expected_reward=self.expected_reward,
             capability_match=self.capability_match,
             novelty=self.novelty,
@@ -58,7 +58,7 @@ class NewGoal(Value, defer_build=False):
 
 
 class _Made(Value):
-    """Which goal a request made; `asked` is a hash, so that no words are left to be forgotten."""
+    """The goal that a request created; `asked` is a hash, so that no words need to be erased."""
 
     goal: Identifier
     asked: str
@@ -67,16 +67,15 @@ class _Made(Value):
 def inject_owner_goal(
     runtime: Runtime, agent_id: str, asked: NewGoal, asker: InstructionGiver, *, key: str
 ) -> Goal:
-    """Put an owner's goal on the agenda, where a heartbeat takes it up by its priority.
+    """Add an owner's goal to the agenda; a heartbeat starts it by its priority.
 
-    A dormant agent is woken by its owner's goal, also where a crash came in between and the same
-    key comes again.
-    The same key again answers the same goal. Raises NotFound, Conflict for a retired agent and for
-    a key that was used for another goal, and Invalid for a full horizon or an impossible deadline.
+    A dormant agent is woken, also by a repeated key after a crash in between. The same key again
+    returns the same goal. Raises NotFound, Conflict for a retired agent and for a key that was used
+    for another goal, and Invalid for a full horizon or an impossible deadline.
     """
     profile = runtime.home.agents.get(agent_id)
     if not profile.agent.answers:
-        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     session_id = stable_id("injected", agent_id, asker.principal_id, key)
     for _ in range(ATTEMPTS):
         earlier = runtime.home.facts.get(agent_id, INJECTED, session_id)
@@ -105,7 +104,7 @@ def inject_owner_goal(
 
 
 def _wake_for_goal(runtime: Runtime, goal: Goal) -> Goal:
-    """The goal, whose agent is awake if its owner waits for it."""
+    """Wake the agent if its owner's goal is open, and return the goal."""
     if goal.authority is Authority.OWNER and not goal.status.is_end:
         wake_agent(runtime, runtime.home.agents.get(goal.agent_id))
     return goal
@@ -134,7 +133,7 @@ def _goal(board: GoalBoard, asked: NewGoal, asker: InstructionGiver, session_id:
 def _worth_it_at(
     autonomy: Autonomy, board: GoalBoard, profile: Profile, goal: Goal
 ) -> datetime | None:
-    """When a heartbeat may begin it; None for what is never begun."""
+    """Return the time from which a heartbeat may begin a goal; None for an aspiration."""
     if goal.horizon is Horizon.ASPIRATION:
         return None
     threshold = autonomy.goal_threshold

@@ -1,7 +1,7 @@
-"""Panel: that an instruction has come further, told to the channel that it was given in.
+"""Progress notices: queue messages that let a channel show how far an instruction has come.
 
-What is queued only names the goal, and what is shown is read when it is shown: a message that comes
-late or twice shows what holds then.
+A message only names the goal, and progress is read when it is shown: a message that comes late or
+twice shows the current state.
 """
 
 import json
@@ -13,7 +13,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.ports.turn.queue import Queue
 
 PANEL = '{"panel":'
-"""How a message on the queue of deliveries begins that asks for a panel."""
+"""The beginning of a delivery queue message that asks for a progress panel."""
 
 
 def queue_progress_panel(
@@ -25,10 +25,10 @@ def queue_progress_panel(
     key: str,
     surely: bool = False,
 ) -> None:
-    """Let the channel show where a goal stands; `key` makes this change one message.
+    """Queue the progress of a goal for its channel; `key` deduplicates the message.
 
-    The change itself is stored: when the queue does not answer, the next one shows this one too.
-    Where somebody waits for the panel it is told `surely`: that raises Unavailable instead.
+    The progress itself is stored: if the queue is unavailable, the next message shows it. With
+    `surely`, for a caller that waits for the panel, raises Unavailable instead.
     """
     if channel is None:
         return

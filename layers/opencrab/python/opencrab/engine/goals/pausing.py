@@ -1,4 +1,4 @@
-"""Pausing: a goal waits, and with it the turn that works on it, until somebody says go on."""
+"""Pausing: stops a goal and its turn until somebody resumes them."""
 
 from contextlib import suppress
 
@@ -7,7 +7,7 @@ from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Pause, goal_id_of, goal_key
 from opencrab.domain.turn.turn import Stop, Turn
 from opencrab.engine.goals.panel_notice import queue_progress_panel
-from opencrab.engine.goals.queue import GoalBoard, release_goal_queue_place
+from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 
@@ -15,33 +15,40 @@ ATTEMPTS = 5
 
 
 def stored_goal(facts: Documents, agent_id: str, label: str) -> Document:
-    """The fact of a goal, by its id or by that of one of its tasks; raises NotFound, Invalid."""
+    """Return the document of a goal, by its id or a task's id; raise NotFound, Invalid."""
     found = facts.get(agent_id, GOAL, goal_key(goal_id_of(label)))
     if found is None:
-        raise NotFound(
-            f"agent {agent_id!r} has no goal {label!r}", cure="list them with the agent's goals"
-        )
+        raise goal_not_found_error(agent_id, label)
     return found
 
 
-def pause_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) -> Goal:
-    """Let a goal wait before its next call; one that waits already stays as it is.
+def goal_not_found_error(agent_id: str, label: str) -> NotFound:
+    """Return the error for a goal that does not exist, or that the caller does not see."""
+    return NotFound(
+        f"agent {agent_id!r} has no goal {label!r}", cure="list them with the agent's goals"
+    )
 
-    The next goal in line may begin: its first turn is due. Raises NotFound, and Conflict for a goal
-    that has ended.
+
+def pause_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str) -> Goal:
+    """Pause a goal before its next call; one that is paused stays as it is.
+
+    The next goal in the queue begins: its first turn is due. Raises NotFound, and Conflict for a
+    goal that has ended.
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
         fact = stored_goal(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         if goal.status.is_end:
-            raise Conflict(f"{goal.id} has ended and cannot be paused")
+            raise Conflict(
+                f"goal {goal.id} has ended and cannot be paused", cure="give the agent a new goal"
+            )
         if goal.pause is None:
             board = GoalBoard.of(runtime.home.facts, profile, runtime.clock.now(), fact)
             wish = Pause(reason=reason[:1_000], by=by, at=board.now, turn_waits=True)
             goal = goal.replaced(pause=wish)
             board.put_goal(goal)
-            release_goal_queue_place(board, goal)
+            dequeue_goal_and_begin_next(board, goal)
             try:
                 runtime.home.facts.commit(*board.facts, due=tuple(board.due))
             except Changed:
@@ -52,21 +59,21 @@ def pause_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: 
                 align_turn_with_goal(runtime, goal, goal.turn_id)
         notify_goal_channel(runtime, goal)
         return goal
-    raise Conflict(f"{label} has too many concurrent updates; retries exhausted", cure="try again")
+    raise Conflict(f"concurrent updates to goal {label!r}; retries exhausted", cure="try again")
 
 
 def notify_goal_channel(runtime: Runtime, goal: Goal) -> None:
-    """Let the channel in which a goal was given show that somebody has changed it."""
+    """Update the progress panel of a goal in the channel where it was given."""
     if goal.channel is not None:
         key = f"{goal.id}-{runtime.clock.new_id()}"
         queue_progress_panel(runtime.home.deliveries, goal.channel, goal.agent_id, goal.id, key=key)
 
 
 def align_turn_with_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
-    """Tell a turn to stop, to wait or to go on, as its goal does; raises NotFound.
+    """Stop, pause or resume a turn to match its goal; raise NotFound.
 
-    The goal is read again afterwards: somebody else may have paused or resumed it meanwhile and
-    told the turn too early, and nobody would ever tell it again.
+    The goal is read again afterwards and the turn changed again if needed: a concurrent pause or
+    resume may have reached the goal but not the turn.
     """
     turn = _sync_turn_with_goal(runtime, goal, turn_id)
     for _ in range(ATTEMPTS):

@@ -1,7 +1,7 @@
-"""Progress: how far a goal has come, as the one value that every view of it is drawn from.
+"""Progress of a goal, as the one value from which every view is drawn.
 
-It is made of the goal, and of the turn that works on it now: however many turns went before, it
-costs the same.
+It is made from the goal and its current turn alone: it costs the same however many turns went
+before.
 """
 
 from collections.abc import Iterator
@@ -51,11 +51,11 @@ class Standing(StrEnum):
 
     @property
     def is_end(self) -> bool:
-        """Whether nothing more will be done for it."""
+        """True if no more work will be done for the goal."""
         return self in {Standing.COMPLETED, Standing.ABANDONED}
 
 
-class Mark(StrEnum):
+class ActionStatus(StrEnum):
     """Outcome of one action."""
 
     PENDING = "pending"
@@ -65,7 +65,7 @@ class Mark(StrEnum):
     FAILED = "failed"
 
 
-class Deed(Value):
+class ActionProgress(Value):
     """One action of the turn, as a sentence for people.
 
     Owners also get arguments and result, each on a line; for others the sentence leaves the
@@ -75,13 +75,13 @@ class Deed(Value):
     id: str
     action: str
     sentence: str
-    mark: Mark
+    mark: ActionStatus
     seconds: float | None = None
     arguments: str | None = None
     result: str | None = None
 
 
-class Asked(Value):
+class PendingApproval(Value):
     """A call that waits for approval: what it does and what it touches."""
 
     approval_id: str
@@ -100,8 +100,8 @@ class TaskProgress(Value):
     confirmed: bool
 
 
-class Summary(Value):
-    """Where a goal stands, in a line."""
+class GoalSummary(Value):
+    """The progress of a goal in one line."""
 
     id: str
     agent_id: str
@@ -117,7 +117,7 @@ class Summary(Value):
     ended_at: datetime | None
 
 
-class Progress(Summary):
+class Progress(GoalSummary):
     """A goal's tasks, and what the turn that works on it does and has done.
 
     `step` counts the turn's model calls, `spent_micro_usd` is the turn's too. `current` is what
@@ -127,11 +127,11 @@ class Progress(Summary):
 
     instruction: str
     tasks: tuple[TaskProgress, ...]
-    approval: Asked | None = None
+    approval: PendingApproval | None = None
     step: int = 0
     max_steps: int
-    actions: tuple[Deed, ...] = ()
-    current: Deed | None = None
+    actions: tuple[ActionProgress, ...] = ()
+    current: ActionProgress | None = None
     thinking: str | None = None
     spent_micro_usd: int = 0
     report: str
@@ -139,8 +139,8 @@ class Progress(Summary):
     over: bool
 
 
-def goal_summary(journal: Journal, goal: Goal) -> Summary:
-    """Where a goal stands; of an open one its turn's header is read."""
+def goal_summary(journal: Journal, goal: Goal) -> GoalSummary:
+    """Return a goal's summary; for an open goal its turn's header is read."""
     may_wait = goal.turn_id is not None and not goal.status.is_end and goal.pause is None
     turn = _header(journal, goal.turn_id) if goal.turn_id and may_wait else None
     asks = turn is not None and turn.status is TurnStatus.WAITING
@@ -148,7 +148,7 @@ def goal_summary(journal: Journal, goal: Goal) -> Summary:
 
 
 def goal_progress(runtime: Runtime, goal: Goal, *, private: bool) -> Progress:
-    """How far a goal has come; what the agent thinks and what its actions carry only if private."""
+    """Return a goal's progress; thoughts, arguments and results only if `private`."""
     account = _account(runtime.home, goal)
     asks = None if account is None else _pending_approval(account)
     whole = Progress(
@@ -174,8 +174,8 @@ def goal_progress(runtime: Runtime, goal: Goal, *, private: bool) -> Progress:
     )
 
 
-def _summary(goal: Goal, *, asks: bool) -> Summary:
-    return Summary(
+def _summary(goal: Goal, *, asks: bool) -> GoalSummary:
+    return GoalSummary(
         id=goal.id,
         agent_id=goal.agent_id,
         name=goal.name,
@@ -192,7 +192,7 @@ def _summary(goal: Goal, *, asks: bool) -> Summary:
 
 
 def _percent(goal: Goal) -> int:
-    """Completion of the plan; without one a goal is complete when it is completed."""
+    """Return the completion of the plan in percent; without a plan 0 until it is completed."""
     if goal.tasks or goal.status is GoalStatus.COMPLETED:
         return task_completion_percent(goal.tasks)
     return 0
@@ -218,7 +218,7 @@ def _task(task: Task, *, private: bool) -> TaskProgress:
 
 
 def _header(journal: Journal, turn_id: str) -> Turn | None:
-    """A turn, unless it is due but not there yet, or its records have expired."""
+    """Return a turn's header; None before its admission and after its expiry."""
     try:
         return journal.header(turn_id)
     except NotFound:
@@ -226,7 +226,7 @@ def _header(journal: Journal, turn_id: str) -> Turn | None:
 
 
 def _account(home: Home, goal: Goal) -> TurnAccount | None:
-    """The turn that works on a goal, as its journal tells of it."""
+    """Return the account of the goal's current turn from its journal, or None."""
     if goal.turn_id is None:
         return None
     try:
@@ -236,21 +236,21 @@ def _account(home: Home, goal: Goal) -> TurnAccount | None:
     return TurnAccount.of(recorded.turn, resolve_record_pointers(recorded.records, home.blobs))
 
 
-def _pending_approval(account: TurnAccount) -> Asked | None:
-    """What the turn waits for, if a human has to decide it."""
+def _pending_approval(account: TurnAccount) -> PendingApproval | None:
+    """Return the call that waits for a human's approval, or None."""
     pending, turn = account.pending, account.turn
     ends = turn.status.is_end or (turn.stop is not None and not turn.stop.pause)
     if ends or pending is None or pending.request is None or not pending.is_asked:
         return None
     request = pending.request
-    return Asked(
+    return PendingApproval(
         approval_id=approval_id(turn, request.n), what=request.what, touches=request.touches
     )
 
 
 def _thinking(account: TurnAccount) -> str | None:
-    """The agent's last thoughts, and its words beside its last calls."""
-    for answer in reversed([step.answer for step in account.answered if step.answer]):
+    """Return the agent's last thoughts, and its words beside its last calls; or None."""
+    for answer in reversed([step.answer for step in account.answered_steps if step.answer]):
         thought = answer.thought
         words = [thought.judgment, thought.intent] if thought else []
         if answer.calls:
@@ -263,15 +263,15 @@ def _thinking(account: TurnAccount) -> str | None:
 
 @dataclass(frozen=True)
 class _Showing:
-    """In which language actions are told of, and whether to their owner."""
+    """The language of action descriptions, and whether private details are shown."""
 
     runtime: Runtime
     language: Language
     private: bool
 
-    def describe_action(self, told: CallAccount, mark: Mark) -> Deed:
-        """An action in a sentence."""
-        return Deed(
+    def describe_action(self, told: CallAccount, mark: ActionStatus) -> ActionProgress:
+        """Describe an action in a sentence."""
+        return ActionProgress(
             id=told.call.id,
             action=one_line(action_name(told.call), _NAME),
             sentence=self._sentence(told.call),
@@ -282,7 +282,7 @@ class _Showing:
         )
 
     def _sentence(self, call: ActionCall) -> str:
-        """What a call does; without its arguments for those who may not read them."""
+        """Describe a call, without its arguments unless private details are shown."""
         action = self.runtime.actions.find(action_name(call))
         if action is None:
             return one_line(action_name(call), _NAME)
@@ -290,28 +290,30 @@ class _Showing:
         return describe_call(action, arguments, self.language)
 
 
-def _deeds(showing: _Showing, account: TurnAccount) -> Iterator[Deed]:
-    """Every action that the turn's model asked for, in order."""
+def _deeds(showing: _Showing, account: TurnAccount) -> Iterator[ActionProgress]:
+    """Yield every action that the turn's model called, in order."""
     pending, asks = account.pending, _pending_approval(account) is not None
     runs = account.turn.status is TurnStatus.RUNNING
-    now = Mark.WAITING if asks else Mark.RUNNING if runs else Mark.PENDING
-    for step in account.answered:
+    now = ActionStatus.WAITING if asks else ActionStatus.RUNNING if runs else ActionStatus.PENDING
+    for step in account.answered_steps:
         for call in step.calls:
-            mark = now if call is pending else Mark.PENDING
+            mark = now if call is pending else ActionStatus.PENDING
             if call.result is not None:
                 done = call.result.state is CallState.COMPLETED
-                mark = Mark.DONE if done else Mark.FAILED
+                mark = ActionStatus.DONE if done else ActionStatus.FAILED
             yield showing.describe_action(call, mark)
 
 
-def _current(deeds: tuple[Deed, ...], account: TurnAccount, language: Language) -> Deed | None:
-    """What happens now: an action that runs or waits, or the model's thinking."""
+def _current(
+    deeds: tuple[ActionProgress, ...], account: TurnAccount, language: Language
+) -> ActionProgress | None:
+    """Return what happens now: an action that runs or waits, or the model's thinking."""
     for deed in deeds:
-        if deed.mark in {Mark.RUNNING, Mark.WAITING}:
+        if deed.mark in {ActionStatus.RUNNING, ActionStatus.WAITING}:
             return deed
     if not account.is_thinking or account.turn.status is not TurnStatus.RUNNING:
         return None
-    return Deed(id="", action="", sentence=_THINKS[language], mark=Mark.RUNNING)
+    return ActionProgress(id="", action="", sentence=_THINKS[language], mark=ActionStatus.RUNNING)
 
 
 def _arguments_excerpt(call: ActionCall) -> str:

@@ -1,4 +1,4 @@
-"""Progress panel: the state of an instruction when it is shown."""
+"""The progress panel of an instruction, drawn when it is shown."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from opencrab.ports.conversation.channel import Panel, PanelRow
 
 
 def show_progress_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
-    """Show the panel that a message asks for; raises what the channel does."""
+    """Show the panel that a queue message asks for; raise the errors of the channel."""
     named = body["panel"]
     try:
         goal = stored_goal(runtime.home.facts, named["agent"], named["goal"]).read(Goal)

@@ -1,4 +1,4 @@
-"""Goal queue: which goal is carried out, what its next turn is, and what follows when one ends."""
+"""Goal queue: the active goal, its next turn, and the goal that follows when it ends."""
 
 import unicodedata
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.turn.action import one_line
 
 OPENCRAB = Sender(id="opencrab", name="OpenCrab")
-"""Who speaks where a turn is started by what was planned, and by nobody's words."""
+"""The sender of turns that a plan starts rather than a message."""
 
 _AT_ONCE = timedelta(0)
 
@@ -34,7 +34,7 @@ Prepare = Callable[[Goal], Goal]
 
 @dataclass
 class GoalBoard:
-    """An agent's mind and goals while several of them change together; `facts` are the changes."""
+    """An agent's state and goals while several of them change; `facts` are the changes to write."""
 
     facts_port: Documents
     profile: Profile
@@ -44,7 +44,7 @@ class GoalBoard:
 
     @classmethod
     def of(cls, facts: Documents, profile: Profile, now: datetime, *goals: Document) -> "GoalBoard":
-        """The board with some goals that were read already; everything else is read when needed."""
+        """Create a board with goals that were read already; everything else is read when needed."""
         return cls(facts, profile, now, {goal.read(Goal).id: goal for goal in goals})
 
     def __post_init__(self) -> None:
@@ -52,18 +52,20 @@ class GoalBoard:
         self._expecting: Document | None = None
         self.due: list[DueItem] = []
 
-    def assume(self, mind: AgentState) -> None:
-        """Go by a mind that was read with its agent; such a board is only read."""
+    def use_agent_state(self, mind: AgentState) -> None:
+        """Use an agent state that was read with its agent; such a board must not be written."""
         agent_id = self.profile.agent.id
-        self.mind = Document(owner=agent_id, kind=MIND, id=MIND, version=0, body=None).holding(mind)
+        self.mind = Document(owner=agent_id, kind=MIND, id=MIND, version=0, body=None).with_body(
+            mind
+        )
 
     @property
     def facts(self) -> tuple[Document, ...]:
-        """What is to be written, all or nothing."""
+        """The documents to write in one transaction."""
         return tuple(self._changed.values())
 
     def agenda(self) -> Agenda:
-        """The agent's agenda, as it will be."""
+        """Return the agent's agenda with the changes made so far."""
         agent_id = self.profile.agent.id
         if self.mind is None:
             stored = self.facts_port.get(agent_id, MIND, MIND)
@@ -71,14 +73,14 @@ class GoalBoard:
         return self.mind.read(AgentState).agenda
 
     def put_agenda(self, agenda: Agenda) -> None:
-        """Change the agenda."""
+        """Replace the agenda."""
         self.agenda()
         assert self.mind is not None  # noqa: S101  - read by the line before
         mind = self.mind.read(AgentState).replaced(agenda=agenda)
         self._put(self.mind, mind)
 
     def goal(self, goal_id: str) -> Goal | None:
-        """A goal as it will be; None when there is no such goal."""
+        """Return a goal with the changes made so far; None if it does not exist."""
         if goal_id not in self.goals:
             stored = self.facts_port.get(self.profile.agent.id, GOAL, goal_key(goal_id))
             if stored is None:
@@ -87,13 +89,13 @@ class GoalBoard:
         return self.goals[goal_id].read(Goal)
 
     def open_goals(self) -> list[Goal]:
-        """All goals on the agenda as they will be, in one read with what the agent expects."""
+        """Return the open goals with changes made so far; reads the expectations as well."""
         agent_id, wanted = self.profile.agent.id, self.agenda().open
         missing = [(GOAL, goal_key(each)) for each in wanted if each not in self.goals]
         if self._expecting is None:
             missing.append((EXPECTATIONS, EXPECTATIONS))
         if missing:
-            for fact in self.facts_port.several(agent_id, *missing):
+            for fact in self.facts_port.get_many(agent_id, *missing):
                 if fact.kind == GOAL:
                     self.goals[fact.read(Goal).id] = fact
                 else:
@@ -102,14 +104,14 @@ class GoalBoard:
         return [goal for goal in found if not goal.status.is_end]
 
     def expectations(self) -> Expectations:
-        """What the agent expects of its own goals, as it will be."""
+        """Return what the agent expects of its own goals, with the changes made so far."""
         agent_id = self.profile.agent.id
         if self._expecting is None:
             self._expecting = self.facts_port.get(agent_id, EXPECTATIONS, EXPECTATIONS)
         return Expectations() if self._expecting is None else self._expecting.read(Expectations)
 
     def put_expectations(self, expectations: Expectations) -> None:
-        """Change what the agent expects."""
+        """Replace what the agent expects of its own goals."""
         before = self.expectations()
         if self._expecting is None:
             agent_id = self.profile.agent.id
@@ -118,18 +120,18 @@ class GoalBoard:
         elif expectations != before:
             self._put(self._expecting, expectations)
 
-    def keep(self, fact: Document) -> None:
-        """Write one more fact of the agent's with all this."""
+    def add_document(self, fact: Document) -> None:
+        """Add one more document of the agent to the changes."""
         self._changed[fact.key] = fact
 
     def reputation(self) -> float | None:
-        """What the agent counts in its world now; None without a world, and while unknown."""
+        """Return the agent's reputation in its world; None if it has no world or it is unknown."""
         agent = self.profile.agent
         stored = None if agent.world is None else self.facts_port.get(agent.id, WORLD, WORLD)
         return None if stored is None else stored.read(WorldBinding).reputation
 
     def put_goal(self, goal: Goal) -> None:
-        """Change a goal, or write a new one."""
+        """Replace a goal, or add a new one."""
         stored = self.goals.get(goal.id)
         if stored is None:
             fact = new_fact(goal.agent_id, GOAL, goal_key(goal.id), goal)
@@ -138,13 +140,13 @@ class GoalBoard:
             self._put(stored, goal)
 
     def _put(self, stored: Document, value: Value) -> None:
-        """One change of a fact counts once, however often it is made on this board."""
+        """Replace a stored document; several changes on one board increase its version once."""
         base = (
             stored
             if stored.key not in self._changed
             else stored.replaced(version=stored.version - 1)
         )
-        fact = base.holding(value)
+        fact = base.with_body(value)
         self._changed[fact.key] = fact
         if fact.kind == MIND:
             self.mind = fact
@@ -155,7 +157,7 @@ class GoalBoard:
 
 
 def add_goal_to_queue(board: GoalBoard, goal: Goal) -> None:
-    """Put a new goal on the agenda."""
+    """Add a new goal to the agenda."""
     agenda = board.agenda()
     number = int(goal.id[1:])
     board.put_goal(goal)
@@ -165,7 +167,7 @@ def add_goal_to_queue(board: GoalBoard, goal: Goal) -> None:
 
 
 def queue_goal(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE) -> None:
-    """Begin with a goal now, after a while, or when those before it have ended."""
+    """Begin a goal after `wait` if no other is active, else add it to the queue."""
     agenda = board.agenda()
     if agenda.current is None:
         waiting = tuple(other for other in agenda.waiting if other != goal.id)
@@ -177,10 +179,12 @@ def queue_goal(board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta =
         board.put_agenda(agenda.replaced(waiting=(*agenda.waiting, goal.id)))
 
 
-def release_goal_queue_place(board: GoalBoard, goal: Goal, prepare: Prepare | None = None) -> None:
-    """Strike a goal that ended or waits off its place in line, and begin with the next one.
+def dequeue_goal_and_begin_next(
+    board: GoalBoard, goal: Goal, prepare: Prepare | None = None
+) -> None:
+    """Remove an ended or paused goal from the queue; if it was active, begin the next.
 
-    One that never began is prepared before it does.
+    `prepare` is applied to a next goal that has never begun.
     """
     agenda = board.agenda()
     waiting = tuple(other for other in agenda.waiting if other != goal.id)
@@ -214,7 +218,7 @@ def _startable(board: GoalBoard, goal_id: str, prepare: Prepare | None) -> Goal 
 def begin_goal_turn(
     board: GoalBoard, goal: Goal, *, hops: int = 0, wait: timedelta = _AT_ONCE
 ) -> None:
-    """Let the goal's next turn begin: what it serves is marked, and its message is due."""
+    """Begin a goal's next turn: mark its task as active and add the turn's due item."""
     task = goal.next_task
     started = goal.replaced(
         status=GoalStatus.ACTIVE,
@@ -241,7 +245,7 @@ def begin_goal_turn(
 
 
 def goal_turn_source(goal: Goal) -> str:
-    """What the message of a goal's newest turn is known by."""
+    """Return the source id of the message of a goal's newest turn."""
     return f"{goal.id}-{goal.runs}"
 
 
@@ -272,10 +276,10 @@ def _item(board: GoalBoard, goal: Goal, task: Task | None, source_id: str, hops:
 
 
 def _channel(board: GoalBoard, goal: Goal) -> Channel | None:
-    """Where a goal's turn is heard: one of the agent's own where its heartbeat speaks.
+    """Return the channel of a goal's turn; for a self-set goal that of the agent's heartbeat.
 
-    There it is silent for as long as the heartbeat is, after it spoke; and where others' words are
-    in the goal.
+    None during the cooldown after the heartbeat's last speech there, and for a tainted self-set
+    goal.
     """
     heartbeat = board.profile.agent.heartbeat
     if goal.channel is not None or goal.authority is not Authority.SELF:
@@ -308,7 +312,7 @@ def _fitting(text: str) -> str:
 
 
 def goal_session(goal: Goal, now: datetime) -> Session:
-    """The session in which a goal is carried out, as it begins."""
+    """Return the new session in which a goal is carried out."""
     return Session(
         id=goal.session_id,
         name=one_line(unicodedata.normalize("NFC", f"{goal.id} {goal.name}"), 100),

@@ -1,6 +1,6 @@
-"""Goal selection: which of its open goals an agent continues, and the one that it starts.
+"""Goal selection: which of its open goals an agent continues, and which it starts.
 
-Whoever calls commits the facts and due items of the board.
+The caller commits the board's documents and due items.
 """
 
 from collections.abc import Iterable
@@ -20,16 +20,15 @@ from opencrab.engine.goals.self_goals import goal_after_failed_tasks, is_self_se
 from opencrab.engine.runtime import Runtime
 
 UNANSWERED = timedelta(days=1)
-"""How long an agent with nothing else to do waits for its owner before it sleeps."""
+"""Time that an agent with no other work waits for its owner before it becomes dormant."""
 
 
 @dataclass(frozen=True)
 class GoalPreferences:
-    """What the vital signs are to know of an agent's goals.
+    """The summary of an agent's goals for its vital signs.
 
-    `goal_at` is when the first goal that may begin is worth it, whether or not one is `taken` up
-    now, as long as which none begins. `exploring` says that a goal out of curiosity is open and
-    waits for nobody.
+    `goal_at` is the earliest time when a goal is worth beginning; none begins while another one is
+    active (`taken`). `exploring` is true if an exploration goal is open and not paused.
     """
 
     goal_at: datetime | None = None
@@ -38,18 +37,17 @@ class GoalPreferences:
 
 
 def goal_preferences(runtime: Runtime, profile: Profile, now: datetime) -> GoalPreferences:
-    """What an agent wants by itself and for its owner, with at most one read.
+    """Return the summary of an agent's goals, with at most one read.
 
-    The profile is one that was just read, with its mind.
+    `profile` must be fresh, with the agent state.
     """
     if not profile.mind.agenda.open:
         return GoalPreferences(taken=profile.mind.agenda.current is not None)
     board = GoalBoard.of(runtime.home.facts, profile, now)
-    board.assume(profile.mind)
+    board.use_agent_state(profile.mind)
     return GoalPreferences(
         goal_at=min((at for _, at in _startable(runtime, board)), default=None),
-        exploring=count_goals_by_source(running_goals(board.open_goals()), GoalSource.CURIOSITY)
-        > 0,
+        exploring=count_goals_from(running_goals(board.open_goals()), GoalSource.CURIOSITY) > 0,
         taken=board.agenda().current is not None,
     )
 
@@ -57,7 +55,7 @@ def goal_preferences(runtime: Runtime, profile: Profile, now: datetime) -> GoalP
 def explain_goal_priorities(
     runtime: Runtime, agent_id: str, goals: Iterable[Goal]
 ) -> dict[str, Score]:
-    """How much an agent wants those of some goals that are open, term by term."""
+    """Return the priority score of each open goal among `goals`, term by term."""
     listed = [goal for goal in goals if not goal.status.is_end]
     if not listed:
         return {}
@@ -67,10 +65,10 @@ def explain_goal_priorities(
 
 
 def begin_best_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
-    """Begin the goal that the agent wants most of those that may begin and are worth it.
+    """Begin the goal with the highest priority among those that may begin and are worth it.
 
-    What nobody gave is the agent's own from then on, whatever conversation it came up in. None
-    where nothing may begin, or while another one is being carried out.
+    A goal that nobody gave is then served with the agent's own authority. None if no goal may begin
+    or another one is active.
     """
     if board.agenda().current is not None:
         return None
@@ -88,23 +86,23 @@ def begin_best_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal |
 
 
 def _startable(runtime: Runtime, board: GoalBoard) -> list[tuple[Goal, datetime]]:
-    """Goals that the agent may begin by itself, and when each is worth it."""
+    """Return the goals that the agent may begin by itself, and when each is worth it."""
     able, drives = board.expectations().capability, board.profile.soul.weights
     threshold = runtime.rules.autonomy.goal_threshold
-    unasked = board.profile.agent.heartbeat.acts_unasked
+    unasked = board.profile.agent.heartbeat.acts_on_its_own
     may = (goal for goal in board.open_goals() if may_begin_goal(goal, unasked=unasked))
     when = ((goal, goal_begins_at(goal, able, drives, threshold)) for goal in may)
     return [(goal, at) for goal, at in when if at is not None]
 
 
 def owner_wait_is_overdue(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> bool:
-    """Whether nothing is left but goals of which one has waited for the owner too long.
+    """Check whether only paused goals are left, and one waited for the owner too long.
 
-    Somebody who woke the agent meanwhile gives it as long again.
+    Waking the agent restarts the wait.
     """
-    if not board.profile.agent.heartbeat.acts_unasked:
+    if not board.profile.agent.heartbeat.acts_on_its_own:
         return False
-    if board.agenda().current is not None or (signs is not None and signs.is_called):
+    if board.agenda().current is not None or (signs is not None and signs.has_pending_input):
         return False
     open_now = [goal for goal in board.open_goals() if goal.horizon is Horizon.OBJECTIVE]
     since = board.profile.agent.updated_at
@@ -117,7 +115,7 @@ def owner_wait_is_overdue(board: GoalBoard, signs: VitalSigns | None, now: datet
 
 
 def begin_or_queue_goal(board: GoalBoard, goal: Goal) -> Goal | None:
-    """Begin a goal, or let it have its place in line; None where it waits for somebody."""
+    """Begin or queue a goal; return None if it is paused."""
     board.put_goal(goal)
     if goal.pause is not None:
         return None
@@ -126,10 +124,10 @@ def begin_or_queue_goal(board: GoalBoard, goal: Goal) -> Goal | None:
 
 
 def running_goals(goals: Iterable[Goal]) -> list[Goal]:
-    """The goals that wait for nobody."""
+    """Return the goals that are not paused."""
     return [goal for goal in goals if goal.pause is None]
 
 
-def count_goals_by_source(goals: Iterable[Goal], source: GoalSource) -> int:
-    """How many goals have this source."""
+def count_goals_from(goals: Iterable[Goal], source: GoalSource) -> int:
+    """Count the goals that have this source."""
     return sum(goal.source is source for goal in goals)

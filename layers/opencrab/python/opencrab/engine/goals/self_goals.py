@@ -1,8 +1,9 @@
-"""Own goals: how a goal that an agent set itself goes on, is planned anew, and teaches something.
+"""Self-set goals: how they continue, are replanned, and become experience.
 
-A goal that others gave is neither repeated nor replanned: it follows after_turn.py alone.
+A goal that others gave is neither repeated nor replanned: only after_turn.py applies to it.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from opencrab.domain.access.authority import Authority
@@ -25,14 +26,14 @@ _CAUSE = 300
 
 
 def is_self_set_goal(goal: Goal) -> bool:
-    """Whether an agent set itself a goal, and nobody gave it."""
+    """Check whether an agent set itself a goal."""
     return goal.authority is Authority.SELF
 
 
 def task_continues_next_turn(work: TurnWork, goal: Goal, *, silent: bool) -> bool:
-    """Whether a task goes on in a new turn, of which this turn did not say what became of it.
+    """Check whether a task without an outcome continues in a new turn.
 
-    It does where the turn was silent or did nothing, until it has had all its turns.
+    It does if the turn was silent or did nothing, until its turns are used up.
     """
     task = goal.current
     if task is None or not is_self_set_goal(goal):
@@ -41,7 +42,7 @@ def task_continues_next_turn(work: TurnWork, goal: Goal, *, silent: bool) -> boo
 
 
 def fail_overdue_task(work: TurnWork, goal: Goal, *, silent: bool) -> Task | None:
-    """The task as it failed because it has had all its turns; None for any other."""
+    """Return the current task as failed because its turns are used up; None otherwise."""
     task = goal.current
     if task is None or not is_self_set_goal(goal) or not _is_empty(work, silent=silent):
         return None
@@ -49,10 +50,10 @@ def fail_overdue_task(work: TurnWork, goal: Goal, *, silent: bool) -> Task | Non
 
 
 def goal_after_failed_turn(work: TurnWork, goal: Goal, status: TurnStatus) -> Goal | None:
-    """The goal after a turn that failed or came to a limit; None where somebody has to say yes.
+    """Return the goal after a turn that failed or hit a limit; None if a person must resume it.
 
-    It goes on at once after too many steps, after a pause where the turn failed, and on the next
-    day where the money was used up. A task that has had all its turns has failed.
+    It continues at once after too many steps, after a pause if the turn failed, and on the next day
+    if the budget was used up. A task whose turns are used up fails.
     """
     if not is_self_set_goal(goal) or goal.pause is not None or goal.left_micro_usd == 0:
         return None
@@ -71,7 +72,7 @@ def goal_after_failed_turn(work: TurnWork, goal: Goal, status: TurnStatus) -> Go
 
 
 def leave_goal_to_next_heartbeat(goal: Goal) -> Goal:
-    """The goal whose next turn did not come: a heartbeat goes on with it."""
+    """Return a goal whose next turn did not start, to be continued by a heartbeat."""
     task = goal.current
     if task is not None:
         goal = goal.with_task(task.replaced(turns=max(task.turns - 1, 0)))
@@ -79,19 +80,19 @@ def leave_goal_to_next_heartbeat(goal: Goal) -> Goal:
 
 
 def gives_up_own_goal(work: TurnWork, goal: Goal, status: TurnStatus) -> bool:
-    """Whether an agent gives a goal of its own up by a turn in which it said nothing of it."""
+    """Check whether a silent turn means that the agent gives up its own unplanned goal."""
     if not is_self_set_goal(goal) or goal.tasks or work.turn.task != goal.id:
         return False
     return status is TurnStatus.IDLE and not goal.status.is_end
 
 
 def is_goal_resting(goal: Goal) -> bool:
-    """Whether a goal that a turn was carried out for waits for a heartbeat to go on with it."""
+    """Check whether a goal after its turn waits for a heartbeat to continue it."""
     return goal.status is GoalStatus.PENDING
 
 
 def goal_after_failed_tasks(goal: Goal, failed: list[Task], board: GoalBoard) -> Goal:
-    """The goal after some of its tasks failed: to be planned anew, or waiting for its owner."""
+    """Return the goal after failed tasks: to be replanned, or paused for its owner."""
     if not failed or not is_self_set_goal(goal) or goal.stuck:
         return goal
     cause = one_line(f"{failed[0].id}: {failed[0].cause}", _CAUSE)
@@ -101,31 +102,33 @@ def goal_after_failed_tasks(goal: Goal, failed: list[Task], board: GoalBoard) ->
 
 
 def goal_after_failed_replan(goal: Goal, board: GoalBoard) -> Goal:
-    """The goal after a turn that was to plan it anew and did not."""
+    """Return the goal after a turn that failed to replan it, paused for its owner."""
     return _asking(goal, goal.stuck, board)
 
 
 def owner_request_lines(goal: Goal) -> list[str]:
-    """What a goal that an agent set itself tells its owner when it waits; nothing for others."""
+    """Return the pause reason of a self-set goal for its owner; empty for other goals."""
     if goal.pause is None or not is_self_set_goal(goal):
         return []
     return [f"[{goal.id}] {goal.pause.reason}"]
 
 
-def spoken_owner_request_lines(goal: Goal, board: GoalBoard) -> list[str]:
-    """What such an owner hears where the heartbeat speaks, of a goal that waits since now.
+def spoken_owner_request_lines(
+    goal: Goal, board: GoalBoard, may_tell: Callable[[], bool]
+) -> list[str]:
+    """Return the owner's message about a goal that was paused just now.
 
-    Where others' words are in the goal it hears only which one.
+    For a tainted goal, or if the channel may not hear of it, the message contains only its id.
     """
     if goal.pause is None or goal.pause.at != board.now:
         return []
-    if goal.taint:
+    if goal.taint or not may_tell():
         return [f"[{goal.id}] {system_phrase('goal_waits', board.profile.agent.language)}"]
     return owner_request_lines(goal)
 
 
 def record_goal_outcome(board: GoalBoard, goal: Goal) -> Goal:
-    """The goal as it ended, with what it brought; what an agent set itself is an experience too."""
+    """Return the ended goal with its satisfaction; store a self-set one as an experience."""
     if goal.satisfaction is not None:
         return goal
     came = goal_satisfaction(goal, board.now, board.reputation())
@@ -136,7 +139,7 @@ def record_goal_outcome(board: GoalBoard, goal: Goal) -> Goal:
     goal = goal.replaced(satisfaction=came)
     if is_self_set_goal(goal):
         lived = _experience(goal, board.now)
-        board.keep(new_fact(goal.agent_id, EXPERIENCE, lived.id, lived))
+        board.add_document(new_fact(goal.agent_id, EXPERIENCE, lived.id, lived))
     return goal
 
 

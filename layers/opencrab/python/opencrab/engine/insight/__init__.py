@@ -1,4 +1,4 @@
-"""Views of agents for people: costs, analytics, histories, panes, experiments, what-if.
+"""Read-only views of agents for people: costs, analytics, history, experiments, what-if.
 
 Nothing here changes an agent.
 """

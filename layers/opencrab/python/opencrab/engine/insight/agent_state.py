@@ -1,7 +1,7 @@
-"""State: an agent's input, plan, thought, action and result, as one value.
+"""An agent's current state: input, plan, thought, action and result, as one value.
 
-What does not exist yet is null, and a list of nothing is empty: so is the whole state of an agent
-that nobody has spoken to.
+Missing values are null and empty lists are empty, so an agent that never ran a turn has a state
+too.
 """
 
 from typing import Literal
@@ -12,11 +12,11 @@ from opencrab.domain.goals.goal import GOAL, Goal, TaskStatus, goal_key
 from opencrab.domain.value import Value
 from opencrab.engine.insight import turn_index
 from opencrab.engine.insight.turn_events import (
-    ActionTold,
-    GoalTold,
-    InputTold,
-    ResultTold,
-    ThoughtTold,
+    ActionEvent,
+    GoalEvent,
+    InputEvent,
+    ResultEvent,
+    ThoughtEvent,
     TurnEvents,
     events_of_stored_turn,
 )
@@ -25,7 +25,7 @@ from opencrab.ports.documents import Documents
 
 
 class StateInput(Value):
-    """What started the newest turn.
+    """Source, authority and text of the message that started the newest turn.
 
     Avatar had two authorities. Its `user` (chat, cli, discord) is `owner` or `user` here, by the
     sender's authentication; its `public` (roblox, x) is `public`. Avatar's own initiative is
@@ -83,7 +83,10 @@ class StateResult(Value):
 
 
 class State(Value):
-    """An agent's current state; `input` to `result` are of its newest turn."""
+    """An agent's current state.
+
+    `plan` is made from its open goals; the other fields are of its newest turn.
+    """
 
     input: StateInput = StateInput()
     plan: StatePlan = StatePlan()
@@ -93,7 +96,7 @@ class State(Value):
 
 
 def agent_state_report(runtime: Runtime, agent_id: str) -> State:
-    """Where an agent stands now; raises NotFound."""
+    """Return an agent's current state; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
     planned = _plan(runtime.home.facts, profile)
     found = turn_index.newest_turn_ids(runtime, agent_id)
@@ -120,23 +123,23 @@ def _goal(goal: Goal) -> StateGoal:
 
 
 def _apply_turn_events(state: State, told: TurnEvents) -> State:
-    """The state after everything that a turn has told so far."""
+    """Return the state after all events of a turn so far."""
     for event in told.events:
         match event:
-            case InputTold():
+            case InputEvent():
                 given = StateInput(
                     source=event.source, authority=told.turn.authority, text=event.text
                 )
                 state = state.replaced(input=given)
-            case ThoughtTold():
+            case ThoughtEvent():
                 thought = StateThought(judgment=event.judgment or None, intent=event.intent or None)
                 state = state.replaced(thought=thought)
-            case ActionTold():
+            case ActionEvent():
                 state = state.replaced(action=StateAction(summary=event.summary))
-            case ResultTold():
+            case ResultEvent():
                 result = StateResult(status=event.status, summary=event.summary)
                 state = state.replaced(result=result)
-            case GoalTold():
+            case GoalEvent():
                 pass
     if not told.busy:
         return state

@@ -1,4 +1,4 @@
-"""Costs: where each micro-dollar of a turn went, and what an agent's calls came to."""
+"""Costs of a turn, call by call, and totals of an agent's calls over a period."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -10,9 +10,9 @@ from opencrab.domain.money.budget import Price, Share
 from opencrab.domain.turn.record import CallState, ModelIntent, Record
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.usage.ledger import (
+    CallSummary,
     Grouping,
     Period,
-    Summary,
     UsageRow,
     group_usage,
     usage_summary,
@@ -24,15 +24,15 @@ from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
 
 MOST_ROWS = 10_000
-"""Rows that one report reads; it says when there were more."""
+"""Most rows that one report reads; `complete` is false if there are more."""
 
 _PAGE = 500
 _LATER = timedelta(minutes=1)
-"""A row may be a little younger than the end of its turn, if two machines wrote them."""
+"""Tolerance for clocks: a row may be newer than the end of its turn if two machines wrote them."""
 
 
 class Ground(StrEnum):
-    """Why a call has this cost."""
+    """Reason for the cost of a call."""
 
     COUNTED = "counted"
     REPORTED = "reported"
@@ -41,11 +41,12 @@ class Ground(StrEnum):
     UNKNOWN = "unknown"
     PERHAPS_BILLED = "perhaps_billed"
     NOT_BILLED = "not_billed"
+    SETTLED = "settled"
     RUNNING = "running"
 
 
 class Charge(Value):
-    """One model call: its reservation, its cost and the reason; `shares` add up to the cost.
+    """A model call: its reservation, its cost and the reason; `shares` add up to the cost.
 
     A running call has no row in the ledger yet, and so no id, time and cost.
     """
@@ -72,9 +73,10 @@ class Explanation(Value):
     """A turn's money: drawn = spent + held + returned, and spent is the sum of its calls.
 
     `returned` is negative if a vendor counted more than was reserved, so that the day's budget had
-    to add the difference; of a turn that has ended it is drawn - spent - held. `adds_up` is whether
-    the calls add up to what the turn spent and, while it runs, whether what was drawn is spent or
-    held. `complete` is false if the ledger does not have all of the turn's calls.
+    to add the difference; of a turn that has ended it is drawn - spent - held. `adds_up` is true if
+    the calls add up to what the turn spent and, while it runs, what was drawn is spent or held.
+    What was corrected after the turn's end, by `opencrab costs reconcile`, is in all of it.
+    `complete` is false if the ledger does not have all of the turn's calls.
     """
 
     turn_id: str
@@ -92,19 +94,19 @@ class Explanation(Value):
     complete: bool
 
 
-class Report(Value):
-    """Totals of an agent's calls of a period, as a whole and in groups."""
+class UsageReport(Value):
+    """Totals of an agent's calls of a period, over all calls and in groups."""
 
     period: Period
     since: datetime | None
     until: datetime
     complete: bool
-    total: Summary
-    groups: dict[Grouping, dict[str, Summary]]
+    total: CallSummary
+    groups: dict[Grouping, dict[str, CallSummary]]
 
 
 def explain_turn_cost(runtime: Runtime, turn_id: str) -> Explanation:
-    """Where a turn's money went; raises NotFound."""
+    """Return a turn's money, call by call; raises NotFound."""
     recorded = runtime.home.journal.load(turn_id)
     turn = recorded.turn
     open_calls = _open(recorded.records)
@@ -114,7 +116,9 @@ def explain_turn_cost(runtime: Runtime, turn_id: str) -> Explanation:
     calls = (*map(_charge, rows), *map(_running, open_calls))
     drawn = sum(block.micro_usd for block in turn.blocks)
     held = turn.allowance + sum(intent.reserved for intent in open_calls)
-    returned = drawn - turn.spent if turn.status.is_end else 0
+    settled = sum(row.settlement.change for row in rows if row.settlement is not None)
+    turn_spent = turn.spent + settled
+    returned = drawn - turn_spent if turn.status.is_end else 0
     spent = sum(call.cost_micro_usd for call in calls)
     return Explanation(
         turn_id=turn.id,
@@ -125,10 +129,10 @@ def explain_turn_cost(runtime: Runtime, turn_id: str) -> Explanation:
         scopes=turn.budgets() if turn.blocks else (),
         drawn=turn.blocks,
         drawn_micro_usd=drawn,
-        spent_micro_usd=turn.spent,
+        spent_micro_usd=turn_spent,
         held_micro_usd=held,
         returned_micro_usd=returned,
-        adds_up=spent == turn.spent and drawn == turn.spent + held + returned,
+        adds_up=spent == turn_spent and drawn == turn_spent + held + returned,
         complete=complete,
     )
 
@@ -140,13 +144,13 @@ def cost_report(
     groupings: tuple[Grouping, ...],
     *,
     most: int = MOST_ROWS,
-) -> Report:
-    """What an agent's calls came to, the newest `most` of them; raises NotFound."""
+) -> UsageReport:
+    """Return the totals of an agent's newest `most` calls of a period; raises NotFound."""
     runtime.home.agents.get(agent_id)
     now = runtime.clock.now()
     since = period.since(now)
     rows, complete = _newest(runtime.home.usage, agent_id, since, most)
-    return Report(
+    return UsageReport(
         period=period,
         since=since,
         until=now,
@@ -157,7 +161,7 @@ def cost_report(
 
 
 def cost_shares_of_call(row: UsageRow) -> tuple[Share, ...]:
-    """Where a call's cost comes from; the shares add up to it, rounding included."""
+    """Return the parts of a call's cost; they add up to it, rounding included."""
     if row.cost == 0:
         return ()
     ground = _ground(row)
@@ -171,6 +175,10 @@ def cost_shares_of_call(row: UsageRow) -> tuple[Share, ...]:
 
 
 def _ground(row: UsageRow) -> Ground:
+    return _ground_of_call(row) if row.settlement is None else Ground.SETTLED
+
+
+def _ground_of_call(row: UsageRow) -> Ground:
     if row.state is CallState.UNKNOWN:
         return Ground.UNKNOWN
     failed = row.state is not CallState.COMPLETED
@@ -224,7 +232,7 @@ def _running(intent: ModelIntent) -> Charge:
 
 
 def _open(records: tuple[Record, ...]) -> tuple[ModelIntent, ...]:
-    """Calls that began and have no result yet; a large one may lie elsewhere, behind a pointer."""
+    """Return the model calls without a result; a pointer record to a large result counts as one."""
     ended = {record.n for record in records if not isinstance(record, ModelIntent)}
     intents = (record for record in records if isinstance(record, ModelIntent))
     return tuple(intent for intent in intents if intent.n not in ended)
@@ -233,7 +241,7 @@ def _open(records: tuple[Record, ...]) -> tuple[ModelIntent, ...]:
 def _rows_of(
     usage: UsageLedger, clock: Clock, turn: Turn, expected: int
 ) -> tuple[tuple[UsageRow, ...], bool]:
-    """The turn's rows in the ledger, and whether these are all of them."""
+    """Return the turn's rows in the ledger, and whether these are all `expected` rows."""
     found: list[UsageRow] = []
     after = None
     until = (turn.ended_at or clock.now()) + _LATER
@@ -250,7 +258,7 @@ def _rows_of(
 def _newest(
     usage: UsageLedger, agent_id: str, since: datetime | None, most: int
 ) -> tuple[tuple[UsageRow, ...], bool]:
-    """An agent's newest rows, so many at most, and whether these are all."""
+    """Return an agent's newest rows, at most `most`, and whether these are all."""
     rows = paginate(usage.rows, agent_id, limit=min(_PAGE, most + 1), since=since)
     found = tuple(islice(rows, most + 1))
     return found[:most], len(found) <= most

@@ -1,11 +1,11 @@
-"""Events: an agent's history, told from its chronicle, to which is only ever added.
+"""Event history of an agent, append-only, read from its turn index page by page.
 
-Turns are told in the chronicle's order. One that has not ended does not hold up those after it: it
-may wait for a human for days. A place in the history therefore names the last turn that was reached
-and others that had not ended or not settled, each with how many of its events were told. From a
-place the history goes on with whatever these have to add, and then with the next turns: each reader
-gets every event once, and those of one turn in their order. Before a turn that has not settled
-another may still come in, so it is told and not yet passed.
+Turns come in the index's order. An unfinished turn, which may wait for a human for days, does not
+delay those after it: a cursor names the last turn that was reached and the turns that were
+unfinished or not settled, each with the number of its events that were read. The next page begins
+with new events of these, then goes on with the next turns. Each reader gets every event once, and
+those of one turn in order. A turn that has not settled is read but not passed, since another may
+still be inserted before it.
 """
 
 import re
@@ -19,20 +19,20 @@ from opencrab.engine.insight.turn_index import TurnEntry
 from opencrab.engine.runtime import Runtime
 
 MOST = 200
-"""Events of one page."""
+"""Most events of one page."""
 
 _OPEN = 16
-"""Turns that are not passed and yet gone on after; before one more of them the history waits."""
+"""Most turns that a cursor keeps open; the history does not pass one more."""
 
 _TURNS = 50
-"""Turns that one page looks at."""
+"""Most turns that one page reads."""
 
 _PLACE = re.compile(r"[A-Za-z0-9_\-.]{0,200}(?:/[A-Za-z0-9_\-.]{1,200}@[0-9]{1,6}){0,16}")
 
 
 @dataclass(frozen=True)
 class EventPage:
-    """Some events in order, and the place after them: the same as before when nothing is new."""
+    """Events in order, and the cursor after them, which is unchanged if there is nothing new."""
 
     events: tuple[Event, ...]
     place: str
@@ -40,7 +40,7 @@ class EventPage:
 
 @dataclass
 class _Walk:
-    """One page in the making: what was told, and how far each turn has come that is not passed."""
+    """State of one page: the events read, and how many of each turn that is not passed."""
 
     runtime: Runtime
     language: Language
@@ -59,7 +59,7 @@ class _Walk:
         return "".join((self.reached, *(f"/{entry}@{count}" for entry, count in self.open.items())))
 
     def look(self, entry: TurnEntry, seen: int) -> None:
-        """Tell what a turn has to add, and remember it unless that is all there will be."""
+        """Add a turn's new events, and keep the turn open unless it has ended and was passed."""
         self.looked += 1
         story = events_of_stored_turn(self.runtime, entry.turn_id, self.language)
         told = () if story is None else story.events
@@ -73,7 +73,7 @@ class _Walk:
             self.open[entry.id] = seen
 
     def reach(self, entry: TurnEntry) -> None:
-        """Pass a turn that has settled; one that has not will be met again."""
+        """Move the cursor to this turn if it has settled; else the next page reads it again."""
         if turn_index.is_turn_entry_settled(self.runtime.clock, entry):
             self.reached = entry.id
 
@@ -81,9 +81,9 @@ class _Walk:
 def agent_event_page(
     runtime: Runtime, agent_id: str, *, after: str = "", limit: int = 100
 ) -> EventPage:
-    """What an agent's history has after a place, so many events at most.
+    """Return at most `limit` events of an agent's history after a cursor.
 
-    Raises NotFound (agent), Invalid (a text that is no place).
+    Raises NotFound for an unknown agent, Invalid for a malformed cursor.
     """
     agent = runtime.home.agents.get(agent_id).agent
     reached, unfinished = _parse_cursor(after)
@@ -105,7 +105,11 @@ def agent_event_page(
 
 def _parse_cursor(place: str) -> tuple[str, dict[str, int]]:
     if _PLACE.fullmatch(place) is None:
-        raise Invalid("invalid event history cursor", field="after", cure="omit it")
+        raise Invalid(
+            f"{place[:100]!r} is not a valid event cursor",
+            field="after",
+            cure="use the cursor of the last page, or omit it to start from the beginning",
+        )
     reached, *rest = place.split("/")
     pairs = (part.rpartition("@") for part in rest)
     return reached, {entry: int(count) for entry, _, count in pairs}

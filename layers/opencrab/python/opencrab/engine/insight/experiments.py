@@ -1,4 +1,4 @@
-"""Experiments: what is being tried out on an agent, how far that has come, and what ends it."""
+"""An agent's experiments: their state, results so far and decisions, and how to end them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,10 +39,10 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import StoredEvidence, load_learning_data
 
 DECISIONS = 10
-"""Decisions on one subject that are told, the newest."""
+"""Most decisions of one experiment, the newest."""
 
 MEMORY = "memory"
-"""The subject of the experiment with memories; memories means the same."""
+"""Subject of the memory hold-out; the name "memories" is accepted too."""
 
 Answer = TypeVar("Answer")
 
@@ -59,8 +59,10 @@ class ExperimentState(StrEnum):
     PINNED = "pinned"
 
 
-class Decision(Adjustment):
-    """A change on evidence; `experiment` names its subject as experiments and paths do.
+class AdjustmentView(Adjustment):
+    """A change that the nightly review proposed or made because of measurements.
+
+    `experiment` names its subject as experiments and paths do.
 
     `says` are the texts of the experiences concerned: the one that is retired, and the one that
     replaces it.
@@ -70,18 +72,19 @@ class Decision(Adjustment):
     says: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, made: Adjustment, says: tuple[str, ...] = ()) -> "Decision":
-        """A stored adjustment as it is shown."""
+    def of(cls, made: Adjustment, says: tuple[str, ...] = ()) -> "AdjustmentView":
+        """Return a stored adjustment with its experiment's name and the texts concerned."""
         subject = LearnedSubject(kind=made.kind, name=made.subject)
         return cls(**dict(made), experiment=experiment_address(subject), says=says)
 
 
 class MixedModel(Value):
-    """One model of a traffic split: its share, and the value, cost and time of its turns.
+    """A model of a traffic split: its share, and the value, cost and time of its turns.
 
     `name` is the model behind the alias now, null if its provider is not configured. Cost and time
-    are per turn; null is unknown. `off_policy` is the estimated value of all turns of the split,
-    had this model alone answered them; its n is the effective number of turns.
+    are per turn; null is unknown. `off_policy` estimates, by self-normalised inverse propensity
+    weighting, the value of all turns of the split if this model alone had answered them; its n is
+    the effective sample size.
     """
 
     model: str
@@ -112,7 +115,7 @@ class Experiment(Value):
     reason: str | None = None
     withheld_percent: int | None = None
     models: tuple[MixedModel, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[AdjustmentView, ...] = ()
 
 
 class Experiments(Value):
@@ -126,21 +129,21 @@ class Experiments(Value):
 
 
 class Pinned(Value):
-    """Whether evidence may change a subject."""
+    """Pin of a subject; evidence changes nothing that is `pinned`."""
 
     subject: str
     pinned: bool
 
 
 def experiment_address(subject: LearnedSubject) -> str:
-    """A subject as addresses name it: models:PURPOSE.TASK_TYPE has no slash."""
+    """Return the subject's name in URLs: models:PURPOSE.TASK_TYPE has no slash."""
     if subject == MEMORIES:
         return MEMORY
     return subject.text.replace("/", ".", 1)
 
 
 def experiments_of_agent(runtime: Runtime, agent_id: str) -> Experiments:
-    """What is tried out on an agent, skills first; raises NotFound."""
+    """Return all experiments of an agent, skills first; raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
     table = _Table.of(runtime, agent_id, profile.mind)
     return Experiments(
@@ -153,7 +156,7 @@ def experiments_of_agent(runtime: Runtime, agent_id: str) -> Experiments:
 
 
 def stop_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
-    """End an experiment; raises NotFound naming what there is, and Conflict where nothing runs."""
+    """End an experiment; raises NotFound naming the existing ones, Conflict if none runs."""
     if _is_memory(subject):
         return memory_holdout.stop_memory_holdout(runtime, agent_id, by)
     return _apply_to_subject(
@@ -162,7 +165,7 @@ def stop_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> A
 
 
 def find_stopped_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
-    """The same after a crash: where this owner's stop is the last word, it is answered again."""
+    """Retry `stop_experiment`: if this owner's stop is the newest decision, return that."""
     named = MEMORY if _is_memory(subject) else subject
     for made in changes.page_of_adjustments(runtime.home.facts, agent_id):
         if experiment_address(LearnedSubject(kind=made.kind, name=made.subject)) == named:
@@ -173,7 +176,7 @@ def find_stopped_experiment(runtime: Runtime, agent_id: str, subject: str, by: s
 
 
 def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
-    """Keep a subject as it is, whatever the evidence says; raises likewise."""
+    """Pin a subject, so that evidence does not change it; raises NotFound."""
     _apply_to_subject(
         runtime,
         agent_id,
@@ -184,12 +187,16 @@ def pin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pin
 
 
 def unpin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
-    """Let evidence move a subject again; raises NotFound where it is not pinned."""
+    """Unpin a subject, so that evidence may change it; raises NotFound if it is not pinned."""
     mind = runtime.home.agents.get(agent_id).mind
 
     def free(name: str) -> AgentState:
         if not is_subject_pinned(mind, LearnedSubject.of(name)):
-            raise NotFound(f"{subject!r} is not pinned", field="subject")
+            raise NotFound(
+                f"{subject!r} is not pinned",
+                field="subject",
+                cure=f"nothing to unpin; list the pins with GET /api/agents/{agent_id}/experiments",
+            )
         return changes.unpin_learned_subject(runtime, agent_id, name)
 
     _apply_to_subject(runtime, agent_id, subject, free)
@@ -197,7 +204,7 @@ def unpin_experiment_subject(runtime: Runtime, agent_id: str, subject: str) -> P
 
 
 def find_unpinned_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinned:
-    """The same after a crash: perhaps it is let go already."""
+    """Retry `unpin_experiment_subject`: also succeeds if the subject is not pinned any more."""
     try:
         return unpin_experiment_subject(runtime, agent_id, subject)
     except NotFound:
@@ -207,7 +214,7 @@ def find_unpinned_subject(runtime: Runtime, agent_id: str, subject: str) -> Pinn
 
 @dataclass(frozen=True)
 class _Table:
-    """All that experiments are read from."""
+    """The stored data of an agent from which its experiments are computed."""
 
     runtime: Runtime
     agent_id: str
@@ -222,14 +229,14 @@ class _Table:
         return cls(runtime, agent_id, mind, load_learning_data(facts, agent_id), decided)
 
     def skills(self) -> Iterator[Experiment]:
-        """Skills on trial, and those that wait for it."""
+        """Yield skills on trial and skills that wait for a trial."""
         page = self.runtime.home.facts.page(self.agent_id, SKILL, limit=SKILLS_KEPT + 1)
         for skill in (fact.read(AcquiredSkill) for fact in page):
             if skill.status is SkillStatus.CANDIDATE or skill.waits:
                 yield self._skill(skill)
 
     def mixes(self) -> Iterator[Experiment]:
-        """Models that are mixed."""
+        """Yield traffic splits."""
         for mix in self.mind.mixes:
             subject = LearnedSubject(kind=AdjustmentKind.MODELS, name=mix.subject)
             tried = sum(weight > 0 for weight in mix.weights.values()) > 1
@@ -244,7 +251,7 @@ class _Table:
             )
 
     def memory(self) -> Iterator[Experiment]:
-        """Memories that are hidden from searches in a share of turns."""
+        """Yield the memory hold-out if it runs or is pinned."""
         percent = memory_holdout_percent(self.mind, self.runtime.rules.trials)
         if percent or is_subject_pinned(self.mind, MEMORIES):
             yield Experiment(
@@ -290,7 +297,7 @@ class _Table:
             name=name,
             weight=mix.weights[alias],
             turns=known.turns,
-            quality=estimate_mean(known.worth),
+            quality=estimate_mean(known.value_sums),
             off_policy=off_policy_estimate(known.weighted),
             cost_micro_usd=known.cost.mean,
             latency_ms=known.latency.mean,
@@ -299,16 +306,16 @@ class _Table:
     def _state(self, subject: LearnedSubject, otherwise: ExperimentState) -> ExperimentState:
         return ExperimentState.PINNED if is_subject_pinned(self.mind, subject) else otherwise
 
-    def _decisions(self, subject: LearnedSubject) -> tuple[Decision, ...]:
+    def _decisions(self, subject: LearnedSubject) -> tuple[AdjustmentView, ...]:
         key = (subject.kind, subject.name)
         same = (each for each in self.decisions if (each.kind, each.subject) == key)
-        return tuple(map(Decision.of, same))[:DECISIONS]
+        return tuple(map(AdjustmentView.of, same))[:DECISIONS]
 
 
 def _apply_to_subject(
     runtime: Runtime, agent_id: str, subject: str, act: Callable[[str], Answer]
 ) -> Answer:
-    """What comes of an act on a subject; raises NotFound naming what there is."""
+    """Call `act` with a subject's stored name; raises NotFound naming the existing subjects."""
     kind, _, name = subject.partition(":")
     if kind == AdjustmentKind.MODELS:
         name = name.replace(".", "/", 1)
@@ -326,5 +333,5 @@ def _apply_to_subject(
 
 
 def _is_memory(subject: str) -> bool:
-    """Whether somebody means what is tried out with memories."""
+    """Return True if the subject is the memory hold-out."""
     return subject in {MEMORY, MEMORIES.kind.value, MEMORIES.text}

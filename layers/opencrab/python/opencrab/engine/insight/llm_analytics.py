@@ -1,4 +1,4 @@
-"""Analytics: what an agent's calls and turns came to over time, for its owner to look at."""
+"""Usage of models over time, for an agent's owner: calls, turns, cost, quality."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.insight.figures import Figures, counts_in_period
 from opencrab.domain.insight.recommendations import Analysis, Focus, analyse_usage
 from opencrab.domain.learning.aggregate import JudgedTurn
-from opencrab.domain.learning.calibration import Curve, calibration_curve
+from opencrab.domain.learning.calibration import CalibrationCurve, calibration_curve
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.usage.counters import DailyTally, sum_call_counts, usage_tally_day
@@ -60,7 +60,7 @@ class ShareOfUse(Value):
     share_of_cost: Unit | None
 
 
-class TurnsTold(Value):
+class TurnFigures(Value):
     """Figures of an agent's turns since a time; `complete` says that the period is covered.
 
     `spoke_a_day` is the number of turns a day in which it said something; null if there were no
@@ -77,7 +77,7 @@ class TurnsTold(Value):
 
 
 class UsageAnalytics(Value):
-    """How much an agent was asked and said; days without a call and a turn are left out.
+    """An agent's calls and turns of a period; days without a call and a turn are left out.
 
     `since` is the actual start of the period: at a full hour or day (UTC).
     """
@@ -91,7 +91,7 @@ class UsageAnalytics(Value):
     days: tuple[DayOfUse, ...]
     weeks: tuple[WeekOfUse, ...]
     models: tuple[ShareOfUse, ...]
-    turns: TurnsTold
+    turns: TurnFigures
 
 
 class WeekOfQuality(Value):
@@ -116,12 +116,12 @@ class LlmAnalytics(Value):
     analysis: Analysis
     weeks: tuple[WeekOfQuality, ...]
     weeks_since: datetime
-    calibration: dict[str, Curve]
+    calibration: dict[str, CalibrationCurve]
     reason: str | None
 
 
 def usage_analytics(runtime: Runtime, agent_id: str, period: Period) -> UsageAnalytics:
-    """How much an agent was asked in a period, and how often it spoke; raises NotFound."""
+    """Return an agent's calls, turns and costs of a period by day and week; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
     now, counts = runtime.clock.now(), dict[str, dict[str, int]]()
     tallies = _adding(read_learning_tallies(runtime, agent_id, period), period, now, counts)
@@ -147,7 +147,7 @@ def usage_analytics(runtime: Runtime, agent_id: str, period: Period) -> UsageAna
 def llm_analytics(
     runtime: Runtime, agent_id: str, period: Period, group_by: Grouping, focus: Focus
 ) -> LlmAnalytics:
-    """What an agent's models cost and were worth, and what that speaks for; raises NotFound."""
+    """Return cost, quality and recommendations for an agent's models; raises NotFound."""
     agent = runtime.home.agents.get(agent_id).agent
     learned = load_learning_data(runtime.home.facts, agent_id)
     turns = recent_turn_signals(runtime, agent_id)
@@ -180,7 +180,7 @@ def llm_analytics(
 def _adding(
     tallies: Iterable[DailyTally], period: Period, now: datetime, days: dict[str, dict[str, int]]
 ) -> Iterator[DailyTally]:
-    """The same tallies, of which nobody holds all; what they count is added to their days."""
+    """Yield the tallies unchanged, adding their counts to `days`, so that no list holds all."""
     for tally in tallies:
         for of in counts_in_period((tally,), period, now).values():
             days[tally.day] = sum_call_counts(days.get(tally.day, {}), of)
@@ -228,10 +228,10 @@ def _shares(found: Analysis) -> tuple[ShareOfUse, ...]:
     )
 
 
-def _turns(turns: RecentSignals, begun: datetime, now: datetime) -> TurnsTold:
+def _turns(turns: RecentSignals, begun: datetime, now: datetime) -> TurnFigures:
     spoke = sum(each.spoke for each in turns.signals)
     days = max((now - max(turns.since, begun)) / _DAY, 1.0)
-    return TurnsTold(
+    return TurnFigures(
         since=turns.since,
         complete=turns.complete,
         turns=len(turns.signals),
@@ -248,7 +248,7 @@ def _qualities(turns: Iterable[JudgedTurn]) -> tuple[WeekOfQuality, ...]:
         week = iso_review_week(each.signals.at)
         ended[week] += 1
         if each.worth is not None:
-            sums[week] = sums.get(week, MomentSums()).adding(each.worth)
+            sums[week] = sums.get(week, MomentSums()).with_value(each.worth)
     return tuple(
         WeekOfQuality(
             week=week,

@@ -1,4 +1,4 @@
-"""Memory in numbers: what searches found, what of it was of use, and what hangs on what."""
+"""Statistics of an agent's memory: search hits, their use and effect, and the relation graph."""
 
 from datetime import datetime, timedelta
 
@@ -16,10 +16,10 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_learning_data
 
 MOST_USELESS = 50
-"""Useless memories that are named."""
+"""Most useless memories that are listed."""
 
 MOST_PEOPLE = 100
-"""Persons and peers that are told of, in the order of their ids."""
+"""Most persons and peers that are listed, in order of their ids."""
 
 
 class UselessMemory(Value):
@@ -93,7 +93,7 @@ class RelationGraph(Value):
 
 
 class MemoryAnalytics(Value):
-    """What an agent's memory is good for; `reason` says why nothing is known of that."""
+    """Use and effect of an agent's memories; `reason` says why they are not known."""
 
     agent_id: str
     as_of: str | None
@@ -107,7 +107,7 @@ class MemoryAnalytics(Value):
 def memory_analytics(
     runtime: Runtime, agent_id: str, *, place: GraphCursor, limit: int
 ) -> tuple[MemoryAnalytics, GraphCursor | None]:
-    """What an agent's memory is good for, and where its graph goes on; raises NotFound."""
+    """Return the statistics of an agent's memory and the cursor in its graph; raises NotFound."""
     mind = runtime.home.agents.get(agent_id).mind
     web, on = _web(runtime, agent_id, place, limit)
     learned = load_learning_data(runtime.home.facts, agent_id)
@@ -124,7 +124,7 @@ def memory_analytics(
 
 
 def memory_effect(evidence: Evidence) -> Measure:
-    """What memories that searches find change."""
+    """Return the effect on turn value of the memories that searches find."""
     return measure_of_effect(skill_effect("", "", evidence.memories))
 
 

@@ -48,7 +48,7 @@ class Inspector(Value):
 
 
 class Pane(Value):
-    """One pane and its content: text in chat and cli, values in the others."""
+    """A pane and its content: text in chat and cli, values in the others."""
 
     pane: PaneName
     data: str | StatePlan | Inspector | Vitals
@@ -57,10 +57,10 @@ class Pane(Value):
 def insight_panes(
     runtime: Runtime, agent_id: str, machine: ReadMachine = no_machine_vitals
 ) -> tuple[Pane, ...]:
-    """All five panes; raises NotFound.
+    """Return all five panes; raises NotFound.
 
-    `cli` shows the conversation that last came in through the terminal, `chat` the last one that
-    came in anywhere else.
+    `cli` shows the conversation of the newest turn from the terminal, `chat` that of the newest
+    turn from anywhere else.
     """
     now = agent_state_report(runtime, agent_id)
     turns = recent_turns_for_vitals(runtime, agent_id)
@@ -77,7 +77,7 @@ def insight_panes(
 
 
 def _recent_lines_text(journal: Journal, turn: Turn | None) -> str:
-    """The newest words for everybody in a turn's session, a line each."""
+    """Return the newest public lines of a turn's session, one per row, oldest first."""
     if turn is None:
         return ""
     rows = journal.lines(turn.session_id, limit=_READ, newest_first=True)

@@ -1,4 +1,4 @@
-"""Skills in numbers: how often each was used, what it changes, and how learning went on."""
+"""Statistics of an agent's skills: uses, effects, and learning results by week."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from opencrab.ports.home import Home
 from opencrab.ports.learning import load_learning_data
 
 MOST_CHANGES = 500
-"""Changes that are read for how learning went on, the newest."""
+"""Most changes that are read for the results by week, the newest."""
 
 
 class TrialOf(Value):
@@ -58,7 +58,7 @@ class MeasuredSkill(Value):
 
 
 class WeekOfLearning(Value):
-    """What was learned in one week (ISO, UTC), and the outcomes of trials."""
+    """Counts of learned, promoted and retired skills and undone changes of one week (ISO, UTC)."""
 
     week: str
     learned: int
@@ -82,7 +82,7 @@ class SkillAnalytics(Value):
 
 
 def skill_analytics(home: Home, trials: TrialSettings, agent_id: str) -> SkillAnalytics:
-    """An agent's acquired skills in numbers; raises NotFound."""
+    """Return the statistics of an agent's acquired skills; raises NotFound."""
     mind = home.agents.get(agent_id).mind
     facts = home.facts
     kept = [fact.read(AcquiredSkill) for fact in facts.page(agent_id, SKILL, limit=SKILLS_KEPT + 1)]
@@ -102,7 +102,7 @@ def skill_analytics(home: Home, trials: TrialSettings, agent_id: str) -> SkillAn
 def measured_skill(
     skill: AcquiredSkill, evidence: Evidence, mind: AgentState, trials: TrialSettings
 ) -> MeasuredSkill:
-    """One acquired skill in numbers."""
+    """Return the statistics of one acquired skill."""
     found = skill_effects(evidence, skill.name)
     whole = found[0] if found else None
     on_trial = skill.status is SkillStatus.CANDIDATE

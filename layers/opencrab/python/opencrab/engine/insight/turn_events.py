@@ -1,7 +1,7 @@
-"""Turn events: one turn as what came in, what was thought, what was done, and what came of it.
+"""Events of one turn: input, thoughts, actions and results.
 
-The events of a turn only ever grow at their end, because its records do: whoever has read some of
-them goes on with the next one.
+The events of a turn only grow at their end, because its records do: a reader who has read some of
+them continues with the next one.
 """
 
 from collections.abc import Iterator
@@ -37,8 +37,8 @@ _GOOD = {TurnStatus.COMPLETED, TurnStatus.IDLE}
 _SILENT = {Language.JA: "何も言わずに終わりました", Language.EN: "It ended without a word"}
 
 
-class InputTold(Value):
-    """Something came in and started a turn; a very long text is cut."""
+class InputEvent(Value):
+    """Input that started a turn; a text of more than 4,000 characters is cut."""
 
     time: datetime
     type: Literal["input"] = "input"
@@ -46,8 +46,8 @@ class InputTold(Value):
     text: str
 
 
-class ThoughtTold(Value):
-    """What the agent made of the situation, and what it meant to do next."""
+class ThoughtEvent(Value):
+    """The agent's judgment of the situation, and its next intention."""
 
     time: datetime
     type: Literal["thought"] = "thought"
@@ -55,16 +55,16 @@ class ThoughtTold(Value):
     intent: str
 
 
-class ActionTold(Value):
-    """An action was begun, or its approval was asked for."""
+class ActionEvent(Value):
+    """Start of an action, or of the wait for its approval."""
 
     time: datetime
     type: Literal["action"] = "action"
     summary: str
 
 
-class ResultTold(Value):
-    """What came of an action, of a task, or of the whole turn."""
+class ResultEvent(Value):
+    """Result of an action, of a task, or of the whole turn."""
 
     time: datetime
     type: Literal["result"] = "result"
@@ -72,8 +72,8 @@ class ResultTold(Value):
     summary: str
 
 
-class GoalTold(Value):
-    """A goal was reached; `rate` is the share of its tasks that are done, as in "80%"."""
+class GoalEvent(Value):
+    """Completion of a goal; `rate` is the share of its tasks that are done, as in "80%"."""
 
     time: datetime
     type: Literal["result"] = "result"
@@ -83,15 +83,14 @@ class GoalTold(Value):
     rate: str
 
 
-Event = InputTold | ThoughtTold | ActionTold | ResultTold | GoalTold
+Event = InputEvent | ThoughtEvent | ActionEvent | ResultEvent | GoalEvent
 
 
 @dataclass(frozen=True)
 class TurnEvents:
     """A turn and its events so far.
 
-    `busy` says that its last action has neither a result nor an end, `approving` that this action
-    waits for a human.
+    `busy` is true if its last action has not ended, `approving` if that action waits for a human.
     """
 
     turn: Turn
@@ -101,7 +100,7 @@ class TurnEvents:
 
 
 def events_of_stored_turn(runtime: Runtime, turn_id: str, language: Language) -> TurnEvents | None:
-    """A turn as events; None when it, or a part of it, is no longer kept."""
+    """Return a turn as events; None if it, or a part of it, has expired."""
     try:
         recorded = runtime.home.journal.load(turn_id)
         records = resolve_record_pointers(recorded.records, runtime.home.blobs)
@@ -116,7 +115,7 @@ def events_of_stored_turn(runtime: Runtime, turn_id: str, language: Language) ->
 
 
 class _TurnEventReader:
-    """Goes through the account of one turn, once."""
+    """A single pass over the account of one turn."""
 
     def __init__(self, runtime: Runtime, account: TurnAccount, language: Language) -> None:
         self._runtime = runtime
@@ -127,8 +126,8 @@ class _TurnEventReader:
         self._ended: set[str] = set()
 
     def events(self) -> Iterator[Event]:
-        """Everything, in order."""
-        yield InputTold(time=self._time, source=self._turn.source, text=_cut(self._trigger()))
+        """Yield all events in order."""
+        yield InputEvent(time=self._time, source=self._turn.source, text=_cut(self._trigger()))
         for step in self._account.steps:
             yield from self._thought(step)
             for call in step.calls:
@@ -139,7 +138,7 @@ class _TurnEventReader:
             yield from self._ends()
 
     def _trigger(self) -> str:
-        """The words that started the turn."""
+        """Return the text of the line that started the turn, "" if there is none."""
         turn = self._turn
         if not turn.trigger_line:
             return ""
@@ -159,18 +158,18 @@ class _TurnEventReader:
             return
         if not intent and step.calls:
             intent = self._sentence(step.calls[0])
-        yield ThoughtTold(time=self._time, judgment=_cut(judgment), intent=_cut(intent))
+        yield ThoughtEvent(time=self._time, judgment=_cut(judgment), intent=_cut(intent))
 
     def _action(self, call: CallAccount) -> Iterator[Event]:
-        """A call and what came of it; one that never ran is only the model's business."""
+        """Yield an action and its result; a call that was rejected before it ran yields nothing."""
         begun_at = call.begun_at or (call.ended_at if call.ran else None)
         if begun_at is not None:
-            yield ActionTold(time=begun_at, summary=self._sentence(call))
+            yield ActionEvent(time=begun_at, summary=self._sentence(call))
         self._time = call.ended_at or begun_at or self._time
         if call.result is None or not call.ran:
             return
         status, summary = self._outcome(call, call.result)
-        yield ResultTold(time=self._time, status=status, summary=one_line(summary, _SUMMARY))
+        yield ResultEvent(time=self._time, status=status, summary=one_line(summary, _SUMMARY))
         for effect in call.result.result.side_effects:
             if effect.kind == "goal_ended":
                 yield from self._goal_done(effect.goal)
@@ -192,7 +191,7 @@ class _TurnEventReader:
         return "done", said
 
     def _end(self) -> Iterator[Event]:
-        """How the turn ended, unless its last action has said so."""
+        """Yield the turn's result, unless its last action ended the turn."""
         turn, good = self._turn, self._turn.status in _GOOD
         answered = [step for step in self._account.steps if step.answer is not None]
         last = answered[-1] if answered else None
@@ -200,14 +199,14 @@ class _TurnEventReader:
             return
         words = last.answer.text.strip() if last and last.answer and not last.calls else ""
         summary = (words if good else turn.note) or _SILENT[self._language]
-        yield ResultTold(
+        yield ResultEvent(
             time=self._time,
             status="done" if good else "fail",
             summary=one_line(summary, _SUMMARY),
         )
 
     def _ends(self) -> Iterator[Event]:
-        """The task and the goal that ended with the turn, and not by an action of it."""
+        """Yield the task and the goal that ended with the turn, but not by one of its actions."""
         goal = self._goal(self._turn.task)
         if goal is None:
             return
@@ -216,7 +215,7 @@ class _TurnEventReader:
         if task is not None and mine and task.status.is_end:
             failed = task.status is TaskStatus.FAIL
             told = one_line(task_message(task), _SUMMARY)
-            yield ResultTold(time=self._time, status="fail" if failed else "done", summary=told)
+            yield ResultEvent(time=self._time, status="fail" if failed else "done", summary=told)
         reached = goal.status is GoalStatus.COMPLETED and goal.turn_id == self._turn.id
         if reached and goal.id not in self._ended:
             yield from self._goal_done(goal.id)
@@ -226,7 +225,7 @@ class _TurnEventReader:
         goal = self._goal(goal_id)
         if goal is not None:
             rate = f"{task_completion_percent(goal.tasks)}%"
-            yield GoalTold(time=self._time, goal=goal.id, name=goal.name, rate=rate)
+            yield GoalEvent(time=self._time, goal=goal.id, name=goal.name, rate=rate)
 
     def _goal(self, label: str | None) -> Goal | None:
         if label is None:
@@ -235,7 +234,7 @@ class _TurnEventReader:
         return None if fact is None else fact.read(Goal)
 
     def _sentence(self, told: CallAccount) -> str:
-        """What a call does, in the agent's language."""
+        """Describe a call in the agent's language."""
         call = told.call
         action = self._runtime.actions.find(action_name(call))
         if action is None:
@@ -246,5 +245,5 @@ class _TurnEventReader:
 
 
 def _cut(text: str) -> str:
-    """A text that is not too long for one event."""
+    """Cut a text to the longest that an event may have."""
     return text if len(text) <= _TEXT else f"{text[: _TEXT - 1]}…"

@@ -1,8 +1,8 @@
-"""Chronicle: an agent's turns in order, by which its history can be told.
+"""Turn index: an agent's turns in order, read from the usage ledger.
 
-The usage ledger has them all: the first row of each turn that called a model says when that call
-ended. A row bears the time just before it was written, so that one of another session, or by
-another clock, may still come in before it. After SETTLED none does.
+The first ledger row of each turn that called a model has the time at which that call ended. A row
+has the time just before it was written, so a row of another session or machine may still be
+inserted before it, but not after SETTLED.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from opencrab.ports.turn.journal import Journal
 from opencrab.ports.usage.ledger import UsageLedger
 
 LIFE = timedelta(days=35)
-"""As long as a turn's own records are kept at least."""
+"""Time for which a turn's records are kept at least."""
 
 SETTLED = timedelta(seconds=10)
 
@@ -35,7 +35,7 @@ _ALIVE = 100
 
 @dataclass(frozen=True)
 class TurnEntry:
-    """A turn's place among its agent's turns: ids sort by it."""
+    """A turn's entry in its agent's index; entry ids sort by time."""
 
     id: str
     turn_id: str
@@ -44,7 +44,7 @@ class TurnEntry:
 def turn_index_entries(
     runtime: Runtime, agent_id: str, *, after: str | None = None, newest_first: bool = False
 ) -> Iterator[TurnEntry]:
-    """An agent's turns whose first model call has ended, read as far as they are wanted."""
+    """Return an agent's turns whose first model call has ended, read lazily page by page."""
     since = runtime.clock.now() - LIFE
     rows = paginate(
         partial(runtime.home.usage.rows, agent_id, since=since, oldest_first=not newest_first),
@@ -55,7 +55,7 @@ def turn_index_entries(
 
 
 def turn_index_entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEntry | None:
-    """One entry, or None."""
+    """Return one entry; None if the ledger no longer has it."""
     try:
         return _entry(usage.row(agent_id, entry_id))
     except NotFound:
@@ -63,27 +63,27 @@ def turn_index_entry(usage: UsageLedger, agent_id: str, entry_id: str) -> TurnEn
 
 
 def is_turn_entry_settled(clock: Clock, entry: TurnEntry) -> bool:
-    """Whether no other entry can come in before this one."""
+    """Return True if no other entry can be inserted before this one any more."""
     return entry.id < ledger_row_time(clock.now() - SETTLED)
 
 
 def newest_turn_ids(runtime: Runtime, agent_id: str, most: int = 1) -> tuple[str, ...]:
-    """The ids of the agent's newest turns: first those in their first call, then by entry."""
+    """Return the ids of an agent's newest turns: those in their first call, then by entry."""
     begun = [turn.id for turn in _turns_in_first_call(runtime, agent_id)]
     ended = islice(turn_index_entries(runtime, agent_id, newest_first=True), most)
     return tuple([*begun, *(each.turn_id for each in ended if each.turn_id not in begun)][:most])
 
 
 def unfinished_turns(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
-    """An agent's queued and running turns, as far as they are among the installation's oldest."""
+    """Return an agent's queued and running turns among the installation's 100 oldest."""
     rules = runtime.rules
     horizon = timedelta(seconds=max(rules.lease_seconds, rules.visibility_seconds))
-    found = runtime.home.journal.overdue(runtime.clock.now() + horizon, _ALIVE)
+    found = runtime.home.journal.list_overdue(runtime.clock.now() + horizon, _ALIVE)
     return tuple(turn for turn in found if turn.agent_id == agent_id)
 
 
 def _turns_in_first_call(runtime: Runtime, agent_id: str) -> list[Turn]:
-    """Turns in their first model call, the newest first."""
+    """Return an agent's turns that are in their first model call, newest first."""
     begun = [
         turn
         for turn in unfinished_turns(runtime, agent_id)

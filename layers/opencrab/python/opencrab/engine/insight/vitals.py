@@ -1,4 +1,4 @@
-"""Vitals: how an agent fares, in a few numbers that cost a few reads."""
+"""Vital signs of an agent: queue, errors, budget and autonomy, in a few numbers and few reads."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,7 +19,7 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.turn.journal import Journal
 
 LOOKED_AT = 20
-"""The newest turns that anything is said about."""
+"""Number of newest turns that the vital signs cover."""
 
 _APPROVALS = 200
 _BAD = {TurnStatus.FAILED, TurnStatus.EXHAUSTED}
@@ -44,12 +44,12 @@ ReadMachine = Callable[[], Machine | None]
 
 
 def no_machine_vitals() -> Machine | None:
-    """Where nothing runs that would be worth looking at, as in a function of AWS."""
+    """Return None: on AWS there is no machine whose load would be of interest."""
     return None
 
 
 class Vitals(Value):
-    """An agent's current state.
+    """An agent's vital signs.
 
     The queue's age is that of the agent's oldest turn that has not started. The idle streak is the
     number of its newest turns that ended without speech, the error rate is the share of turns that
@@ -79,7 +79,7 @@ def agent_vitals(
     machine: ReadMachine = no_machine_vitals,
     turns: tuple[Turn, ...] | None = None,
 ) -> Vitals:
-    """How an agent fares now, its recent turns perhaps at hand; raises NotFound."""
+    """Return an agent's vital signs; `turns` are its recent turns if known. Raises NotFound."""
     profile = runtime.home.agents.get(agent_id)
     turns = recent_turns_for_vitals(runtime, agent_id) if turns is None else turns
     ended = [turn for turn in turns if turn.status.is_end]
@@ -98,7 +98,7 @@ def agent_vitals(
         open_approvals=_open_approvals(runtime.home.facts, agent_id),
         open_goals=len(profile.mind.agenda.open),
         goal_slots=OPEN_GOALS,
-        next_beat_at=signs.next_beat_at if signs is not None and signs.beats_at_all else None,
+        next_beat_at=signs.next_beat_at if signs is not None and signs.has_next_heartbeat else None,
         beats=0 if signs is None else signs.beats,
         in_vain=in_vain,
         warning=in_vain >= runtime.rules.autonomy.warn_after,
@@ -107,7 +107,7 @@ def agent_vitals(
 
 
 def recent_turns_for_vitals(runtime: Runtime, agent_id: str) -> tuple[Turn, ...]:
-    """The agent's newest turns, the newest first, as far as they are still kept."""
+    """Return the agent's newest stored turns, at most LOOKED_AT, newest first."""
     newest = turn_index.newest_turn_ids(runtime, agent_id, LOOKED_AT)
     found = (_header(runtime.home.journal, turn_id) for turn_id in newest)
     return tuple(turn for turn in found if turn is not None)
@@ -121,9 +121,10 @@ def _header(journal: Journal, turn_id: str) -> Turn | None:
 
 
 def _queue_age(runtime: Runtime, agent_id: str) -> float | None:
-    """How long the agent's oldest queued turn has waited, among the installation's oldest ones.
+    """Return the seconds that the agent's oldest queued turn has waited, None if there is none.
 
-    A turn that the sweep has queued once more has some time until it counts as overdue again.
+    Only the installation's 100 oldest turns are considered. A turn that the sweep queued again is
+    missing until it is overdue again.
     """
     now, alive = runtime.clock.now(), turn_index.unfinished_turns(runtime, agent_id)
     waiting = [turn.created_at for turn in alive if turn.status is TurnStatus.QUEUED]
@@ -133,15 +134,15 @@ def _queue_age(runtime: Runtime, agent_id: str) -> float | None:
 def _left(runtime: Runtime, agent: Agent) -> MicroUsd:
     home, day = runtime.home, runtime.clock.now().strftime("%Y-%m-%d")
     limits = runtime.rules.limits.changed(home.budgets.limits())
-    most = {
-        agent_budget_scope(agent.id): limits.agent_day(agent.day_limit_micro_usd),
-        INSTALLATION: limits.installation_day_micro_usd,
-    }
-    left = (limit - home.budgets.drawn(scope, day) for scope, limit in most.items())
+    own_day = agent.day_limit_micro_usd
+    left = (
+        (limits.of_budget(scope, own_day) or 0) - home.budgets.drawn_micro_usd(scope, day)
+        for scope in (agent_budget_scope(agent.id), INSTALLATION)
+    )
     return max(0, min(left))
 
 
 def _open_approvals(facts: Documents, agent_id: str) -> int:
-    """Approvals that wait for a human, among the installation's oldest ones."""
+    """Count the agent's open approvals among the installation's 200 oldest."""
     waiting = approvals.page_of_approvals(facts, decided=False, limit=_APPROVALS)
     return sum(approval.agent_id == agent_id for approval in waiting)

@@ -1,8 +1,8 @@
-"""What-if: what the calls of a period would have cost, been worth and taken with other models.
+"""What-if: cost, quality and time of a period's calls, replayed with other models.
 
-Tokens stay what they were, though another model may need more or fewer of them for the same work.
-Cost is replayed call by call; quality and time are what is known of the other model for the same
-purpose and type of task, and None where nothing is.
+Token counts stay the same, though another model may need more or fewer for the same work. Cost is
+replayed call by call; quality and time are those measured for the other model with the same purpose
+and type of task, and None if there are none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,16 +33,16 @@ from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
 
 MOST_ROWS = 20_000
-"""Calls that are replayed at most, the newest."""
+"""Most calls that are replayed, the newest."""
 
 _PAGE = 500
 
 Aliases = Annotated[dict[ModelReference, ModelReference], Field(min_length=1, max_length=20)]
 PriceOf = Callable[[str, date], Price]
-"""What a model cost on a day."""
+"""Function that returns the price of a model on a day."""
 
 
-class Meant(Value):
+class AliasChange(Value):
     """An alias: its model now, the other model, and the other model's price now."""
 
     alias: str
@@ -51,7 +51,7 @@ class Meant(Value):
     price: Price
 
 
-class Done(Value):
+class CallTotals(Value):
     """Cost, quality and mean time of some calls; null is unknown."""
 
     cost_micro_usd: MicroUsd
@@ -71,8 +71,8 @@ class Replayed(Value):
     other: str
     calls: int
     uncounted: int
-    now: Done
-    then: Done
+    now: CallTotals
+    then: CallTotals
 
 
 class WhatIf(Value):
@@ -89,13 +89,13 @@ class WhatIf(Value):
     since: datetime | None
     until: datetime
     as_of: str | None
-    meant: tuple[Meant, ...]
+    meant: tuple[AliasChange, ...]
     calls: int
     moved: int
     uncounted: int
     complete: bool
-    now: Done
-    then: Done
+    now: CallTotals
+    then: CallTotals
     saved_micro_usd: MicroUsd
     quality_share: Unit
     latency_share: Unit
@@ -103,10 +103,10 @@ class WhatIf(Value):
 
 
 def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period: Period) -> WhatIf:
-    """Replay an agent's ledger with other models; prices are those of each call's day.
+    """Replay an agent's ledger with other models, at the prices of each call's day.
 
-    Raises NotFound, and Invalid naming the model whose price nobody knows, what is no model, and
-    two aliases that mean the same model now.
+    Raises NotFound for an unknown agent. Raises Invalid, naming the alias, for a model that is
+    unknown or has no price, and for two aliases of the same model.
     """
     runtime.home.agents.get(agent_id)
     current_preferences(runtime)
@@ -134,8 +134,8 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
         moved=sum(task.calls for task in tasks),
         uncounted=sum(task.uncounted for task in tasks),
         complete=next(rows, None) is None,
-        now=Done(cost_micro_usd=found.cost, quality=quality_now, latency_ms=latency_now),
-        then=Done(cost_micro_usd=spent, quality=quality_then, latency_ms=latency_then),
+        now=CallTotals(cost_micro_usd=found.cost, quality=quality_now, latency_ms=latency_now),
+        then=CallTotals(cost_micro_usd=spent, quality=quality_then, latency_ms=latency_then),
         saved_micro_usd=found.cost - spent,
         quality_share=quality_share,
         latency_share=latency_share,
@@ -145,7 +145,7 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
 
 @dataclass
 class CallSum:
-    """Calls of one kind, added up one after the other."""
+    """Sums over the calls of one purpose, type of task and model."""
 
     other: str
     calls: int = 0
@@ -166,9 +166,9 @@ class ReplayedLedger:
 
 
 def replay_ledger_with_other_models(
-    rows: Iterable[UsageRow], meant: Sequence[Meant], price: PriceOf
+    rows: Iterable[UsageRow], meant: Sequence[AliasChange], price: PriceOf
 ) -> ReplayedLedger:
-    """Add a ledger up, row by row: what was cached stays cached, at the other model's price."""
+    """Sum up a ledger; cached tokens stay cached, at the other model's price for them."""
     others = {each.model: each.other for each in meant}
     ledger = ReplayedLedger()
     for row in rows:
@@ -190,7 +190,7 @@ def _add(found: CallSum, row: UsageRow, price: PriceOf) -> None:
         found.latency += row.latency_ms
         found.timed += 1
     if max(row.usage.input_tokens, row.usage.output_tokens) > 0:
-        # What the vendor said that it cost holds for that vendor alone.
+        # The cost that the vendor reported holds for that vendor alone.
         tokens = row.usage.replaced(reported_micro_usd=None)
         found.other_cost += price(found.other, row.at.date()).cost(tokens)
     else:
@@ -200,8 +200,8 @@ def _add(found: CallSum, row: UsageRow, price: PriceOf) -> None:
 
 def _resolve_replacements(
     models: Models, directory: ProviderDirectory | None, aliases: Mapping[str, str]
-) -> tuple[Meant, ...]:
-    found = dict[str, Meant]()
+) -> tuple[AliasChange, ...]:
+    found = dict[str, AliasChange]()
     for alias, wanted in aliases.items():
         place = f"aliases.{alias}"
         model, other = (
@@ -221,12 +221,12 @@ def _resolve_replacements(
                 field=place,
                 cure="set it in config/pricing.toml, or use a model that `opencrab models` lists",
             )
-        found[model] = Meant(alias=alias, model=model, other=other, price=price)
+        found[model] = AliasChange(alias=alias, model=model, other=other, price=price)
     return tuple(found.values())
 
 
 def _resolve_model_name(models: Models, reference: str, place: str) -> str:
-    """The model that a reference means, set up or not."""
+    """Return the full name of a model, configured or not; raises Invalid if it has no provider."""
     name = learning_model_named(models, reference)
     if name is not None:
         return name
@@ -241,7 +241,7 @@ def _resolve_model_name(models: Models, reference: str, place: str) -> str:
     return name
 
 
-def _prices(facts: Documents, meant: Sequence[Meant]) -> PriceOf:
+def _prices(facts: Documents, meant: Sequence[AliasChange]) -> PriceOf:
     today = {each.other: each.price for each in meant}
     found = dict[tuple[str, date], Price]()
 
@@ -257,7 +257,7 @@ def _prices(facts: Documents, meant: Sequence[Meant]) -> PriceOf:
 def _rows(
     usage: UsageLedger, agent_id: str, since: datetime | None, until: datetime
 ) -> Iterator[UsageRow]:
-    """The rows of a period, the newest first, page by page."""
+    """Yield the rows of a period, newest first, page by page."""
     rows = usage.rows
     return paginate(rows, agent_id, limit=_PAGE, since=since, until=until)
 
@@ -265,7 +265,7 @@ def _rows(
 def _tasks(
     ledger: ReplayedLedger, evidence: Evidence, tallies: Iterable[DailyTally]
 ) -> tuple[Replayed, ...]:
-    """What was replayed, the dearest first."""
+    """Return the replayed calls by purpose, type of task and model, most expensive first."""
     latencies = _mean_latencies(tallies)
     tasks = []
     for (purpose, task_type, model), found in ledger.sums.items():
@@ -278,12 +278,12 @@ def _tasks(
                 other=found.other,
                 calls=found.calls,
                 uncounted=found.uncounted,
-                now=Done(
+                now=CallTotals(
                     cost_micro_usd=found.cost,
                     quality=_quality(evidence, now),
                     latency_ms=found.latency / found.timed if found.timed else None,
                 ),
-                then=Done(
+                then=CallTotals(
                     cost_micro_usd=found.other_cost,
                     quality=_quality(evidence, then),
                     latency_ms=latencies.get(then),
@@ -294,13 +294,13 @@ def _tasks(
 
 
 def _quality(evidence: Evidence, key: str) -> Estimate | None:
-    """What turns with a model were worth; one for which it had no answer is worth nothing."""
+    """Return the mean value of turns with a model; turns without an answer from it count as 0."""
     found = evidence.models.get(key, ModelEvidence())
-    return estimate_mean(found.worth)
+    return estimate_mean(found.value_sums)
 
 
 def _mean_latencies(tallies: Iterable[DailyTally]) -> dict[str, float]:
-    """How long a call took on average, by purpose, type of task and model."""
+    """Return the mean latency of calls in milliseconds by purpose, type of task and model."""
     taken = dict[str, tuple[int, int]]()
     for cell, counts in sum_usage_tally_days(tallies).items():
         key = task_key(cell.purpose, cell.task_type, cell.name)
@@ -310,7 +310,7 @@ def _mean_latencies(tallies: Iterable[DailyTally]) -> dict[str, float]:
 
 
 def _qualities(tasks: Sequence[Replayed]) -> tuple[Estimate | None, Estimate | None, float]:
-    """The quality of calls now and then where both are known, and what share of calls these are."""
+    """Return the mean quality now and then, and the share of calls for which both are known."""
     pairs = [
         (task.calls, task.now.quality, task.then.quality)
         for task in tasks
@@ -325,10 +325,12 @@ def _qualities(tasks: Sequence[Replayed]) -> tuple[Estimate | None, Estimate | N
 
 
 def _mean(parts: Sequence[tuple[float, Estimate]]) -> Estimate:
-    """The weighted mean of estimates that may rest on the same turns.
+    """Return the weighted mean of estimates that may rest on the same turns.
 
-    A turn calls models for several purposes, so the parts depend on each other: their limits are
-    averaged too, which holds however they do. `n` is that of the part with the most turns.
+    A turn calls models for several purposes, so the parts may depend on each other. The limits of
+    their intervals are averaged, which is conservative under any dependence, since the standard
+    deviation of a sum is at most the sum of the standard deviations. `n` is the largest n of a
+    part.
     """
     return Estimate(
         n=max(each.n for _, each in parts),

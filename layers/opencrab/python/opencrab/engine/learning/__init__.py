@@ -1,4 +1,4 @@
-"""Learning: signals of turns, evidence, changes and how they are undone.
+"""Learning from turns: signals, evidence, changes based on it, and their undoing.
 
-Figures for people are `engine/insight`.
+Statistics for people are in `engine/insight`.
 """

@@ -1,4 +1,4 @@
-"""Folding: what the turns of open days tell becomes evidence, and days that are over are closed."""
+"""Aggregation of turn signals into evidence by day, and of closed days into one total."""
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -39,17 +39,17 @@ log = logging.getLogger(__name__)
 _PAGE = 500
 _STANDING_AND_DAYS = 200
 _BEFORE = timedelta(hours=6)
-"""A turn's calls may have been made so long before it ended."""
+"""Longest time between a turn's first call and its end."""
 
 _REMOVED_AT_ONCE = 20
 
 
 @dataclass(frozen=True)
 class AggregatedEvidence:
-    """All that is known when a day has `ended`: closed days, those to be closed now, open ones.
+    """Evidence known when a day has `ended`: closed days, days to be closed now, open days.
 
-    `stored` are the facts that hold what was known before; `later` are the days since then, today
-    included, which are kept by the nights after them.
+    `stored` are the documents read; `later` are the days after `ended`, today included, which later
+    runs save.
     """
 
     ended: date
@@ -60,18 +60,18 @@ class AggregatedEvidence:
     later: dict[date, Evidence] = field(default_factory=dict)
 
     @property
-    def so_far(self) -> "AggregatedEvidence":
-        """What is known by now, with the days since then."""
+    def through_now(self) -> "AggregatedEvidence":
+        """This evidence with the `later` days counted as open days."""
         return replace(self, open={**self.open, **self.later}, later={})
 
     @cached_property
     def evidence(self) -> Evidence:
-        """Everything together, without later days."""
+        """Total evidence of all days up to `ended`."""
         days = (*self.closing.values(), *self.open.values())
         return sum(days, self.standing.evidence)
 
     def until(self, day: date) -> Evidence | None:
-        """What was known at the end of a day; None where that is not over, or closed long since."""
+        """Return the evidence up to the end of a day; None if it is not over or closed before."""
         if not self.standing.closed_to < day.isoformat() <= self.ended.isoformat():
             return None
         days = {**self.closing, **self.open}
@@ -88,12 +88,12 @@ def aggregate_evidence_of_day(
     *,
     graded: bool = True,
 ) -> AggregatedEvidence:
-    """What is known when a day has ended; nothing is written.
+    """Compute the evidence known when a day has ended, without writing it.
 
-    Days that were not closed yet are reckoned anew from the signals of their turns, with what was
-    said of them until now; those whose signals have grown too old count as they are stored. What
-    was measured of a skill before it was `worded` as it is counts no more. Without grades (not
-    `graded`) it must not be kept. Raises Unavailable when a store is.
+    Days that are not closed are computed again from their turns' signals and the feedback so far; a
+    day whose signals have expired counts as it is stored. `worded` is when each skill got its
+    current text: measurements before that are dropped. Without grades (`graded` false) the result
+    must not be saved. Raises Unavailable if a store cannot be reached.
     """
     stored = home.facts.page(agent_id, EVIDENCE, limit=_STANDING_AND_DAYS)
     now = clock.now()
@@ -111,7 +111,7 @@ def aggregate_evidence_of_day(
         if (day := date.fromisoformat(fact.id)) < whole:
             days[day] = _known_then(fact, worded)
         else:
-            # Its turns were forgotten.
+            # All signals of the day's turns were erased.
             days.setdefault(day, Evidence())
     return split_open_and_closed_days(ended, standing, days, stored)
 
@@ -122,9 +122,9 @@ def split_open_and_closed_days(
     days: Mapping[date, Evidence],
     stored: tuple[Document, ...] = (),
 ) -> AggregatedEvidence:
-    """What is known when a day has ended: its last days stay open, and those before are closed.
+    """Split days into those to be closed and the last OPEN_DAYS days up to `ended`.
 
-    Days after it are kept apart.
+    Days after `ended` are kept apart as `later`.
     """
     opens = ended - timedelta(days=OPEN_DAYS - 1)
     return AggregatedEvidence(
@@ -140,10 +140,10 @@ def split_open_and_closed_days(
 def save_evidence(
     facts: Documents, agent_id: str, folded: AggregatedEvidence, skills: Collection[str]
 ) -> None:
-    """Write what is known: open days in place of what they were, closed ones added up once.
+    """Save evidence: open days replace their stored values, closed days are added up once.
 
-    Of closed days, what is told of other `skills` than those that are stored is forgotten then.
-    Raises Changed where somebody else closed a day meanwhile.
+    Closing drops the evidence of skills that are not in `skills`. Raises Changed if another process
+    closed a day meanwhile.
     """
     known = {fact.id: fact for fact in folded.stored}
     changed = [
@@ -164,18 +164,20 @@ def _close(
 ) -> None:
     standing = close_evidence_days(folded, skills) if folded.closing else folded.standing
     before = next((fact for fact in folded.stored if fact.id == STANDING), None)
-    fact = before.holding(standing) if before else new_fact(agent_id, EVIDENCE, STANDING, standing)
+    fact = (
+        before.with_body(standing) if before else new_fact(agent_id, EVIDENCE, STANDING, standing)
+    )
     gone = [
         fact.removed().replaced(version=0)
         for fact in folded.stored
         if fact.id != STANDING and fact.id <= standing.closed_to
     ]
-    # What is left of them counts no more: the standing evidence says how far it goes.
+    # Days that remain stored no longer count: `closed_to` says which ones are in the total.
     facts.commit(fact, *gone[:_REMOVED_AT_ONCE])
 
 
 def close_evidence_days(folded: AggregatedEvidence, skills: Collection[str]) -> ClosedEvidence:
-    """Closed days with those that are closed now, without what is out of use, of one size."""
+    """Add the days to be closed to the total, without retired subjects, at a bounded size."""
     newest, before = max(folded.closing), folded.standing
     evidence = sum(folded.closing.values(), before.evidence)
     seen = models_last_seen({newest: before.evidence}, {}) | before.seen
@@ -192,7 +194,7 @@ def close_evidence_days(folded: AggregatedEvidence, skills: Collection[str]) -> 
 
 
 def _of_a_right_clock(standing: ClosedEvidence, now: datetime, agent_id: str) -> ClosedEvidence:
-    """Closed days as they are known when a clock was ahead: today and tomorrow are not closed."""
+    """Set back a `closed_to` that a fast clock moved into the future."""
     ended = last_ended_review_day(now, 0)
     if standing.closed_to <= ended.isoformat():
         return standing
@@ -207,7 +209,7 @@ def _of_a_right_clock(standing: ClosedEvidence, now: datetime, agent_id: str) ->
 
 
 def _known_then(fact: Document, worded: Mapping[str, datetime]) -> Evidence:
-    """A day as it is stored, without skills that got new words since."""
+    """Return a stored day's evidence without skills whose text changed since."""
     day = ClosedEvidence(closed_to=fact.id, evidence=fact.read(Evidence))
     return _fresh(day, worded).evidence
 
@@ -217,7 +219,7 @@ def _day(at: datetime) -> date:
 
 
 def _fresh(standing: ClosedEvidence, worded: Mapping[str, datetime]) -> ClosedEvidence:
-    """Closed days without skills that got new words since they were closed."""
+    """Return closed days without skills whose text changed since they were closed."""
 
     def is_old(key: str) -> bool:
         at = worded.get(key.partition("/")[0])
@@ -236,9 +238,10 @@ def evidence_by_day(
     *,
     graded: bool = True,
 ) -> dict[date, Evidence]:
-    """Evidence of each day of which there are signals, reckoned anew from them.
+    """Compute the evidence of each day from `first` to `ended` from its turns' signals.
 
-    Grades, which models give themselves, lie in the rows of all calls: not all need them.
+    Grades, which a model gives its own answers, require reading the rows of all calls, so they are
+    optional.
     """
     if first > ended:
         return {}
@@ -258,9 +261,9 @@ def compute_evidence(
     ended: date,
     worded: Mapping[str, datetime],
 ) -> dict[date, Evidence]:
-    """Evidence of each day up to the one that ended, by the signals of the turns since the first.
+    """Compute the evidence of each day up to `ended` from signals, feedback and grades.
 
-    What was measured of a skill before it was `worded` as it is counts no more.
+    Measurements of a skill from before it got its current text (`worded`) are dropped.
     """
     signals = tuple(_of_these_words(each, worded) for each in found_signals)
     found: dict[date, Evidence] = {}
@@ -273,7 +276,7 @@ def compute_evidence(
 
 
 def _of_these_words(signals: TurnSignals, worded: Mapping[str, datetime]) -> TurnSignals:
-    """Signals without skills that had other words then."""
+    """Return signals without skills that had another text at that time."""
 
     def same(name: str) -> bool:
         return name not in worded or worded[name] <= signals.at
@@ -288,14 +291,14 @@ def _signals(facts: Documents, agent_id: str, since: datetime) -> Iterator[TurnS
 
 
 def _experiences(facts: Documents, agent_id: str, since: datetime) -> Iterator[Experience]:
-    """Experiences since then; those about a turn lie where the turn ended."""
+    """Yield experiences since a time; one about a turn is sorted by the turn's end."""
     after = new_ulid(int(since.timestamp() * 1_000), bytes(10))
     kept = all_pages(facts, agent_id, EXPERIENCE, after=after)
     return (fact.read(Experience) for fact in kept)
 
 
 def _grades(usage: UsageLedger, agent_id: str, since: datetime) -> dict[str, float]:
-    """The grades that the agent gave its answers, by metrics id."""
+    """Return the grades that the agent gave its own answers, by metrics id."""
     rows = paginate(usage.rows, agent_id, limit=_PAGE, since=since, oldest_first=True)
     return {row.id: row.quality_score for row in rows if row.quality_score is not None}
 

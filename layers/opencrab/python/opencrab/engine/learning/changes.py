@@ -1,7 +1,7 @@
-"""Learned: what is known of an agent by evidence, what was changed on it, and how it is undone.
+"""Changes to an agent based on evidence: storing, undoing and pinning them.
 
-Every change is one transaction: the mind, the skill that it is about, and the adjustment that
-tells of it. Whoever finds that somebody else was faster looks again.
+Every change is one transaction: the agent's state, the skill concerned, and the adjustment that
+records it. A concurrent update causes a retry.
 """
 
 import logging
@@ -36,7 +36,8 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.skill_lifecycle import index_skill, promote_skill
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
-from opencrab.engine.learning.experience_changes import Beside, has_experience, restore_experience
+from opencrab.engine.learning.experience_changes import Beside, restore_experience
+from opencrab.engine.learning.experiment_subject import find_experiment_subject
 from opencrab.engine.learning.undo import (
     WAS_PINNED,
     mix_and_best,
@@ -48,7 +49,6 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.learning import load_learning_data
 from opencrab.ports.paging import paginate
 
 log = logging.getLogger(__name__)
@@ -61,16 +61,17 @@ _HELD = {AdjustmentState.APPLIED, AdjustmentState.PROPOSED}
 
 _MindAndSkill = tuple[AgentState, AcquiredSkill | None]
 Alter = Callable[[AgentState, AcquiredSkill | None], _MindAndSkill]
-"""What a change makes of a mind and of the skill that it is about; raises Conflict if it cannot."""
+"""Function that changes an agent's state and the skill concerned, or raises Conflict."""
 _AlterMind = Callable[[AgentState], AgentState]
 
 
 @dataclass(frozen=True)
 class LearningChange:
-    """An adjustment to be stored, with what it does, what it ends, and what holds `again` after it.
+    """An adjustment to store, with its effect, what it ends, and what it puts back in force.
 
-    `beside` is what is written together with it, where that is neither the mind nor a skill.
-    One that is stored already moves on only if it is as it `was`; None is for new ones.
+    `ends` are superseded, `again` is applied again. `beside` gives documents other than the agent's
+    state and skill to write with it. `was` is the state that an adjustment stored before must still
+    have; None for a new one.
     """
 
     adjustment: Adjustment
@@ -80,11 +81,8 @@ class LearningChange:
     again: Adjustment | None = None
     beside: Beside | None = None
 
-    def done(self, mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
-        """A mind and the stored skill that it is about, as they are after it.
-
-        Raises Conflict where they are not as it needs them.
-        """
+    def apply(self, mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
+        """Return the agent's state and the skill after this change; raises Conflict."""
         if self.alter is None:
             return mind, skill
         after, changed = self.alter(mind, skill)
@@ -96,26 +94,25 @@ class LearningChange:
 def page_of_adjustments(
     facts: Documents, agent_id: str, *, after: str = "", limit: int = _PAGE
 ) -> tuple[Adjustment, ...]:
-    """What was changed about an agent or proposed, newest first, before the given id."""
+    """Return an agent's adjustments, applied or proposed, newest first, before the id `after`."""
     page = facts.page(agent_id, ADJUSTMENT, after=after, limit=limit, newest_first=True)
     return tuple(fact.read(Adjustment) for fact in page)
 
 
 def find_adjustment(facts: Documents, agent_id: str, adjustment_id: str) -> Adjustment:
-    """One change; raises NotFound."""
+    """Return one adjustment; raises NotFound."""
     return _require_adjustment(facts, agent_id, adjustment_id).read(Adjustment)
 
 
 def recent_adjustments(facts: Documents, agent_id: str, since: datetime) -> tuple[Adjustment, ...]:
-    """What was changed or proposed since then, newest first."""
+    """Return the adjustments since a time, applied or proposed, newest first."""
     return tuple(_recent(facts, agent_id, since))
 
 
-def write_adjustment(facts: Documents, agent_id: str, change: LearningChange) -> Adjustment:
-    """Store an adjustment together with what it does, once.
+def store_adjustment(facts: Documents, agent_id: str, change: LearningChange) -> Adjustment:
+    """Store an adjustment together with its effect, once however often it is called.
 
-    Raises Conflict where it can be done no longer, and Changed when others change the same all the
-    time.
+    Raises Conflict if the change no longer fits, and Changed after 5 concurrent updates.
     """
     for _ in range(_TRIES - 1):
         try:
@@ -126,11 +123,11 @@ def write_adjustment(facts: Documents, agent_id: str, change: LearningChange) ->
 
 
 def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str) -> Adjustment:
-    """Bring back what was before a change, unless something changed it since.
+    """Undo a change, unless something changed its subject since.
 
-    A retired skill is tried again, and so is one that was promoted; the mix before a mix can itself
-    be undone. Raises NotFound, and Conflict for what was not applied, what pins or the end of all
-    trials keep as it is, or naming the later change.
+    A retired or promoted skill goes back on trial; an undone traffic split puts the split before it
+    back, whose own change can then be undone. Raises NotFound, and Conflict if the change was not
+    applied, if a pin or the end of all trials prevents it, or naming the later change.
     """
     require_not_retired(runtime.home.agents, agent_id)
     found = find_adjustment(runtime.home.facts, agent_id, adjustment_id)
@@ -141,26 +138,27 @@ def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str
     now = runtime.clock.now()
     undone = end_adjustment(found, AdjustmentState.UNDONE, now, by)
     change = _taking_back(runtime, agent_id, undone)
-    return mark_change_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
+    return mark_change_announced(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
 
 
 def roll_back_mix(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
-    """Bring back the mix that was before one whose quality fell; raises Conflict likewise."""
+    """Restore the traffic split before one whose quality fell; raises Conflict if it changed."""
     back = end_adjustment(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
     change = _taking_back(runtime, agent_id, back)
-    return mark_change_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
+    return mark_change_announced(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
 
 
 def pin_learned_subject(home: Home, agent_id: str, subject: str) -> AgentState:
-    """Keep a skill or a mix as it is, whatever the evidence says; raises Invalid, NotFound."""
-    named = _there(home.facts, agent_id, subject)
+    """Pin a subject, so that evidence does not change it; raises Invalid, NotFound, Conflict."""
+    named = find_experiment_subject(home.facts, agent_id, subject)
     return _change_mind(home, agent_id, lambda mind: with_subject_pin(mind, named))
 
 
 def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> AgentState:
-    """Let evidence move a skill or a mix again; raises Invalid.
+    """Unpin a subject, so that evidence may change it again; raises Invalid, Conflict.
 
-    A stop that left the pin takes none away any more; one of memories is over.
+    A stop that set the pin will not remove a later one when undone; a stop of the memory hold-out
+    is over.
     """
     named = LearnedSubject.of(subject)
     facts, now = runtime.home.facts, runtime.clock.now()
@@ -169,12 +167,12 @@ def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> Agen
 
 
 def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
-    """End an experiment: a skill on trial becomes active, a mix its best model alone, and pinned.
+    """End an experiment: promote the skill, or use the split's best model alone and pin it.
 
-    Raises Invalid, NotFound, and Conflict where nothing runs.
+    Raises Invalid, NotFound, and Conflict if no experiment runs.
     """
     require_not_retired(runtime.home.agents, agent_id)
-    named, now = _there(runtime.home.facts, agent_id, subject), runtime.clock.now()
+    named, now = find_experiment_subject(runtime.home.facts, agent_id, subject), runtime.clock.now()
     facts = runtime.home.facts
     if named.kind is AdjustmentKind.SKILL:
         before: dict[str, Any] = {"status": SkillStatus.CANDIDATE.value}
@@ -202,32 +200,34 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
     )
     earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), named)
     change = LearningChange(made, alter, earlier)
-    return mark_change_announced(agent_id, write_adjustment(facts, agent_id, change))
+    return mark_change_announced(agent_id, store_adjustment(facts, agent_id, change))
 
 
 def open_adjustments_of(
     found: tuple[Adjustment, ...], subject: LearnedSubject
 ) -> tuple[Adjustment, ...]:
-    """Those of the adjustments of a subject that hold or are proposed: a new one ends them."""
+    """Return a subject's adjustments in force or proposed, which a new one ends."""
     same = (each for each in found if (each.kind, each.subject) == (subject.kind, subject.name))
     return tuple(each for each in same if each.state in _HELD)[:_MOST_ENDED]
 
 
 def require_not_retired(agents: Agents, agent_id: str) -> None:
-    """Raise Conflict for an agent that has retired, and NotFound."""
+    """Raise Conflict if the agent has retired, NotFound if it does not exist."""
     if not agents.get(agent_id).agent.answers:
-        raise Conflict(f"agent {agent_id!r} has retired and cannot be changed")
+        raise Conflict(
+            f"agent {agent_id!r} has retired and cannot be changed", cure="choose another agent"
+        )
 
 
 def mark_change_announced(agent_id: str, made: Adjustment) -> Adjustment:
-    """The same, once the log tells of it."""
-    subject = f"{made.kind.value}:{made.subject}"
-    log.info("learning change %s of agent %s: %s %s", made.id, agent_id, subject, made.state.value)
+    """Log a change and return it."""
+    shown = made.id, agent_id, f"{made.kind.value}:{made.subject}", made.state.value
+    log.info("learning change: change=%s, agent=%s, subject=%s, state=%s", *shown)
     return made
 
 
 def learned_mind(facts: Documents, agent_id: str) -> AgentState:
-    """An agent's mind as it is now."""
+    """Return an agent's stored state, an empty one if there is none."""
     fact = facts.get(agent_id, MIND, MIND)
     return fact.read(AgentState) if fact else AgentState()
 
@@ -245,13 +245,16 @@ def _commit_change(facts: Documents, agent_id: str, change: LearningChange) -> A
     writes = [new_fact(agent_id, ADJUSTMENT, wanted.id, wanted)]
     if stored is not None and change.was is not None:
         if stored.read(Adjustment).state is not change.was:
-            raise Conflict(f"change {wanted.id!r} is no longer {change.was.value}")
-        writes = [stored.holding(wanted)]
+            raise Conflict(
+                f"change {wanted.id!r} is no longer {change.was.value}",
+                cure="read the change again",
+            )
+        writes = [stored.with_body(wanted)]
     writes += _ending(facts, agent_id, change)
     if change.again is not None:
         fact = _require_adjustment(facts, agent_id, change.again.id)
         again = fact.read(Adjustment).replaced(ended_at=None, ended_by="")
-        writes.append(fact.holding(again.replaced(state=AdjustmentState.APPLIED)))
+        writes.append(fact.with_body(again.replaced(state=AdjustmentState.APPLIED)))
     if change.alter is not None:
         writes += _mind_and_skill(facts, agent_id, change)
     if change.beside is not None:
@@ -261,13 +264,13 @@ def _commit_change(facts: Documents, agent_id: str, change: LearningChange) -> A
 
 
 def _ending(facts: Documents, agent_id: str, change: LearningChange) -> Iterator[Document]:
-    """What a change ends; raises Conflict where somebody has followed it since it was read."""
-    made = change.adjustment
+    """Yield the superseded adjustments; raises Conflict if one was followed since it was read."""
+    new = change.adjustment
     for earlier in change.ends:
         fact = _require_adjustment(facts, agent_id, earlier.id)
         known = fact.read(Adjustment)
         if known.state is earlier.state:
-            yield fact.holding(end_adjustment(known, AdjustmentState.SUPERSEDED, made.at, made.id))
+            yield fact.with_body(end_adjustment(known, AdjustmentState.SUPERSEDED, new.at, new.id))
         elif known.state in _HELD:
             raise Conflict(
                 f"change {earlier.id!r} is already {known.state.value}", cure="reload it"
@@ -281,11 +284,11 @@ def _mind_and_skill(facts: Documents, agent_id: str, change: LearningChange) -> 
     if wanted.kind is AdjustmentKind.SKILL:
         held = facts.get(agent_id, SKILL, wanted.subject)
     skill = held.read(AcquiredSkill) if held else None
-    after, changed = change.done(mind, skill)
+    after, changed = change.apply(mind, skill)
     if changed is not None and changed != skill and held is not None:
-        yield held.holding(changed)
+        yield held.with_body(changed)
     if after != mind:
-        yield known.holding(after) if known else new_fact(agent_id, MIND, MIND, after)
+        yield known.with_body(after) if known else new_fact(agent_id, MIND, MIND, after)
 
 
 def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningChange:
@@ -298,25 +301,24 @@ def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningC
 
 
 def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
-    """What brings back what was before a change, if nothing changed it since."""
+    """Return a function that restores the state before a change, or raises Conflict."""
     now, trials = runtime.clock.now(), runtime.rules.trials
     subject = LearnedSubject(kind=found.kind, name=found.subject)
+    conflict = partial(_changed_since, runtime.home.facts, agent_id, found)
 
     def alter(mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
         if found.kind is AdjustmentKind.MODELS:
             if describe_mix(mix_of(mind, found.subject)) != found.after:
-                raise _changed_since(runtime.home.facts, agent_id, found, "the split has changed")
+                raise conflict("the traffic split has changed")
             if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
                 mind = without_subject_pin(mind, subject)
             return with_told_mix(mind, found.subject, found.before), None
         if subject == MEMORIES:
             if not is_subject_pinned(mind, subject):
-                raise _changed_since(
-                    runtime.home.facts, agent_id, found, "memories are on trial again"
-                )
+                raise conflict("memories are on trial again")
             return without_subject_pin(mind, subject), None
         if skill is None or skill.status.value != found.after.get("status"):
-            raise _changed_since(runtime.home.facts, agent_id, found, "the skill has changed")
+            raise conflict("the skill has changed")
         return mind, skill_before(skill, found, mind, trials, now)
 
     return alter
@@ -325,7 +327,11 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
 def _stopped_trial(subject: LearnedSubject, now: datetime) -> Alter:
     def alter(mind: AgentState, skill: AcquiredSkill | None) -> _MindAndSkill:
         if skill is None or skill.status is not SkillStatus.CANDIDATE:
-            raise Conflict(f"skill {subject.name!r} is not on trial", field="subject")
+            raise Conflict(
+                f"skill {subject.name!r} is not on trial",
+                field="subject",
+                cure="nothing to stop; list the experiments to see which run",
+            )
         return mind, promote_skill(skill, now)
 
     return alter
@@ -337,7 +343,7 @@ def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alte
     def alter(mind: AgentState, _skill: AcquiredSkill | None) -> _MindAndSkill:
         now = describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)
         if now != (before, pinned):
-            raise Conflict(f"the split for {subject.name!r} has changed", cure="reload it")
+            raise Conflict(f"the traffic split for {subject.name!r} has changed", cure="reload it")
         return with_subject_pin(with_mix(mind, alone), subject), None
 
     return alter
@@ -362,33 +368,19 @@ def _update_mind(
     mind = fact.read(AgentState) if fact else AgentState()
     after = change(mind)
     if after != mind:
-        known = fact.holding(after) if fact else new_fact(agent_id, MIND, MIND, after)
+        known = fact.with_body(after) if fact else new_fact(agent_id, MIND, MIND, after)
         facts.commit(known, *(beside() if beside else ()))
     return after
-
-
-def _there(facts: Documents, agent_id: str, text: str) -> LearnedSubject:
-    """The subject that a text names, if this agent has it."""
-    subject = LearnedSubject.of(text)
-    if subject.kind is AdjustmentKind.SKILL:
-        found = facts.get(agent_id, SKILL, subject.name) is not None
-    elif subject == MEMORIES:
-        found = True
-    elif subject.kind is AdjustmentKind.EXPERIENCE:
-        found = has_experience(facts, agent_id, subject.name)
-    else:
-        measured = load_learning_data(facts, agent_id).evidence.models
-        found = any(key.startswith(f"{subject.name}/") for key in measured)
-        found = found or mix_of(learned_mind(facts, agent_id), subject.name) is not None
-    if not found:
-        raise NotFound(f"agent {agent_id!r} has no experiment for {text!r}", field="subject")
-    return subject
 
 
 def _require_adjustment(facts: Documents, agent_id: str, adjustment_id: str) -> Document:
     fact = facts.get(agent_id, ADJUSTMENT, adjustment_id)
     if fact is None:
-        raise NotFound(f"there is no change {adjustment_id!r}", field="change_id")
+        raise NotFound(
+            f"there is no change {adjustment_id!r}",
+            field="change_id",
+            cure=f"list them with GET /api/agents/{agent_id}/changes",
+        )
     return fact
 
 
@@ -396,5 +388,8 @@ def _changed_since(facts: Documents, agent_id: str, found: Adjustment, why: str)
     listed = page_of_adjustments(facts, agent_id)
     same = (each for each in listed if (each.kind, each.subject) == (found.kind, found.subject))
     later = [each.id for each in same if each.id > found.id]
-    named = f": {later[-1]} came later" if later else ""
-    return Conflict(f"change {found.id!r} cannot be undone: {why}{named}")
+    named = f"; change {later[-1]} came later" if later else ""
+    return Conflict(
+        f"change {found.id!r} cannot be undone: {why}{named}",
+        cure="read the change again, and undo a later one first",
+    )

@@ -1,4 +1,4 @@
-"""Experiences that go at their owner's word, come back, and are named no more once forgotten."""
+"""Retiring and restoring experiences at their owner's request, and erasing references to them."""
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
@@ -24,43 +24,47 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
 OTHER = "other"
-"""In what a change tells: the experience that says the same and stays."""
+"""Key in `after` of an adjustment: the id of the duplicate experience that stays."""
 
 Beside = Callable[[], Iterator[Document]]
-"""What is written together with a change, read anew each time; raises Conflict if it cannot be."""
+"""Function that returns documents to write with a change, or raises Conflict; called per try."""
 
 
 def has_experience(facts: Documents, agent_id: str, experience_id: str) -> bool:
-    """Whether there is such an experience, retired or not."""
+    """Return True if the agent has this experience, retired or not."""
     return facts.get(agent_id, EXPERIENCE, experience_id) is not None
 
 
 def experience_adjustments(
     facts: Documents, agent_id: str, *states: AdjustmentState
 ) -> tuple[Adjustment, ...]:
-    """All changes about experiences that are in one of these states, the oldest first."""
+    """Return all adjustments of experiences in one of these states, oldest first."""
     every = (fact.read(Adjustment) for fact in all_pages(facts, agent_id, ADJUSTMENT))
     about = (each for each in every if each.kind is AdjustmentKind.EXPERIENCE)
     return tuple(each for each in about if each.state in states)
 
 
 def followed_experience_proposal(made: Adjustment) -> Adjustment:
-    """A followed proposal as it is told: whether it was alone, or left to another one."""
+    """Return a followed proposal with the retired status, and the experience it was merged into."""
     after = {name: each for name, each in made.after.items() if name == OTHER}
     return made.replaced(after={"status": SkillStatus.ARCHIVED.value, **after})
 
 
 def retire_experience(facts: Documents, agent_id: str, made: Adjustment) -> Beside:
-    """An experience that searches show no more; every index learns of it from the feed.
+    """Return the writes that retire an experience, so that searches no longer show it.
 
-    One to which another was left stays: whoever follows two proposals at once loses one at most, as
-    the one that stays is written, too.
+    An experience that another was merged into cannot be retired. The one that stays is written too,
+    so that two proposals followed at once retire at most one of a pair.
     """
 
     def beside() -> Iterator[Document]:
         fact, lived = _require_experience(facts, agent_id, made.subject)
         if lived.retired_at is not None:
-            raise Conflict(f"experience {lived.id!r} is retired already", field="change_id")
+            raise Conflict(
+                f"experience {lived.id!r} is retired already",
+                field="change_id",
+                cure="nothing is left to change",
+            )
         if is_subject_pinned(
             stored_agent_state(facts, agent_id)[1], LearnedSubject(kind=made.kind, name=lived.id)
         ):
@@ -68,25 +72,32 @@ def retire_experience(facts: Documents, agent_id: str, made: Adjustment) -> Besi
         if other := str(made.after.get(OTHER, "")):
             stays, twin = _require_experience(facts, agent_id, other)
             if twin.retired_at is not None:
-                raise Conflict(f"experience {other!r}, which says the same, was retired")
-            yield stays.holding(twin)
+                raise Conflict(
+                    f"experience {other!r}, which says the same, was retired",
+                    cure="restore that one first, by undoing its change",
+                )
+            yield stays.with_body(twin)
         left = experience_adjustments(facts, agent_id, AdjustmentState.APPLIED)
         if last := next((each for each in left if each.after.get(OTHER) == lived.id), None):
             cure = f"undo change {last.id} first"
-            raise Conflict(f"another experience depends on {lived.id!r}, so it is kept", cure=cure)
-        yield fact.holding(lived.replaced(retired_at=made.at, restored_at=None))
+            raise Conflict(
+                f"another experience depends on {lived.id!r}: change {last.id}", cure=cure
+            )
+        yield fact.with_body(lived.replaced(retired_at=made.at, restored_at=None))
 
     return beside
 
 
 def restore_experience(facts: Documents, clock: Clock, agent_id: str, made: Adjustment) -> Beside:
-    """An experience as it was before it was retired; copies of an index are told to read it."""
+    """Return the writes that restore a retired experience and have search indexes read it again."""
 
     def beside() -> Iterator[Document]:
         fact, lived = _require_experience(facts, agent_id, made.subject)
         if lived.retired_at is None:
-            raise Conflict(f"experience {lived.id!r} was restored concurrently")
-        yield fact.holding(lived.replaced(retired_at=None, restored_at=made.ended_at))
+            raise Conflict(
+                f"experience {lived.id!r} was restored concurrently", cure="read the change again"
+            )
+        yield fact.with_body(lived.replaced(retired_at=None, restored_at=made.ended_at))
         yield index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
 
     return beside
@@ -95,15 +106,15 @@ def restore_experience(facts: Documents, clock: Clock, agent_id: str, made: Adju
 def texts_of_experience_change(
     facts: Documents, agent_id: str, made: Adjustment
 ) -> tuple[str, ...]:
-    """What the experiences say that a change is about: the one that goes, and the one that stays.
+    """Return the texts of the retired experience and of the one that stays, if any.
 
-    They are read anew: a change holds nobody's words.
+    They are read from the store, since an adjustment contains no text of anybody.
     """
     if made.kind is not AdjustmentKind.EXPERIENCE:
         return ()
     ids = tuple(filter(None, (made.subject, str(made.after.get(OTHER, "")))))
     stored = {
-        fact.id: fact for fact in facts.several(agent_id, *((EXPERIENCE, each) for each in ids))
+        fact.id: fact for fact in facts.get_many(agent_id, *((EXPERIENCE, each) for each in ids))
     }
     lived = (stored[each].read(Experience) for each in ids if each in stored)
     return tuple(f"{each.experience}\n{each.lesson}" for each in lived)
@@ -112,7 +123,7 @@ def texts_of_experience_change(
 def experiences_merged_into(
     facts: Documents, agent_id: str, forgotten: AbstractSet[str]
 ) -> frozenset[str]:
-    """The experiences that were left to forgotten ones, and to those that go with them."""
+    """Return the experiences merged into forgotten ones, directly or through others."""
     made = experience_adjustments(facts, agent_id, AdjustmentState.APPLIED) if forgotten else ()
     found = set(forgotten)
     while more := {each.subject for each in made if each.after.get(OTHER) in found} - found:
@@ -123,10 +134,9 @@ def experiences_merged_into(
 def close_changes(
     facts: Documents, clock: Clock, agent_id: str, forgotten: AbstractSet[str]
 ) -> Iterator[Document]:
-    """What becomes of changes that name what is forgotten: none of them can be followed any more.
+    """Yield the updates of changes that name forgotten experiences, so that none can be followed.
 
-    What was left to a forgotten experience is shown again, as it is if nobody had left it, and the
-    change has ended.
+    An experience that was merged into a forgotten one is restored, and its change has ended.
     """
     for fact in all_pages(facts, agent_id, ADJUSTMENT) if forgotten else ():
         made = fact.read(Adjustment)
@@ -141,11 +151,11 @@ def close_changes(
             if made.state is AdjustmentState.APPLIED:
                 bare = end_adjustment(bare, AdjustmentState.SUPERSEDED, clock.now())
                 yield from _shown_again(facts, clock, agent_id, bare)
-            yield fact.holding(bare)
+            yield fact.with_body(bare)
 
 
 def without_pins_of_forgotten(mind: AgentState, forgotten: AbstractSet[str]) -> AgentState:
-    """A mind that keeps no forgotten experience as it is."""
+    """Return the agent's state without pins of forgotten experiences."""
     names = {f"{LIVED}{each}" for each in forgotten}
     return mind.replaced(pinned=tuple(each for each in mind.pinned if each not in names))
 
@@ -153,13 +163,13 @@ def without_pins_of_forgotten(mind: AgentState, forgotten: AbstractSet[str]) -> 
 def _shown_again(
     facts: Documents, clock: Clock, agent_id: str, over: Adjustment
 ) -> Iterator[Document]:
-    """Each is written alone, and again by whoever finds the change as it was before a crash."""
+    """Yield the restored experience and its index mark, one write each; a retry repeats both."""
     fact = facts.get(agent_id, EXPERIENCE, over.subject)
     if fact is None:
         return
     lived = fact.read(Experience)
     if lived.retired_at is not None:
-        yield fact.holding(lived.replaced(retired_at=None, restored_at=over.ended_at))
+        yield fact.with_body(lived.replaced(retired_at=None, restored_at=over.ended_at))
     yield index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
 
 
@@ -168,5 +178,9 @@ def _require_experience(
 ) -> tuple[Document, Experience]:
     fact = facts.get(agent_id, EXPERIENCE, experience_id)
     if fact is None:
-        raise Conflict(f"experience {experience_id!r} was erased concurrently", field="change_id")
+        raise Conflict(
+            f"experience {experience_id!r} was erased concurrently",
+            field="change_id",
+            cure="nothing is left to change",
+        )
     return fact, fact.read(Experience)

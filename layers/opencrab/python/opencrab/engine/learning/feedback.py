@@ -1,4 +1,4 @@
-"""Feedback: what a person thought of a turn becomes an experience of its agent."""
+"""Feedback of a person on a turn, stored as an experience of its agent."""
 
 import hashlib
 from typing import Literal
@@ -42,15 +42,15 @@ def give_feedback(
     key: str,
     by_owner: bool = False,
 ) -> Experience:
-    """Keep what a person thought of a turn that has ended, once for each key.
+    """Store a person's feedback on a turn that has ended, once per key.
 
-    The experience names the turn in `about_turn` and the person in `from_person`, and no turn of
-    the agent's own made it: `turn_id` is empty. Its outcome tells the thumbs: success is up,
-    failure is down, partial is a remark alone. The turn's records tell the model. Whether somebody
-    may judge a turn is asked at the door; where an owner did, `by_owner`, no other thumbs count.
+    The experience names the turn in `about_turn` and the person in `from_person`; `turn_id` is
+    empty, since no turn of the agent made it. Its outcome is success for thumbs up, failure for
+    thumbs down, partial for a remark alone. The caller checks who may give feedback; thumbs of an
+    owner, `by_owner`, override all others.
 
-    Raises NotFound, Invalid when there is nothing to keep, and Conflict when the turn has not
-    ended, or when the key was used for something else.
+    Raises NotFound, Invalid if the feedback is empty or too long, and Conflict if the turn has not
+    ended or the key was used for other feedback.
     """
     remark = remark.strip()
     _check(thumbs, remark)
@@ -83,7 +83,7 @@ def give_feedback(
 
 
 def feedback_thumbs(experience: Experience) -> Thumbs | None:
-    """What somebody's thumbs said, as the outcome tells it."""
+    """Return the thumbs of a feedback experience, None for a remark alone."""
     return next(thumbs for thumbs, outcome in _OUTCOMES.items() if outcome is experience.outcome)
 
 
@@ -103,7 +103,7 @@ def _check(thumbs: Thumbs | None, remark: str) -> None:
 
 
 def _store_feedback(facts: Documents, fact: Document) -> Experience:
-    """The fact as it is stored, by this call or by an earlier one with the same key."""
+    """Store feedback, or return what an earlier call with the same key stored; raises Conflict."""
     wanted = fact.read(Experience)
     stored = facts.get(*fact.key)
     if stored is None:
@@ -120,14 +120,14 @@ def _store_feedback(facts: Documents, fact: Document) -> Experience:
 
 
 def _id(turn: Turn, by: str, key: str) -> str:
-    """The same for every repeat, and in order of time among the agent's other experiences."""
+    """Return an id that is the same on a retry and sorts by the end of the turn."""
     causes = "\n".join((turn.id, by, key)).encode()
     ended = turn.ended_at or turn.created_at
     return new_ulid(int(ended.timestamp() * 1_000), hashlib.sha256(causes).digest())
 
 
 def _last_speech_excerpt(records: tuple[Record, ...]) -> str:
-    """What the agent said last in a turn, shortened."""
+    """Return the agent's last words in a turn, cut to 500 characters; "" if none."""
     said = ""
     for record in records:
         if isinstance(record, ModelResult) and record.answer and not record.answer.calls:

@@ -1,6 +1,6 @@
-"""Measured: what is known of an agent by its evidence, its tallies and its last turns.
+"""Reads of an agent's learning data: tallies, recent turn signals, candidate models, effects.
 
-Everything is bounded: days are read, and no single calls; of turns the newest alone.
+All reads are bounded: daily tallies instead of single calls, and only the newest turns.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,13 +24,13 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.models.model import Models, distinct_models, selectable_model_choices
 
 MOST_TURNS = 1_000
-"""Turns of which the signals are read, the newest."""
+"""Most turns whose signals are read, the newest."""
 
 LITTLE = "too_little_data"
-"""Why something is not known."""
+"""Reason for a missing number."""
 
 MOST_EXPERIENCES = 500
-"""Experiences among which opinions are looked for, the newest."""
+"""Most experiences that are searched for feedback, the newest."""
 
 _PAGE = 250
 _PERCENT = 100
@@ -38,9 +38,9 @@ _PERCENT = 100
 
 @dataclass(frozen=True)
 class RecentSignals:
-    """Signals of an agent's last turns, the newest first; `since` is from when on they are all.
+    """Signals of an agent's last turns, newest first; they are complete from `since` on.
 
-    `complete` says that they reach as far back as was asked.
+    `complete` is true if they reach as far back as was asked.
     """
 
     signals: tuple[TurnSignals, ...]
@@ -49,10 +49,10 @@ class RecentSignals:
 
 
 class Measure(Value):
-    """Effect on the value of turns in points of 100, with its 95 % interval.
+    """Effect on the value of turns in points of 100, with its 95 % confidence interval.
 
-    `given` and `held` are judged turns with and without it, `helps` is the probability that it
-    helps. `reason` says why there is no number.
+    `given` and `held` are the sample sizes: judged turns with and without it. `helps` is the
+    posterior probability that the effect is positive. `reason` says why there is no number.
     """
 
     points: float | None = None
@@ -65,7 +65,7 @@ class Measure(Value):
 
 
 def read_learning_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[DailyTally]:
-    """The tallies of an agent that a period needs, week by week: nobody holds all of them."""
+    """Yield an agent's tallies of a period, read week by week to bound memory."""
     for first, last in usage_tally_weeks(period, runtime.clock.now()):
         yield from runtime.home.tallies.between(agent_id, first, last)
 
@@ -73,7 +73,7 @@ def read_learning_tallies(runtime: Runtime, agent_id: str, period: Period) -> It
 def recent_turn_signals(
     runtime: Runtime, agent_id: str, since: datetime | None = None
 ) -> RecentSignals:
-    """The signals of an agent's last turns, at most as far back as they are kept."""
+    """Return the signals of an agent's last turns, at most MOST_TURNS or KEPT_DAYS days."""
     earliest = runtime.clock.now() - timedelta(days=KEPT_DAYS)
     whole = since is None or since >= earliest
     since = earliest if since is None else max(since, earliest)
@@ -91,14 +91,14 @@ def recent_turn_signals(
 
 
 def judge_turns(facts: Documents, agent_id: str, turns: RecentSignals) -> tuple[JudgedTurn, ...]:
-    """What each of these turns was worth, by what is known of it now."""
+    """Return the value of each of these turns, by the feedback known now."""
     page = facts.page(agent_id, EXPERIENCE, limit=MOST_EXPERIENCES, newest_first=True)
     lived = sorted((fact.read(Experience) for fact in page), key=lambda each: each.at)
     return judged_turns(turns.signals, turn_feedback_opinions(lived))
 
 
 def candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
-    """The models that an agent may choose, by the first alias of each."""
+    """Return the models with a price that an agent may choose, by the first alias of each."""
     found = distinct_models(selectable_model_choices(models, agent))
     return {
         alias: CandidateModel(name=info.name, price=info.price)
@@ -108,7 +108,7 @@ def candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateMode
 
 
 def measure_of_effect(effect: SkillEffect | None) -> Measure:
-    """An effect as people read it."""
+    """Convert an effect to points of 100 for display."""
     if effect is None:
         return Measure(reason=LITTLE)
     estimate = effect.estimate
@@ -125,7 +125,7 @@ def measure_of_effect(effect: SkillEffect | None) -> Measure:
 
 
 def learning_model_named(models: Models, reference: str) -> str | None:
-    """The model that an alias means now; None where that is not set up."""
+    """Return the full name of the model behind an alias; None if it is not configured."""
     try:
         return models.get(reference).info.name
     except Invalid:
@@ -133,12 +133,12 @@ def learning_model_named(models: Models, reference: str) -> str | None:
 
 
 def effect_in_percentage_points(share: float) -> float:
-    """A share or a difference of shares, in points of a hundred with one decimal."""
+    """Return a share or a difference of shares in points of 100, to one decimal."""
     return round(share * _PERCENT, 1)
 
 
 def iso_review_week(at: datetime | str) -> str:
-    """The ISO week of a moment or a day in UTC, like 2026-W47."""
+    """Return the ISO week of a time or day in UTC, like 2026-W47."""
     moment = datetime.fromisoformat(at) if isinstance(at, str) else at
     year, week, _ = moment.isocalendar()
     return f"{year}-W{week:02d}"

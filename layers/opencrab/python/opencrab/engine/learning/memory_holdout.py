@@ -1,6 +1,6 @@
-"""Memories that searches hide to be measured: how an owner ends that for one agent.
+"""Ending the memory hold-out of one agent: the share of turns whose searches hide memories.
 
-That it begins again is an undone change, or a pin that was taken back.
+It resumes when the change is undone or the pin removed.
 """
 
 from opencrab.domain.agents.agent_state import AgentState
@@ -22,16 +22,16 @@ from opencrab.engine.learning.changes import (
     open_adjustments_of,
     page_of_adjustments,
     require_not_retired,
-    write_adjustment,
+    store_adjustment,
 )
 from opencrab.engine.runtime import Runtime
 
 WITHHELD = "withheld_percent"
-"""In what a change tells: in how many percent of turns searches hide memories."""
+"""Key of an adjustment: the percentage of turns in which searches hide memories."""
 
 
 def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
-    """Let all searches show memories; raises NotFound, and Conflict where none hides them."""
+    """End the memory hold-out; raises NotFound, and Conflict if none runs."""
     require_not_retired(runtime.home.agents, agent_id)
     facts, now = runtime.home.facts, runtime.clock.now()
     percent = memory_holdout_percent(learned_mind(facts, agent_id), runtime.rules.trials)
@@ -50,7 +50,7 @@ def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
     earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), MEMORIES)
     return mark_change_announced(
         agent_id,
-        write_adjustment(
+        store_adjustment(
             runtime.home.facts, agent_id, LearningChange(made, _pin_memories, earlier)
         ),
     )
@@ -65,4 +65,8 @@ def _pin_memories(
 
 
 def _nothing_hidden_error() -> Conflict:
-    return Conflict("this agent has no memory experiment", field="subject")
+    return Conflict(
+        "this agent has no memory experiment",
+        field="subject",
+        cure="nothing to stop; list the experiments to see which run",
+    )

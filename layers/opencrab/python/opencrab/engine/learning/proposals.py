@@ -1,4 +1,4 @@
-"""Proposals: what a night, or an agent itself, proposed is done at its owner's word."""
+"""Following a proposal of a nightly run or of the agent at the owner's request."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ from opencrab.engine.learning.changes import (
     open_adjustments_of,
     page_of_adjustments,
     require_not_retired,
-    write_adjustment,
+    store_adjustment,
 )
 from opencrab.engine.learning.experience_changes import (
     followed_experience_proposal,
@@ -38,7 +38,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_learning_data
 
 FRESH = timedelta(days=30)
-"""How long a proposal can be followed: what it rests on becomes old."""
+"""Time for which a proposal can be followed; after that its evidence is too old."""
 
 _FIXED = {
     "pinned": ("it is pinned", "unpin it first"),
@@ -47,17 +47,19 @@ _FIXED = {
 
 
 def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
-    """Do what was proposed; from then on the change is its owner's, and is watched like others.
+    """Apply a proposal; the change then belongs to the owner and is watched like others.
 
-    Raises NotFound, and Conflict for what is not proposed any more or only says what somebody might
-    write anew, and where the present is not what it was.
+    Raises NotFound, and Conflict if it is no longer proposed, is older than FRESH, is advice that
+    needs new text, or no longer fits the present state.
     """
     require_not_retired(runtime.home.agents, agent_id)
     current_preferences(runtime)
     found, now = find_adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
     if found.state is not AdjustmentState.PROPOSED:
         raise Conflict(
-            f"change {change_id!r} is {found.state.value}, not proposed", field="change_id"
+            f"change {change_id!r} is {found.state.value}, not proposed",
+            field="change_id",
+            cure="only a proposed change can be accepted",
         )
     if found.at < now - FRESH:
         raise Conflict(
@@ -80,11 +82,11 @@ def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) ->
     earlier = open_adjustments_of(listed, LearnedSubject(kind=found.kind, name=found.subject))
     ends = tuple(each for each in earlier if each.id != found.id)
     change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
-    return mark_change_announced(agent_id, write_adjustment(runtime.home.facts, agent_id, change))
+    return mark_change_announced(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
 
 
 def find_followed_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
-    """The same after a crash: perhaps this owner's word was followed already."""
+    """Retry `follow_proposal`: returns the change if this owner followed it already."""
     found = find_adjustment(runtime.home.facts, agent_id, change_id)
     if (found.state, found.by) == (AdjustmentState.APPLIED, by):
         return found
@@ -92,7 +94,7 @@ def find_followed_proposal(runtime: Runtime, agent_id: str, change_id: str, by: 
 
 
 def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange:
-    """A proposed mix, with what its models are worth now as the beginning of its future."""
+    """Return a proposed traffic split as a change, with its models' values now as the baseline."""
     profile, name = runtime.home.agents.get(agent_id), made.subject
     why = why_choice_is_fixed_for(profile.agent, profile.mind, name)
     if why:
@@ -114,11 +116,11 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange
 
 
 def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
-    """A skill that is to be retired; all else is advice, and no change."""
+    """Return the change that retires a skill; raises Conflict if the proposal is only advice."""
     remark = found.after.get("remark")
     if remark != Remark.RETIRE:
         raise Conflict(
-            f"to {remark} skill {found.subject!r} is advice; it needs new text for the skill",
+            f"change {found.id!r} is advice to {remark} skill {found.subject!r}: it needs new text",
             field="change_id",
             cure="teach the skill again, or retire it yourself",
         )
@@ -128,9 +130,15 @@ def _retiring(found: Adjustment, made: Adjustment) -> LearningChange:
         mind: AgentState, skill: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
         if skill is None or skill.status.value != found.before.get("status"):
-            raise Conflict(f"skill {subject.name!r} was changed concurrently")
+            raise Conflict(
+                f"skill {subject.name!r} was changed concurrently",
+                cure="read the skill and the change again",
+            )
         if skill.worded_at is not None and skill.worded_at > found.at:
-            raise Conflict(f"skill {subject.name!r} got new text concurrently")
+            raise Conflict(
+                f"skill {subject.name!r} got new text concurrently",
+                cure="read the skill and the change again",
+            )
         if is_subject_pinned(mind, subject):
             raise Conflict(f"skill {subject.name!r} is pinned", cure="unpin it first")
         return mind, retire_skill(skill, made.at, owner=made.by, effectiveness=_effect(found))

@@ -1,6 +1,6 @@
-"""Signals: what a turn's end tells of its models, skills and memories, as the one fact about it.
+"""Turn signals: one document at a turn's end with the results of its models, skills, memories.
 
-It is made of what the turn holds already: no store is asked, and no word of anybody is kept.
+It is made from data that the turn has loaded already: no store is read, and no text is kept.
 """
 
 import json
@@ -41,7 +41,7 @@ from opencrab.engine.skills.offering import count_skill_use
 from opencrab.engine.turn.work import NO_DEEDS, Consequence, TurnWork
 
 MEMORIES = 50
-"""Found memories that are told of one turn, the first ones."""
+"""Most found memories in one turn's signals, the first ones."""
 
 LOOKING_INWARD = NO_DEEDS | {
     "discussing",
@@ -52,9 +52,9 @@ LOOKING_INWARD = NO_DEEDS | {
     "meta",
     "recall",
 }
-"""Groups of actions that tell nothing of a turn: an agent must not be worth more by its own word.
+"""Groups of actions that do not count for a turn's reward, so that an agent cannot raise it itself.
 
-What it says, plans, notes about itself, grades and remembers goes through whatever it is worth.
+Speaking, planning, taking notes, grading and remembering succeed whatever their quality.
 """
 
 _UNDONE = frozenset({CallState.FAILED, CallState.UNKNOWN})
@@ -62,16 +62,17 @@ _BY_ITSELF = frozenset({TurnStatus.COMPLETED, TurnStatus.IDLE})
 
 
 class SignalsConsequence(Consequence):
-    """What a turn tells of its models, skills and memories is written where there is room.
+    """Consequence that stores a turn's signals if the transaction has room.
 
-    To measure is not worth a failure: it is asked last, for the spare item of the transaction.
+    A missing measurement is better than a failed turn, so it takes the transaction's spare item
+    only.
     """
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
-        return FollowUp(spare=turn_signals_fact(work, ending))
+        return FollowUp(optional_fact=turn_signals_fact(work, ending))
 
     def after_close(self, work: TurnWork) -> None:
-        """Count which acquired skills the turn was given; the journal is what measures go by."""
+        """Count the uses of acquired skills; an error is ignored, since signals do not need it."""
         acquired = {skill.name for skill in work.profile.mind.skills}
         if names := acquired & {*(work.prompt.skills or ()), *work.transcript.skills_asked}:
             with suppress(Unavailable):
@@ -81,12 +82,12 @@ class SignalsConsequence(Consequence):
 
 
 def turn_signals_fact(work: TurnWork, ending: TurnEnding) -> Document | None:
-    """The fact that is written with a turn's end; None for a job and where no model was asked.
+    """Return the signals document of a turn; None for a background job or without a model call.
 
-    Who served is in the order of the first calls. A model's latency is that of all its calls
-    together, its choice and complexity are those of its first one, its last row is that of its last
-    call that answered. `repairs` are the steps in which a call could not be understood; those calls
-    are none that failed, and what was refused or withdrawn is not counted at all.
+    Models are in the order of their first calls. A model's latency is that of all its calls, its
+    choice and complexity are those of the first, its last row is that of the last call that
+    answered. `repairs` are the steps with a malformed call; malformed calls do not count as failed
+    actions, nor do refused or withdrawn ones.
     """
     turn, transcript = ending.turn, work.transcript
     asked = (*transcript.asked, *_last(work, ending.records))
@@ -125,7 +126,7 @@ def turn_signals_fact(work: TurnWork, ending: TurnEnding) -> Document | None:
 
 
 def _last(work: TurnWork, records: Iterable[Record]) -> Iterator[tuple[ModelIntent, ModelResult]]:
-    """The model call that ends with the turn."""
+    """Yield the model call whose result is stored with the turn's end."""
     intent = work.transcript.open_intent
     for record in records:
         if isinstance(record, ModelResult) and isinstance(intent, ModelIntent):
@@ -135,7 +136,7 @@ def _last(work: TurnWork, records: Iterable[Record]) -> Iterator[tuple[ModelInte
 def _calls_by_model(
     turn: Turn, asked: Iterable[tuple[ModelIntent, ModelResult]]
 ) -> tuple[ServedCalls, ...]:
-    """The calls by model, purpose and type of task."""
+    """Group the calls by model, purpose and type of task."""
     made: dict[tuple[str, str, str], ServedCalls] = {}
     for intent, result in asked:
         key = intent.model, intent.purpose.value, intent.task_type
@@ -160,14 +161,14 @@ def _calls_by_model(
 
 
 def _row(turn: Turn, result: ModelResult) -> str:
-    """The metrics id of a call that answered; "" for another."""
+    """Return the metrics id of a completed call, "" for any other."""
     if result.state is not CallState.COMPLETED or result.at is None:
         return ""
     return ledger_row_id(result.at, turn.id, result.n)
 
 
 def _deeds(work: TurnWork, records: Iterable[Record]) -> tuple[int, int, int]:
-    """How many actions succeeded and how many failed, and the steps that were not understood."""
+    """Count succeeded actions, failed actions, and steps with a malformed call."""
     last = [record for record in records if isinstance(record, CallResult)]
     done = undone = repairs = 0
     for step in work.transcript.steps:
@@ -183,7 +184,7 @@ def _deeds(work: TurnWork, records: Iterable[Record]) -> tuple[int, int, int]:
 
 
 def _is_deed(work: TurnWork, call: ActionCall) -> bool:
-    """Whether a call tells how the turn went."""
+    """Return True if an action's result says how the turn went; see LOOKING_INWARD."""
     action = work.runtime.actions.find(action_name(call))
     return action is not None and action.group not in LOOKING_INWARD
 
@@ -197,9 +198,9 @@ def _found_memory_ids(work: TurnWork) -> tuple[str, ...]:
 
 
 def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ...]:
-    """The found memories of which a telling word came back after the search, and only then.
+    """Return the found memories of which a content word was used after the search.
 
-    A word that the message or the search itself had says nothing about the memory.
+    Words that were in the message or in the search itself do not count.
     """
     if not found:
         return ()
@@ -218,7 +219,7 @@ def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ..
 
 
 def _memory_excerpts(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]:
-    """The memories that searches showed, with their words."""
+    """Yield the memories that searches showed, with their excerpts."""
     for result in results:
         ids = {
             name
@@ -234,7 +235,7 @@ def _memory_excerpts(results: Iterable[CallResult]) -> Iterator[tuple[str, str]]
 
 
 def _words(call: ActionCall) -> str:
-    """What a call says, without the names of its arguments."""
+    """Return the values of a call's arguments as text."""
     values = (action_arguments(call) or {}).values()
     return "\n".join(
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -243,9 +244,9 @@ def _words(call: ActionCall) -> str:
 
 
 def _success(work: TurnWork, ending: TurnEnding) -> bool | None:
-    """Whether the task that the turn served was confirmed or failed; None where neither is known.
+    """Return True if the turn's task was confirmed, False if it failed, None if neither is known.
 
-    A task is confirmed by what its turns did, and a goal's report where all that it claims is.
+    A task is confirmed by receipts of its turns' actions, a goal if all claims of its report are.
     """
     goal = _goal(work, ending.facts)
     if goal is None or work.turn.task is None:
@@ -264,7 +265,7 @@ def _success(work: TurnWork, ending: TurnEnding) -> bool | None:
 
 
 def _goal(work: TurnWork, facts: Iterable[Document]) -> Goal | None:
-    """The goal that the turn served, as its end leaves it."""
+    """Return the goal that the turn served, with the changes of the turn's end."""
     if work.turn.task is None:
         return None
     key = goal_key(goal_id_of(work.turn.task))
@@ -274,7 +275,7 @@ def _goal(work: TurnWork, facts: Iterable[Document]) -> Goal | None:
 
 @dataclass(frozen=True)
 class _Answered:
-    """The turn that answered the same person before, and what the new message says of it."""
+    """The turn that answered the same person before, and whether the new message corrects it."""
 
     turn_id: str = ""
     is_corrected: bool = False
@@ -282,7 +283,7 @@ class _Answered:
 
     @classmethod
     def of(cls, work: TurnWork) -> "_Answered":
-        """What a person's message says of the answer that it came after; nothing for the rest."""
+        """Compare a person's message with the answer before it; empty for other triggers."""
         trigger = _trigger(work)
         if work.turn.trigger is not Trigger.MESSAGE or trigger is None or trigger.from_agent:
             return cls()
@@ -295,7 +296,7 @@ class _Answered:
 
 
 def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:
-    """The speaker's message before this one, and the turn that had answered it by then."""
+    """Return the speaker's previous message, and the id of the turn that answered it or ""."""
     agent_id, earlier = work.turn.agent_id, None
     answered: dict[int, str] = {}
     for line in sorted(work.history, key=lambda line: line.sequence):

@@ -1,4 +1,4 @@
-"""Findings: what is known of an agent when its night is looked at, and what follows rests on."""
+"""Snapshot of an agent and its evidence, on which a nightly run bases its decisions."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,17 +19,17 @@ from opencrab.engine.runtime import Runtime
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceSnapshot:
-    """An agent and what is known of it.
+    """An agent with its evidence and settings.
 
-    `at` is when this night's run began first, so that a repeat comes to the same; `tallies` are
-    those of the open days. `recent` are its adjustments of late, newest first, and `choices` the
-    models that it may choose, by alias. Nothing is changed about an agent that is `frozen`.
+    `at` is when this run was first started, so that a retry decides the same; `tallies` are those
+    of the open days. `recent` are its recent adjustments, newest first, and `choices` the models
+    that it may choose, by alias. Nothing is changed about an agent that is `frozen`.
     """
 
     agent: Agent
     mind: AgentState
     skills: tuple[AcquiredSkill, ...]
-    folded: AggregatedEvidence
+    aggregated: AggregatedEvidence
     tallies: tuple[DailyTally, ...]
     recent: tuple[Adjustment, ...]
     at: datetime
@@ -42,22 +42,22 @@ class EvidenceSnapshot:
 
     @property
     def evidence(self) -> Evidence:
-        """All that is known."""
-        return self.folded.evidence
+        """Total evidence of all days of the snapshot."""
+        return self.aggregated.evidence
 
     @property
     def changes(self) -> bool:
-        """Whether anything may follow from what is known."""
+        """True if the run may change or propose anything."""
         return self.agent.answers and not self.frozen
 
-    def ground(self) -> SelectionInput:
-        """What a choice of models rests on."""
+    def selection_input(self) -> SelectionInput:
+        """Return the input of the selection of models."""
         return SelectionInput(
             agent=self.agent,
             mind=self.mind,
             routing=self.routing,
             evidence=self.evidence,
-            days=tuple(self.folded.open.values()),
+            days=tuple(self.aggregated.open.values()),
             tallies=self.tallies,
             choices=self.choices,
             earlier=self.recent,
@@ -67,6 +67,6 @@ class EvidenceSnapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class NightlyContext(EvidenceSnapshot):
-    """Findings with where they come from, and where what follows from them goes."""
+    """A snapshot with the runtime to read from and write to."""
 
     runtime: Runtime

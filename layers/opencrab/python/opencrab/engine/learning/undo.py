@@ -1,4 +1,4 @@
-"""Ways back: what a skill is once a change of it is undone, and a mix once its trial is stopped."""
+"""Undoing changes: the earlier status of a skill, the earlier or best model of a traffic split."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -32,13 +32,13 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
 WAS_PINNED = "was_pinned"
-"""In what a stop tells: that to undo it takes no pin away."""
+"""Key in the evidence of a stop: undoing the stop must keep the pin."""
 
 
 def skill_before(
     skill: AcquiredSkill, found: Adjustment, mind: AgentState, trials: TrialSettings, now: datetime
 ) -> AcquiredSkill:
-    """A skill without a change of its standing; raises Conflict where it would stay as it is."""
+    """Return a skill with a status change undone; raises Conflict if it would stay the same."""
     before = place_candidate(_before(skill, found, now), mind, trials)
     if before.status is skill.status:
         why, cure = "skill trials are disabled", "disable it, or retire it"
@@ -49,9 +49,9 @@ def skill_before(
 
 
 def mix_before(listed: Iterable[Adjustment], found: Adjustment) -> Adjustment | None:
-    """The change that made the mix that a later one ended; the others that it ended were proposals.
+    """Return the change that made the split which a later change ended, None if there is none.
 
-    Those were made later than what held then, so the oldest is it.
+    The later change may have ended proposals too; these are newer, so the oldest is returned.
     """
     if found.kind is not AdjustmentKind.MODELS:
         return None
@@ -62,10 +62,14 @@ def mix_before(listed: Iterable[Adjustment], found: Adjustment) -> Adjustment | 
 
 
 def mix_and_best(mind: AgentState, name: str) -> tuple[Mix, Mix]:
-    """A mix, and its best model alone; raises Conflict where that comes to the same."""
+    """Return a split, and its best model alone; raises Conflict if there is no difference."""
     mix = mix_of(mind, name)
     if mix is None:
-        raise Conflict(f"there is no traffic split for {name!r}", field="subject")
+        raise Conflict(
+            f"there is no traffic split for {name!r}",
+            field="subject",
+            cure="nothing to stop; list the experiments to see which run",
+        )
     best = max(sorted(mix.weights), key=lambda alias: mix.weights[alias])
     alone = mix.replaced(weights={best: 1.0})
     if describe_mix(mix) == describe_mix(alone):
@@ -78,9 +82,9 @@ def mix_and_best(mind: AgentState, name: str) -> tuple[Mix, Mix]:
 def release_experiment_stops(
     facts: Documents, agent_id: str, subject: LearnedSubject, now: datetime
 ) -> Iterator[Document]:
-    """The stops of a subject once its pin was taken back: none takes a later pin away any more.
+    """Yield a subject's stops once its pin is removed, so that undoing one keeps later pins.
 
-    One of a mix can still bring back the mix that was before it, one of memories is over.
+    A stop of a split can still restore the split before it; one of the memory hold-out has ended.
     """
     for fact in all_pages(facts, agent_id, ADJUSTMENT):
         made = fact.read(Adjustment)
@@ -88,13 +92,13 @@ def release_experiment_stops(
         if not about or (made.reason, made.state) != (STOPPED, AdjustmentState.APPLIED):
             continue
         if subject == MEMORIES:
-            yield fact.holding(end_adjustment(made, AdjustmentState.SUPERSEDED, now))
+            yield fact.with_body(end_adjustment(made, AdjustmentState.SUPERSEDED, now))
         elif subject.kind is AdjustmentKind.MODELS:
-            yield fact.holding(made.replaced(evidence=made.evidence | {WAS_PINNED: True}))
+            yield fact.with_body(made.replaced(evidence=made.evidence | {WAS_PINNED: True}))
 
 
 def _before(skill: AcquiredSkill, found: Adjustment, now: datetime) -> AcquiredSkill:
-    """A skill as it was before a change of its standing."""
+    """Return a skill with its status from before a change."""
     if found.before.get("status") == SkillStatus.DISABLED.value:
         return toggle_skill(skill, now, on=False)
     if skill.status is SkillStatus.ARCHIVED:

@@ -1,4 +1,4 @@
-"""What an agent remembers: curation, reading, embeddings, beliefs, peers, the index's state.
+"""An agent's memory: curation, reading, embeddings, beliefs, peers, the index's status.
 
-The search itself is an adapter's; forgetting is `engine/erasure`.
+The search itself is an adapter; erasure is in `engine/erasure`.
 """

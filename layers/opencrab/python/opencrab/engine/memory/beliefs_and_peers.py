@@ -1,6 +1,6 @@
-"""Beliefs and peers, for the owner: what an agent believes, whom it knows, how far it trusts them.
+"""An owner's view of an agent's beliefs and peers, and of its trust in them.
 
-Trust weighs attention and priority, never permission: nothing that decides who may do what asks it.
+Trust affects attention and priority, never permissions: no access check reads it.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class Acquaintance:
-    """A peer in numbers, how far it is trusted now, and the impression in words if there is one."""
+    """A peer's statistics, the trust in it now, and the impression of it if there is one."""
 
     peer: Peer
     trust: float
@@ -36,7 +36,10 @@ class Acquaintance:
 def beliefs_of_agent(
     home: Home, agent_id: str, *, after: tuple[float, str] | None, limit: int
 ) -> tuple[Belief, ...]:
-    """What an agent believes, the surest first, after a confidence and an id; raises NotFound."""
+    """Return a page of beliefs by falling confidence, after a confidence and an id.
+
+    Raises NotFound.
+    """
     home.agents.get(agent_id)
     held = (fact.read(Belief) for fact in all_pages(home.facts, agent_id, BELIEF))
     listed = sorted((-each.confidence, each.id, each) for each in held)
@@ -48,16 +51,16 @@ def beliefs_of_agent(
 def peers_of_agent(
     runtime: Runtime, agent_id: str, *, after: str, limit: int
 ) -> tuple[Acquaintance, ...]:
-    """Whom an agent knows, in the order of their ids; raises NotFound for no agent."""
+    """Return a page of an agent's peers, ordered by id; raise NotFound for an unknown agent."""
     runtime.home.agents.get(agent_id)
     page = runtime.home.facts.page(agent_id, PEER, after=after, limit=limit)
     return tuple(_acquaintance(runtime, fact.read(Peer)) for fact in page)
 
 
 def find_peer(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
-    """One whom an agent knows, in numbers or words; raises NotFound for anybody else."""
+    """Return a peer with statistics, an impression or both; raise NotFound if there is neither."""
     runtime.home.agents.get(agent_id)
-    found = runtime.home.facts.several(agent_id, (PEER, peer_id), (IMPRESSION, peer_id))
+    found = runtime.home.facts.get_many(agent_id, (PEER, peer_id), (IMPRESSION, peer_id))
     known = {fact.kind: fact for fact in found}
     if not known:
         raise _nothing(agent_id, PEER, peer_id)
@@ -67,17 +70,17 @@ def find_peer(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
 
 
 def remove_belief(home: Home, agent_id: str, belief_id: str) -> None:
-    """Take a belief away; raises NotFound."""
+    """Delete a belief; raise NotFound."""
     _remove(home, agent_id, BELIEF, belief_id)
 
 
 def remove_peer(home: Home, agent_id: str, peer_id: str) -> None:
-    """Take away what an agent knows of a peer in numbers; raises NotFound."""
+    """Delete a peer's statistics, but not the impression; raise NotFound."""
     _remove(home, agent_id, PEER, peer_id)
 
 
 def rebuild_salient_beliefs(facts: Documents, agent_id: str) -> None:
-    """Work the outlook out anew, after beliefs or peers came in otherwise than one by one."""
+    """Recompute the salient beliefs after beliefs or peers were imported."""
     for _ in range(_TRIES):
         stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
         held = (fact.read(Belief) for fact in all_pages(facts, agent_id, BELIEF))
@@ -101,7 +104,7 @@ def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
     facts = home.facts
     for _ in range(_TRIES):
         found = {
-            fact.kind: fact for fact in facts.several(agent_id, (kind, name), (OUTLOOK, OUTLOOK))
+            fact.kind: fact for fact in facts.get_many(agent_id, (kind, name), (OUTLOOK, OUTLOOK))
         }
         if kind not in found:
             raise _nothing(agent_id, kind, name)

@@ -1,7 +1,7 @@
-"""Memories: what an owner gives an agent to know, and sees, changes and takes away of it.
+"""Memory curation: how an owner adds, reads, changes and deletes an agent's memories.
 
-An owner's words go through the same gate as the agent's own: one claim each, with a source, and
-nothing twice.
+An owner's words are checked by the same rules as the agent's own: one claim each, with a source,
+and no duplicates.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ from opencrab.domain.memory.memory import (
     Provenance,
 )
 from opencrab.domain.memory.write_policy import (
+    MemoryRefusalReason,
     MemoryVerdict,
-    Reason,
     Ruling,
     judge_memory,
     memory_confidence,
@@ -37,19 +37,19 @@ from opencrab.engine.memory.reading import session_known_to_agent
 from opencrab.engine.runtime import Runtime
 
 OWNERS_WORD = 0.9
-"""How surely something is known that the owner says, unless the owner says how surely."""
+"""The default confidence of what an owner says."""
 
 _TRIES = 5
 _READ = 100
 _READS = 10
 
 _CURES = {
-    Reason.BLANK: ("content is blank", "write the text to save"),
-    Reason.NOT_ATOMIC: (
+    MemoryRefusalReason.BLANK: ("content is blank", "write the text to save"),
+    MemoryRefusalReason.NOT_ATOMIC: (
         "content contains more than one claim",
         "save each as a memory of its own, or use a category that ends with _summary",
     ),
-    Reason.SAYS_NOTHING: ("content has no searchable words", "write it in words"),
+    MemoryRefusalReason.SAYS_NOTHING: ("content has no searchable words", "write it in words"),
 }
 _KNOWN = ("an equal memory from a more trusted source exists", "nothing needs to be saved")
 
@@ -88,7 +88,7 @@ class MemoryChange(Value, defer_build=False):
 
 @dataclass(frozen=True)
 class StoredMemory:
-    """A memory as it is stored, and in which version."""
+    """A stored memory and its version."""
 
     memory: Memory
     version: int
@@ -96,7 +96,7 @@ class StoredMemory:
 
 @dataclass(frozen=True)
 class CurationOutcome:
-    """What became of something new: a memory of its own, or a change of one that was there."""
+    """The result of adding a memory: a new one, or a change of an existing one."""
 
     ruling: Ruling
     kept: StoredMemory
@@ -104,11 +104,11 @@ class CurationOutcome:
 
 @dataclass(frozen=True)
 class MemoryCurator:
-    """An owner who sees and decides what one agent knows.
+    """An owner's access to one agent's memories.
 
-    A memory changes together with the mind that holds it as a core one. Changes are repeated on
-    what is stored by then. With `foreign` the words that are taken in are somebody else's, for whom
-    nobody vouches: `owner` is whose.
+    A memory is written in one transaction with the agent state that lists the core memories. After
+    a conflict a change is repeated on what is stored. With `foreign` the added words are untrusted,
+    and `owner` is the person who said them.
     """
 
     runtime: Runtime
@@ -119,9 +119,10 @@ class MemoryCurator:
     def page(
         self, *, category: str | None = None, after: str = "", limit: int
     ) -> tuple[tuple[Memory, ...], str | None]:
-        """Memories of one category or of all, the newest first, and the place to go on from.
+        """Return memories of one category or of all, newest first, and where to continue.
 
-        The place is None when there are no more; a long stretch of other categories ends early.
+        The second value is None when there are no more; a long stretch of other categories ends a
+        page early.
         """
         self.runtime.home.agents.get(self.agent_id)
         found, size = list[Memory](), max(limit + 1, _READ)
@@ -139,15 +140,16 @@ class MemoryCurator:
         return tuple(found), after
 
     def get(self, memory_id: str) -> StoredMemory:
-        """One memory; raises NotFound."""
+        """Return one memory; raise NotFound."""
         self.runtime.home.agents.get(self.agent_id)
         fact = self._stored(memory_id)
         return StoredMemory(fact.read(Memory), fact.version)
 
     def add(self, new: NewMemory, *beside: Document) -> CurationOutcome:
-        """Take in something new; raises Invalid where the gate turns it away, and Refused.
+        """Add a memory or merge it into a similar one; raise Invalid or Refused if it is rejected.
 
-        Facts `beside` it are written together with it; raises Changed where those do not fit.
+        Documents `beside` are written with it; raises Changed after conflicts that exhaust the
+        retries.
         """
         self._require_living()
         memory = self._made(new)
@@ -170,7 +172,7 @@ class MemoryCurator:
                     )
                 ]
             else:
-                fact = known.holding(after)
+                fact = known.with_body(after)
                 counts = [records.index_rewrite_mark(self.runtime.clock, self.agent_id, after.id)]
             changes = [fact, *counts, *linking, *self._minding(after), *beside]
             return CurationOutcome(verdict.ruling, StoredMemory(after, fact.version)), changes
@@ -180,7 +182,7 @@ class MemoryCurator:
     def change(
         self, memory_id: str, change: MemoryChange, *, version: int | None = None
     ) -> StoredMemory:
-        """Change a memory, if that is still its version; new words go through the gate."""
+        """Change a memory at this version; new content is checked like a new memory."""
         self._require_living()
 
         def changed() -> tuple[StoredMemory, list[Document]]:
@@ -190,7 +192,7 @@ class MemoryCurator:
             memory = self._changed(stored, change)
             if memory == stored:
                 return StoredMemory(stored, fact.version), []
-            after = fact.holding(memory)
+            after = fact.with_body(memory)
             told = records.index_rewrite_mark(self.runtime.clock, self.agent_id, memory.id)
             changes = [after, told, *self._relinked(stored, memory), *self._minding(memory)]
             return StoredMemory(memory, after.version), changes
@@ -198,7 +200,7 @@ class MemoryCurator:
         return self._committed(changed)
 
     def delete(self, memory_id: str, *, version: int | None = None) -> None:
-        """Forget a memory for good: in the table now, in every copy of an index by its mark."""
+        """Delete a memory for good: at once in the store, and by a mark in every index copy."""
         self.runtime.home.agents.get(self.agent_id)
 
         def deleted() -> tuple[None, list[Document]]:
@@ -215,11 +217,11 @@ class MemoryCurator:
                     self.runtime.home.facts, self.agent_id, memory.links, memory_id
                 ),
             ]
-            return None, changes + ([known.holding(after)] if known and after != mind else [])
+            return None, changes + ([known.with_body(after)] if known and after != mind else [])
 
         self._committed(deleted)
-        self.runtime.search.forget(self.agent_id)
-        self.runtime.home.eraser.wipe()
+        self.runtime.search.apply_erasures(self.agent_id)
+        self.runtime.home.eraser.scrub_storage()
 
     def _made(self, new: NewMemory) -> Memory:
         now, session_id, guild_id = self.runtime.clock.now(), new.session_id or "", None
@@ -245,12 +247,12 @@ class MemoryCurator:
         )
 
     def _changed(self, stored: Memory, change: MemoryChange) -> Memory:
-        """A memory after its owner changed it; said again, foreign words are the owner's own."""
+        """Return a memory after its owner's change; words that the owner repeats become trusted."""
         said: dict[str, Any] = {name: value for name, value in change if value is not None}
         _require_place(said.get("hearing", stored.hearing), stored.session_id, stored.guild_id)
         if said.get("category") == CORE and stored.tainted and "content" not in said:
             raise Refused(
-                "the memory is from an untrusted source",
+                f"memory {stored.id!r} is from an untrusted source and cannot be core",
                 field="category",
                 cure="mark it as trusted by sending it as content in your own words",
             )
@@ -272,7 +274,7 @@ class MemoryCurator:
         return self._let_in(judge_memory(new, (), replaces=stored)).replaced(**said)
 
     def _let_in(self, verdict: MemoryVerdict) -> Memory:
-        """The memory as the gate would store it; what is turned away is counted first."""
+        """Return the memory to store; count a rejected one and raise Invalid."""
         if verdict.memory is not None and verdict.reason is None:
             return verdict.memory
         if verdict.reason is not None:
@@ -280,11 +282,11 @@ class MemoryCurator:
                 self.runtime.home.facts, self.agent_id, verdict.reason
             )
             self.runtime.home.facts.commit(counts)
-        what, cure = _CURES.get(verdict.reason or Reason.KNOWN, _KNOWN)
+        what, cure = _CURES.get(verdict.reason or MemoryRefusalReason.KNOWN, _KNOWN)
         raise Invalid(what, field="content", cure=cure)
 
     def _relinked(self, stored: Memory, memory: Memory) -> list[Document]:
-        """The other ends of links that came or went."""
+        """Return the changed backlinks of memories whose link was added or removed."""
         gone, come = set(stored.links) - set(memory.links), set(memory.links) - set(stored.links)
         return [
             *records.remove_memory_backlinks(
@@ -300,10 +302,10 @@ class MemoryCurator:
         after = with_core_memory(mind, memory)
         if after == mind:
             return []
-        return [known.holding(after) if known else new_fact(self.agent_id, MIND, MIND, after)]
+        return [known.with_body(after) if known else new_fact(self.agent_id, MIND, MIND, after)]
 
     def _committed(self, change: Callable[[], tuple[Outcome, list[Document]]]) -> Outcome:
-        """What a change comes to, made again where somebody else was faster."""
+        """Commit a change and return its result; recompute it after a conflict."""
         for _ in range(_TRIES - 1):
             try:
                 return self._written(*change())
@@ -335,21 +337,23 @@ class MemoryCurator:
 
 
 def _require_place(hearing: Hearing, session_id: str, guild_id: str | None) -> None:
-    """Raise Invalid for a memory that is meant for a session or a guild, and for none by name."""
+    """Raise Invalid if a memory for a session or guild does not name its session."""
     if hearing in {Hearing.SESSION, Hearing.GUILD} and not session_id:
         raise Invalid(
-            "the session is missing",
+            f"a memory with hearing {hearing.value!r} needs a session",
             field="hearing",
             cure="give session_id, or use private or public",
         )
     if hearing is Hearing.GUILD and guild_id is None:
-        raise Invalid("the session has no guild", field="hearing", cure="use session, or omit it")
+        raise Invalid(
+            f"session {session_id!r} has no guild", field="hearing", cure="use session, or omit it"
+        )
 
 
 def _require_version(fact: Document, version: int | None) -> None:
     if version is not None and version != fact.version:
         raise Conflict(
-            f"the memory is at version {fact.version} now",
+            f"memory {fact.id!r} is at version {fact.version} now",
             field="If-Match",
             cure="load it again and repeat the change",
         )

@@ -1,8 +1,8 @@
-"""Embedding: vectors of texts, each call a turn of its own that is paid for like every other.
+"""Embeddings: vectors of texts, each call a turn of its own that is paid for like every other.
 
-Nobody's message opens such a turn, and no queue carries it: whoever needs the vectors makes it,
-asks and ends it. If that worker dies, the sweep finds the turn and it is charged in full. Its
-records hold no text and no vector.
+No message opens such a turn, and no queue carries it: the caller that needs the vectors creates,
+runs and ends it. If that worker dies, the sweep finds the turn, and it is charged in full. Its
+records contain no text and no vector.
 """
 
 import logging
@@ -34,15 +34,15 @@ from opencrab.ports.turn.journal import Journal, StepBoundary, TurnChange
 log = logging.getLogger(__name__)
 
 PAUSE_MS = 30_000.0
-"""How long an agent does without after a refusal or failure: words alone answer meanwhile."""
+"""Milliseconds without embeddings after a failure; full-text search answers meanwhile."""
 
 _PER_TEXT = 16
-"""Tokens that a server may put around a text."""
+"""Tokens that a server may add to each text."""
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A call that is about to be made, and how it is paid for."""
+    """A planned embedding call and its budget."""
 
     agent: Agent
     embedder: Embedder
@@ -52,11 +52,11 @@ class _Call:
 
 
 class EmbeddingModels(Models, ProviderDirectory, Protocol):
-    """The models, and which of them makes vectors."""
+    """The models, including the one for embeddings."""
 
 
 class MeteredEmbedder:
-    """`ports.memory.search.TextEmbedder` by the model of use `embedding`, within a budget."""
+    """`ports.memory.search.TextEmbedder` with the model of use `embedding`, within a budget."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class MeteredEmbedder:
         except OpenCrabError:
             return ""
 
-    def of(
+    def embed(
         self, agent_id: str, texts: tuple[str, ...], *, at_most_seconds: float | None = None
     ) -> TextVectors | None:
         now = self._clock.monotonic_ms()
@@ -103,7 +103,7 @@ class MeteredEmbedder:
         turn = self._turn(agent_id)
         boundary = self._journal.boundary(turn)
         if boundary.frozen is not None:
-            raise Refused(f"{boundary.frozen!r} is frozen", cure="resume it")
+            raise Refused(f"{boundary.frozen!r} is frozen", cure="unfreeze it first")
         self._models.refresh(boundary.settings_version)
         call = self._call(agent_id, texts, boundary)
         seconds = self._models.routing.call_options(Use.EMBEDDING).timeout_seconds
@@ -112,7 +112,7 @@ class MeteredEmbedder:
         self._journal.open(turn)
         claimed = self._journal.claim(turn.id, lease_until=self._lease(), receipt=None)
         if claimed is None:
-            raise Unavailable(f"turn {turn.id!r} was ended concurrently")
+            raise Unavailable(f"turn {turn.id!r} was ended concurrently", cure="try again")
         turn, intent = self._reserved(call, claimed.turn)
         return self._asked(call, turn, intent, seconds)
 
@@ -133,10 +133,10 @@ class MeteredEmbedder:
         )
 
     def _call(self, agent_id: str, texts: tuple[str, ...], boundary: StepBoundary) -> _Call:
-        """What is asked, if this agent may ask it; raises Refused or Invalid."""
+        """Return the call if this agent may make it; raise Refused or Invalid."""
         agent = self._agents.get(agent_id).agent
         if not agent.answers:
-            raise Refused(f"agent {agent_id!r} is retired")
+            raise Refused(f"agent {agent_id!r} has retired", cure="choose another agent")
         embedder = self._models.embedder(None)
         basis = RoutingBasis(model=agent.model, models=agent.llm.models)
         leader = router.leading_model(self._models, Use.CONVERSATION, basis, ())[0]
@@ -157,7 +157,7 @@ class MeteredEmbedder:
         )
 
     def _reserved(self, call: _Call, turn: Turn) -> tuple[Turn, ModelIntent]:
-        """Write the intent with its reservation; a turn that cannot have it ends here."""
+        """Write the intent with its reservation; end the turn if the budget is exhausted."""
         now, info = self._clock.now(), call.embedder.info
         intent = ModelIntent(
             n=turn.sequence,
@@ -173,7 +173,7 @@ class MeteredEmbedder:
             block = turn.block_for(call.amount, now.strftime("%Y-%m-%d"), call.limits)
             own = call.agent.day_limit_micro_usd
             change = TurnChange(
-                turn=turn.reserving(call.amount, block).replaced(
+                turn=turn.with_reservation(call.amount, block).replaced(
                     sequence=turn.sequence + 1, lease_until=self._lease()
                 ),
                 expected=turn.sequence,
@@ -204,7 +204,8 @@ class MeteredEmbedder:
             self._failed(turn, intent, error, started)
             raise
         if len(found.vectors) != len(call.texts) or not all(found.vectors):
-            why = f"{intent.model!r} did not answer with one vector for each text"
+            made = sum(map(bool, found.vectors))
+            why = f"model {intent.model!r} returned {made} vectors for {len(call.texts)} texts"
             nonsense = ModelCallFailed(why, Fault.NONSENSE, usage=found.usage)
             self._failed(turn, intent, nonsense, started)
             raise nonsense
@@ -232,6 +233,7 @@ class MeteredEmbedder:
             error=error.message[:2_000],
             fault=error.fault,
             usage=error.usage,
+            provider_call_id=error.provider_call_id,
             cost=cost,
             latency_ms=round(self._clock.monotonic_ms() - started),
             at=self._clock.now(),
@@ -246,9 +248,9 @@ class MeteredEmbedder:
         status: TurnStatus,
         note: str = "",
     ) -> None:
-        """The result, its row in the ledger and what is left of the money, in one transaction."""
+        """Write the result, its ledger row and the returned budget in one transaction."""
         now = self._clock.now()
-        settled = turn.settled(reserved=intent.reserved, cost=result.cost)
+        settled = turn.with_cost(reserved=intent.reserved, cost=result.cost)
         ended = settled.replaced(
             status=status, ended_at=now, lease_until=None, allowance=0, note=note
         )
@@ -256,7 +258,7 @@ class MeteredEmbedder:
             turn=ended,
             expected=turn.sequence,
             records=(result,),
-            draws=settled.returns(now.strftime("%Y-%m-%d")),
+            draws=settled.closing_budget_draws(now.strftime("%Y-%m-%d")),
             usage=(UsageRow.of_call(turn, intent, result, now),),
             at=now,
         )
@@ -267,7 +269,7 @@ class MeteredEmbedder:
 
 
 def embedding_reservation(info: ModelInfo, texts: tuple[str, ...]) -> MicroUsd:
-    """The most that vectors of texts can cost; raises Invalid for an unknown price.
+    """Return an upper bound of the cost of embedding texts; raise Invalid without a price.
 
     No token is shorter than one byte of UTF-8.
     """
@@ -283,7 +285,7 @@ def embedding_reservation(info: ModelInfo, texts: tuple[str, ...]) -> MicroUsd:
 
 
 def _cost(found: Embeddings, intent: ModelIntent) -> MicroUsd:
-    """What vectors cost; all that was reserved where nobody counted."""
+    """Return the cost of the vectors; the whole reservation if the tokens were not counted."""
     if intent.price is None or not found.usage.is_counted:
         return intent.reserved
     return intent.price.cost(found.usage)

@@ -1,6 +1,6 @@
-"""Reading memory: what an agent remembers, as its owner and those who talk with it may read it.
+"""Reading of an agent's memory and sessions, for its owner and the people who talk with it.
 
-Everything is asked for with the agent's id: a session of another agent is one that is not there.
+Every read is limited to one agent: a session of another agent is not found.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,14 @@ from typing import TypeVar
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.conversation.session import Session
+from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.errors import NotFound, Refused
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Impression
 from opencrab.domain.memory.search_row import EVERYTHING, SearchClearance
 from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
 from opencrab.domain.value import Value
+from opencrab.engine.access.visibility import sees_session
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Search, SearchHit, SearchQuery
@@ -33,7 +34,7 @@ Kept = TypeVar("Kept", bound=Value)
 
 @dataclass(frozen=True)
 class SessionLog:
-    """A session of an agent: how many lines it has, and when the last one was written."""
+    """A session of an agent, its number of lines, and the time of the last one."""
 
     session: Session
     lines: int
@@ -42,7 +43,7 @@ class SessionLog:
 
 @dataclass(frozen=True)
 class GraphCursor:
-    """Where a graph is read on: after a node, or among the edges after one."""
+    """A position in the knowledge graph: after a node, or after an edge."""
 
     kind: str = NODE
     after: str = ""
@@ -50,7 +51,7 @@ class GraphCursor:
 
 @dataclass(frozen=True)
 class GraphPage:
-    """A part of what an agent holds to be so, and where it goes on."""
+    """A page of an agent's knowledge graph, and the position of the next one."""
 
     nodes: tuple[KnowledgeNode, ...]
     edges: tuple[KnowledgeEdge, ...]
@@ -58,7 +59,11 @@ class GraphPage:
 
 
 def memory_clearance_of_principal(principal: Principal) -> SearchClearance:
-    """What may be found on behalf of whoever calls: they are in no session, so none is theirs."""
+    """Return what a caller may find; raise Refused for a key with scope read.
+
+    There is no current session: a chat key finds what is public, and what is not private in
+    sessions in which its holder spoke.
+    """
     if principal.scope is Scope.OWNER:
         return EVERYTHING
     if principal.scope is Scope.CHAT:
@@ -71,7 +76,7 @@ def memory_clearance_of_principal(principal: Principal) -> SearchClearance:
 def search_memory(
     home: Home, search: Search, agent_id: str, query: SearchQuery
 ) -> tuple[SearchHit, ...]:
-    """What fits a query best; raises NotFound for an agent, or a session of it, that is not there.
+    """Search an agent's memory; raise NotFound for an unknown agent or session of it.
 
     Raises Unavailable while the index cannot be reached.
     """
@@ -81,13 +86,35 @@ def search_memory(
     return search.search(agent_id, query)
 
 
+def search_memory_of_principal(
+    home: Home, search: Search, agent_id: str, query: SearchQuery, who: Principal
+) -> tuple[SearchHit, ...]:
+    """Search an agent's memory; raise NotFound for an agent or session that `who` does not see.
+
+    What was said in a session is left out for those who do not see the session now, even if they
+    spoke there once. Raises Unavailable while the index cannot be reached.
+    """
+    home.agents.get(agent_id)
+    asked = query.session_id
+    if asked is not None and not sees_session(home, who, asked):
+        raise _no_session(agent_id, asked)
+    found = search_memory(home, search, agent_id, query)
+    if query.clearance.whole:
+        return found
+    told = {hit.row.session_id for hit in found if hit.row.hearing is not Hearing.PUBLIC}
+    seen = {each for each in told if sees_session(home, who, each)}
+    return tuple(
+        hit for hit in found if hit.row.hearing is Hearing.PUBLIC or hit.row.session_id in seen
+    )
+
+
 def session_known_to_agent(sessions: Sessions, agent_id: str, session_id: str) -> Session:
-    """A session that the agent ever took part in; raises NotFound, as if there were no others."""
+    """Return a session that the agent ever took part in; raise NotFound for any other."""
     try:
         session = sessions.get(session_id)
     except NotFound:
         raise _no_session(agent_id, session_id) from None
-    if agent_id not in session.ever_ids:
+    if agent_id not in session.all_time_agent_ids:
         raise _no_session(agent_id, session_id)
     return session
 
@@ -95,15 +122,16 @@ def session_known_to_agent(sessions: Sessions, agent_id: str, session_id: str) -
 def session_logs_for_memory(
     home: Home, agent_id: str, *, after: str | None, limit: int
 ) -> tuple[tuple[SessionLog, ...], str | None]:
-    """Sessions that the agent ever took part in, by their ids, and the place to go on from.
+    """Return a page of the agent's sessions by id, and where to continue.
 
-    The place is None when there are no more; a long stretch of others' sessions ends early.
+    The second value is None when there are no more; a long stretch of others' sessions ends a page
+    early.
     """
     home.agents.get(agent_id)
     found = list[Session]()
     for _ in range(_SCANS):
         page = home.sessions.page(after=after, limit=_SCANNED)
-        found.extend(each for each in page if agent_id in each.ever_ids)
+        found.extend(each for each in page if agent_id in each.all_time_agent_ids)
         if len(found) > limit:
             return _logs(home.journal, found[:limit]), found[limit - 1].id
         if len(page) < _SCANNED:
@@ -113,7 +141,7 @@ def session_logs_for_memory(
 
 
 def session_log(home: Home, agent_id: str, session_id: str) -> SessionLog:
-    """One session with its size; raises NotFound."""
+    """Return one session with its size; raise NotFound."""
     return _log(home.journal, session_known_to_agent(home.sessions, agent_id, session_id))
 
 
@@ -127,9 +155,9 @@ def lines_known_to_agent(
     limit: int,
     newest_first: bool = False,
 ) -> tuple[list[Line], int | None]:
-    """Lines with after < sequence < before that the agent knows, and the place to go on from.
+    """Return lines with after < sequence < before that the agent knows, and where to continue.
 
-    What other agents thought and did by themselves is not among them. Raises NotFound.
+    Other agents' thoughts and tool calls are not included. Raises NotFound.
     """
     session_known_to_agent(home.sessions, agent_id, session_id)
     found, size = list[Line](), max(limit + 1, _READ)
@@ -152,37 +180,37 @@ def lines_known_to_agent(
 def impressions_of_agent(
     home: Home, agent_id: str, *, after: str, limit: int
 ) -> tuple[Impression, ...]:
-    """What the agent thinks of persons and peers, in order of their ids."""
+    """Return a page of the agent's impressions of people and peers, ordered by id."""
     return _page(home, agent_id, IMPRESSION, Impression, after=after, limit=limit)
 
 
 def find_impression(home: Home, agent_id: str, person_id: str) -> Impression:
-    """What the agent thinks of one person; raises NotFound."""
+    """Return the agent's impression of one person; raise NotFound."""
     return _one(home, agent_id, IMPRESSION, Impression, person_id)
 
 
 def experiences_of_agent(
     home: Home, agent_id: str, *, after: str, limit: int
 ) -> tuple[Experience, ...]:
-    """What the agent did and learned, the newest first."""
+    """Return a page of the agent's experiences, newest first."""
     return _page(
         home, agent_id, EXPERIENCE, Experience, after=after, limit=limit, newest_first=True
     )
 
 
 def summaries_of_agent(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Summary, ...]:
-    """Summaries, the newest first, before the one of the id `after`."""
+    """Return a page of summaries, newest first, before the one with id `after`."""
     key = summary_key(after) if after else ""
     return _page(home, agent_id, SUMMARY, Summary, after=key, limit=limit, newest_first=True)
 
 
 def find_summary(home: Home, agent_id: str, summary_id: str) -> Summary:
-    """One summary; raises NotFound."""
+    """Return one summary; raise NotFound."""
     return _one(home, agent_id, SUMMARY, Summary, summary_id, key=summary_key(summary_id))
 
 
 def knowledge_graph(home: Home, agent_id: str, *, place: GraphCursor, limit: int) -> GraphPage:
-    """What the agent holds to be so: all nodes first, then the relations between them."""
+    """Return a page of the knowledge graph: all nodes first, then the edges."""
     home.agents.get(agent_id)
     nodes, after = list[KnowledgeNode](), place.after
     facts = home.facts

@@ -1,34 +1,40 @@
-"""Memory facts: what a memory is stored with, its counts, its links and the marks of its end."""
+"""Documents written with a memory: its counts, its links, and the marks for search indexes."""
 
 from collections.abc import Iterable
 
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, Scope
+from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, ErasureScope
 from opencrab.domain.errors import Invalid, Refused, Unavailable
 from opencrab.domain.memory.memory import LINKS, MEMORY, REWRITTEN, IndexRewrite, Memory
 from opencrab.domain.memory.search_row import RowKind, search_row_of_memory
-from opencrab.domain.memory.write_policy import GATE, MEMORIES, RECOUNTED, MemoryCounts, Reason
+from opencrab.domain.memory.write_policy import (
+    GATE,
+    MEMORIES,
+    RECOUNTED,
+    MemoryCounts,
+    MemoryRefusalReason,
+)
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.memory.search import Search, SearchQuery
 from opencrab.ports.paging import all_pages
 
 SIMILAR = 8
-"""Memories that a new one is compared with: those that a search for its words finds first."""
+"""Memories that a new one is compared with: the first results of a search for its words."""
 
 
 def find_memory(facts: Documents, agent_id: str, memory_id: str) -> Document | None:
-    """A memory's fact, or None."""
+    """Return a memory's document, or None."""
     return facts.get(agent_id, MEMORY, memory_id)
 
 
 def similar_memories(
     facts: Documents, search: Search, agent_id: str, content: str
 ) -> dict[str, Document]:
-    """The memories most like a text, by id; none while the index cannot be reached.
+    """Return the memories most similar to a text, by id; none without a reachable index.
 
-    What is saved twice can be merged later.
+    A duplicate that is saved meanwhile can be merged later.
     """
     query = SearchQuery(text=content, limit=SIMILAR, kinds=frozenset({RowKind.MEMORY}))
     try:
@@ -40,56 +46,56 @@ def similar_memories(
 
 
 def stored_agent_state(facts: Documents, agent_id: str) -> tuple[Document | None, AgentState]:
-    """An agent's mind and the fact that it is, if there is one yet."""
+    """Return an agent's state and its document, which is None if not stored yet."""
     fact = facts.get(agent_id, MIND, MIND)
     return fact, fact.read(AgentState) if fact else AgentState()
 
 
 def memory_count(facts: Documents, agent_id: str) -> MemoryCounts:
-    """How many memories there are, and how many were turned away."""
+    """Return the counts of stored and of rejected memories."""
     fact = facts.get(agent_id, GATE, GATE)
     return fact.read(MemoryCounts) if fact else MemoryCounts()
 
 
 def count_memory_added(facts: Documents, clock: Clock, agent_id: str) -> Document:
-    """The counts after one more memory; raises Refused when there is no room for it."""
+    """Return the counts with one more memory; raise Refused at the limit."""
     gate, now = memory_count(facts, agent_id), clock.now()
     believed = gate.counted_at is not None and now - gate.counted_at < RECOUNTED
     if gate.kept >= MEMORIES and not believed:
         gate = gate.replaced(kept=_count(facts, agent_id), counted_at=now)
     if gate.kept >= MEMORIES:
         raise Refused(
-            f"limit reached: {MEMORIES} memories",
-            cure="forget unused ones",
+            f"limit reached: agent {agent_id!r} has {MEMORIES} memories",
+            cure="delete unused memories",
         )
     return _counts(agent_id, gate.changed(1))
 
 
 def count_memories_added(facts: Documents, agent_id: str, count: int) -> Document:
-    """The counts after several memories came at once."""
+    """Return the counts with several more memories."""
     return _counts(agent_id, memory_count(facts, agent_id).changed(count))
 
 
 def count_memory_removed(facts: Documents, agent_id: str) -> Document:
-    """The counts after a memory went."""
+    """Return the counts with one memory less."""
     return _counts(agent_id, memory_count(facts, agent_id).changed(-1))
 
 
-def count_memory_refused(facts: Documents, agent_id: str, reason: Reason) -> Document:
-    """The counts after one more was turned away."""
+def count_memory_refused(facts: Documents, agent_id: str, reason: MemoryRefusalReason) -> Document:
+    """Return the counts with one more rejected memory."""
     return _counts(agent_id, memory_count(facts, agent_id).with_refusal(reason))
 
 
 def memory_deletion_mark(clock: Clock, agent_id: str, memory: Memory) -> Document:
-    """What tells every copy of an index to drop a memory."""
+    """Return the mark that makes every copy of an index drop a memory."""
     now = clock.now()
-    mark = ErasureMark(scope=Scope.MEMORY, refs=(search_row_of_memory(memory).id,), at=now)
+    mark = ErasureMark(scope=ErasureScope.MEMORY, refs=(search_row_of_memory(memory).id,), at=now)
     mark_id, ends = clock.new_id(), now + MARKS_KEPT
     return new_fact(agent_id, FORGOTTEN, mark_id, mark, expires_at=ends)
 
 
 def index_rewrite_mark(clock: Clock, agent_id: str, *refs: str, kind: str = MEMORY) -> Document:
-    """What tells every copy of an index of things that changed or came in under old ids."""
+    """Return the mark that makes every copy of an index read these ids again."""
     fact_id, ends = clock.new_id(), clock.now() + MARKS_KEPT
     told = IndexRewrite(refs=refs, kind=kind)
     return new_fact(agent_id, REWRITTEN, fact_id, told, expires_at=ends)
@@ -98,38 +104,42 @@ def index_rewrite_mark(clock: Clock, agent_id: str, *refs: str, kind: str = MEMO
 def add_memory_backlinks(
     facts: Documents, agent_id: str, links: Iterable[str], memory_id: str
 ) -> list[Document]:
-    """The other ends of a memory's links, pointing back at it; raises Invalid where one is none.
+    """Return the linked memories with a link back; raise Invalid for an unknown one.
 
-    One that has no room for it, or points back already, stays as it is.
+    A memory that has no room for the link, or has it already, is left out.
     """
     changes = list[Document]()
     for each in dict.fromkeys(links):
         fact = find_memory(facts, agent_id, each)
         if fact is None:
-            raise Invalid(f"there is no memory {each!r} to link", field="links", cure="remove it")
+            raise Invalid(
+                f"there is no memory {each!r} to link", field="links", cure="remove it from links"
+            )
         other = fact.read(Memory)
         if each != memory_id and memory_id not in other.links and len(other.links) < LINKS:
-            changes.append(fact.holding(other.replaced(links=(*other.links, memory_id))))
+            changes.append(fact.with_body(other.replaced(links=(*other.links, memory_id))))
     return changes
 
 
 def remove_memory_backlinks(
     facts: Documents, agent_id: str, links: Iterable[str], memory_id: str
 ) -> list[Document]:
-    """The other ends of links that go, pointing at the memory no more."""
+    """Return the memories that linked back to a memory, without that link."""
     ends = (
         find_memory(facts, agent_id, each) for each in dict.fromkeys(links) if each != memory_id
     )
     others = [(fact, fact.read(Memory)) for fact in ends if fact is not None]
     return [
-        fact.holding(other.replaced(links=tuple(each for each in other.links if each != memory_id)))
+        fact.with_body(
+            other.replaced(links=tuple(each for each in other.links if each != memory_id))
+        )
         for fact, other in others
         if memory_id in other.links
     ]
 
 
 def _counts(agent_id: str, gate: MemoryCounts) -> Document:
-    """Written over whatever is there: counts are no reason to make anybody wait."""
+    """Return the write of the counts, without a version check so that it never conflicts."""
     return new_fact(agent_id, GATE, GATE, gate).replaced(version=0)
 
 

@@ -1,4 +1,4 @@
-"""Memory status: how far an agent's index and its summaries have come, and what failed."""
+"""Memory status: the progress of an agent's index and summaries, and what failed."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from opencrab.domain.memory.summary import (
     PassedOver,
     SummaryIndex,
 )
-from opencrab.domain.memory.write_policy import Reason
+from opencrab.domain.memory.write_policy import MemoryRefusalReason
 from opencrab.domain.value import Value
 from opencrab.engine.memory.records import memory_count, stored_agent_state
 from opencrab.ports.documents import Documents
@@ -18,7 +18,7 @@ from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Search
 
 SESSIONS = 200
-"""Sessions that are told of one by one: those that fail first, then the newest."""
+"""The most sessions in a status: failing ones first, then the newest."""
 
 _READ = 500
 _READS = 10
@@ -74,7 +74,7 @@ class MemoryStatus(Value):
     index: IndexStanding
     memories: int
     core: int
-    refusals: dict[Reason, int]
+    refusals: dict[MemoryRefusalReason, int]
     failing: int
     passed: int
     periods: PeriodsStanding
@@ -83,7 +83,7 @@ class MemoryStatus(Value):
 
 
 def memory_status(home: Home, search: Search, agent_id: str) -> MemoryStatus:
-    """How an agent's memory stands; raises NotFound, and Unavailable without an index."""
+    """Return an agent's memory status; raise NotFound, and Unavailable without an index."""
     home.agents.get(agent_id)
     index, gate = search.status(agent_id), memory_count(home.facts, agent_id)
     stands = _compactions(home.facts, agent_id)

@@ -1,4 +1,4 @@
-"""Which model is asked: routing, assignment, preferences, price lists.
+"""The choice of models: routing, assignment, preferences, price lists.
 
-Asking it is `engine/turn/decide`.
+The calls are made by `engine/turn/decide`.
 """

@@ -1,4 +1,4 @@
-"""Effective: the model that an agent would ask first for each use, and who chose it."""
+"""The model that an agent would call first for each use, and who chose it."""
 
 from collections.abc import Iterable
 
@@ -26,7 +26,7 @@ class Effective(ChosenModel):
 def effective_models(
     models: Models, agent: Agent, mixes: Iterable[Mix] = ()
 ) -> dict[Use, Effective]:
-    """For each use the model that a new turn of the agent would ask first, and who chose it."""
+    """Return for each use the model that a new turn would call first, and who chose it."""
     listed = tuple(mixes)
     return {use: _with_learned(models, agent, use, listed) for use in Use}
 

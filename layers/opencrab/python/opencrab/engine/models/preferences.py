@@ -1,6 +1,6 @@
-"""Preferences: what an owner changes about models while OpenCrab runs, checked before it is kept.
+"""Model preferences: changes of an owner at run time, validated before they are stored.
 
-Every change makes a new version of the one document; workers take it over before their next call.
+Every change creates a new version of one document; workers load it before their next call.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,20 +20,20 @@ from opencrab.ports.models.model import Models, ProviderDirectory, ProviderState
 from opencrab.ports.models.preferences import PreferenceStore, StoredPreferences
 
 ATTEMPTS = 20
-"""How often a change that is meant for any version is made, while others are faster."""
+"""The most tries of a change without an expected version, while others change it as well."""
 
 Alter = Callable[[Preferences], Preferences]
 
 
 def current_preferences(runtime: Runtime) -> StoredPreferences:
-    """What is kept, after this process has taken it over."""
+    """Load the stored preferences into this process and return them with their version."""
     stored = runtime.home.preferences.get()
     runtime.models.refresh(stored.version)
     return stored
 
 
 def require_provider_directory(directory: ProviderDirectory | None) -> ProviderDirectory:
-    """Who knows the providers; raises Unavailable where nobody does."""
+    """Return the provider directory; raise Unavailable without one."""
     if directory is None:
         raise Unavailable(
             "this process has no providers", cure="use the process that serves the REST API"
@@ -44,9 +44,9 @@ def require_provider_directory(directory: ProviderDirectory | None) -> ProviderD
 def change_model_aliases(
     runtime: Runtime, aliases: Mapping[str, str] | None, *, version: int | None = None
 ) -> StoredPreferences:
-    """Replace all aliases, or return to the configured ones.
+    """Replace all aliases; None restores the configured ones.
 
-    Raises Invalid for one that leads nowhere or in a circle, Conflict when `version` is given and
+    Raises Invalid for an alias that is undefined or circular, Conflict when `version` is given and
     is not the stored one.
     """
     kept = None if aliases is None else dict(aliases)
@@ -66,9 +66,10 @@ def change_model_aliases(
 def change_model_fallback(
     runtime: Runtime, fallback: Iterable[str] | None, *, version: int | None = None
 ) -> StoredPreferences:
-    """Replace who is asked when a model fails, or return to the configured ones.
+    """Replace the list of fallback models; None restores the configured one.
 
-    Raises Invalid for one that leads nowhere or is there already, Conflict as `change_aliases`.
+    Raises Invalid for a model that is undefined or listed twice, Conflict as
+    `change_model_aliases`.
     """
     chain = None if fallback is None else tuple(fallback)
 
@@ -98,12 +99,12 @@ def change_provider(
     key: str | None = None,
     version: int | None = None,
 ) -> StoredPreferences:
-    """Change what is said of one provider, and keep its key.
+    """Change the settings of one provider, and store its key.
 
-    In `changes` None returns a matter to the configuration. Who moves a provider that has a key
-    gives the new one with it, or "" where none is taken. Raises NotFound for a provider that nobody
-    configured, Invalid for a setting that cannot work, Conflict as `change_aliases`, and
-    Unavailable when the key cannot be kept.
+    A None in `changes` restores the configured value. A new address for a provider that has a key
+    needs the new key, or "" if it takes none. Raises NotFound for a provider that is not
+    configured, Invalid for a setting that cannot work, Conflict as `change_model_aliases`, and
+    Unavailable when the key cannot be stored.
     """
     known = _provider(runtime.directory, name, changes, key)
     before = ProviderChange()
@@ -142,11 +143,11 @@ def change_model_prices(
     allow_lower: bool = False,
     version: int | None = None,
 ) -> tuple[StoredPreferences, Mapping[str, Fall]]:
-    """Take over prices that are not older than what is kept; None forgets what was fetched.
+    """Store prices that are not older than the stored ones; None deletes a fetched price.
 
-    Those that fall far change nothing and are answered, unless `allow_lower` says that they may: a
-    list with a mistake in it must not make everything free. Raises Invalid for an unknown provider,
-    a date that has not come, and too many prices.
+    Prices that fall too far are returned and not stored, unless `allow_lower` is set: a list with a
+    mistake in it must not make every model free. Raises Invalid for an unknown provider, a future
+    date, and too many prices.
     """
     providers = _providers(runtime.directory)
     latest = (runtime.clock.now() + timedelta(days=1)).date()
@@ -192,7 +193,10 @@ def resolve_model_reference(
     *,
     field: str,
 ) -> str:
-    """`provider:model` behind a reference, set up or not; raises Invalid naming what is wrong."""
+    """Resolve a reference to `provider:model`; raise Invalid if that fails.
+
+    The provider need not be set up.
+    """
     way = [reference]
     while (target := aliases.get(way[-1])) is not None:
         if target in way:
@@ -220,7 +224,7 @@ def resolve_model_reference(
 
 
 def require_model_config(models: Models, config: LlmConfig, model: str | None) -> None:
-    """See that an agent can think as it is told; raises Invalid, naming what cannot be."""
+    """Raise Invalid unless an agent's models can be used, naming the field at fault."""
     named = {f"models.{use}": name for use, name in config.models.items()}
     for field, name in {**named, **({"model": model} if model else {})}.items():
         try:
@@ -229,7 +233,7 @@ def require_model_config(models: Models, config: LlmConfig, model: str | None) -
             raise Invalid(error.message, field=field, cure=error.cure) from error
         if config.private and not models.get(name).info.private:
             raise Invalid(
-                f"{name!r} is not private, and this agent is",
+                f"model {name!r} is not private, but this agent is",
                 field=field,
                 cure="use a model that runs on your own machines, or set private to false",
             )
@@ -244,7 +248,7 @@ def require_model_config(models: Models, config: LlmConfig, model: str | None) -
 
 
 def _change(runtime: Runtime, alter: Alter, version: int | None) -> StoredPreferences:
-    """Save what `alter` makes of the preferences; made anew when others were faster."""
+    """Save what `alter` makes of the preferences; repeat it after a concurrent change."""
     attempts = ATTEMPTS if version is None else 1
     while True:
         attempts -= 1
@@ -267,7 +271,7 @@ def _require_way(
     after: Mapping[str, str],
     providers: Mapping[str, ProviderState],
 ) -> None:
-    """See that references which led somewhere still do; raises Invalid."""
+    """Raise Invalid if a reference that could be resolved before no longer can."""
     for reference in references:
         if _leads(reference, before, providers) and not _leads(reference, after, providers):
             raise Invalid(
@@ -290,7 +294,7 @@ def _leads(
 def _require_version(stored: StoredPreferences, version: int | None) -> None:
     if version is not None and version != stored.version:
         raise Conflict(
-            f"these settings are at version {stored.version} now",
+            f"the model preferences are at version {stored.version} now",
             field="If-Match",
             cure="load them again and repeat the change",
         )
@@ -303,7 +307,7 @@ def _providers(directory: ProviderDirectory | None) -> dict[str, ProviderState]:
 def _provider(
     directory: ProviderDirectory | None, name: str, changes: Mapping[str, Any], key: str | None
 ) -> ProviderState:
-    """The provider that is to be changed, if it can have such a key."""
+    """Return the provider to change; raise NotFound, or Invalid if it cannot have this key."""
     known = _providers(directory).get(name)
     if known is None:
         raise NotFound(
@@ -325,7 +329,7 @@ def _provider(
 def _with_key(
     known: ProviderState, before: ProviderChange, change: ProviderChange, key: str | None
 ) -> ProviderChange:
-    """The change with the address that its key is for; raises Invalid where a key is needed."""
+    """Return the change with the address of its key; raise Invalid if a new key is needed."""
     configured = origin_of(known.configured_url)
     there = origin_of(change.base_url or known.configured_url)
     if key:
@@ -349,10 +353,10 @@ def _take_back(
     before: ProviderChange,
     saved: StoredPreferences,
 ) -> None:
-    """Return to the old key of a provider, if nobody changed anything since.
+    """Restore a provider's settings after its key could not be stored, unless changed since.
 
-    One that was never moved stays where it is, and without a key: whether the new one was kept
-    after all is not known, and nothing would hold it back from the old address.
+    A provider that gets its first seal keeps the new address, without a key: whether the new key
+    was stored is unknown, and nothing would keep it from being sent to the old address.
     """
     change = saved.preferences.providers.get(name)
     if change is None or before == change or (change.key_seal and not before.key_seal):
@@ -373,7 +377,7 @@ def _keep_key(secrets: Secrets | None, name: str, key: str) -> None:
 
 
 def require_usable_model(models: Models, name: str | None) -> None:
-    """See that an agent's model can be used here; raises Invalid, naming what is missing."""
+    """Raise Invalid unless a model can be used here, saying what is missing."""
     if name is None:
         return
     try:

@@ -1,7 +1,7 @@
-"""Pricing: what models cost by today's public list, and what each of them cost on an earlier day.
+"""Model prices from the public price list, and the price of each model on an earlier day.
 
-A call in the ledger keeps the price that it was charged at; the rows here are for whoever reckons
-with a day's price without having a call of it.
+A call in the ledger keeps the price that it was charged at; the rows here are for reports that need
+a day's price without a call of that day.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,26 +24,26 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
 PRICE_ROW = "price_row"
-"""Kind of the facts: a row for each price of a model from a day on, in order of days."""
+"""The kind of document for a model's price from a day on, in order of days."""
 
 KEPT = timedelta(days=400)
 _AT_ONCE = 20
 
 
 class FetchPrices(Protocol):
-    """Asks the public list what known models cost now; `limits` are their most input tokens.
+    """The request for the public prices of known models; `limits` are their most input tokens.
 
-    Raises Unavailable and Invalid where there is no list that can be used.
+    Raises Unavailable and Invalid if there is no usable list.
     """
 
     def __call__(
         self, known: Mapping[str, Price | None], limits: Mapping[str, int], /
     ) -> NewPrices:
-        """Prices that are new, and those that fall too far to be believed unasked."""
+        """Return new prices, and those that fall too far to be accepted without confirmation."""
 
 
 class PriceRow(Value):
-    """What a model costs from a day on, and did `before`: null where nobody knew a price."""
+    """The price of a model from a day on, and the price `before`: null if it was unknown."""
 
     name: str
     since: date
@@ -52,15 +52,15 @@ class PriceRow(Value):
 
     @property
     def id(self) -> str:
-        """Where it lies: all rows of a model one after the other, by day."""
+        """The id of the document: all rows of a model are adjacent, ordered by day."""
         return f"{stable_id(self.name)}-{self.since.isoformat()}"
 
 
 def fetch_public_prices(runtime: Runtime, fetch: FetchPrices) -> tuple[int, Mapping[str, Fall]]:
-    """Take over what the public list says, and keep a row for each price that changed.
+    """Fetch and store the public prices, with a row for each price that changed.
 
-    The number of prices taken, and those that fall too far and changed nothing. Raises Unavailable
-    and Invalid as `fetch`; prices then stay as they are.
+    Returns the number of stored prices, and those that fall too far and were not stored. Raises
+    Unavailable and Invalid as `fetch`; prices then stay as they are.
     """
     infos = require_provider_directory(runtime.directory).infos()
     known = {info.name: info.price for info in infos}
@@ -82,7 +82,10 @@ def fetch_public_prices(runtime: Runtime, fetch: FetchPrices) -> tuple[int, Mapp
 
 
 def price_on_day(facts: Documents, name: str, day: date, *, now: Price | None) -> Price | None:
-    """What a model cost on a day; `now` is what it costs today, for days since the last row."""
+    """Return the price of a model on a day, None if unknown; `now` is today's price.
+
+    Without any row, today's price is returned.
+    """
     rows = list(_rows(facts, name))
     if not rows:
         return now
@@ -96,9 +99,9 @@ def price_on_day(facts: Documents, name: str, day: date, *, now: Price | None) -
 def _keep(
     runtime: Runtime, prices: Mapping[str, DatedPrice], known: Mapping[str, Price | None]
 ) -> None:
-    """Write rows that are missing, those included that a crash or a change by hand left out.
+    """Write missing price rows, also those that a crash or a manual change left out.
 
-    They tell what calls are charged, which is more than what is public where settings say so.
+    A row has the price that calls are charged, which is above the public one if settings say so.
     """
     facts, price = runtime.home.facts, require_provider_directory(runtime.directory).price
     last = {row.name: row.price for row in map(_row, _pages(facts))}

@@ -1,4 +1,4 @@
-"""Reservations and budgets: the most that a call can cost, and what is left of a day.
+"""Reservations and budgets: the upper bound of a call's cost, and what is left of a day.
 
-Rows on what it did cost are `domain/usage`.
+Rows with the real cost are in `domain/usage`.
 """

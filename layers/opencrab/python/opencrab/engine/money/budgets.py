@@ -1,6 +1,8 @@
-"""Budgets: the limits in force, those of the configuration, and what is drawn of them today."""
+"""Budgets: the limits in force, the configured ones, and what is drawn from them today."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.money.budget import (
@@ -10,13 +12,16 @@ from opencrab.domain.money.budget import (
     agent_budget_scope,
     heartbeat_budget_scope,
 )
+from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.runtime import Runtime
+
+_PAGE = 500
 
 
 @dataclass(frozen=True)
 class BudgetUse:
-    """What is drawn today from one budget, what was given back taken off; its limit."""
+    """The amount drawn from one budget today, minus what was returned, and its limit."""
 
     scope: str
     drawn_micro_usd: MicroUsd
@@ -25,32 +30,63 @@ class BudgetUse:
 
 @dataclass(frozen=True)
 class BudgetLimits:
-    """What may be spent; `changed` names the limits that were set at run time."""
+    """The limits in force; `changed` names the limits that were set at run time.
+
+    `unconfirmed_micro_usd` is the part of today's costs that is held for calls that were perhaps
+    billed: their provider has not said.
+    """
 
     limits: Limits
     configured: Limits
     changed: tuple[str, ...]
     day: str
     drawn: tuple[BudgetUse, ...]
+    unconfirmed_micro_usd: MicroUsd = 0
 
 
 def budget_limits(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
-    """The budgets of the installation, and of one agent too, as they stand today (UTC)."""
+    """Return today's budgets (UTC) of the installation, and of one agent if given."""
     configured, changes = runtime.rules.limits, runtime.home.budgets.limits()
     limits = configured.changed(changes)
-    day = runtime.clock.now().strftime("%Y-%m-%d")
-    most = {INSTALLATION: limits.installation_day_micro_usd}
+    now = runtime.clock.now()
+    day = now.strftime("%Y-%m-%d")
+    scopes = [INSTALLATION]
     if agent is not None:
-        of_agent = limits.agent_day(agent.day_limit_micro_usd)
-        most[agent_budget_scope(agent.id)] = of_agent
-        most[heartbeat_budget_scope(agent.id)] = of_agent * limits.heartbeat_percent // 100
+        scopes += [agent_budget_scope(agent.id), heartbeat_budget_scope(agent.id)]
+    own_day = None if agent is None else agent.day_limit_micro_usd
     return BudgetLimits(
         limits=limits,
         configured=configured,
         changed=tuple(name for name in LIMITS if name in changes),
         day=day,
         drawn=tuple(
-            BudgetUse(scope, runtime.home.budgets.drawn(scope, day), limit)
-            for scope, limit in most.items()
+            BudgetUse(
+                scope,
+                runtime.home.budgets.drawn_micro_usd(scope, day),
+                limits.of_budget(scope, own_day) or 0,
+            )
+            for scope in scopes
+        ),
+        unconfirmed_micro_usd=sum(
+            row.unconfirmed_micro_usd
+            for agent_id in ([agent.id] if agent else _active_agents(runtime, day))
+            for row in _rows_of_today(runtime, agent_id, now)
         ),
     )
+
+
+def _active_agents(runtime: Runtime, day: str) -> Iterator[str]:
+    """Yield the ids of all agents that called a model on a day."""
+    after = ""
+    while page := runtime.home.tallies.active_agents(day, after=after):
+        yield from page
+        after = page[-1]
+
+
+def _rows_of_today(runtime: Runtime, agent_id: str, now: datetime) -> Iterator[UsageRow]:
+    """Yield all of an agent's calls of today (UTC), newest first."""
+    since = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    after = None
+    while page := runtime.home.usage.rows(agent_id, since=since, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].id

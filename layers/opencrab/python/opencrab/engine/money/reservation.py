@@ -1,4 +1,4 @@
-"""Reservation: the most that a model call can cost, known before it is made."""
+"""Reservation: the upper bound of a model call's cost, computed before the call."""
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import MicroUsd
@@ -6,10 +6,10 @@ from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 
 
 def model_call_reservation(info: ModelInfo, request: ChatRequest, body: bytes) -> MicroUsd:
-    """An upper bound of a call's cost; raises Invalid for a model whose price is unknown.
+    """Return an upper bound of a call's cost; raise Invalid for an unknown price.
 
-    No token is shorter than one byte of UTF-8. Pictures are counted as their vendor does; what the
-    vendor itself adds to a request, or thinks beyond its limit, comes on top.
+    No token is shorter than one byte of UTF-8. Images are counted as their vendor does; what the
+    vendor itself adds to a request, or reasons beyond its limit, comes on top.
     """
     if info.price is None:
         raise Invalid(

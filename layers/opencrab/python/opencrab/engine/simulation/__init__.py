@@ -1,4 +1,4 @@
-"""Simulated days of agents, on a clock that is moved by hand.
+"""Simulations of agents on a manual clock.
 
-Simulated learning has a folder of its own.
+Simulated learning is in `engine/simulation/learning`.
 """

@@ -1,7 +1,7 @@
-"""Simulation: agents live some hours of a clock that is moved by hand, and what came of it.
+"""Simulation of agents over some hours on a manual clock, and its results.
 
-Everything is the product's own: sweep, heartbeats, turns, goals, money. Only the clock, the model
-and what happens in the world around the agents are made up.
+Sweep, heartbeats, turns, goals and budgets are the product's own code. Only the clock, the model
+and the events around the agents are simulated.
 """
 
 import hashlib
@@ -41,24 +41,24 @@ _MINUTE = timedelta(minutes=1)
 _PAGE = 100
 _CHANCES = 1_000_000
 _PER_HOUR = 0.15
-"""How likely something happens to an agent within an hour."""
+"""Probability of an event for an agent within an hour."""
 
 _KINDS = ("world.bounty", "world.review", "world.broken_dependency", "speech")
 _OPPORTUNITIES = 3
 
 
 class SimulatedClock(Protocol):
-    """A clock that stands still until it is moved on."""
+    """A clock that only moves when `advance` is called."""
 
     def now(self) -> datetime:
-        """The simulated time."""
+        """Return the simulated time."""
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
+        """Move the clock forward by some seconds."""
 
 
 class SimulatedLife(Value):
-    """What one agent did; `idle_share` is how many of its beats found nothing to do."""
+    """Totals of one agent; `idle_share` is the share of heartbeats without a reason to act."""
 
     beats: int = 0
     idle_beats: int = 0
@@ -73,7 +73,7 @@ class SimulatedLife(Value):
 
 
 class SimulationResult(Value):
-    """What all agents did, and each of them."""
+    """Totals of all agents, and of each."""
 
     agents: int
     hours: float
@@ -89,7 +89,7 @@ class SimulationResult(Value):
 
 
 class SimulatedTurn(Value):
-    """A turn that asked a model: when it began, what woke it, and the goal or task it served."""
+    """A turn that called a model: its start, its trigger, and the goal or task it served."""
 
     id: str
     at: datetime
@@ -98,9 +98,9 @@ class SimulatedTurn(Value):
 
 
 class SimulatedWorld:
-    """What happens around the agents: the same for the same seed.
+    """Random events for the agents, the same for the same seed.
 
-    `told` is when each of them was told of something: the world's own record, not the agent's.
+    `told` has the times of each agent's events, as recorded here and not by the agent.
     """
 
     def __init__(self, runtime: Runtime, seed: int) -> None:
@@ -109,7 +109,7 @@ class SimulatedWorld:
         self.told: defaultdict[str, list[datetime]] = defaultdict(list)
 
     def pass_hour(self, agent_ids: tuple[str, ...], hour: int) -> None:
-        """Let something happen to some of them."""
+        """Queue an event for a random share of the agents."""
         for place, agent_id in enumerate(agent_ids):
             chance = _chance(self._seed, hour, place)
             if chance >= _PER_HOUR:
@@ -131,7 +131,7 @@ class SimulatedWorld:
 def simulate_day(
     runtime: Runtime, clock: SimulatedClock, names: dict[str, str], *, hours: float, seed: int
 ) -> SimulationResult:
-    """Let agents live; `names` are theirs by their ids."""
+    """Run the agents for some hours; `names` maps their ids to names. Returns the totals."""
     agent_ids, world = tuple(names), SimulatedWorld(runtime, seed)
     end, hour = clock.now() + timedelta(hours=hours), 0
     while clock.now() < end:
@@ -149,7 +149,7 @@ def simulate_day(
 
 
 def _pass_minute(runtime: Runtime, clock: SimulatedClock) -> None:
-    """Go from beat to beat until the next sweep."""
+    """Advance the clock by a minute, stopping at each heartbeat that is due."""
     until = clock.now() + _MINUTE
     for moment in _beats_until(runtime.home.facts, until):
         if moment > clock.now():
@@ -159,12 +159,12 @@ def _pass_minute(runtime: Runtime, clock: SimulatedClock) -> None:
 
 
 def _beats_until(facts: Documents, until: datetime) -> list[datetime]:
-    due = facts.due(VITALS, until, MOST_AGENTS)
+    due = facts.list_due(VITALS, until, MOST_AGENTS)
     return sorted({fact.due_at for fact in due if fact.due_at is not None})
 
 
 def _work(runtime: Runtime) -> None:
-    """Handle everything that can be handled now."""
+    """Handle all queued messages until nothing is left."""
     home = runtime.home
     handled: tuple[tuple[Queue, Callable[[Delivery], MessageOutcome]], ...] = (
         (home.beats, lambda each: deliver_heartbeat(runtime, each)),
@@ -185,17 +185,17 @@ def _drain_queue(rules: Rules, queue: Queue, handle: Callable[[Delivery], Messag
             return any_done
         any_done = True
         if handle(delivery) is MessageOutcome.FINISHED:
-            queue.done(delivery.receipt)
+            queue.acknowledge(delivery.receipt)
 
 
 def turns_without_reason(
     turns: Iterable[SimulatedTurn], told: Iterable[datetime], goals: Mapping[str, Goal]
 ) -> set[str]:
-    """The ids of turns that nothing in the world accounts for.
+    """Return the ids of turns that no event or goal explains.
 
-    A turn for a goal needs this goal, open by then. One that nobody's words began needs an event
-    told to the agent that no earlier such turn had before it; it looks at all that are older, or
-    else at those of its very moment. Nobody gives schedules here.
+    A turn for a goal needs that goal to be open at the time. A turn that no message started needs
+    an event of the agent that no earlier such turn consumed; it consumes all earlier events, or
+    else those at the very same time. The simulation has no schedules.
     """
     found, unseen = set[str](), sorted(told)
     for turn in sorted(turns, key=lambda each: each.at):
@@ -248,7 +248,7 @@ def _rows(usage: UsageLedger, agent_id: str) -> list[UsageRow]:
 
 
 def _woken(journal: Journal, row: UsageRow) -> SimulatedTurn:
-    """The turn of a call; of one whose header is gone only what the row says."""
+    """Return the turn of a ledger row; if its header has expired, only what the row says."""
     try:
         turn = journal.header(row.turn_id)
     except NotFound:
@@ -283,7 +283,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def _chance(seed: int, *places: int) -> float:
-    """A number from 0 to 1 that looks like chance, and is the same every time."""
+    """Return a pseudo-random number from 0 to 1, the same for the same arguments."""
     text = ".".join(map(str, (seed, *places)))
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64

@@ -1,4 +1,4 @@
-"""Skills in turns: which are offered and fit, and what their owner decides of them.
+"""Skills: those offered in a turn, and an owner's changes to them.
 
-Learning new ones is `engine/learning`.
+Learning of new skills is in `engine/learning`.
 """

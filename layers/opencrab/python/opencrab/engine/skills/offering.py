@@ -1,4 +1,4 @@
-"""Skills in a turn: what every prompt tells of them, which fit a message, and what they say."""
+"""Skills in a turn: the index in every prompt, those that fit a message, and their texts."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,24 +8,27 @@ from typing import NamedTuple
 
 from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled
 from opencrab.domain.errors import Changed
+from opencrab.domain.learning.skill_readers import SKILL_READERS, reads_skill, skill_document_names
+from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, StandardSkill
 from opencrab.domain.text.terms import content_terms
 from opencrab.domain.value import Language
 from opencrab.ports.documents import Documents
+from opencrab.ports.models.model import NO_TEXT, PromptText, TrustedText, label_text
 from opencrab.ports.skills import StandardSkills
 
 INDEX_BYTES = 3_000
-"""Most that a prompt tells of all skills."""
+"""The most bytes of the skill index in a prompt."""
 
 TEXT_BYTES = 6 * 1024
-"""Most of one skill's text that is loaded because it fits; use_skill reads all of it."""
+"""The most bytes of a skill's text in a prompt; use_skill reads all of it."""
 
 _LINE_BYTES = 240
 _READ_CHARACTERS = 4_000
 _ALTERNATIVES = 30
 _PATTERN_WEIGHT = 3
 _ENOUGH = 3
-"""A situation that is named, or three words in common: small talk has neither."""
+"""The lowest score of a fitting skill: one situation, or three common words."""
 
 _NO_WORDS = frozenset[str]()
 _TRIES = 3
@@ -45,7 +48,7 @@ _CUT = {
 
 
 class OfferedSkill(NamedTuple):
-    """A skill that counts for an agent: how it is told of, and in which situations it fits."""
+    """A skill that an agent may use: its descriptions, and the situations that it fits."""
 
     name: str
     descriptions: Mapping[Language, str]
@@ -55,16 +58,16 @@ class OfferedSkill(NamedTuple):
 
 
 class SkillIndex(NamedTuple):
-    """What every prompt tells of skills: the names, standard ones first, and the text."""
+    """The part of every prompt about skills: their names, standard ones first, and the text."""
 
     names: tuple[str, ...]
-    text: str
+    text: PromptText
 
 
 def skills_of_agent(
     standard: Sequence[StandardSkill], mind: AgentState
 ) -> tuple[OfferedSkill, ...]:
-    """The skills that count: standard ones that are switched on, then those that were acquired."""
+    """Return the skills in use: standard ones that are enabled, then acquired ones."""
     trying = {skill.name for skill in mind.skills if skill.on_trial}
     shipped = [
         OfferedSkill(
@@ -89,14 +92,35 @@ def skills_of_agent(
     return (*shipped, *acquired)
 
 
-def skill_index(skills: Iterable[OfferedSkill], language: Language) -> SkillIndex:
-    """Names and descriptions of the skills that an agent has, but for those on trial.
+def unreadable_skills(
+    facts: Documents, agent_id: str, mind: AgentState, clearance: Clearance
+) -> frozenset[str]:
+    """Return the names of the agent's own skills that a turn may not read, by their labels.
 
-    Those come where they fit, so that withholding one changes nothing of what is said here.
+    One read, and none for turns that may read everything.
+    """
+    if clearance.whole or not mind.skills:
+        return frozenset()
+    names = [name for one in mind.skills for name in skill_document_names(one.name)]
+    found = facts.get_many(agent_id, *names)
+    labels = {fact.id: fact for fact in found if fact.kind == SKILL_READERS}
+    readable = {
+        fact.id
+        for fact in found
+        if fact.kind == SKILL
+        and reads_skill(clearance, fact.read(AcquiredSkill), labels.get(fact.id))
+    }
+    return frozenset(one.name for one in mind.skills) - readable
+
+
+def skill_index(skills: Iterable[OfferedSkill], language: Language) -> SkillIndex:
+    """Build the index of an agent's skills with descriptions, without acquired ones on trial.
+
+    A skill on trial is loaded only when it fits, so that withholding it does not change this text.
     """
     told = [skill for skill in skills if skill.is_shipped or not skill.on_trial]
     if not told:
-        return SkillIndex((), "")
+        return SkillIndex((), NO_TEXT)
     lines = [_HEAD[language]]
     room = INDEX_BYTES - len(lines[0].encode()) - len(_MORE[language].encode())
     for place, skill in enumerate(told):
@@ -107,15 +131,16 @@ def skill_index(skills: Iterable[OfferedSkill], language: Language) -> SkillInde
             lines.append(_MORE[language].format(count=len(told) - place))
             break
         lines.append(line)
-    return SkillIndex(tuple(skill.name for skill in told), "\n".join(lines))
+    # Whoever learned or approved a skill that counts has vouched for its words.
+    return SkillIndex(tuple(skill.name for skill in told), TrustedText("\n".join(lines)))
 
 
 def skills_fitting_message(
     skills: Iterable[OfferedSkill], text: str, limit: int = 2
 ) -> tuple[str, ...]:
-    """The skills that fit a message by their descriptions and situations, best first.
+    """Return the skills that fit a message by description and situation, best first.
 
-    Of those that fit alike, one that is on trial comes after all others.
+    With equal scores, a skill on trial comes last.
     """
     read = text[:_READ_CHARACTERS]
     heard, folded = content_terms(read), _normalize_text(read)
@@ -131,20 +156,20 @@ def skills_fitting_message(
 
 def skill_text(
     name: str, standard: StandardSkills, facts: Documents, agent_id: str, language: Language
-) -> str | None:
-    """What a skill says, as much as may be loaded; None where it does not count."""
+) -> PromptText | None:
+    """Return a skill's text, cut to TEXT_BYTES; None if the skill is not in use."""
     shipped = standard.find(name)
     if shipped is not None:
-        return _truncate_text(shipped.text(language), language)
+        return TrustedText(_truncate_text(shipped.text(language), language))
     fact = facts.get(agent_id, SKILL, name)
     skill = fact.read(AcquiredSkill) if fact else None
     if skill is None or not skill.status.is_live or skill.tainted:
         return None
-    return _truncate_text(skill.guidance, language)
+    return label_text(_truncate_text(skill.guidance, language), tainted=skill.tainted)
 
 
 def count_skill_use(facts: Documents, agent_id: str, names: Iterable[str], now: datetime) -> None:
-    """Count the use of acquired skills, as well as it can be done beside everybody else."""
+    """Count the use of acquired skills; a count is lost after repeated conflicts."""
     for name in sorted(set(names)):
         for _ in range(_TRIES):
             fact = facts.get(agent_id, SKILL, name)
@@ -153,14 +178,14 @@ def count_skill_use(facts: Documents, agent_id: str, names: Iterable[str], now: 
             skill = fact.read(AcquiredSkill)
             counted = skill.replaced(usage_count=skill.usage_count + 1, last_used_at=now)
             try:
-                facts.commit(fact.holding(counted))
+                facts.commit(fact.with_body(counted))
             except Changed:
                 continue
             break
 
 
 def _score(heard: frozenset[str], folded: str, descriptions: Iterable[str], pattern: str) -> int:
-    """Three for every situation that is named, and one for every word in common."""
+    """Return three for every situation that is named plus one for every common word."""
     situations, words = _sought(tuple(descriptions), pattern)
     named = sum(_is_named(situation, heard, folded) for situation in situations)
     return _PATTERN_WEIGHT * named + len(words & heard)
@@ -170,7 +195,7 @@ def _score(heard: frozenset[str], folded: str, descriptions: Iterable[str], patt
 def _sought(
     descriptions: tuple[str, ...], pattern: str
 ) -> tuple[tuple[tuple[str, frozenset[str]], ...], frozenset[str]]:
-    """What a skill is sought by, worked out once: situations with their words, and all words."""
+    """Return a skill's situations with their words, and all its words; cached."""
     alternatives = [part.strip() for part in pattern.split("|")[:_ALTERNATIVES]]
     folded = [_normalize_text(part) for part in alternatives if part]
     situations = tuple(
@@ -180,7 +205,7 @@ def _sought(
 
 
 def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], folded: str) -> bool:
-    """Whether a message has a situation word for word, or every word of one that is in Latin."""
+    """Check whether a message has all words of an ASCII situation, or the text of another."""
     sought, words = situation
     if sought.isascii():
         return bool(words) and words <= heard

@@ -1,4 +1,4 @@
-"""Keeping skills: what an owner sees and decides of an agent's standard and acquired skills."""
+"""An owner's view of an agent's standard and acquired skills, and the changes to them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,12 +42,12 @@ _TRIES = 5
 Changing = TypeVar("Changing", AcquiredSkill, AgentState)
 Change = Callable[[AcquiredSkill | None], AcquiredSkill]
 Pinning = Callable[[AcquiredSkill], bool]
-"""Whether a skill, as it is after a change, is kept as it is whatever the evidence says."""
+"""Returns whether a skill, as it is after a change, is pinned against evidence."""
 
 
 @dataclass(frozen=True)
 class SkillState:
-    """A skill of an agent; a standard one is `on` or off, of an acquired one its status tells."""
+    """A skill of an agent; `on` is true if it is enabled, or live for an acquired one."""
 
     skill: StandardSkill | AcquiredSkill
     on: bool
@@ -55,9 +55,9 @@ class SkillState:
 
 @dataclass(frozen=True)
 class SkillOwner:
-    """An owner who decides on one agent's skills.
+    """An owner's access to one agent's skills.
 
-    Changes are repeated on what is stored by then; an agent that retired has none any more.
+    After a conflict a change is repeated on what is stored; a retired agent cannot be changed.
     """
 
     runtime: Runtime
@@ -65,14 +65,14 @@ class SkillOwner:
     owner: str = ""
 
     def all(self) -> tuple[SkillState, ...]:
-        """Every skill: standard ones first, then acquired ones, each kind by name."""
+        """Return every skill: standard ones first, then acquired ones, each kind by name."""
         mind = self._mind()[1]
         standard = tuple(_standing(each, mind) for each in self.runtime.skills.all())
         learned_ones = (skill for _, skill in self._page() if not self._is_shipped(skill.name))
         return (*standard, *map(_acquired_skill_entry, learned_ones))
 
     def get(self, name: str) -> SkillState:
-        """One skill; raises NotFound."""
+        """Return one skill; raise NotFound."""
         mind = self._mind()[1]
         standard = self.runtime.skills.find(name)
         if standard is not None:
@@ -85,7 +85,7 @@ class SkillOwner:
     def put(
         self, what: SkillLesson, *, version: int | None = None, only_new: bool = False
     ) -> SkillState:
-        """Create a skill, or replace one: it needs no approval, since an owner wrote it."""
+        """Create or replace a skill; it needs no approval, since an owner wrote it."""
         self._require_free(what.name)
 
         def write(stored: AcquiredSkill | None) -> AcquiredSkill:
@@ -102,7 +102,7 @@ class SkillOwner:
         return self._change(what.name, write, version)
 
     def retire(self, name: str) -> SkillState:
-        """Archive a skill: only an owner brings it back."""
+        """Archive a skill; only an owner can restore it."""
         self._require_acquired(name, "it can only be switched off")
         now = self.runtime.clock.now()
         return self._change(
@@ -112,7 +112,7 @@ class SkillOwner:
         )
 
     def restore(self, name: str) -> SkillState:
-        """Bring an archived skill back on trial, or into quarantine if nobody vouched for it."""
+        """Restore an archived skill on trial, or into quarantine if nobody approved it."""
         self._require_acquired(name, "it cannot be retired")
         now = self.runtime.clock.now()
         return self._change(
@@ -120,7 +120,7 @@ class SkillOwner:
         )
 
     def approve(self, name: str, *, version: int | None = None) -> SkillState:
-        """Vouch for a quarantined skill, if that is still its version."""
+        """Approve a quarantined skill at this version."""
         self._require_acquired(name, "it needs no approval")
         now = self.runtime.clock.now()
         return self._change(
@@ -130,7 +130,7 @@ class SkillOwner:
         )
 
     def toggle(self, name: str, *, on: bool | None = None) -> SkillState:
-        """Switch a skill on or off, or to what it is not; what is on is on for good, untried."""
+        """Switch a skill on or off, or over if `on` is None; one switched on is pinned, untried."""
         standard = self.runtime.skills.find(name)
         if standard is not None:
             return self._switch(standard, on)
@@ -144,13 +144,13 @@ class SkillOwner:
     def _change(
         self, name: str, change: Change, version: int | None = None, *, pin: Pinning | None = None
     ) -> SkillState:
-        """Change an acquired skill together with the mind that knows of it."""
+        """Change an acquired skill together with the agent state that lists it."""
         self._require_living()
 
         def changed() -> tuple[AcquiredSkill, list[Document]]:
             found = self._stored(name)
             stored = found[1] if found else None
-            _require_version(stored, version)
+            _require_version(name, stored, version)
             skill = change(stored)
             known, mind = self._mind()
             after = mind if pin is None else _set_skill_pin(mind, name, pinned=pin(skill))
@@ -160,7 +160,7 @@ class SkillOwner:
             if takes_skill_room(stored, skill):
                 others = (each for _, each in self._page() if each.name != name)
                 require_skill_room(others, skill)
-            fact = found[0].holding(skill) if found else self._new(SKILL, name, skill)
+            fact = found[0].with_body(skill) if found else self._new(SKILL, name, skill)
             return skill, [fact, *self._minding(known, mind, index_skill(after, skill))]
 
         return _acquired_skill_entry(self._committed(changed))
@@ -177,7 +177,7 @@ class SkillOwner:
         return _standing(standard, self._committed(changed))
 
     def _committed(self, change: Callable[[], tuple[Changing, list[Document]]]) -> Changing:
-        """What a change comes to, made again where somebody else was faster."""
+        """Commit a change and return its result; recompute it after a conflict."""
         for _ in range(_TRIES - 1):
             try:
                 return self._written(*change())
@@ -195,7 +195,7 @@ class SkillOwner:
     ) -> list[Document]:
         if after == mind:
             return []
-        return [known.holding(after) if known else self._new(MIND, MIND, after)]
+        return [known.with_body(after) if known else self._new(MIND, MIND, after)]
 
     def _new(self, kind: str, fact_id: str, value: AcquiredSkill | AgentState) -> Document:
         return new_fact(self.agent_id, kind, fact_id, value)
@@ -255,18 +255,18 @@ def _require_skill(stored: AcquiredSkill | None, name: str) -> AcquiredSkill:
     return stored
 
 
-def _require_version(stored: AcquiredSkill | None, version: int | None) -> None:
+def _require_version(name: str, stored: AcquiredSkill | None, version: int | None) -> None:
     now = stored.version if stored else 0
     if version is not None and version != now:
         raise Conflict(
-            f"the skill is at version {now} now",
+            f"skill {name!r} is at version {now} now",
             field="If-Match",
             cure="load it again and repeat the change",
         )
 
 
 def _set_skill_enabled(mind: AgentState, skill: StandardSkill, *, on: bool) -> AgentState:
-    """A mind in which a standard skill is on or off; nothing is noted that holds by default."""
+    """Return the agent state with a standard skill on or off; defaults are not stored."""
     disabled = {name for name in mind.disabled if name != skill.name}
     enabled = {name for name in mind.enabled if name != skill.name}
     if on and not skill.by_default:

@@ -1,13 +1,15 @@
-"""Act: run one call the way its effect class demands, or say why not."""
+"""Act: run one tool call as its effect class demands, or record why it does not run."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line, LineKind, Utterance
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Unavailable
+from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.action import (
     ActionResult,
     Effect,
@@ -30,9 +32,11 @@ from opencrab.domain.turn.record import (
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_key
 from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.call_card import call_card, channel_question
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.call import ReadyCall, action_context_of_call, call_result, check_call
+from opencrab.engine.turn.cleared_files import file_labels
 from opencrab.engine.turn.close import close_turn, truncate_message
 from opencrab.engine.turn.large_result import spill_large_result
 from opencrab.engine.turn.work import ASKING, TurnWork
@@ -54,7 +58,7 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
     if isinstance(ready, CallResult):
         work.carry(ready, _action_line(work, call, ready))
         return
-    approved = work.transcript.approves(call)
+    approved = work.transcript.human_decision(call)
     # None is no answer yet, and approves() answers for exactly these arguments: words that changed
     # after a human said yes were never approved.
     if approved is False:
@@ -62,12 +66,12 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
         return
     for _ in range(_TRIES):
         ruling = _ruling(work, ready)
-        if approved is None and (ruling.ask or _was_asked(work, call)):
+        if approved is None and (ruling.must_ask or _was_asked(work, call)):
             _wait(work, ready)
             return
         spend = () if approved or ruling.spend is None else (ruling.spend,)
         try:
-            _begin(work, ready, spend)
+            _run_permitted_call(work, ready, spend)
         except Changed:
             # Only spending the grant raises it, before the action runs: nothing runs twice.
             continue
@@ -88,7 +92,8 @@ def recover_open_intent(work: TurnWork) -> None:
     # the second run finds the work done and changes nothing (docs/design/journal.md).
     if isinstance(intent, ActionIntent) and intent.effect is Effect.KEYED and call is not None:
         ready = check_call(work, call)
-        if isinstance(ready, ReadyCall):
+        # What was allowed to begin was this call, to the byte: no other runs in its place.
+        if isinstance(ready, ReadyCall) and call.argument_hash == intent.argument_hash:
             _finish(work, ready, intent.n, _run(work, ready, intent.prepared))
             return
     settle_intent_as_unknown(work)
@@ -97,16 +102,16 @@ def recover_open_intent(work: TurnWork) -> None:
 def settle_intent_as_unknown(work: TurnWork, *, progress: bool = True) -> None:
     """End the open intent as unknown, without running anything again.
 
-    A model call was perhaps billed, so its reservation is its cost; of an action the model is told
-    that nobody knows, which is `progress` unless the turn is given up.
+    A model call may have been billed, so its whole reservation is charged. For an action the model
+    is told that the outcome is unknown; `progress` is false when the turn is being abandoned.
     """
     intent, call = work.transcript.open_intent, work.transcript.pending
     if isinstance(intent, ModelIntent):
         # The provider's bill may have it, and the budget must not be below the bill (ADR 0008).
-        turn = work.turn.settled(reserved=intent.reserved, cost=intent.reserved)
-        work.save(turn, ModelResult.unknown(intent))
+        turn = work.turn.with_cost(reserved=intent.reserved, cost=intent.reserved)
+        work.save(turn, ModelResult.with_unknown_outcome(intent))
     elif isinstance(intent, ActionIntent) and call is not None:
-        failed = ActionResult.failed(
+        failed = ActionResult.failure(
             "outcome unknown: the worker ended while this ran; check before you do it again"
         )
         record = call_result(work, call, CallState.UNKNOWN, failed, n=intent.n)
@@ -114,7 +119,7 @@ def settle_intent_as_unknown(work: TurnWork, *, progress: bool = True) -> None:
 
 
 def _ruling(work: TurnWork, ready: ReadyCall) -> approvals.ApprovalRuling:
-    return approvals.approval_ruling(
+    return approvals.rule_on_approval(
         work.runtime.home.facts,
         work.profile.agent,
         ready.action.name,
@@ -126,13 +131,16 @@ def _ruling(work: TurnWork, ready: ReadyCall) -> approvals.ApprovalRuling:
 
 
 def _was_asked(work: TurnWork, call: ActionCall) -> bool:
-    """Whether a human was asked about this call and has not answered yet."""
+    """Check whether a human was asked about this call and has not answered yet."""
     asked = work.transcript.approval
     return asked is not None and asked.call_id == call.id and work.transcript.decision is None
 
 
-def _begin(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:
-    """Run a call that is allowed to; raises Changed when its grant was spent by somebody else."""
+def _run_permitted_call(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:
+    """Run a call that needs no (further) approval, as its effect class demands.
+
+    `spend` is the grant that it uses up, if any. Raises Changed when another worker spent it first.
+    """
     effect = ready.action.effect
     # A grant is spent before anything runs and in the change that may be refused: a worker that
     # dies here has used it up for nothing, which is the cheaper of the two mistakes.
@@ -141,19 +149,20 @@ def _begin(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> Non
             work.save(work.turn, beside=ExtraWrites(facts=spend), unless_stopped=True)
         _transact(work, ready)
     elif effect in _INTENDED:
-        _intend(work, ready, spend)
+        _run_with_intent(work, ready, spend)
     else:
         if spend:
             work.save(work.turn, beside=ExtraWrites(facts=spend), unless_stopped=True)
         _finish(work, ready, work.next_n, _run(work, ready, {}))
 
 
-def _intend(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:
+def _run_with_intent(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:
+    """Save a keyed or once call's intent, then run the call and save its result."""
     call, action = ready.call, ready.action
     try:
         prepared = _prepare(work, ready)
     except Unavailable as error:
-        refused = call_result(work, call, CallState.FAILED, ActionResult.failed(error.message))
+        refused = call_result(work, call, CallState.FAILED, ActionResult.failure(error.message))
         work.carry(refused, _action_line(work, call, refused))
         return
     intent = ActionIntent(
@@ -171,14 +180,17 @@ def _intend(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> No
 
 
 def _transact(work: TurnWork, ready: ReadyCall) -> None:
-    """Run and commit in one; from the beginning again when a fact was changed meanwhile."""
+    """Run a transactional call, whose effect is part of the commit of its result.
+
+    Runs it again, three times in all, when a document that it read was changed meanwhile.
+    """
     for _ in range(_TRIES):
         try:
             _finish(work, ready, work.next_n, _run(work, ready, {}))
         except Changed:
             continue
         return
-    busy = ActionResult.failed("concurrent update: try again")
+    busy = ActionResult.failure("concurrent update: try again")
     record = call_result(work, ready.call, CallState.FAILED, busy)
     work.carry(record, _action_line(work, ready.call, record))
 
@@ -202,8 +214,8 @@ def _run(
     except Unavailable as error:
         # A keyed one too: the store may have done it, now or for a worker that was here before.
         if ready.action.effect in _INTENDED:
-            return CallState.UNKNOWN, ActionResult.failed(f"outcome unknown: {error.message}")
-        return CallState.FAILED, ActionResult.failed(error.message)
+            return CallState.UNKNOWN, ActionResult.failure(f"outcome unknown: {error.message}")
+        return CallState.FAILED, ActionResult.failure(error.message)
     result = spill_large_result(work, ready, result)
     return (CallState.COMPLETED if result.success else CallState.FAILED), result
 
@@ -211,9 +223,9 @@ def _run(
 def _finish(
     work: TurnWork, ready: ReadyCall, n: int, outcome: tuple[CallState, ActionResult]
 ) -> None:
-    """Save a result with everything that it makes: lines, utterances, facts, the end of the turn.
+    """Save a call's result with the lines, utterances and documents that it produced.
 
-    Raises Changed when one of the facts is stored in another version; then nothing was saved.
+    Raises Changed when one of the documents is stored in another version; then nothing was saved.
     """
     state, result = outcome
     call, action = ready.call, ready.action
@@ -230,20 +242,20 @@ def _finish(
         record,
         lines=_lines(work, call, record),
         utterances=_utterances(work, result, ends=ends),
-        beside=ExtraWrites(facts=(*result.facts, *_foreign_names(work, result))),
-        # Its effect is this very write, so a stop can still prevent it; what another store has done
-        # already is recorded whatever was asked meanwhile (ADR 0009).
+        beside=ExtraWrites(facts=(*result.facts, *_facts_of_files(work, result))),
+        # Its effect is this very write, which a stop can prevent; others have happened (ADR 0009).
         unless_stopped=action.effect is Effect.TRANSACTIONAL,
         progress=True,
     )
 
 
-def _foreign_names(work: TurnWork, result: ActionResult) -> tuple[Document, ...]:
-    """Remembers which files a tainted turn named: names are words, too."""
+def _facts_of_files(work: TurnWork, result: ActionResult) -> tuple[Document, ...]:
+    """Return what is kept of files that a call wrote: who may read them, names in foreign words."""
     written = [effect.path for effect in result.side_effects if isinstance(effect, FileWritten)]
+    labels = file_labels(work, result.side_effects)
     if not work.turn.taint:
-        return ()
-    return tuple(
+        return labels
+    return labels + tuple(
         Document(
             owner=work.turn.agent_id,
             kind=FOREIGN_NAME,
@@ -256,17 +268,20 @@ def _foreign_names(work: TurnWork, result: ActionResult) -> tuple[Document, ...]
 
 
 def _wait(work: TurnWork, ready: ReadyCall) -> None:
-    """Ask a human; the calls after this one do not run, and the turn costs nothing meanwhile."""
+    """Request an approval and let the turn wait; later calls of the step are cancelled.
+
+    A waiting turn costs nothing.
+    """
     call = ready.call
     waiting = work.turn.replaced(status=TurnStatus.WAITING)
-    # A worker that died after the question asks nobody a second time.
+    # The request was saved before a worker died: the human is not asked a second time.
     if _was_asked(work, call):
-        work.save(waiting, progress=True)
+        work.save(waiting, unless_stopped=True, progress=True)
         return
     step = work.transcript.steps[-1]
     later = step.answer.calls[step.answer.calls.index(call) + 1 :]
     for other in (other for other in later if other.id not in step.results):
-        result = ActionResult.failed("not run: an earlier call of this step waits for approval")
+        result = ActionResult.failure("not run: an earlier call of this step waits for approval")
         work.carry(call_result(work, other, CallState.CANCELLED, result))
     request = ApprovalRequest(
         n=work.next_n,
@@ -288,15 +303,28 @@ def _wait(work: TurnWork, ready: ReadyCall) -> None:
         lines=(
             work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
         ),
-        utterances=work.utterance(text, ASKING + request.n, approval=opened.id),
+        utterances=work.utterance(
+            _channel_text(work, ready, text, opened.id), ASKING + request.n, approval=opened.id
+        ),
         beside=ExtraWrites(facts=(opened,)),
         unless_stopped=True,
         progress=True,
     )
 
 
+def _channel_text(work: TurnWork, ready: ReadyCall, text: str, approval_id: str) -> str:
+    """Return the question for a channel: with every byte of the call, or with no way to agree."""
+    if work.turn.channel is None:
+        return text
+    # Whoever decides is told what the call replaces, whatever the turn itself may read.
+    own = action_context_of_call(work, ready.call, {})
+    whole = replace(own, reach=work.runtime.reach, clearance=NOTHING_WITHHELD)
+    card = call_card(ready.call, ready.action, whole)
+    return channel_question(card, text, approval_id, work.profile.agent.language)
+
+
 def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:
-    result = ActionResult.failed("not approved by a human; the turn ends here")
+    result = ActionResult.failure("not approved by a human; the turn ends here")
     record = call_result(work, ready.call, CallState.REFUSED, result)
     notice = system_phrase("rejected", work.profile.agent.language, what=ready.what)
     if work.transcript.decision is not None and work.transcript.decision.reason:
@@ -305,9 +333,10 @@ def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:
 
 
 def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, ...]:
-    """Speech and musing are lines of their own; every other call is an action line.
+    """Return a call's lines: its speech and inner voice, or else one action line.
 
-    The ends of tasks and goals are told to everybody in the session.
+    Guidance, and the ends of tasks and goals, add a line each; the ends are shown to everybody in
+    the session.
     """
     lines: list[Line] = []
     for effect in record.result.side_effects:
@@ -319,7 +348,7 @@ def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, 
     if not lines:
         lines.append(_action_line(work, call, record))
     lines.extend(
-        _guidance(work, effect)
+        _guidance_line(work, effect)
         for effect in record.result.side_effects
         if isinstance(effect, GuidanceGiven)
     )
@@ -331,8 +360,11 @@ def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, 
     return tuple(lines)
 
 
-def _guidance(work: TurnWork, effect: GuidanceGiven) -> Line:
-    """A facilitator's guidance: an agent's words, on whosever behalf the turn is."""
+def _guidance_line(work: TurnWork, effect: GuidanceGiven) -> Line:
+    """Return the line of a facilitator's guidance, which only agents read.
+
+    Its authority is `peer`, whatever the turn's own is, because an agent wrote it.
+    """
     line = work.line(LineKind.SYSTEM, truncate_message(effect.text), audience=Audience.AGENTS)
     return line.replaced(authority=Authority.PEER)
 

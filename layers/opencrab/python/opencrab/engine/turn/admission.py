@@ -26,10 +26,11 @@ from opencrab.ports.turn.journal import AdmittedMessage
 
 
 class InheritedContext(TypedDict, total=False):
-    """What a turn has from whatever it continues.
+    """What a turn inherits from the turn, goal or schedule that caused it.
 
-    `hops` counts agents since a human spoke, `task` is what it serves, `payer` the public person
-    whose words it goes back to.
+    `hops` counts the agents since a human spoke, `task` is the id of the goal or task that the turn
+    carries out. `payer` is the id of the public person who caused it through another agent's turn:
+    that person's day budget pays for it too.
     """
 
     hops: int
@@ -49,10 +50,10 @@ def admit_message(
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `only` names those participants whom it asks. An owner's message may interrupt what is going on
-    in the session: whoever owns the agent goes before its work.
-    The same message again answers the same turns. Raises NotFound (session), Conflict (ended
-    session, nobody left to answer, or the same id for another body).
+    `only` limits it to these participants. An owner's message may interrupt what is going on in the
+    session: it goes before the agent's own work. The same message sent again returns the same
+    turns. Raises NotFound (session), Conflict (ended session, no active agent, or the same id with
+    another body).
     """
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)
@@ -82,14 +83,14 @@ def admit_message(
 
 
 def _make_line_private(line: Line, agent_id: str) -> Line:
-    """What wakes an agent is told to nobody else."""
+    """Return the line as one that only the agent itself sees: it is what woke the agent."""
     return line.replaced(
         kind=LineKind.SYSTEM, audience=Audience.SELF, speaker_id=agent_id, from_agent=True
     )
 
 
 def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Turn:
-    """The header of one participant's turn."""
+    """Return the header of one participant's turn."""
     source_id = message.source_id
     return Turn(
         id=message.turn_in(session_id, agent_id),
@@ -108,9 +109,10 @@ def _turn(session_id: str, message: Message, agent_id: str, now: datetime) -> Tu
 
 
 def instruct_session(home: Home, instruction: Instruction, line: Line) -> Instruction:
-    """Give a session's agents an instruction that people do not see; it starts no turn.
+    """Give a session's agents guidance (`/mentor`), which people do not see; it starts no turn.
 
-    Running turns hear it before their next model call, later turns find it in the history.
+    Running turns read it before their next model call, later turns find it in the history. It is
+    stored, and named in REST, as an `instruction`.
     """
     home.sessions.get(instruction.session_id)
     return home.journal.instruct(instruction, line)
@@ -165,7 +167,7 @@ def _data(message: Message) -> dict[str, Any]:
 
 
 def admit_due(runtime: Runtime, item: DueItem) -> None:
-    """Admit what is due, in a session that is made first if it is a new one."""
+    """Admit a due item's message, in a session that is created first if it is a new one."""
     if item.session is not None:
         runtime.home.sessions.create(item.session)
     admit_message(

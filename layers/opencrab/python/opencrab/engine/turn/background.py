@@ -1,6 +1,6 @@
-"""Background turns: one question to a model that answers nobody, carried as far as it goes.
+"""Background turns: one question to a model, such as a summary, whose answer goes to nobody.
 
-What they are for is registered: each `BackgroundJob` opens its turns and says what follows them.
+Each kind is registered as a `BackgroundJob`, which opens its turns and does what follows them.
 """
 
 import json
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
+from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.consequence import BackgroundJob
@@ -26,28 +27,28 @@ from opencrab.ports.turn.queue import Delivery
 log = logging.getLogger(__name__)
 
 TurnJob = BackgroundJob[Runtime, QuestionJob]
-"""What a capability derives its own from."""
+"""The base class of a capability's own kind of background turn."""
 
 
 def run_background_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome:
-    """Carry on the turn that a message names, or open the one that it asks for.
+    """Run the turn that a queue message names, or open the one that it asks for.
 
-    It may be run again at any time. Raises Unavailable when a store is.
+    It may be called again with the same message at any time. Raises Unavailable when a store is.
     """
     if not pace.allows(runtime.rules.model_timeout_seconds):
-        return _later(runtime, delivery)
+        return _requeue_job_message(runtime, delivery)
     claimed = None
     try:
         message = _parse_message(delivery.body)
         if turn_id := message.get("turn"):
             claimed = _claim(runtime, turn_id, delivery)
         if claimed is not None:
-            return _carried_on(runtime, claimed, delivery, pace)
-        _go_on(runtime, message)
+            return _run_claimed_job(runtime, claimed, delivery, pace)
+        _start_next_job(runtime, message)
     except Superseded:
         pass
     except Changed:
-        return _later(runtime, delivery)
+        return _requeue_job_message(runtime, delivery)
     except (Invalid, NotFound) as error:
         runtime.home.compactions.dead_letter(
             delivery.body, group=delivery.group, reason=error.message
@@ -58,7 +59,10 @@ def run_background_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Mes
 
 
 def _parse_message(body: str) -> Mapping[str, str]:
-    """What a message says: the turn's id, or an agent and what its turn is to be about."""
+    """Return a message's fields: the turn's id, or an agent and the session or period to work on.
+
+    Raises Invalid for anything but version 1.
+    """
     try:
         told = json.loads(body)
         if told["v"] == 1 and isinstance(told.get("turn", ""), str):
@@ -71,7 +75,10 @@ def _parse_message(body: str) -> Mapping[str, str]:
     raise Invalid("malformed background-job message")
 
 
-def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> MessageOutcome:
+def _requeue_job_message(
+    runtime: Runtime, delivery: Delivery, seconds: int | None = None
+) -> MessageOutcome:
+    """Give the message back to the queue for so many seconds, or for `continue_seconds`."""
     wait = runtime.rules.continue_seconds if seconds is None else seconds
     runtime.home.compactions.continue_later(delivery.receipt, wait)
     return MessageOutcome.CONTINUE
@@ -83,60 +90,67 @@ def _claim(runtime: Runtime, turn_id: str, delivery: Delivery) -> RecordedTurn |
     return runtime.home.journal.claim(turn_id, lease_until=until, receipt=delivery.receipt)
 
 
-def _go_on(runtime: Runtime, message: Mapping[str, str]) -> None:
-    """Open what is due next, as a message asks for it or after a turn that has ended."""
+def _start_next_job(runtime: Runtime, message: Mapping[str, str]) -> None:
+    """Open the turn that a message asks for, or do what follows a turn that has ended."""
     if turn_id := message.get("turn"):
-        _after(runtime, runtime.home.journal.header(turn_id))
+        _follow_up(runtime, runtime.home.journal.header(turn_id))
         return
-    if not any(job.opens(runtime, message) for job in runtime.jobs):
+    if not any(job.open_turn(runtime, message) for job in runtime.jobs):
         raise Invalid(f"no background job handles a message with the fields {', '.join(message)}")
 
 
 def _job_of(runtime: Runtime, turn: Turn) -> TurnJob | None:
-    """What a turn is for; None for vectors, whose asker waits. Raises Invalid for no known kind."""
+    """Return the job that a turn belongs to; None for embeddings, whose caller waits for them.
+
+    Raises Invalid if no job handles the turn.
+    """
     if turn.trigger is Trigger.EMBEDDING:
         return None
     for job in runtime.jobs:
-        if job.serves(turn):
+        if job.handles_turn(turn):
             return job
     raise Invalid(f"no background job handles turn {turn.id!r}")
 
 
-def _after(runtime: Runtime, turn: Turn) -> None:
+def _follow_up(runtime: Runtime, turn: Turn) -> None:
+    """Do what follows an ended turn, such as opening the next one; nothing for embeddings."""
     if (job := _job_of(runtime, turn)) is not None:
-        job.after(runtime, turn)
+        job.after_end(runtime, turn)
 
 
-def _carried_on(
+def _run_claimed_job(
     runtime: Runtime, claimed: RecordedTurn, delivery: Delivery, pace: Pace
 ) -> MessageOutcome:
+    """Run a claimed turn until it ends, or until there is no time for a model call."""
     job = _job_of(runtime, claimed.turn)
     if job is None:
-        # Whoever asked for vectors is gone, and asks again: what is left is to pay for it.
+        # The caller that wanted the embeddings died and will ask again; only the cost is settled.
         abandon_turn(runtime, claimed, "the worker that requested embeddings died")
         return MessageOutcome.FINISHED
     work = _build_work(runtime, claimed, job)
     while not work.turn.status.is_end:
         if work.transcript.open_intent is not None:
             settle_intent_as_unknown(work, progress=not work.turn.give_up_reason)
-        elif not _may_ask(work):
+        elif not _close_unless_needed(work):
             continue
         elif not pace.allows(runtime.rules.model_timeout_seconds):
-            return _later(runtime, delivery)
+            return _requeue_job_message(runtime, delivery)
         else:
             seconds = _decide_unless_stopped(work)
             if seconds is not None:
-                return _later(runtime, delivery, seconds)
+                return _requeue_job_message(runtime, delivery, seconds)
     if work.turn.status is not TurnStatus.COMPLETED:
         log.warning(
-            "background turn %s was not completed: %s", work.turn.id, work.turn.status.value
+            "background turn was not completed: turn=%s, status=%s",
+            work.turn.id,
+            work.turn.status.value,
         )
-    job.after(runtime, work.turn)
+    job.after_end(runtime, work.turn)
     return MessageOutcome.FINISHED
 
 
-def _may_ask(work: TurnWork) -> bool:
-    """Whether the model is to be asked; a turn that is over, or of no more use, ends here."""
+def _close_unless_needed(work: TurnWork) -> bool:
+    """Close a turn that was stopped, used up or is no longer needed; True if it is still open."""
     if work.turn.stop is not None:
         close_turn(work, TurnStatus.STOPPED, note="cancelled")
     elif work.turn.give_up_reason:
@@ -152,12 +166,12 @@ def _decide_unless_stopped(work: TurnWork) -> int | None:
     try:
         return call_model(work)
     except Stopped:
-        work.hear_stop()
+        work.accept_stop()
         return None
 
 
 def _build_work(runtime: Runtime, claimed: RecordedTurn, job: TurnJob) -> TurnWork:
-    """The turn in this worker's hands, with what it is for."""
+    """Load a claimed background turn's agent, session, records and question."""
     profile = runtime.home.agents.get(claimed.turn.agent_id)
     turn, session, question = job.prepare(runtime, claimed.turn, profile)
     return TurnWork(
@@ -166,6 +180,7 @@ def _build_work(runtime: Runtime, claimed: RecordedTurn, job: TurnJob) -> TurnWo
         transcript=Transcript.of(resolve_record_pointers(claimed.records, runtime.home.blobs)),
         profile=profile,
         session=session,
+        clearance=NOTHING_WITHHELD,
         history=(),
         next_n=turn.sequence,
         limits=runtime.rules.limits,

@@ -1,4 +1,4 @@
-"""Calls: what one must pass before it runs, and what its end is recorded as."""
+"""Calls: the checks before a tool call runs, and the record of its result."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,11 +20,12 @@ from opencrab.domain.turn.record import (
     action_name,
 )
 from opencrab.domain.value import Language
+from opencrab.engine.turn.cleared_files import reach_of_turn
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.turn.action import Action, ActionContext, one_line
+from opencrab.ports.turn.action import Action, ActionContext, one_line, one_visible_line
 
 REPEATS = 3
-"""Equal calls with equal results after which one more is refused."""
+"""The number of equal calls with equal results after which one more is refused."""
 
 TOUCHES = 200
 _WEIGHTS = tuple(Impact)
@@ -49,15 +50,16 @@ class ReadyCall:
 def action_context_of_call(
     work: TurnWork, call: ActionCall, prepared: Mapping[str, Any]
 ) -> ActionContext:
-    """What the call's action may know and touch."""
+    """Return what the call's action may read and use."""
     return ActionContext(
         agent=work.profile.agent,
         session=work.session,
         turn=work.turn,
         key=f"{work.turn.id}-{call.id}",
-        reach=work.runtime.reach,
+        reach=reach_of_turn(work),
         clock=work.runtime.clock,
         actions=work.runtime.actions,
+        clearance=work.clearance,
         mind=work.profile.mind,
         goal=work.served,
         receipts=work.receipts,
@@ -69,7 +71,7 @@ def action_context_of_call(
 
 
 def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
-    """The call as something that can run, or the result that tells the model why it cannot."""
+    """Check a call: return it ready to run, or the result that tells the model why it cannot."""
     action, arguments = _find_offered_action(work, action_name(call)), action_arguments(call)
     if action is None:
         return invalid_call_result(work, call, _unknown(work, action_name(call)))
@@ -87,14 +89,16 @@ def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
         impact = max(impact, judged, key=_WEIGHTS.index)
     refused = _refusal_reason(work, call, action, impact)
     if refused is not None:
-        return call_result(work, call, CallState.REFUSED, ActionResult.failed(refused))
+        return call_result(work, call, CallState.REFUSED, ActionResult.failure(refused))
     return ReadyCall(
         call,
         action,
         values,
         impact,
         what=describe_call(action, arguments, work.profile.agent.language),
-        touches=one_line(action.touches(values) if action.touches else impact.value, TOUCHES),
+        touches=one_visible_line(
+            action.touches(values) if action.touches else impact.value, TOUCHES
+        ),
     )
 
 
@@ -102,15 +106,20 @@ def _validate_arguments(action: Action, arguments: Mapping[str, Any]) -> BaseMod
     size = len(json.dumps(arguments, ensure_ascii=False).encode())
     if size > action.argument_bytes:
         most = action.argument_bytes
-        raise Invalid(f"the arguments take {size} bytes, at most {most} are allowed")
+        raise Invalid(
+            f"the arguments take {size} bytes, at most {most} are allowed",
+            cure="send less; write long text to a file in parts",
+        )
     try:
         return action.arguments.model_validate(arguments)
     except ValidationError as error:
-        raise Invalid(_validation_error_message(error)) from None
+        raise Invalid(
+            _validation_error_message(error), cure="correct these arguments and call it again"
+        ) from None
 
 
 def _refusal_reason(work: TurnWork, call: ActionCall, action: Action, impact: Impact) -> str | None:
-    """Why a call that can be understood may not run all the same."""
+    """Return why a valid call may not run: authority or repetition; None if it may."""
     if not authority_permits(work.turn.authority, impact, for_peers=action.for_peers):
         return f"{action.name} is not allowed on behalf of {work.turn.authority.value!r}"
     if _repeats(work, call):
@@ -122,7 +131,7 @@ def _refusal_reason(work: TurnWork, call: ActionCall, action: Action, impact: Im
 
 
 def describe_call(action: Action, arguments: Mapping[str, Any], language: Language) -> str:
-    """One line for people: what the call does, and the action's name."""
+    """Return one line for people: what the call does, and the action's name."""
     return f"{action.sentence(arguments, language)} ({action.name})"
 
 
@@ -134,7 +143,7 @@ def call_result(
     *,
     n: int | None = None,
 ) -> CallResult:
-    """The record of a call's end, numbered next unless its intent has a number already."""
+    """Return the record of a call's end; `n` is its intent's number, None takes the next one."""
     return CallResult(
         n=work.next_n if n is None else n,
         call_id=call.id,
@@ -146,8 +155,8 @@ def call_result(
 
 
 def invalid_call_result(work: TurnWork, call: ActionCall, error: str) -> CallResult:
-    """The record of a call that cannot be understood; the model may repair it."""
-    record = call_result(work, call, CallState.FAILED, ActionResult.failed(error))
+    """Return the record of an invalid call: unknown action, or arguments that do not fit."""
+    record = call_result(work, call, CallState.FAILED, ActionResult.failure(error))
     return record.replaced(invalid=True)
 
 
@@ -174,7 +183,7 @@ def _validation_error_message(error: ValidationError) -> str:
 
 
 def _repeats(work: TurnWork, call: ActionCall) -> bool:
-    """Whether the same call had the same result the last few times."""
+    """Check whether the same call had the same result the last REPEATS times."""
     before = [_outcome(result) for result in _same(work, call)][-REPEATS:]
     return len(before) == REPEATS and len(set(before)) == 1
 
@@ -190,7 +199,7 @@ def _same(work: TurnWork, call: ActionCall) -> Iterator[CallResult]:
 
 
 def _call_signature(call: ActionCall) -> tuple[str, dict[str, Any] | None, str]:
-    """What a call asks for, wrapped or not."""
+    """Return what a call asks for, the same for a direct call and one through `use_action`."""
     return action_name(call), action_arguments(call), call.raw
 
 

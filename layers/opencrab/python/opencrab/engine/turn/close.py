@@ -1,4 +1,4 @@
-"""Close: end a turn in one transaction, with its last words and what is left of its money."""
+"""Close: end a turn in one transaction, with its last message and the return of unused budget."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,14 +14,19 @@ from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
 from opencrab.engine.turn.work import TurnWork
 
 DRAWS_BESIDE_CARRIED = 7
-"""Budgets that one transaction can settle beside results that were carried up to the end."""
+"""The number of budget changes that fit into the closing transaction beside carried results.
+
+A transaction has at most 25 items, and 18 may be taken: the header, the session, up to 5 carried
+results with a line each (10), the record that ends the turn, its ledger row (3 items), the last
+line and the last utterance. With more changes the carried results are saved first.
+"""
 
 _TRIES = 5
 
 
 @dataclass(frozen=True)
 class _Words:
-    """What a turn's end is told with."""
+    """The texts of a turn's end; see `close_turn`."""
 
     speech: str
     notice: str
@@ -40,22 +45,25 @@ def close_turn(
 ) -> None:
     """End the turn.
 
-    `speech` is the agent's answer; `notice` a sentence that OpenCrab says in its place; a turn
-    that ends without either delivers nothing. A turn that a heartbeat started sends no notice to a
-    channel: its session has it. `records` and `turn` are the result that ended it; `at` is when, if
-    that is known. The writes of each capability are part of the same transaction; optional ones
-    only while it has fewer than 25 items. For a background turn `job.failed` is called instead.
+    `speech` is the agent's answer, `notice` a sentence that OpenCrab says in its place, `note` is
+    kept in the header for operators. Without speech and notice nothing is delivered; a heartbeat's
+    turn writes its notice to the session and not to a channel. `records` and `turn` are the result
+    that ended it, and the header with that result settled; `at` is the time of the end, None is
+    now. What the consequences write is part of the same transaction; optional writes only while it
+    has fewer than 25 items. For a background turn `job.end_without_answer` is called instead.
+
+    Raises Unavailable when documents that the consequences read kept changing.
     """
     if work.job is not None:
-        work.job.failed(work, status, records, turn or work.turn, note or notice)
+        work.job.end_without_answer(work, status, records, turn or work.turn, note or notice)
         return
     following = work.runtime.consequences
-    if work.carried and any(writes(work) for writes in following.writes_on_close):
+    if work.carried and any(writes(work) for writes in following.may_write_on_close):
         # Their items and the carried results together could pass the 25 of one transaction.
         work.save(work.turn, progress=True)
     words = _Words(speech, notice, note)
-    # `Changed`: somebody else wrote a fact that a consequence has read. The turn is still this
-    # worker's (its epoch holds), so the end is worked out anew from fresh reads (ADR 0015).
+    # `Changed`: another writer changed a document that a consequence had read. The turn is still
+    # this worker's (its epoch holds), so the end is computed again from fresh reads (ADR 0015).
     for _ in range(_TRIES):
         try:
             now = at or work.runtime.clock.now()
@@ -65,7 +73,9 @@ def close_turn(
         for after_close in following.after_close:
             after_close(work)
         return
-    raise Unavailable(f"concurrent updates to the goal of turn {work.turn.id!r}; retries exhausted")
+    raise Unavailable(
+        f"concurrent updates while turn {work.turn.id!r} was closed; {_TRIES} tries failed"
+    )
 
 
 def _close(
@@ -77,7 +87,8 @@ def _close(
     *,
     now: datetime,
 ) -> None:
-    draws = header.returns(now.strftime("%Y-%m-%d"))
+    """Compute the end from fresh reads and commit it; raises Changed when a read is outdated."""
+    draws = header.closing_budget_draws(now.strftime("%Y-%m-%d"))
     if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
         work.save(work.turn, progress=True)
     speech = words.speech
@@ -86,56 +97,67 @@ def _close(
     ended = header.replaced(
         status=status, ended_at=now, note=words.note or words.notice, allowance=0
     )
-    after = _following(work, TurnEnding(ended, status, speech, spoke, records))
+    after = _ask_consequences(work, TurnEnding(ended, status, speech, spoke, records))
     change = session_change(work.session, work.transcript, header, speech, now)
-    asked = _owner_request_messages(work, after.asked, now)
-    last_words = _last_words(work, text if _is_heard(work, speech) else "", now)
+    asked = _owner_request_messages(work, after.owner_question, now)
+    last = _closing_utterances(work, text if _is_sent(work, speech) else "", now)
     kind = LineKind.SPEECH if speech else LineKind.SYSTEM
     said = (work.line(kind, text, at=now),) if text else ()
-    told = (work.line(LineKind.SYSTEM, truncate_message(after.told), at=now),) if after.told else ()
+    told = (
+        (work.line(LineKind.SYSTEM, truncate_message(after.session_notice), at=now),)
+        if after.session_notice
+        else ()
+    )
     work.save(
         ended,
         *records,
         lines=(*said, *told),
-        utterances=(*last_words, *asked),
+        utterances=(*last, *asked),
         beside=ExtraWrites(
-            draws=draws, session=change, facts=after.facts, due=after.due, spare=after.spare
+            draws=draws,
+            session=change,
+            facts=after.facts,
+            due=after.due,
+            optional_fact=after.optional_fact,
         ),
         progress=True,
         at=now,
     )
 
 
-def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
-    """All that follows from the end, in the order in which the consequences are registered."""
+def _ask_consequences(work: TurnWork, ending: TurnEnding) -> FollowUp:
+    """Return what all consequences add to the end, asked in the order of their registration."""
     merged = FollowUp()
     for on_close in work.runtime.consequences.on_close:
         added = on_close(work, replace(ending, facts=merged.facts))
         merged = FollowUp(
             facts=(*merged.facts, *added.facts),
             due=(*merged.due, *added.due),
-            told="\n".join(filter(None, (merged.told, added.told))),
-            asked="\n".join(filter(None, (merged.asked, added.asked))),
-            spare=added.spare or merged.spare,
+            session_notice="\n".join(filter(None, (merged.session_notice, added.session_notice))),
+            owner_question="\n".join(filter(None, (merged.owner_question, added.owner_question))),
+            optional_fact=added.optional_fact or merged.optional_fact,
         )
     return merged
 
 
-def _is_heard(work: TurnWork, speech: str) -> bool:
-    """Whether its channel hears how a turn ends."""
+def _is_sent(work: TurnWork, speech: str) -> bool:
+    """Check whether the last text goes to the turn's channel: all but the notice of a heartbeat."""
     return bool(speech) or work.turn.source is not Source.HEARTBEAT
 
 
-def _last_words(work: TurnWork, text: str, now: datetime) -> tuple[Utterance, ...]:
-    """What its channel hears at a turn's end; of a silent one nothing, unless somebody waits."""
+def _closing_utterances(work: TurnWork, text: str, now: datetime) -> tuple[Utterance, ...]:
+    """Return the last utterance to the turn's channel, () if there is none to send.
+
+    Without a text it is empty, and only sent where a person still waits for an answer.
+    """
     channel = work.turn.channel
-    if text or (channel is not None and channel.awaited and not work.was_heard):
+    if text or (channel is not None and channel.awaited and not work.has_notified_clients):
         return work.utterance(text, work.transcript.speeches, closes=True, at=now)
     return ()
 
 
 def _owner_request_messages(work: TurnWork, asked: str, now: datetime) -> tuple[Utterance, ...]:
-    """What an agent needs its owner for, on its way to where its heartbeat speaks."""
+    """Return what the agent asks its owner for, addressed to the channel of its heartbeat."""
     channel = work.profile.agent.heartbeat.channel
     if channel is None or not asked:
         return ()
@@ -143,7 +165,7 @@ def _owner_request_messages(work: TurnWork, asked: str, now: datetime) -> tuple[
 
 
 def truncate_message(text: str) -> str:
-    """A text that fits one message, cut at a character and saying so."""
+    """Return a text that fits one message: a longer one is cut at a character and marked " […]"."""
     encoded = text.encode()
     if len(encoded) <= MESSAGE_BYTES:
         return text

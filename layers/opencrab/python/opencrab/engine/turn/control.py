@@ -1,5 +1,6 @@
-"""Control: stop a turn, decide what it waits for; neither waits in a queue behind it."""
+"""Control: stop a turn, or decide the approval that it waits for, without using its queue."""
 
+from opencrab.domain.approvals.call_text import require_shown_call
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
@@ -10,7 +11,7 @@ from opencrab.ports.home import Home
 
 
 def stop_turn(runtime: Runtime, turn_id: str, *, by: str, reason: str = "") -> Turn:
-    """Ask a turn to stop before its next call; asking twice, or too late, changes nothing.
+    """Ask a turn to stop before its next call; a second request, or a late one, changes nothing.
 
     Raises NotFound.
     """
@@ -22,22 +23,35 @@ def stop_turn(runtime: Runtime, turn_id: str, *, by: str, reason: str = "") -> T
 
 
 def decide_waiting_turn(
-    runtime: Runtime, turn_id: str, *, approved: bool, by: str, reason: str = ""
+    runtime: Runtime,
+    turn_id: str,
+    *,
+    approved: bool,
+    by: str,
+    reason: str = "",
+    shown_hash: str | None = None,
 ) -> Turn:
-    """Decide as an owner what a waiting turn waits for, once, and let the turn go on.
+    """Decide as an owner the approval that a turn waits for, and queue the turn again.
 
-    Raises NotFound, and Conflict when the turn does not wait (any more).
+    Raises NotFound, and Conflict when the turn does not wait (any more), or not with the call that
+    was shown.
     """
     recorded = runtime.home.journal.load(turn_id)
     asked = [record for record in recorded.records if isinstance(record, ApprovalRequest)]
     if not asked or recorded.turn.status is not TurnStatus.WAITING:
-        raise Conflict(f"turn {turn_id!r} is not waiting for an approval")
+        raise Conflict(
+            f"turn {turn_id!r} is not waiting for an approval",
+            cure="read the turn again: it may have been decided or stopped already",
+        )
     wanted = approvals.approval_id(recorded.turn, asked[-1].n)
     who = approvals.Decider(id=by, is_owner=True)
     try:
-        approvals.decide_approval(runtime, wanted, approved=approved, who=who, reason=reason)
+        approvals.decide_approval(
+            runtime, wanted, approved=approved, who=who, reason=reason, shown_hash=shown_hash
+        )
     except NotFound:
-        # It asked before open approvals were kept apart from the journal.
+        # The turn asked in an older version, which kept open approvals in the journal only.
+        require_shown_call(wanted, asked[-1].argument_hash, shown_hash)
         return _decide_in_journal(runtime.home, turn_id, asked[-1], approved=approved, by=by)
     return runtime.home.journal.header(turn_id)
 
@@ -45,6 +59,7 @@ def decide_waiting_turn(
 def _decide_in_journal(
     home: Home, turn_id: str, asked: ApprovalRequest, *, approved: bool, by: str
 ) -> Turn:
+    """Write the decision into the turn's journal and queue the turn again."""
     decision = ApprovalDecision(
         n=asked.n,
         call_id=asked.call_id,

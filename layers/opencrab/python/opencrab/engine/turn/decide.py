@@ -1,11 +1,10 @@
-"""Model calls: choose a model, reserve money, call it, save the answer; only here."""
+"""Model calls: choose a model, reserve its cost, call it, save the answer; nowhere else."""
 
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from opencrab.domain.access.authority import taints_reading_turn
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -24,23 +23,24 @@ from opencrab.engine.phrases import budget_phrase, failure_phrase, system_phrase
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
-from opencrab.ports.models.model import ChatModel, ChatRequest
+from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_request
 from opencrab.ports.turn.journal import StepBoundary
 
 log = logging.getLogger(__name__)
 
 _LEAST_SHARE = 0.25
-"""Share of the usual history below which it is left out, if the turn cannot pay for the request."""
+"""The smallest share of the usual history; a turn that cannot pay for that is asked without any."""
 
 _TOLD = 300
-"""Characters of each model's error that a person is told."""
+"""The number of characters of each model's error that a person sees."""
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A model call that is about to be made: to whom, what for, and how its provider fares.
+    """A model call that is about to be made.
 
-    `amount` is the most that it can cost.
+    `listed` are the models that may answer, in order; `amount` is the most that the call can cost;
+    `health` is its provider's, None if nothing bad is known.
     """
 
     model: ChatModel
@@ -54,14 +54,13 @@ class _Call:
 
 
 def call_model(work: TurnWork) -> int | None:
-    """One model call, from the freeze flags to the saved answer; a final answer closes the turn.
+    """Make one model call, from the check for a freeze to the saved answer; may close the turn.
 
-    A number is how many seconds to wait before it is tried again. Raises Stopped when the turn was
-    asked to stop before the call.
+    Returns the seconds to wait before the call is retried, or None if it was made or the turn has
+    ended. Raises Stopped when the turn was asked to stop before the call.
     """
     language = work.profile.agent.language
-    # One read for all that may have changed since the last call: switches, limits, health,
-    # instructions, the version of the preferences (ADR 0014).
+    # One read for all that may have changed since: switches, limits, health, guidance (ADR 0014).
     boundary = work.runtime.home.journal.boundary(work.turn)
     if boundary.frozen is not None:
         close_turn(work, TurnStatus.STOPPED, notice=system_phrase("frozen", language))
@@ -73,7 +72,9 @@ def call_model(work: TurnWork) -> int | None:
         own_day = work.profile.agent.day_limit_micro_usd
         limits, drawn = work.limits_to_tell, error.drawn_micro_usd
         notice = budget_phrase(error.field, language, limits, own_day, drawn)
-        close_turn(work, TurnStatus.EXHAUSTED, notice=notice, note=error.message)
+        # Retries reserve too: if the money ends between two, the model's error is the cause.
+        note = "; ".join(filter(None, (error.message, _describe_last_errors(work))))
+        close_turn(work, TurnStatus.EXHAUSTED, notice=notice, note=note[:1_000])
         return None
     except Stopped:
         raise
@@ -84,21 +85,20 @@ def call_model(work: TurnWork) -> int | None:
 
 
 def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
-    """Ask whoever is to be asked now, or say how long to wait."""
+    """Call the model whose turn it is, or return how many seconds to wait before its retry."""
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, boundary)
-    _hear(work, boundary)
     look = work.look(boundary)
     leader, chosen_by = router.leading_model(
         models, context.use, look.basis, work.transcript.choices, context.task_type.value
     )
     listed = router.fallback_models(models, leader, work.profile.agent)
     manner = models.routing.call_options(context.use)
-    # Taken once: whoever comes back after the wait must not wait again.
+    # Read once: after the wait the call is made at once.
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
         pick = router.pick_model(listed, work.transcript.attempts, boundary.health, look.at)
-        picked = _choose_model(work, listed, look, pick)
+        picked = _claim_probe(work, listed, look, pick)
         if wished is not None and (
             seconds := router.seconds_before_model_retry(picked, work.turn.id, wished)
         ):
@@ -106,7 +106,7 @@ def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
         try:
             request, body, amount = _request(work, picked.model, manner, look)
         except Invalid:
-            # Too long for a fallback: the next one. Too long for the leader: a person hears of it.
+            # Too long for a fallback: the next one. Too long for the chosen model: the turn fails.
             if picked.model.info.name == leader.info.name:
                 raise
             listed = tuple(other for other in listed if other.info.name != picked.model.info.name)
@@ -117,16 +117,8 @@ def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
         return None
 
 
-def _hear(work: TurnWork, boundary: StepBoundary) -> None:
-    """An instruction of somebody whose words taint does so with this turn."""
-    if work.job is None and any(
-        taints_reading_turn(each.authority) for each in boundary.instructions
-    ):
-        work.turn = work.turn.replaced(taint=True)
-
-
 def _limits(work: TurnWork, boundary: StepBoundary) -> Limits:
-    """The limits of this call: those of the installation, and what is left of the goal's own."""
+    """Return the limits of this call: the installation's, or what is left of the goal's if less."""
     limits = work.runtime.rules.limits.changed(boundary.limits)
     if work.job is not None:
         return work.job.limits(work, limits)
@@ -140,26 +132,31 @@ def _limits(work: TurnWork, boundary: StepBoundary) -> Limits:
 def _request(
     work: TurnWork, model: ChatModel, manner: CallOptions, look: PreCallState
 ) -> tuple[ChatRequest, bytes, MicroUsd]:
-    """The request, its bytes and its reservation, with as much history as the turn can pay for."""
-    if work.job is not None:
-        request = work.job.request(work, model.info, manner)
-        body = model.encode(request)
-        return request, body, model_call_reservation(model.info, request, body)
-    room = work.limits.turn_micro_usd - work.turn.spent
-    share = 1.0
+    """Return the request, its bytes and its reservation, with the history that the turn can pay.
+
+    The turn is tainted before a tainted request is sent: whatever the model answers, it has read
+    the words (ADR 0017).
+    """
+    room, share = work.limits.turn_micro_usd - work.turn.spent, 1.0
     while True:
-        request = build_model_request(work, model.info, manner, look, share)
+        if work.job is not None:
+            request, share = work.job.request(work, model.info, manner), 0.0
+        else:
+            request = build_model_request(work, model.info, manner, look, share)
         body = model.encode(request)
         amount = model_call_reservation(model.info, request, body)
         if amount <= room or not share:
-            return request, body, amount
+            break
         share = share / 2 if share > _LEAST_SHARE else 0.0
+    if not work.turn.taint and is_tainted_request(request):
+        work.turn = work.turn.replaced(taint=True)
+    return request, body, amount
 
 
 def _reserve_or_release_probe(
     work: TurnWork, call: _Call, picked: router.ModelPick, look: PreCallState
 ) -> ModelIntent:
-    """Reserve for the call; whoever cannot leaves the probe of a provider to somebody else."""
+    """Reserve the call's cost; if that fails, leave a claimed probe to another worker."""
     heard = set(work.transcript.heard)
     told = () if work.job is not None else look.boundary.instructions
     fresh = tuple(item.id for item in told if item.id not in heard)
@@ -167,48 +164,51 @@ def _reserve_or_release_probe(
         return _reserve(work, call, look, fresh)
     except (Exhausted, Stopped):
         if picked.probe is not None and picked.health is not None:
-            _publish_provider_health(work, call.model.info.provider, picked.probe, picked.health)
+            _replace_provider_health(work, call.model.info.provider, picked.probe, picked.health)
         raise
 
 
 def _context(work: TurnWork) -> ThinkContext:
-    """What the next call is about, by the turn's trigger and whether it has acted already."""
+    """Return what the next call is about, by the turn's trigger and whether it has acted."""
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
     acting = any(step.answer.calls for step in work.transcript.steps)
     return turn_think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 
 
-def _choose_model(
+def _claim_probe(
     work: TurnWork,
     listed: tuple[ChatModel, ...],
     look: PreCallState,
     picked: router.ModelPick | None,
 ) -> router.ModelPick:
-    """Whom to ask; a provider whose pause is over is tried by one caller, the others go on.
+    """Return the picked model with its provider's health, or another if its probe is taken.
 
-    Raises Invalid when the choice of models has changed since the last one failed, so that nobody
-    is left.
+    When a provider's pause is over, one worker probes it: the one that replaces its stored health
+    by `probed`. The others pick again, as if the provider were still paused. Raises Invalid when
+    the choice of models has changed since the last one failed, so that none is left.
     """
-    now, health = look.at, look.boundary.health
+    health = look.boundary.health
     if picked is not None and picked.probe is not None:
-        provider = picked.model.info.provider
-        probed = picked.probe.probed(now)
-        if _publish_provider_health(work, provider, probed, picked.probe):
-            return replace(picked, health=probed)
+        provider, probed = picked.model.info.provider, picked.probe.with_probe(look.at)
         health = {**health, provider: probed}
-        picked = router.pick_model(listed, work.transcript.attempts, health, now)
+        if not _replace_provider_health(work, provider, probed, picked.probe):
+            picked = router.pick_model(listed, work.transcript.attempts, health, look.at)
     if picked is None:
-        told = _last_words(work) or "no model is available"
+        told = _describe_last_errors(work) or "no model is available"
         raise Invalid(
             told, cure="the model choice was changed concurrently; send the message again"
         )
-    return replace(picked, health=health.get(picked.model.info.provider))
+    known = health.get(picked.model.info.provider)
+    return picked if known is None else replace(picked, health=known)
 
 
-def _publish_provider_health(
+def _replace_provider_health(
     work: TurnWork, provider: str, health: BreakerState, before: BreakerState | None
 ) -> bool:
-    """Tell the other workers how a provider fares; if that cannot be told, nothing is lost."""
+    """Store a provider's health for all workers if it still is `before`; False if it was changed.
+
+    True also when the store is unavailable: the health is advice, so the call goes on without it.
+    """
     with suppress(Unavailable):
         return work.runtime.home.health.put(provider, health, before)
     return True
@@ -217,7 +217,7 @@ def _publish_provider_health(
 def _reserve(
     work: TurnWork, call: _Call, look: PreCallState, heard: tuple[str, ...]
 ) -> ModelIntent:
-    """Write the intent with its reservation, drawing a block from the day's budgets if needed."""
+    """Save the intent with its reservation, drawing a block from the day's budgets if needed."""
     info, context = call.model.info, call.context
     intent = ModelIntent(
         n=work.next_n,
@@ -239,29 +239,29 @@ def _reserve(
     )
     block = work.turn.block_for(call.amount, look.at.strftime("%Y-%m-%d"), work.limits)
     try:
-        _intend(work, intent, block)
+        _save_model_intent(work, intent, block)
     except Exhausted:
         missing = call.amount - work.turn.allowance
         if block is None or block.micro_usd <= missing:
             raise
         # A block is drawn ahead to spare writes; near a limit just what is missing may still fit.
-        _intend(work, intent, block.replaced(micro_usd=missing))
+        _save_model_intent(work, intent, block.replaced(micro_usd=missing))
     return intent
 
 
 def _probability(call: _Call, basis: RoutingBasis) -> float:
-    """How likely the model was; what was not left to chance was certain."""
+    """Return the probability with which a traffic split drew the model; 1 if it was not drawn."""
     lot = basis.assignment_for(call.context.use, call.context.task_type.value)
     return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 
-def _intend(work: TurnWork, intent: ModelIntent, block: Block | None) -> None:
+def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None) -> None:
     draws: tuple[BudgetDraw, ...] = ()
     if block is not None:
         own = work.profile.agent.day_limit_micro_usd
         draws = budget_draws_for_turn(work.turn, block, work.limits, own)
     work.save(
-        work.turn.reserving(intent.reserved, block),
+        work.turn.with_reservation(intent.reserved, block),
         intent,
         beside=ExtraWrites(draws=draws),
         unless_stopped=True,
@@ -272,7 +272,7 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
     started = clock.monotonic_ms()
     try:
-        # The intent with its reservation is stored: whatever happens now, it was paid for.
+        # The intent is stored with its reservation: whatever happens now, the cost is counted.
         answer = call.model.chat(call.request, call.body)
     except ModelCallFailed as error:
         _record_failed_call(work, call, intent, error, round(clock.monotonic_ms() - started))
@@ -287,8 +287,8 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
         latency_ms=latency_ms,
         at=ended_at,
     )
-    _apply_model_answer(work, result, work.turn.settled(reserved=intent.reserved, cost=cost))
-    # Only now: an answer that was paid for is saved before anything else can go wrong.
+    _apply_model_answer(work, result, work.turn.with_cost(reserved=intent.reserved, cost=cost))
+    # Only after the answer that was paid for is saved: this write may fail.
     if call.health is not None:
         with suppress(Unavailable):
             work.runtime.home.health.forget(call.model.info.provider)
@@ -296,7 +296,7 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
 
 def _apply_model_answer(work: TurnWork, result: ModelResult, turn: Turn) -> None:
     if work.job is not None:
-        work.job.answered(work, result, turn)
+        work.job.end_with_answer(work, result, turn)
         return
     answer = result.answer or ModelAnswer()
     if answer.calls:
@@ -317,23 +317,24 @@ def _record_failed_call(
     now, info = work.runtime.clock.now(), call.model.info
     told = (info.name, error.fault.value, latency_ms, work.turn.id)
     log.warning("model call failed: model=%s, fault=%s, latency_ms=%s, turn=%s", *told)
-    # Before the result: told once too often after a crash, it only makes others ask elsewhere.
-    if error.fault.is_illness:
+    # Before the result is saved: counted twice after a crash, it only sends others elsewhere.
+    if error.fault.is_provider_fault:
         at_once = error.fault is Fault.QUOTA_SPENT
-        _publish_provider_health(
+        _replace_provider_health(
             work,
             info.provider,
             record_model_failure(call.health, now, at_once=at_once),
             call.health,
         )
     cost = intent.cost_of_failure(error)
-    turn = work.turn.settled(reserved=intent.reserved, cost=cost)
+    turn = work.turn.with_cost(reserved=intent.reserved, cost=cost)
     result = ModelResult(
         n=intent.n,
         state=CallState.FAILED,
         error=error.message[:2_000],
-        fault=_lasting(error),
+        fault=_fault_to_record(error),
         usage=error.usage,
+        provider_call_id=error.provider_call_id,
         cost=cost,
         latency_ms=latency_ms,
         at=now,
@@ -341,7 +342,7 @@ def _record_failed_call(
     if _is_last(work, call, result, now):
         combined = _combine_model_errors(work, call, error)
         if error.fault is Fault.NONSENSE and work.job is None:
-            _leave(work, combined, result, turn)
+            _end_as_idle(work, combined, result, turn)
         else:
             _fail(work, combined, result, turn=turn)
         return
@@ -350,31 +351,31 @@ def _record_failed_call(
 
 
 def _combine_model_errors(work: TurnWork, call: _Call, last: ModelCallFailed) -> OpenCrabError:
-    """What a person should know of a step that nobody answered: every model's last word."""
+    """Return the error of a step that no model answered: the last error of each model."""
     name = call.model.info.name
     if all(attempt.model == name for attempt in work.transcript.attempts):
         return last
-    words = f"{_last_words(work, besides=name)}; {name}: {last.message[:_TOLD]}"
+    words = f"{_describe_last_errors(work, except_model=name)}; {name}: {last.message[:_TOLD]}"
     return ModelCallFailed(words, last.fault, cure=last.cure)
 
 
-def _last_words(work: TurnWork, *, besides: str = "") -> str:
-    """What each model that failed in this step said last."""
+def _describe_last_errors(work: TurnWork, *, except_model: str = "") -> str:
+    """Return the last error of each model that failed in this step, for people."""
     words = {attempt.model: attempt.error for attempt in work.transcript.attempts}
     return "; ".join(
-        f"{model}: {error[:_TOLD]}" for model, error in words.items() if model != besides
+        f"{model}: {error[:_TOLD]}" for model, error in words.items() if model != except_model
     )
 
 
-def _lasting(error: ModelCallFailed) -> Fault:
-    """The fault; too long a wait counts as quota_spent, so that another model is called."""
+def _fault_to_record(error: ModelCallFailed) -> Fault:
+    """Return the fault; a wait beyond 60 s counts as quota_spent, so another model is called."""
     wait = error.retry_after_seconds or 0.0
     too_late = error.fault.may_pass and wait > router.LONGEST_WAIT_SECONDS
     return Fault.QUOTA_SPENT if too_late else error.fault
 
 
 def _is_last(work: TurnWork, call: _Call, result: ModelResult, now: datetime) -> bool:
-    """Whether nobody is left to ask after this failure."""
+    """Check whether no model is left to call after this failure."""
     assert result.fault is not None  # noqa: S101  - a failed call has one
     attempts = (*work.transcript.attempts, ModelAttempt(call.model.info.name, result.fault))
     return router.pick_model(call.listed, attempts, {}, now) is None
@@ -392,9 +393,8 @@ def _fail(
     close_turn(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
 
 
-def _leave(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
-    """End a turn as idle after unreadable answers; only a person who asked gets the notice."""
-    why = error.message[:1_000]
-    language = work.profile.agent.language
-    notice = "" if work.turn.unasked else failure_phrase(why, language, result.fault)
+def _end_as_idle(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
+    """End a turn as idle after invalid responses; only a person who asked gets the notice."""
+    why, language = error.message[:1_000], work.profile.agent.language
+    notice = "" if work.turn.is_autonomous else failure_phrase(why, language, result.fault)
     close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)

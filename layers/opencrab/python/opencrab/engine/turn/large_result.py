@@ -1,6 +1,6 @@
-"""Spill: a result too large for the context lies in the workspace, and the model sees its edges.
+"""Spill: a result too large for the context goes to a file, and the model sees its two ends.
 
-The path is made of the turn and the call and the content is the call's result, so that whoever
+The path is made of the turn and the call, and the content is the call's result. So a worker that
 repeats a call after a crash finds or writes the very same file.
 """
 
@@ -12,33 +12,34 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn.action import ActionResult, FileWritten
 from opencrab.engine.turn.call import ReadyCall
+from opencrab.engine.turn.cleared_files import file_labels, files_of_turn
 from opencrab.engine.turn.work import TurnWork
 
 FOLDER = "data/results"
 
 EDGE = 1_000
-"""Characters that are shown of the beginning and of the end."""
+"""The number of characters that are shown of the beginning, and of the end."""
 
 LONGEST_LINE = 2_000
-"""Characters of a line of JSON; where one is longer the file is text with its lines folded."""
+"""The most characters of a line of JSON; with a longer one the file is text, folded here."""
 
 _OUTSIDERS = {Authority.PUBLIC, Authority.PEER}
 _FOLD = re.compile(f".{{1,{LONGEST_LINE}}}")
 
 
 def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -> ActionResult:
-    """The result, or where it lies and its edges when it is too large to be shown.
+    """Return the result, or its two ends and the path of a file if it is too large to be shown.
 
-    Turns of outsiders write no files: they get the beginning and the end alone. The file is tainted
-    if the turn or the result is. The result of an action that never spills is refused instead, as
-    everybody who may read the workspace could read the file. Raises Unavailable.
+    Turns of outsiders write no files: they get the two ends alone. The file is tainted if the turn
+    or the result is. The result of an action that never spills is refused instead, as everybody who
+    may read the workspace could read the file. Raises Unavailable when the file store is.
     """
     text = json.dumps(result.data, ensure_ascii=False)
     size = len(text.encode())
     if size <= ready.action.result_bytes:
         return result
     if not ready.action.spills:
-        return ActionResult.failed(
+        return ActionResult.failure(
             f"the result has {size} bytes, at most {ready.action.result_bytes} are shown;"
             " request less at once"
         )
@@ -50,9 +51,11 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
     path = f"{FOLDER}/{work.turn.id}-{ready.call.id}.{suffix}"
     clean = not (work.turn.taint or result.taint)
     try:
-        files = work.runtime.home.files
-        info = files.write(work.turn.agent_id, path, content.encode(), clean=clean)
+        info = files_of_turn(work).write(work.turn.agent_id, path, content.encode(), clean=clean)
         written = FileWritten(path=info.path, sha256=info.sha256, size=info.size)
+        # Of a pure call nothing is saved that could hold the label.
+        if labels := file_labels(work, (written,)):
+            work.runtime.home.facts.commit(*labels)
         result = result.replaced(side_effects=(*result.side_effects, written))
         shown["path"] = path
         shown["note"] = "ws_read shows it in pages"
@@ -64,12 +67,12 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
 
 
 def is_stored_result(path: str, turn_id: str) -> bool:
-    """Whether a file is one in which a result of this turn was kept."""
+    """Check whether a file is one in which a result of this turn was stored."""
     return path.startswith(f"{FOLDER}/{turn_id}-")
 
 
 def pageable_tool_result(data: dict[str, Any]) -> tuple[str, str]:
-    """The suffix and the content of a file that can be read page by page, line by line."""
+    """Return suffix and content of a file for a result, with lines that `ws_read` can page."""
     lines = json.dumps(data, ensure_ascii=False, indent=1)
     if all(len(line) <= LONGEST_LINE for line in lines.splitlines()):
         return "json", lines

@@ -1,12 +1,14 @@
 """Observe: load the agent, the session and the recent journal that a turn needs."""
 
-from opencrab.domain.access.authority import clearance_level
-from opencrab.domain.conversation.message import Audience, Line
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.message import Line
 from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
+from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.prompt.surroundings import has_foreign_words, read_surroundings
+from opencrab.engine.turn.audience import clearance_of_turn
+from opencrab.engine.turn.prompt.surroundings import has_untrusted_text, read_surroundings
 from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.journal import Journal
@@ -17,25 +19,32 @@ _PAGES = 8
 
 
 def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
-    """Everything that a turn needs, in three reads: agent, session, recent lines.
+    """Load everything that a turn needs, in three reads: agent, session, recent lines.
 
-    A turn that serves a goal reads that too; one that nobody asked for looks around in one more
-    read, its goal among what it finds, and in another one where there are unread events.
+    A turn that carries out a goal reads that too. A turn without a person's message reads its
+    surroundings, with its goal, in one more read, and unread events in another one. Who hears its
+    answer is read with the session; only where somebody else opened it, owners are asked for.
     """
     profile = runtime.home.agents.get(turn.agent_id)
-    session = runtime.home.sessions.get(turn.session_id)
-    history = recent_lines_for_turn(runtime.home.journal, runtime.rules, turn)
-    around = read_surroundings(runtime.home.facts, turn, profile)
+    session, access = runtime.home.sessions.get_with_access(turn.session_id)
+    clearance = clearance_of_turn(runtime, turn, profile.agent, session, access)
+    if turn.task is not None and turn.authority is Authority.SELF and not clearance.whole:
+        # What it set itself to do is private, so such a turn speaks to itself (ADR 0032).
+        turn = turn.replaced(channel=None)
+        clearance = clearance_of_turn(runtime, turn, profile.agent, session, access)
+    history = recent_lines_for_turn(runtime.home.journal, runtime.rules, turn, clearance)
+    around = read_surroundings(runtime.home.facts, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_id_of(turn.task)))
     read = any(line.taints_reader(turn.agent_id) for line in history)
     return TurnWork(
         runtime=runtime,
-        turn=turn.replaced(taint=turn.taint or read or has_foreign_words(around)),
+        turn=turn.replaced(taint=turn.taint or read or has_untrusted_text(around)),
         transcript=transcript,
         profile=profile,
         session=session,
+        clearance=clearance,
         history=history,
         next_n=turn.sequence,
         limits=runtime.rules.limits,
@@ -47,11 +56,13 @@ def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWo
     )
 
 
-def recent_lines_for_turn(journal: Journal, rules: Rules, turn: Turn) -> tuple[Line, ...]:
-    """The newest lines that this turn's agent may see before or beside its trigger, oldest first.
+def recent_lines_for_turn(
+    journal: Journal, rules: Rules, turn: Turn, clearance: Clearance
+) -> tuple[Line, ...]:
+    """Return the newest lines that the turn may show up to its trigger, oldest first.
 
-    Lines are grouped: a message and all answers to it. Groups that opened after the trigger are
-    other turns' business, however early their messages came in. The trigger is always among them.
+    Lines are grouped: a message and all answers to it. Groups that opened after the trigger belong
+    to later turns and are left out. The trigger is always included.
     """
     wanted = rules.history_lines
     size = max(wanted, _PAGE)
@@ -61,7 +72,7 @@ def recent_lines_for_turn(journal: Journal, rules: Rules, turn: Turn) -> tuple[L
         if page == _PAGES_AFTER_TRIGGER and before is not None:
             before = min(before, turn.trigger_line + 1)
         rows = journal.lines(turn.session_id, before=before, limit=size, newest_first=True)
-        lines.extend(row for row in rows if _belongs(row, turn))
+        lines.extend(row for row in rows if _belongs(row, turn, clearance))
         if len(rows) < size or len(lines) >= wanted:
             break
         before = rows[-1].sequence
@@ -71,13 +82,11 @@ def recent_lines_for_turn(journal: Journal, rules: Rules, turn: Turn) -> tuple[L
     return tuple(sorted(lines, key=lambda line: (line.group_line or line.sequence, line.sequence)))
 
 
-def _belongs(line: Line, turn: Turn) -> bool:
-    """Whether a line is this turn's history: seen by its agent, opened in time, not its own."""
+def _belongs(line: Line, turn: Turn, clearance: Clearance) -> bool:
+    """Check whether a line is history of this turn: visible, opened in time, from another turn."""
     opened = line.group_line or line.sequence
     if turn.trigger_line and opened > turn.trigger_line:
         return False
-    private = line.audience is Audience.SELF
-    if private and clearance_level(line.authority) > clearance_level(turn.authority):
-        # What it found out for its owner is not told to a turn of a user, nor that to a guest.
+    if not line.is_visible_to(turn.agent_id) or line.turn_id == turn.id:
         return False
-    return line.is_visible_to(turn.agent_id) and line.turn_id != turn.id
+    return clearance.reads_line(line)

@@ -1,4 +1,4 @@
-"""Pace: how much time a worker has for a turn, and what became of the message that named it."""
+"""Pace: how much time a worker has for a turn, and what happens to the turn's queue message."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ SLACK_SECONDS = 15.0
 
 
 class MessageOutcome(StrEnum):
-    """What the caller does with the message: it is finished, or it was given back for later."""
+    """The outcome of a queue message: finished, or given back to the queue for later."""
 
     FINISHED = "finished"
     CONTINUE = "continue"
@@ -18,10 +18,10 @@ class MessageOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class Pace:
-    """How much time there is, and whether the process wants to end; both asked between steps.
+    """The time that a worker has left, and whether its process is stopping; asked between steps.
 
-    `between_steps` is told the header there: a home that runs several turns in one process lets a
-    suspect run alone. Where each has a process of its own there is nothing to do.
+    `between_steps` gets the turn's header there. On a computer, where one process runs several
+    turns, it lets a suspect turn run alone; on AWS it does nothing.
     """
 
     seconds_left: Callable[[], float] = lambda: float("inf")
@@ -29,5 +29,5 @@ class Pace:
     between_steps: Callable[[Turn], None] = lambda _turn: None
 
     def allows(self, model_timeout_seconds: float) -> bool:
-        """Whether one more model call fits."""
+        """Check whether there is time for one more model call."""
         return not self.stopping() and self.seconds_left() >= model_timeout_seconds + SLACK_SECONDS

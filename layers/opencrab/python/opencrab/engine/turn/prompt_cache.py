@@ -10,15 +10,15 @@ from opencrab.domain.goals.priority import NEUTRAL
 from opencrab.domain.memory.salient_beliefs import SalientBeliefs
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.memory.working_memory import WorkingMemory
-from opencrab.ports.models.model import CallReturn, ChatMessage, Image
+from opencrab.ports.models.model import CallReturn, ChatMessage, Image, PromptText
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What an agent finds when it wakes: its goals, what it has in mind, and unread events by age.
+    """The surroundings of an agent that wakes: goals, notes, beliefs, and unread events by age.
 
-    `capability` is what its goals' match counts as where it was not stated; `served` is the goal
-    that its turn serves, as it is stored.
+    `capability` is the `capability_match` of goals that state none; `served` is the stored goal
+    that the turn carries out.
     """
 
     signs: VitalSigns | None = None
@@ -35,7 +35,7 @@ Shown = tuple[ChatMessage | CallReturn, ...]
 
 @dataclass(frozen=True)
 class MessageGroup:
-    """Messages that are shown together or not at all, their place in the session, their size."""
+    """Messages that are shown together or not at all; `place` is their line in the session."""
 
     place: int
     messages: Shown
@@ -45,7 +45,7 @@ class MessageGroup:
 
 @dataclass(frozen=True)
 class EarlierHistory:
-    """What is told of a session's lines that are not shown: the first one, and topics by number."""
+    """The lines that are not shown: the first one, and the topics of the others."""
 
     opening: MessageGroup | None = None
     topics: tuple[SummaryTopic, ...] = ()
@@ -53,20 +53,20 @@ class EarlierHistory:
 
 @dataclass
 class PromptInputs:
-    """What was read for a turn's prompts so far; None is not read yet.
+    """The inputs that were read for a turn's prompts so far; None is not read yet.
 
-    `skill_index` tells of the `skills_offered`; `skills` are those that fit the trigger, without
-    `skills_held`, which the trial withholds; `guidance` is their text. `earlier` is what is told of
-    the lines before the history. `seen_events` are the events that the agent was told of.
+    `skill_index` lists the `skills_offered`; `skills` are those that fit the trigger, without
+    `skills_held`, which the trial withholds; `skill_texts` are their texts. `earlier` is about the
+    lines before the history. `seen_events` are the ids of the events that the prompt lists.
     """
 
     shown: tuple[MessageGroup, ...] | None = None
     images: tuple[Image, ...] | None = None
-    skill_index: str | None = None
+    skill_index: PromptText | None = None
     skills_offered: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     skills_held: tuple[str, ...] = ()
-    guidance: tuple[str, ...] = ()
+    skill_texts: tuple[PromptText, ...] = ()
     earlier: EarlierHistory | None = None
     around: Surroundings | None = None
     seen_events: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
-"""run_turn: carry one delivered turn as far as it goes, from whatever its records say."""
+"""run_turn: continue a delivered turn from its records, as far as it can go now."""
 
 import json
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
@@ -24,10 +25,14 @@ from opencrab.engine.turn.work import TurnWork, send_turn_utterance
 from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange
 from opencrab.ports.turn.queue import Delivery
 
-REPAIRS = 2
-"""Steps without a single call that could be understood, after the first, before a turn ends."""
+log = logging.getLogger(__name__)
 
-_PAUSED = "paused"
+REPAIRS = 2
+"""The number of repairs of invalid tool calls: the third such step in a row ends the turn.
+
+A step is invalid if all of its tool calls are: unknown action, or arguments that do not fit.
+"""
+
 _DEEDS = 5
 _TRIES = 5
 
@@ -35,7 +40,7 @@ Moved = TypeVar("Moved")
 
 
 def turn_id_of_message(body: str) -> str:
-    """The turn that a queue message names; raises Invalid for anything but version 1."""
+    """Return the id of the turn that a queue message names; raises Invalid if it is malformed."""
     try:
         message = json.loads(body)
         if message["v"] == 1 and isinstance(message["turn"], str):
@@ -46,9 +51,10 @@ def turn_id_of_message(body: str) -> str:
 
 
 def is_suspect_delivery(journal: Journal, delivery: Delivery) -> bool:
-    """Whether a message names a turn that may have killed the process; its first delivery cannot.
+    """Check whether a message's turn was running when the process died, with no result since.
 
-    Raises Unavailable when the store is.
+    The header is read for redeliveries only: at its first delivery a turn has not run yet. A
+    message that names no stored turn is no suspect. Raises Unavailable when the store is.
     """
     if delivery.count <= 1:
         return False
@@ -61,15 +67,14 @@ def is_suspect_delivery(journal: Journal, delivery: Delivery) -> bool:
 def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome:
     """Run a turn until it ends, waits, or must continue later.
 
-    Whatever happens on the way, the journal says what is done; running it again goes on from
-    there. A message that names no turn ends among the dead letters. Raises Unavailable when a
-    store is.
+    The journal says what is done, so another run continues there. A message that names no turn,
+    or a turn that cannot be read, goes to the dead letters. Raises Unavailable when a store is.
     """
     lease = timedelta(seconds=runtime.rules.lease_seconds)
     # Asked before the claim: a claim counts a delivery, and a worker without time would spend them
     # all without ever making a call (ADR 0028).
     if not pace.allows(runtime.rules.model_timeout_seconds):
-        return _later(runtime, delivery)
+        return _requeue_turn_message(runtime, delivery)
     claimed = None
     try:
         claimed = runtime.home.journal.claim(
@@ -77,8 +82,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
             lease_until=runtime.clock.now() + lease,
             receipt=delivery.receipt,
         )
-        # It has ended, or waits for somebody who will queue it again: the message has done its
-        # work.
+        # The turn has ended, or it waits, and whoever decides or resumes it queues it again.
         if claimed is None:
             return MessageOutcome.FINISHED
         records = resolve_record_pointers(claimed.records, runtime.home.blobs)
@@ -88,7 +92,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
     # refused (ADR 0004).
     except Superseded:
         return MessageOutcome.FINISHED
-    # Nothing that comes later can mend these: its agent, session or a record is gone or unreadable.
+    # No retry can mend these: the turn's agent, session or a record is missing or unreadable.
     except (Invalid, NotFound) as error:
         runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=error.message)
         if claimed is not None:
@@ -97,12 +101,19 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
 
 
 def abandon_turn(runtime: Runtime, claimed: RecordedTurn, why: str) -> None:
-    """End a turn whose agent, session or records are missing or unreadable."""
+    """End a turn whose agent, session or records are missing or unreadable.
+
+    If documents that the consequences read keep changing, the turn stays open, which is logged: the
+    sweep queues it again when its lease has ended, and a worker then abandons it.
+    """
     turn, now = claimed.turn, runtime.clock.now()
     # A lost call is charged in full (ADR 0008), and what is left of the allowance goes back.
-    lost = [(intent, ModelResult.unknown(intent)) for intent in _unfinished_model_calls(claimed)]
+    lost = [
+        (intent, ModelResult.with_unknown_outcome(intent))
+        for intent in _unfinished_model_calls(claimed)
+    ]
     for intent, _ in lost:
-        turn = turn.settled(reserved=intent.reserved, cost=intent.reserved)
+        turn = turn.with_cost(reserved=intent.reserved, cost=intent.reserved)
     ended = turn.replaced(
         status=TurnStatus.FAILED, ended_at=now, lease_until=None, note=why, allowance=0
     )
@@ -112,7 +123,7 @@ def abandon_turn(runtime: Runtime, claimed: RecordedTurn, why: str) -> None:
             turn=ended,
             expected=turn.sequence,
             records=tuple(result for _, result in lost),
-            draws=turn.returns(now.strftime("%Y-%m-%d")),
+            draws=turn.closing_budget_draws(now.strftime("%Y-%m-%d")),
             usage=tuple(UsageRow.of_call(turn, intent, result, now) for intent, result in lost),
             facts=tuple(fact for each in after for fact in each.facts),
             due=tuple(item for each in after for item in each.due),
@@ -120,17 +131,23 @@ def abandon_turn(runtime: Runtime, claimed: RecordedTurn, why: str) -> None:
         )
         try:
             runtime.home.journal.commit(change)
-        # A consequence read a fact that somebody wrote meanwhile; the turn itself is still this
-        # worker's.
+        # A document that a consequence read was changed meanwhile; the turn is still this worker's.
         except Changed:
             continue
         except Superseded:
             pass
         return
+    log.error(
+        "cannot end turn %s (%s): concurrent updates in %s tries; it is queued again after %s",
+        turn.id,
+        why,
+        _TRIES,
+        turn.lease_until,
+    )
 
 
 def _unfinished_model_calls(claimed: RecordedTurn) -> tuple[ModelIntent, ...]:
-    """The model call during which the last worker died: nobody else will settle it."""
+    """Return the model call during which the last worker died, whose cost is not settled yet."""
     ended = {record.n for record in claimed.records if not isinstance(record, ModelIntent)}
     return tuple(
         record
@@ -140,30 +157,29 @@ def _unfinished_model_calls(claimed: RecordedTurn) -> tuple[ModelIntent, ...]:
 
 
 def _drive(work: TurnWork, delivery: Delivery, pace: Pace) -> MessageOutcome:
-    """Go step by step until the turn ends or waits, or until there is no time for one more call."""
-    _begin(work, delivery)
+    """Run steps until the turn ends or waits, or until there is no time for one more call."""
+    _prepare_first_step(work, delivery)
     while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
         pace.between_steps(work.turn)
-        if not _step_ready(work):
+        if not _advance_to_model_call(work):
             continue
         if not pace.allows(work.runtime.rules.model_timeout_seconds):
-            # Given back between two steps, so nobody died of it (ADR 0028).
-            _uncount(work)
-            return _later(work.runtime, delivery)
+            _uncount_delivery(work)
+            return _requeue_turn_message(work.runtime, delivery)
         seconds = _run_until_stopped(work, call_model)
         if seconds is not None:
-            return _later(work.runtime, delivery, seconds)
+            return _requeue_turn_message(work.runtime, delivery, seconds)
     return MessageOutcome.FINISHED
 
 
-def _begin(work: TurnWork, delivery: Delivery) -> None:
-    """Do what comes before the first step, which may end the turn already."""
+def _prepare_first_step(work: TurnWork, delivery: Delivery) -> None:
+    """Do what this worker must do before its first step of the turn, which may end it already."""
     for on_begin in work.runtime.consequences.on_begin:
         on_begin(work)
-    # Before anything is said: what it said stands before that, and the queue removes what was
-    # sent already.
-    _resend(work)
-    if work.turn.note == _PAUSED and work.turn.stop is None:
+    # Before anything new is said, to keep the order; the queue drops what was sent already.
+    _queue_saved_speech(work)
+    # Only an announced pause leaves a note in a turn that has not ended (`Turn.paused`).
+    if work.turn.note and work.turn.stop is None:
         work.turn = work.turn.replaced(note="")
     if work.turn.give_up_reason:
         _give_up(work, delivery)
@@ -171,15 +187,15 @@ def _begin(work: TurnWork, delivery: Delivery) -> None:
         _stop_if_frozen(work)
 
 
-def _resend(work: TurnWork) -> None:
-    """Queue what a dead worker may have said and not sent, before anything that follows it."""
+def _queue_saved_speech(work: TurnWork) -> None:
+    """Queue all speech of the turn again: a worker may have died before it was queued."""
     for ordinal in range(work.transcript.speeches):
         for utterance in work.utterance("", ordinal):
             send_turn_utterance(work.runtime.home.deliveries, utterance)
 
 
 def _stop_if_frozen(work: TurnWork) -> None:
-    """End a turn that would go on with an action, approved perhaps; `decide` looks for the rest."""
+    """End a turn of a frozen agent that has a tool call to run; `decide` checks model calls."""
     if work.runtime.home.journal.boundary(work.turn).frozen is not None:
         settle_intent_as_unknown(work)
         close_turn(
@@ -187,25 +203,31 @@ def _stop_if_frozen(work: TurnWork) -> None:
         )
 
 
-def _later(runtime: Runtime, delivery: Delivery, seconds: int | None = None) -> MessageOutcome:
-    """Give the message back; before the claim this costs the turn none of its deliveries."""
+def _requeue_turn_message(
+    runtime: Runtime, delivery: Delivery, seconds: int | None = None
+) -> MessageOutcome:
+    """Give the message back to the queue for so many seconds, or for `continue_seconds`.
+
+    Before the claim this counts as no delivery of the turn.
+    """
     wait = runtime.rules.continue_seconds if seconds is None else seconds
     runtime.home.turns.continue_later(delivery.receipt, wait)
     return MessageOutcome.CONTINUE
 
 
-def _uncount(work: TurnWork) -> None:
-    """Take back the delivery of a turn that is given back between two steps: nobody died of it."""
+def _uncount_delivery(work: TurnWork) -> None:
+    """Subtract this delivery: the turn is given back between two steps, not lost (ADR 0028)."""
     if work.turn.deliveries:
         work.save(work.turn.replaced(deliveries=work.turn.deliveries - 1))
 
 
-def _step_ready(work: TurnWork) -> bool:
-    """Do what comes before the next model call; True when a model call is next."""
+def _advance_to_model_call(work: TurnWork) -> bool:
+    """Do the next thing that comes before a model call; True if nothing is left but the call."""
     transcript, language = work.transcript, work.profile.agent.language
     # The order of these is the turn's state machine. What a dead worker left open comes first,
-    # since no record may follow an intent that has no result; then wishes from outside, then what
-    # the model has asked for, and the model only when nothing else is to do (ADR 0004, 0009).
+    # since no record may follow an intent that has no result; then a stop or pause, then the tool
+    # calls that the model has requested, and the model only when nothing else is left (ADR 0004,
+    # 0009).
     if transcript.open_intent is not None:
         recover_open_intent(work)
     elif (stop := work.turn.stop) is not None:
@@ -227,7 +249,10 @@ def _step_ready(work: TurnWork) -> bool:
 
 
 def _kept_silent(work: TurnWork) -> bool:
-    """Whether nothing came of a turn that an action ended: no words, and no task that moved on."""
+    """Check whether a turn that an action ended was idle: it said nothing and settled nothing.
+
+    It is idle if it chose silence, or if it carries out no task.
+    """
     if work.transcript.speeches or work.transcript.declared_done:
         return False
     results = work.transcript.steps[-1].results.values()
@@ -236,24 +261,22 @@ def _kept_silent(work: TurnWork) -> bool:
 
 
 def _wait_or_stop(work: TurnWork, stop: Stop) -> None:
-    """End a turn that is to stop; let one that is to pause wait, and say what it was doing."""
+    """End a turn that was asked to stop; let a paused one wait, and say what it has done so far."""
     language = work.profile.agent.language
     if not stop.pause:
         close_turn(work, TurnStatus.STOPPED, notice=system_phrase("stopped", language))
         return
-    if any(is_resumed(work) for is_resumed in work.runtime.consequences.is_resumed):
+    if any(try_resume(work) for try_resume in work.runtime.consequences.try_resume):
         return
     done = "; ".join(_latest_deeds(work)) or system_phrase("nothing_yet", language)
     text = system_phrase("paused", language, label=work.turn.task or work.turn.id, done=done)
-    # Resumed and paused again before it went on, it has told this already.
-    lines = () if work.turn.note == _PAUSED else (work.line(LineKind.SYSTEM, text),)
-    work.save(
-        work.turn.replaced(status=TurnStatus.WAITING, note=_PAUSED), lines=lines, progress=True
-    )
+    # If it was resumed and paused again before it went on, its session knows already.
+    lines = () if work.turn.pause_announced else (work.line(LineKind.SYSTEM, text),)
+    work.save(work.turn.paused(), lines=lines, progress=True)
 
 
 def _latest_deeds(work: TurnWork) -> list[str]:
-    """The newest things that this turn has done, a short line each."""
+    """Return the newest five things that this turn has done, a short line each."""
     told = [
         f"{receipt.action} {receipt.path}" if receipt.path else receipt.action
         for receipt in work.receipts
@@ -262,19 +285,20 @@ def _latest_deeds(work: TurnWork) -> list[str]:
 
 
 def _run_until_stopped(work: TurnWork, move: Callable[[TurnWork], Moved]) -> Moved | None:
+    """Return what `move` returns; None if a stop prevented it, which the header then holds."""
     try:
         return move(work)
     except Stopped:
-        work.hear_stop()
+        work.accept_stop()
         return None
 
 
 def _give_up(work: TurnWork, delivery: Delivery) -> None:
-    """End a turn that kills its workers, tell its user, and keep a copy for the operator."""
+    """Fail a turn that makes no progress, tell its user, and keep a copy for the operator."""
     turn: Turn = work.turn
     reason = f"turn {turn.id} made {turn.give_up_reason}"
-    # Buried before it is closed: a crash in between buries it twice, the other order would lose the
-    # operator's only copy.
+    # Dead-lettered before it is closed: a crash in between adds a second copy, the other order
+    # would lose the operator's only one.
     work.runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=reason)
     settle_intent_as_unknown(work, progress=False)
     notice = system_phrase("no_progress", work.profile.agent.language)

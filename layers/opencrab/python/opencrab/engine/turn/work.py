@@ -1,4 +1,4 @@
-"""Work: one claimed turn in one worker's hands, and the only place that commits its changes."""
+"""Work: one claimed turn and its worker's state, and the only place that commits its changes."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
 from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_key
 from opencrab.domain.identifier import stable_id
+from opencrab.domain.memory.clearance import READERS, Clearance
 from opencrab.domain.models.routing import CallOptions, RoutingBasis
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
@@ -29,49 +30,48 @@ from opencrab.ports.turn.journal import StepBoundary, TurnChange
 from opencrab.ports.turn.queue import Queue
 
 CARRIED = 6
-"""Pure results that may ride in the next transaction; with their lines they stay under 25 items."""
-
+"""The number of pure results at which they are saved; below it they wait for the next change."""
 
 ITEMS = 25
-"""Items of one change at most, so that any store can write it at once."""
+"""The most items of one change, so that any store can write it in one transaction."""
 
 ASKING = 1_000
-"""Where the numbers of a turn's questions to humans begin, among those of its speeches."""
+"""The first ordinal of a turn's approval requests; those below belong to its speeches."""
 
 NO_DEEDS = frozenset({"speech", "planning", "finding"})
-"""Groups of actions by which nothing is done but talking and planning."""
+"""The groups of actions that only talk, plan or search: their calls make no receipts."""
 
 _NO_AMOUNTS = frozenset({Authority.PUBLIC, Authority.PEER})
-_FAILED_SHARE = 4
-"""A turn makes at most so many times its steps in model calls, however many of them fail."""
+_ATTEMPTS_PER_STEP = 4
+"""The most model calls of a turn, failed ones included, as a multiple of `agent.max_steps`."""
 
 NOTHING = ExtraWrites()
 
 
 class QuestionJob(Protocol):
-    """What a turn is for that answers nobody: one question to a model, and what is kept of it."""
+    """The question of a background turn to a model, and what is stored of the answer."""
 
     def limits(self, work: "TurnWork", limits: Limits) -> Limits:
-        """What of the limits that hold for every turn holds for this one, which may be less."""
+        """Return the limits of this turn: those for every turn, or less."""
 
     def skip_reason(self, work: "TurnWork") -> str:
-        """Why nobody need be asked any more; "" while somebody must be."""
+        """Return why no model need be asked any more; "" while one must be."""
 
     def request(self, work: "TurnWork", info: ModelInfo, manner: CallOptions) -> ChatRequest:
-        """What the model is asked; raises Invalid when that is more than this model takes."""
+        """Return the request to the model; raises Invalid when it is too long for this model."""
 
-    def answered(self, work: "TurnWork", result: ModelResult, turn: Turn) -> None:
+    def end_with_answer(self, work: "TurnWork", result: ModelResult, turn: Turn) -> None:
         """End the turn with an answer; `turn` is its header with the call settled."""
 
-    def failed(
+    def end_without_answer(
         self, work: "TurnWork", status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
     ) -> None:
-        """End the turn without one."""
+        """End the turn without an answer; `why` is for operators."""
 
 
 @dataclass(frozen=True)
 class PreCallState:
-    """What a worker finds before a model call: one answer for all that the call is made of."""
+    """The state that one model call is made from, read once before it."""
 
     boundary: StepBoundary
     calls_left: int
@@ -85,10 +85,12 @@ class TurnWork:
 
     Results of pure calls are `carried`: they reach the journal with the next change, because a
     crash before it only means running them again. `next_n` numbers the next record; a number is
-    used up only when its record is carried or saved. `limits` are those of the newest look, and
-    `retry_after_seconds` is what the model call that failed just now wishes for. `served` is the
-    goal that the turn serves, as it was read or written last. `lines_saved` counts the lines that
-    this worker wrote. With a `job` nobody is answered. `prompt` keeps what its prompts need.
+    used up only when its record is carried or saved. `limits` are those of the last `StepBoundary`.
+    `retry_after_seconds` is the wait that the provider asked for when the last call failed: 0 for
+    none, None if it did not fail. `served` is the goal that the turn carries out, as read or
+    written last. `lines_saved` counts the lines that this worker wrote. A turn with a `job` is a
+    background turn. `prompt` keeps what its prompts need. `clearance` is what it may read, computed
+    once: whatever puts something stored into a prompt or an answer asks it.
     """
 
     runtime: Runtime
@@ -96,6 +98,7 @@ class TurnWork:
     transcript: Transcript
     profile: Profile
     session: Session
+    clearance: Clearance
     history: tuple[Line, ...]
     next_n: int
     carried: list[Record] = field(default_factory=list)
@@ -109,14 +112,14 @@ class TurnWork:
 
     @property
     def basis(self) -> RoutingBasis:
-        """What routing goes by: as it was when the turn's first model call began."""
+        """The choices that routing uses, as they were when the turn's first model call began."""
         return self.transcript.basis or self._drawn_basis
 
     @cached_property
     def _drawn_basis(self) -> RoutingBasis:
         """The basis before any model call, drawn once.
 
-        A job draws no model, as nobody can tell later how well it went.
+        A background turn draws no model from a traffic split, as its success is not measured.
         """
         agent, mixes = self.profile.agent, () if self.job is not None else self.profile.mind.mixes
         own = next((p for p in self.session.participants if p.agent_id == agent.id), None)
@@ -129,24 +132,28 @@ class TurnWork:
 
     @property
     def limits_to_tell(self) -> Limits | None:
-        """The limits, unless this turn is for strangers or other agents: they learn no amounts."""
+        """The limits for a notice; None in turns for the public or peers, who see no amounts."""
         return self.limits if self.turn.authority not in _NO_AMOUNTS else None
 
     @property
     def calls_left(self) -> int:
-        """Model calls that this turn may still make; failed ones count when there are too many."""
+        """The number of model calls that this turn may still make.
+
+        Calls that answered and calls that a crash interrupted count against `agent.max_steps`;
+        failed ones do not. All calls together are limited to `_ATTEMPTS_PER_STEP` times that.
+        """
         most, attempts = self.runtime.rules.max_steps, self.turn.attempts
-        if attempts >= most * _FAILED_SHARE:
+        if attempts >= most * _ATTEMPTS_PER_STEP:
             return 0
         return most - attempts + self.transcript.failed_calls
 
     def look(self, boundary: StepBoundary) -> PreCallState:
-        """What this worker finds before its next model call."""
+        """Return the state that this worker's next model call is made from."""
         return PreCallState(boundary, self.calls_left, self.basis, self.runtime.clock.now())
 
     @property
     def receipts(self) -> tuple[ActionReceipt, ...]:
-        """What this turn has done so far, by its journal; talking and planning are no deeds."""
+        """The receipts of what this turn has done so far; talking and planning make none."""
         return tuple(
             receipt
             for call, result in self.transcript.ended_calls
@@ -168,7 +175,7 @@ class TurnWork:
         )
 
     def carry(self, record: Record, *lines: Line) -> None:
-        """Keep a pure result for the next change; flush when there are many."""
+        """Keep a pure result for the next change; save now if there are CARRIED of them."""
         self.transcript.add(record)
         self.next_n = record.n + 1
         self.carried.append(record)
@@ -187,10 +194,10 @@ class TurnWork:
         progress: bool = False,
         at: datetime | None = None,
     ) -> None:
-        """Commit one change; on success the work, its transcript and its header have moved on.
+        """Commit one change and take it over into this work, its transcript and its header.
 
-        A model call that ends with it gets its row in the ledger. `progress` says that this ends
-        something, so that deliveries and crashes count anew. `at` is when, if that is known.
+        A model call that ends with it gets its ledger row. `progress` resets the counts of
+        deliveries and crashes. `at` is its time, None is now. Raises what `Journal.commit` raises.
         """
         at = at or self.runtime.clock.now()
         next_n = max([self.next_n, *(record.n + 1 for record in records)])
@@ -213,8 +220,8 @@ class TurnWork:
         )
         # All of it is written at once or, by the epoch and `expected`, not at all (ADR 0004).
         assert change.items <= ITEMS, change.items  # noqa: S101  - a defect of ours
-        if beside.spare is not None and change.items < ITEMS:
-            change = replace(change, facts=(*change.facts, beside.spare))
+        if beside.optional_fact is not None and change.items < ITEMS:
+            change = replace(change, facts=(*change.facts, beside.optional_fact))
         self.turn = self.runtime.home.journal.commit(change)
         self.lines_saved += len(change.lines)
         self.carried, self.carried_lines, self.next_n = [], [], next_n
@@ -228,15 +235,15 @@ class TurnWork:
             on_save(self, turn, beside.facts)
 
     def _header(self, turn: Turn, sequence: int, at: datetime, *, progress: bool) -> Turn:
-        """A header as it is saved: who has the turn keeps it for as long as a lease."""
+        """Return the header to save, with its lease renewed, or ended with the turn."""
         lease = at + timedelta(seconds=self.runtime.rules.lease_seconds)
-        return (turn.cleared() if progress else turn).replaced(
+        return (turn.without_crashes() if progress else turn).replaced(
             sequence=sequence,
             lease_until=None if turn.status.is_end else lease,
         )
 
     def _usage(self, turn: Turn, records: tuple[Record, ...], at: datetime) -> tuple[UsageRow, ...]:
-        """A row for the model call that one of these records ends."""
+        """Return the ledger row of the model call that one of these records ends, if any."""
         intent = self.transcript.open_intent
         return tuple(
             UsageRow.of_call(turn, intent, record, at, opens=self._opens(intent))
@@ -245,21 +252,26 @@ class TurnWork:
         )
 
     def _opens(self, intent: ModelIntent) -> bool:
-        """Whether with this call the agent begins its part in the session."""
+        """Check whether this call is the agent's first one in the session."""
         own = self.session.participant(self.turn.agent_id)
         is_first = intent.basis is not None and own is not None and not own.turns
         return is_first and self.job is None
 
-    def hear_stop(self) -> None:
-        """Take over the wish to stop that refused an intent; the epoch stays this worker's own."""
+    def accept_stop(self) -> None:
+        """Load the stop or pause that refused an intent; the epoch stays this worker's own."""
         stored = self.runtime.home.journal.header(self.turn.id)
         self.turn = self.turn.replaced(stop=stored.stop)
 
     def line(
         self, kind: LineKind, text: str, *, at: datetime | None = None, **details: Any
     ) -> Line:
-        """A line of this agent in this turn's group."""
-        details.setdefault("audience", Audience.ALL)
+        """Return a line of this agent in this turn's group.
+
+        A private one is labelled with its readers if these are not only owners and the agent.
+        """
+        private = details.setdefault("audience", Audience.ALL) is Audience.SELF
+        if self.clearance.label and (private or not self.clearance.search.session_id):
+            details["data"] = {**(details.get("data") or {}), READERS: self.clearance.label}
         return Line(
             session_id=self.turn.session_id,
             group=self.turn.group,
@@ -285,10 +297,10 @@ class TurnWork:
         at: datetime | None = None,
         **details: Any,
     ) -> tuple[Utterance, ...]:
-        """The speech on its way to a channel that pushes; nothing for clients that fetch.
+        """Return the utterance of a text for the turn's channel, or `to` another one.
 
-        What comes first, be it speech or a question to a human, answers those who wait. It goes to
-        the turn's own channel, or `to` another one.
+        () if the turn has no channel, as for clients that fetch answers themselves. A turn's first
+        utterance, be it speech or an approval request, answers those who wait.
         """
         channel = to or self.turn.channel
         if channel is None:
@@ -303,7 +315,9 @@ class TurnWork:
             text=text,
             # The same for every attempt, so that a channel which compares nonces shows it once.
             nonce=stable_id("nonce", self.turn.id, str(ordinal))[:22],
-            opens=channel.awaited and not self.was_heard and (ordinal == 0 or ordinal >= ASKING),
+            opens=channel.awaited
+            and not self.has_notified_clients
+            and (ordinal == 0 or ordinal >= ASKING),
             created_at=at,
             updated_at=at,
             **details,
@@ -311,19 +325,19 @@ class TurnWork:
         return (utterance,)
 
     @property
-    def was_heard(self) -> bool:
-        """Whether those who wait for this turn have heard of it."""
+    def has_notified_clients(self) -> bool:
+        """True if those who wait for this turn were sent a first answer or an approval request."""
         return self.transcript.speeches > 0 or self.transcript.approval is not None
 
 
 def _as_written(goal: Goal, agent_id: str, facts: tuple[Document, ...]) -> Goal:
-    """A goal as these facts have it, or as it was where it is not among them."""
+    """Return a goal as these documents have it; as it was if it is not among them."""
     key = (agent_id, GOAL, goal_key(goal.id))
     return next((fact.read(Goal) for fact in facts if fact.key == key), goal)
 
 
 Consequence = TurnConsequence[Runtime, TurnWork]
-"""What a capability derives its own from."""
+"""The base class of a capability's own consequence."""
 
 
 def send_turn_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:

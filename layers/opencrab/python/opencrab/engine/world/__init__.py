@@ -1,4 +1,4 @@
-"""Agents bound to outside worlds: bindings, and messages on their way there.
+"""Agents bound to outside worlds: bindings, and incoming messages.
 
-What messages mean is `domain/world`.
+The meaning of messages is in `domain/world`.
 """

@@ -1,4 +1,4 @@
-"""World: agents are bound to outside worlds, and hear what these tell them."""
+"""Worlds: binds agents to outside worlds, and receives the worlds' messages."""
 
 import logging
 from datetime import datetime
@@ -52,7 +52,7 @@ _TRIES = 5
 
 
 class Reception(StrEnum):
-    """What became of a message that was in order."""
+    """The result of a valid message: taken, or received again."""
 
     TAKEN = "taken"
     AGAIN = "again"
@@ -73,18 +73,18 @@ class NewBinding(Value, defer_build=False):
 
 
 def bind_to_world(runtime: Runtime, agent_id: str, new: NewBinding) -> WorldBinding:
-    """Bind an agent to a world for good, with a key of its own and the drives that it has now.
+    """Bind an agent to a world permanently, with a new key and its current drives.
 
-    The same binding again answers the one that is there. Raises NotFound, Invalid for a key that
-    is none, Conflict for an agent that has retired or is bound otherwise, and Refused where there
-    is no way to worlds.
+    The same binding again returns the stored one. Raises NotFound, Invalid for an invalid key,
+    Conflict for an agent that has retired or is bound otherwise, and Refused if worlds are not
+    configured.
     """
     link = require_world_link(runtime.world)
     for key in new.keys:
         link.envelopes.key_id(key)
     profile = runtime.home.agents.get(agent_id)
     if not profile.agent.answers:
-        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another one")
+        raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     stored = stored_world(runtime.home.facts, agent_id)
     if stored is None:
         try:
@@ -99,7 +99,7 @@ def bind_to_world(runtime: Runtime, agent_id: str, new: NewBinding) -> WorldBind
 
 
 def require_world_link(world: WorldLink | None) -> WorldLink:
-    """The way to worlds; raises Refused where there is none."""
+    """Return the link to worlds; raise Refused if worlds are not configured."""
     if world is None:
         raise Refused(
             "worlds are not configured in this installation",
@@ -109,16 +109,16 @@ def require_world_link(world: WorldLink | None) -> WorldLink:
 
 
 def world_of_agent(home: Home, agent_id: str) -> WorldBinding:
-    """An agent's place in its world; raises NotFound for an agent without one."""
+    """Return an agent's binding to its world; raise NotFound if it has none."""
     home.agents.get(agent_id)
     stored = stored_world(home.facts, agent_id)
     if stored is None:
-        raise NotFound(f"agent {agent_id!r} is bound to no world")
+        raise NotFound(f"agent {agent_id!r} is bound to no world", cure="bind it to one first")
     return stored.read(WorldBinding)
 
 
 def world_balance(facts: Documents, agent_id: str) -> int | None:
-    """What an agent has in its world; None for one without a world, and while it is unknown."""
+    """Return an agent's balance in its world; None without a world, and while it is unknown."""
     stored = stored_world(facts, agent_id)
     return None if stored is None else stored.read(WorldBinding).balance
 
@@ -126,12 +126,12 @@ def world_balance(facts: Documents, agent_id: str) -> int | None:
 def receive_world_message(
     runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None
 ) -> Reception:
-    """Take a message from a world to one of its agents, once.
+    """Receive a message from a world to one of its agents, once per nonce.
 
-    Its time is compared with that of its arrival, so that a queue may hold it. Raises Invalid and
-    TooLarge for what is no message, Refused for one that is forged, stale or was sent before with
-    another content, NotFound for one to nobody, and Unavailable: also where there is no way to
-    worlds, so that what is on its way waits for one.
+    Its timestamp is compared with its arrival, so that a queue may delay it. Raises Invalid and
+    TooLarge for a malformed message, Refused for one that is forged, stale or reuses a nonce for
+    another content, NotFound for an unknown recipient, and Unavailable, also if worlds are not
+    configured, so that the message is retried later.
     """
     link = runtime.world
     if link is None:
@@ -139,7 +139,7 @@ def receive_world_message(
             "worlds are not configured in this installation",
             cure="see docs/how-to/connect-an-agent-to-a-world.md",
         )
-    opened = link.envelopes.opened(raw)
+    opened = link.envelopes.open(raw)
     envelope = opened.envelope
     for _ in range(_TRIES):
         stored = _find_recipient_world(runtime.home.facts, envelope)
@@ -157,7 +157,8 @@ def receive_world_message(
             continue
         return Reception.TAKEN
     raise Unavailable(
-        f"concurrent updates to the binding of key {envelope.recipient}; retries exhausted"
+        f"concurrent updates to the world binding of key {envelope.recipient!r}; retries exhausted",
+        cure="try again",
     )
 
 
@@ -202,7 +203,7 @@ def _require_same(world: WorldBinding, new: NewBinding) -> None:
 
 
 def _set_agent_world(runtime: Runtime, profile: Profile, world: WorldBinding) -> None:
-    """Let the agent itself say where it lives; another change of it meanwhile raises Conflict."""
+    """Store the world's id in the agent; raise Conflict after a concurrent change."""
     if profile.agent.world == world.world_id:
         return
     marked = profile.agent.replaced(world=world.world_id, updated_at=runtime.clock.now())
@@ -211,44 +212,69 @@ def _set_agent_world(runtime: Runtime, profile: Profile, world: WorldBinding) ->
 
 
 def _find_recipient_world(facts: Documents, envelope: WorldEnvelope) -> Document:
-    """The place of the agent that an envelope is for."""
+    """Return the stored binding of the agent that an envelope is for."""
     key = facts.get(INSTALLATION_FACTS, WORLD_KEY, envelope.recipient)
     stored = None if key is None else stored_world(facts, key.read(WorldKey).agent_id)
     if stored is None:
-        raise NotFound("no agent has the recipient key of this message", field="recipient")
+        raise NotFound(
+            f"no agent has the recipient key {envelope.recipient!r}",
+            field="recipient",
+            cure="use the key ID of an agent that is bound to a world",
+        )
     return stored
 
 
 def _require_proven(link: WorldLink, world: WorldBinding, opened: OpenEnvelope) -> None:
     envelope = opened.envelope
     if envelope.world_id != world.world_id:
-        raise Refused("the message is from a world other than its agent's", field="world")
+        raise Refused(
+            f"the message is from world {envelope.world_id!r}, but its recipient is bound to "
+            f"world {world.world_id!r}",
+            field="world",
+            cure="send it to an agent of that world",
+        )
     key = next((k for k in world.keys if link.envelopes.key_id(k) == envelope.sender), None)
     if key is None:
         raise Refused(
-            f"the sender's key does not belong to world {world.world_id!r}", field="sender"
+            f"the sender's key does not belong to world {world.world_id!r}",
+            field="sender",
+            cure="sign with a key of the world, or bind the agent with this key",
         )
-    if not link.envelopes.proven(opened, key):
-        raise Refused("invalid signature", field="signature")
+    if not link.envelopes.is_signed_by(opened, key):
+        raise Refused(
+            f"the signature does not match the sender's key {envelope.sender!r}",
+            field="signature",
+            cure="sign the exact bytes that are sent",
+        )
 
 
 def _require_timely(envelope: WorldEnvelope, arrived_at: datetime) -> None:
     if envelope.at > arrived_at + FUTURE:
         raise Refused(
-            "the message's timestamp is in the future", field="time", cure="synchronize the clock"
+            f"the message's timestamp {envelope.at.isoformat()} is in the future",
+            field="time",
+            cure="synchronize the clock",
         )
     if envelope.at < arrived_at - PAST:
-        raise Refused("the message is too old", field="time", cure="send it again")
+        raise Refused(
+            f"the message's timestamp {envelope.at.isoformat()} is too old",
+            field="time",
+            cure="send it again with the current time",
+        )
 
 
 def _again(seen: Document, opened: OpenEnvelope) -> Reception:
     if seen.read(SeenMessage).digest != opened.digest:
-        raise Refused("this nonce was already used", field="nonce", cure="use a new one")
+        raise Refused(
+            f"nonce {seen.id!r} was already used for another message",
+            field="nonce",
+            cure="use a new one",
+        )
     return Reception.AGAIN
 
 
 def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
-    """Write what a message means, in one transaction; raises Changed."""
+    """Write the effect of a message in one transaction; raise Changed."""
     envelope, now = opened.envelope, runtime.clock.now()
     before = stored.read(WorldBinding)
     agent_id = before.agent_id
@@ -260,9 +286,9 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
         SeenMessage(digest=opened.digest, code=envelope.code),
         expires_at=now + REMEMBERED,
     )
-    facts = (seen,) if meant.world == before else (seen, stored.holding(meant.world))
+    facts = (seen,) if meant.world == before else (seen, stored.with_body(meant.world))
     # In the order of arrival: what was signed earlier must not hide behind what was read.
-    event = meant.happening(runtime.clock.new_id(), now)
+    event = meant.agent_event(runtime.clock.new_id(), now)
     if event is None or not queue_event_for_heartbeat(runtime, agent_id, event, *facts):
         change_vital_signs(runtime, agent_id, _as_it_was, *facts)
     if _in_need(runtime.rules.autonomy, meant):
@@ -279,5 +305,5 @@ def _as_it_was(signs: VitalSigns) -> VitalSigns:
 
 
 def _to_be_reviewed(signs: VitalSigns) -> VitalSigns:
-    """What the agent wants is worked out anew with its next beat: it may want to survive."""
+    """Let the next heartbeat review the goals, which may add a survival goal."""
     return signs.replaced(reviewed_at=LONG_AGO)

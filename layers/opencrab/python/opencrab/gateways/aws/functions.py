@@ -35,14 +35,18 @@ Run = Callable[[Runtime, Delivery, Pace], MessageOutcome]
 
 
 class _Formatter(LambdaPowertoolsFormatter):
-    """JSON lines; below DEBUG an error tells where it happened, as its words may be somebody's."""
+    """A log formatter that writes JSON lines.
+
+    Below level DEBUG an error shows only its type and traceback, because its message may quote a
+    user.
+    """
 
     def __init__(self, service: str, *, quoting: bool) -> None:
         super().__init__(service=service, use_rfc3339=True, serialize_stacktrace=False)
         self._quoting = quoting
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  # the name is logging's
-        """The places of an error and of what it came from, newest first."""
+        """Return the tracebacks and types of an error and of its causes, newest first."""
         if self._quoting:
             return super().formatException(ei)
         told: list[str] = []
@@ -56,12 +60,12 @@ class _Formatter(LambdaPowertoolsFormatter):
 
 
 class LambdaLog:
-    """Logs as JSON with the ids of what is worked on, and counts what turns came to.
+    """Logging as JSON with the ids of the current turn, and the metrics of ended turns.
 
-    No line carries what anybody said. Counts are written as embedded metrics, so that they cost no
-    call: `Turns`, `FailedTurns`, `SpentMicroUsd` and `TurnMilliseconds`, and `CompactionFailures`
-    for a turn that was to make a summary; a night that failed is one of `NightFailures`, a list of
-    prices that did not come one of `PriceFailures`.
+    No line contains anything that a user or an agent said. Metrics are written in the embedded
+    metric format, so that they need no API call: `Turns`, `FailedTurns`, `SpentMicroUsd` and
+    `TurnMilliseconds`, for a turn that makes a summary `CompactionFailures`, `NightFailures` for a
+    nightly run that failed, and `PriceFailures` for a price list that could not be fetched.
     """
 
     def __init__(self, service: str, level: int = logging.INFO) -> None:
@@ -76,7 +80,7 @@ class LambdaLog:
         logging.getLogger("pynamodb").setLevel(logging.WARNING)
 
     def on_turn(self, turn: Turn) -> None:
-        """A header was claimed or changed here."""
+        """Add a turn's ids to the following log lines; log an ended turn and write its metrics."""
         self._formatter.append_keys(
             turn_id=turn.id, agent_id=turn.agent_id, session_id=turn.session_id
         )
@@ -96,19 +100,19 @@ class LambdaLog:
         metrics.flush_metrics()
 
     def count(self, name: str) -> None:
-        """Count one of what seldom happens: a metric costs only in hours in which it is told."""
+        """Count one rare event as a metric, which costs only in hours in which it is sent."""
         metrics = EphemeralMetrics(namespace="OpenCrab", service=self._service)
         metrics.add_metric(name, MetricUnit.Count, 1)
         metrics.flush_metrics()
 
-    def begin(self, **ids: str) -> None:
-        """From here on every line is about these."""
+    def set_context(self, **ids: str) -> None:
+        """Replace the ids in all following log lines by these."""
         self._formatter.remove_keys(_IDS)
         self._formatter.append_keys(**ids)
 
 
 class Worker:
-    """What the functions behind queues and schedule do."""
+    """The handlers of the functions behind queues and schedules."""
 
     def __init__(
         self,
@@ -120,42 +124,45 @@ class Worker:
         self._journalist = journalist
         self._beat = beat
 
-    def turns(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        """Run the turns of a batch, each as far as the time of this call allows."""
+    def run_turns(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+        """Run the turns of a batch, each as long as this invocation's time allows."""
         return self._paced(event, context, self._runtime.home.turns, run_turn)
 
-    def compactions(self, event: Mapping[str, Any], context: Any, run: Run) -> dict[str, Any]:
-        """Make the summaries of a batch, as `run` does, as far as the time of this call allows."""
+    def run_compactions(self, event: Mapping[str, Any], context: Any, run: Run) -> dict[str, Any]:
+        """Make the summaries of a batch with `run`, as long as this invocation's time allows."""
         return self._paced(event, context, self._runtime.home.compactions, run)
 
-    def deliveries(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
-        """Push the utterances of a batch."""
+    def send_deliveries(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        """Deliver the utterances of a batch."""
         runtime = self._runtime
         return self._batch(
             event, runtime.home.deliveries, lambda one: deliver_utterance(runtime, one)
         )
 
-    def beats(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
-        """Decide the heartbeats of a batch, each by itself: they have no order."""
+    def run_heartbeats(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
+        """Process the heartbeats of a batch, each independently because they have no order."""
         runtime = self._runtime
         return self._batch(event, runtime.home.beats, lambda one: deliver_heartbeat(runtime, one))
 
-    def interactions(
+    def run_interactions(
         self,
         event: Mapping[str, Any],
         _context: Any,
         interact: Callable[[Runtime, Delivery], MessageOutcome],
     ) -> dict[str, Any]:
-        """Do what people on Discord ask for, in a batch, as `interact` does; none if it is off."""
+        """Handle the Discord interactions of a batch with `interact`; none if Discord is off."""
         runtime, queue = self._runtime, self._runtime.home.interactions
         if queue is None:
-            log.warning("interactions received, but their queue is not configured")
+            log.warning(
+                "Discord interactions dropped, their queue is not configured: count=%s",
+                len(event["Records"]),
+            )
             return {"batchItemFailures": []}
         return self._batch(event, queue, lambda one: interact(runtime, one))
 
     def sweep(self, _event: Mapping[str, Any], _context: Any) -> dict[str, int]:
-        """Pick up what a crash left lying."""
-        self._journalist.begin()
+        """Run the sweep, which repairs what a crash left and starts what is due."""
+        self._journalist.set_context()
         swept = sweep_agents(self._runtime)
         self._beat(self._runtime.clock.now())
         found = vars(swept)
@@ -168,7 +175,7 @@ class Worker:
     def _paced(
         self, event: Mapping[str, Any], context: Any, queue: Queue, run: Run
     ) -> dict[str, Any]:
-        """A batch of turns, each of which looks how much time this call has left."""
+        """Run a batch of turns, each of which checks the time left in this invocation."""
 
         def seconds_left() -> float:
             return float(context.get_remaining_time_in_millis()) / 1_000
@@ -176,21 +183,21 @@ class Worker:
         pace = Pace(seconds_left=seconds_left)
 
         def handle(delivery: Delivery) -> MessageOutcome:
-            self._journalist.begin(session_id=delivery.group)
+            self._journalist.set_context(session_id=delivery.group)
             return run(self._runtime, delivery, pace)
 
         return self._batch(event, queue, handle)
 
     def _batch(self, event: Mapping[str, Any], queue: Queue, handle: Handle) -> dict[str, Any]:
-        """Work on a batch in order and name the messages that are to come again.
+        """Handle a batch in order and return the messages that must be delivered again.
 
-        After one of them the rest of its group waits too, or it would overtake.
+        After a failed message the rest of its group fails too, to keep the group's order.
         """
         again: list[dict[str, str]] = []
         waiting: set[str] = set()
         for record in event["Records"]:
             delivery = delivery_of_sqs_record(record)
-            self._journalist.begin()
+            self._journalist.set_context()
             if delivery.group in waiting or not self._finished(delivery, queue, handle):
                 again.append({"itemIdentifier": record["messageId"]})
                 if delivery.group:
@@ -202,19 +209,31 @@ class Worker:
             return handle(delivery) is MessageOutcome.FINISHED
         except Exception as error:
             if isinstance(error, Unavailable):
-                log.warning("message deferred: %s", error.message)
+                log.warning(
+                    "message failed, retrying: group=%s, count=%s, error=%s",
+                    delivery.group,
+                    delivery.count,
+                    error.message,
+                )
             else:
-                log.exception("message failed; will retry")
+                log.exception(
+                    "message failed, retrying: group=%s, count=%s", delivery.group, delivery.count
+                )
             seconds = min(2 * max(delivery.count, 1), LONGEST_RETRY_SECONDS)
             try:
                 queue.continue_later(delivery.receipt, seconds)
             except Unavailable as silent:
-                log.warning("message returns after its visibility timeout: %s", silent.message)
+                log.warning(
+                    "cannot set retry delay, the message returns after its visibility timeout: "
+                    "group=%s, error=%s",
+                    delivery.group,
+                    silent.message,
+                )
             return False
 
 
 def delivery_of_sqs_record(record: Mapping[str, Any]) -> Delivery:
-    """A record of an SQS event as the engine takes it."""
+    """Convert a record of an SQS event to the engine's Delivery."""
     attributes = record["attributes"]
     return Delivery(
         body=record["body"],

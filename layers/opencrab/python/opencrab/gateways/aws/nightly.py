@@ -25,12 +25,13 @@ VISIBILITY_SECONDS = 1_800
 LEAST_SECONDS = 60.0
 """A night that takes longer than this is cut off, and begun again an hour later."""
 
+_SHOWN = 200
 _WAIT_SECONDS = 1.0
 """A shorter look may miss messages that are there."""
 
 
 class NightWorker:
-    """What the function behind the hourly schedule does."""
+    """The handler of the function behind the hourly schedule."""
 
     def __init__(
         self,
@@ -50,43 +51,45 @@ class NightWorker:
         self._price = price
 
     def run_nightly(self, _event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-        """Send what is due, learn today's prices if anything was, and run the nights that wait."""
+        """Queue due nightly runs and reviews, update prices if any was queued, and run the runs."""
 
         def seconds_left() -> float:
             return float(context.get_remaining_time_in_millis()) / 1_000
 
-        self._journalist.begin()
+        self._journalist.set_context()
         sent = self._fall(self._runtime)
         prices = self._prices() if sent else 0
         told = {"sent": sent, "reviews": self._reviews(), "prices": prices}
         told |= self._work(Pace(seconds_left=seconds_left))
         if any(told.values()):
-            self._journalist.begin()
+            self._journalist.set_context()
             log.info(
                 "nightly runs: %s", ", ".join(f"{name}={count}" for name, count in told.items())
             )
         return told
 
     def _reviews(self) -> int:
-        """How many reviews were sent; without them nights go on, and the next hour tries again."""
+        """Send skill reviews and return their number; 0 on an error, retried the next hour."""
         try:
             return self._review(self._runtime)
         except OpenCrabError as error:
-            log.warning("skill reviews skipped this hour: %s", error.message)
+            log.warning("cannot send skill reviews, retrying in an hour: error=%s", error.message)
             self._journalist.count("NightFailures")
             return 0
 
     def _prices(self) -> int:
-        """How many prices are new; none where the list cannot be had, and yesterday's stay."""
+        """Update the prices and return how many changed; 0 if the list cannot be fetched."""
         try:
             return self._price(self._runtime)
         except OpenCrabError as error:
-            log.warning("keeping the current prices: %s", error.message)
+            log.warning(
+                "cannot update model prices, keeping the current ones: error=%s", error.message
+            )
             self._journalist.count("PriceFailures")
             return 0
 
     def _work(self, pace: Pace) -> dict[str, int]:
-        """How many nights came to their end, were put off, and failed."""
+        """Run waiting nightly runs; count those that are done, deferred ("later") and failed."""
         queue = self._runtime.home.nights
         told = {"done": 0, "later": 0, "failed": 0}
         while pace.seconds_left() > LEAST_SECONDS:
@@ -95,22 +98,26 @@ class NightWorker:
             )
             if delivery is None:
                 break
-            self._journalist.begin()
+            self._journalist.set_context()
             ended = self._ended(delivery, pace)
             told[ended] += 1
             if ended == "done":
-                queue.done(delivery.receipt)
+                queue.acknowledge(delivery.receipt)
         return told
 
     def _ended(self, delivery: Delivery, pace: Pace) -> str:
-        """What became of a night; this is the boundary of the function."""
+        """Run one nightly run and return its outcome; catches every error of the run."""
         try:
             finished = self._run(self._runtime, delivery, pace) is MessageOutcome.FINISHED
         except Exception as error:
             if isinstance(error, Unavailable):
-                log.warning("nightly run deferred: %s", error.message)
+                log.warning(
+                    "nightly run failed, retrying: message=%s, error=%s",
+                    delivery.body[:_SHOWN],
+                    error.message,
+                )
             else:
-                log.exception("nightly run failed; will retry")
+                log.exception("nightly run failed, retrying: message=%s", delivery.body[:_SHOWN])
             self._journalist.count("NightFailures")
             return "failed"
         return "done" if finished else "later"

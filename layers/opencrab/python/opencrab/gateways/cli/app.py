@@ -14,6 +14,7 @@ from opencrab.gateways.cli.access import keys
 from opencrab.gateways.cli.agents import agents, presets
 from opencrab.gateways.cli.approvals import approvals
 from opencrab.gateways.cli.autonomy import heartbeats, schedules
+from opencrab.gateways.cli.backup import backup
 from opencrab.gateways.cli.conversation import chat, sessions, turns
 from opencrab.gateways.cli.discord import discord
 from opencrab.gateways.cli.doctor import doctor
@@ -32,13 +33,13 @@ from opencrab.gateways.cli.terminal.command import (
     root_cli_options,
     with_typer_signature,
 )
-from opencrab.gateways.cli.terminal.help_pages import BilingualCommand, BilingualGroup
+from opencrab.gateways.cli.terminal.help_pages import TranslatedCommand, TranslatedGroup
 from opencrab.gateways.cli.terminal.options import (
     Launch,
     Options,
     UpOptions,
 )
-from opencrab.gateways.cli.usage import aws_cost, usage
+from opencrab.gateways.cli.usage import aws_cost, reconcile, usage
 from opencrab.gateways.cli.workspace import workspace
 
 _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
@@ -53,11 +54,14 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         },
     ),
     "sessions": (
-        "List, show and end conversations (sessions).",
+        "List, show, share and end conversations (sessions).",
         {
             "list": sessions.list_sessions,
             "show": sessions.show_session,
             "end": sessions.end_session,
+            "invite": sessions.invite,
+            "uninvite": sessions.uninvite,
+            "speak-freely": sessions.let_speak_freely,
         },
     ),
     "turns": (
@@ -80,6 +84,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "put": workspace.put_file,
             "delete": workspace.delete_file,
             "versions": workspace.list_versions,
+            "delete-versions": workspace.delete_versions,
         },
     ),
     "skills": (
@@ -116,6 +121,11 @@ _LISTS: dict[str, tuple[str, Callable[..., None], dict[str, Callable[..., None]]
         models.list_models,
         {"refresh-prices": models.refresh_prices},
     ),
+    "costs": (
+        "Show what model calls cost, or settle calls that may have been billed.",
+        usage.costs,
+        {"reconcile": reconcile.reconcile_costs},
+    ),
     "approvals": (
         "See and decide approvals; grant permission in advance.",
         approvals.list_approvals,
@@ -130,7 +140,6 @@ _LISTS: dict[str, tuple[str, Callable[..., None], dict[str, Callable[..., None]]
 
 _COMMANDS: dict[str, Callable[..., None]] = {
     "providers": models.list_providers,
-    "costs": usage.costs,
     "budgets": usage.budgets,
     "freeze": freeze.freeze,
     "unfreeze": freeze.unfreeze,
@@ -142,42 +151,45 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "changes": learning.show_changes,
     "whatif": what_if.what_if,
     "doctor": doctor.doctor,
+    "backup": backup.back_up,
+    "restore": backup.restore,
+    "verify": backup.verify,
 }
 
 
 def build_cli(launch: Launch, outside: Options | None = None) -> typer.Typer:
-    """The program, complete; `launch` runs OpenCrab, and `outside` holds what nobody types."""
+    """Return the program; `launch` runs OpenCrab, `outside` has settings that no option sets."""
     app = _group("Autonomous agents on your own computer or on serverless AWS.")
     app.callback()(_root(outside or Options()))
-    app.command("up", cls=BilingualCommand)(_up(launch))
-    app.command("chat", cls=BilingualCommand)(chat.chat)
+    app.command("up", cls=TranslatedCommand)(_up(launch))
+    app.command("chat", cls=TranslatedCommand)(chat.chat)
     for name, (purpose, commands) in _GROUPS.items():
         group = _group(purpose)
         for verb, run in commands.items():
-            group.command(verb, cls=BilingualCommand)(run)
+            group.command(verb, cls=TranslatedCommand)(run)
         app.add_typer(group, name=name)
     for name, (purpose, listed, commands) in _LISTS.items():
         app.add_typer(_listing(purpose, listed, commands), name=name)
     for name, run in _COMMANDS.items():
-        app.command(name, cls=BilingualCommand)(run)
+        app.command(name, cls=TranslatedCommand)(run)
     return app
 
 
 def _listing(
     purpose: str, listed: Callable[..., None], commands: dict[str, Callable[..., None]]
 ) -> typer.Typer:
-    """A group that lists what it is about where none of its commands is named."""
+    """Return a command group that lists its items when no subcommand is named."""
     group = _group(purpose)
     group.info.no_args_is_help = False
     group.callback(invoke_without_command=True)(listed)
     for verb, run in commands.items():
-        group.command(verb, cls=BilingualCommand)(run)
+        group.command(verb, cls=TranslatedCommand)(run)
     return group
 
 
 def _group(purpose: str) -> typer.Typer:
     return typer.Typer(
-        cls=BilingualGroup,
+        cls=TranslatedGroup,
         help=purpose,
         no_args_is_help=True,
         add_completion=False,

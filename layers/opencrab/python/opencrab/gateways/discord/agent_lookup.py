@@ -41,10 +41,10 @@ _PAGE = 100
 
 @dataclass(frozen=True)
 class AgentQuery:
-    """One command, with its words and its asker.
+    """One command with its options and the user who sent it.
 
     `name` is the command with its subcommand, as in `memory search`; `options` are its arguments by
-    name. `reply` is how it is answered.
+    name. `reply` says how it is answered.
     """
 
     runtime: Runtime
@@ -55,17 +55,17 @@ class AgentQuery:
 
     @property
     def language(self) -> Language:
-        """The asker's language."""
+        """The language of the user."""
         return self.reply.language
 
     def authority(self, presence: Presence | None) -> Authority:
-        """What the asker is to an agent; without one, to the installation."""
+        """Return the user's authority over an agent, or over the installation if there is none."""
         return member_authority(self.person, self.runtime.community, presence)
 
     def require_owner(
         self, profile: Profile | None = None, presence: Presence | None = None
     ) -> None:
-        """Raise Refused unless the asker is an owner: of this agent, or of the installation."""
+        """Raise Refused unless the user is an owner of this agent, or of the installation."""
         if self.authority(presence) is not Authority.OWNER:
             whose = "this installation" if profile is None else repr(profile.agent.name)
             raise Refused(
@@ -83,11 +83,11 @@ def find_agent(
     language: Language = Language.EN,
     hears: Hears | None = None,
 ) -> Seen:
-    """The agent with this id or this name that can be asked here, and its presence.
+    """Find the agent with this id or name that can be asked here; returns it and its presence.
 
-    Without an option it is the one that they talk with here, the one that was placed here, or the
-    only one that there is. Raises NotFound, naming those that can be asked, and Conflict with the
-    ids of several of one name; the retired are found by id only.
+    Without an option it is the agent of the channel's session, the one placed in the channel, or
+    the only one. Raises NotFound, naming those that can be asked, and Conflict with the ids if
+    several share the name. Retired agents are found by id only.
     """
     hears = hears or partial(_hears, channel_id, guild_id)
     wanted = (option or "").strip()
@@ -114,7 +114,7 @@ def find_agent(
 
 
 def agent_of(asked: AgentQuery) -> Seen:
-    """The agent that a command is about, of those that hear its asker; raises as `find_agent`."""
+    """Find the agent of a command, among those that the user may ask; raises as `find_agent`."""
     reply = asked.reply
     return find_agent(
         asked.runtime.home,
@@ -127,12 +127,12 @@ def agent_of(asked: AgentQuery) -> Seen:
 
 
 def agents_askable_by(asked: AgentQuery) -> Iterator[Seen]:
-    """Every agent that would answer this asker here, in order of their ids, without their minds."""
+    """Return all agents that answer this user here, in order of their ids, without their state."""
     return _askable(asked.runtime.home, partial(_hears_asker, asked))
 
 
 def is_agent_admitted(asked: AgentQuery) -> bool:
-    """Whether the asker is heard there: by the installation, or by any agent in private."""
+    """Check whether the user is admitted: by the installation, or in private by any agent."""
     guild_id, community = asked.reply.guild_id, asked.runtime.community
     if community.admits(guild_id, asked.authority(None)):
         return True
@@ -143,12 +143,12 @@ def is_agent_admitted(asked: AgentQuery) -> bool:
 
 
 def living_agents(agents: Agents) -> Iterator[Profile]:
-    """Every agent that has not retired, in order of their ids, without their minds."""
+    """Return all agents that have not retired, in order of their ids, without their state."""
     return (profile for profile in every_agent(agents) if profile.agent.answers)
 
 
 def every_agent(agents: Agents) -> Iterator[Profile]:
-    """Every agent, in order of their ids, without their minds."""
+    """Return all agents, in order of their ids, without their state."""
     after: str | None = None
     while True:
         page = agents.page(after=after, limit=_PAGE)
@@ -159,12 +159,12 @@ def every_agent(agents: Agents) -> Iterator[Profile]:
 
 
 def fold_agent_name(name: str) -> str:
-    """A name as names are compared: NFKC, without white space around it and without case."""
+    """Normalise a name for comparison: NFKC, trimmed, without case."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
 def words_in(asked: AgentQuery, option: str) -> str:
-    """What somebody wrote into an option; raises Invalid when that is nothing."""
+    """Return the text of an option; raises Invalid if it is empty."""
     text = str(asked.options.get(option, ""))
     if not text.strip():
         raise sentences.no_words(asked.language, option)
@@ -172,7 +172,7 @@ def words_in(asked: AgentQuery, option: str) -> str:
 
 
 def resolve_agent(asked: AgentQuery) -> Seen:
-    """The agent that somebody names, or the only one here; raises NotFound, Conflict."""
+    """Find the agent that a command names, or the only one here; raises NotFound, Conflict."""
     seen = agent_of(asked)
     if not seen[0].agent.answers:
         name = seen[0].identity.name
@@ -183,7 +183,7 @@ def resolve_agent(asked: AgentQuery) -> Seen:
 
 
 def first_agent_here(asked: AgentQuery) -> Seen:
-    """The first agent that talks here, or was placed here, or the only one; raises as `meant`."""
+    """Find the first agent of the channel's session, else placed here, else as `resolve_agent`."""
     reply = asked.reply
     here = {seen[0].agent.id: seen for seen in agents_askable_by(asked)}
     session = session_bound_to_channel(asked.runtime.home, channel_place(asked))
@@ -196,7 +196,7 @@ def first_agent_here(asked: AgentQuery) -> Seen:
 
 
 def agents_placed_here(asked: AgentQuery) -> tuple[Seen, ...]:
-    """The agents that were placed in this channel."""
+    """Return the agents that are placed in this channel."""
     reply = asked.reply
     return tuple(
         seen
@@ -206,22 +206,22 @@ def agents_placed_here(asked: AgentQuery) -> tuple[Seen, ...]:
 
 
 def agents_seen_again(home: Home, agent_id: str) -> Seen:
-    """An agent that was found before; raises NotFound."""
+    """Load an agent and its presence again; raises NotFound."""
     return home.agents.get(agent_id), discord_presence(home.facts, agent_id)
 
 
 def channel_place(asked: AgentQuery) -> str:
-    """The name of the channel as a place that sessions belong to."""
+    """Return the channel's name as a place that sessions are bound to."""
     return _place(asked.reply.channel_id)
 
 
 def is_trusted_discord_user(asked: AgentQuery, presence: Presence | None) -> bool:
-    """Whether the asker is an owner or a user of an agent now."""
+    """Check whether the user is an owner or a known user of an agent now."""
     return asked.authority(presence) in {Authority.OWNER, Authority.USER}
 
 
 def channel_session_opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> SessionOpening:
-    """How a session of the channel is opened with these agents; the fewest hear of it."""
+    """Return the settings of a new session of the channel; its hearing is the narrowest one."""
     return SessionOpening(
         agent_ids=tuple(dict.fromkeys(each[0].agent.id for each in seen)),
         opened_by=asked.person.principal_id,
@@ -230,6 +230,7 @@ def channel_session_opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> 
             *(_hearing(presence, asked.reply.channel_id) for _, presence in seen)
         ),
         guild_id=asked.reply.guild_id,
+        others_read=asked.reply.is_among_others,
     )
 
 
@@ -242,7 +243,7 @@ def _askable(home: Home, hears: Hears) -> Iterator[Seen]:
 
 
 def _only(home: Home, channel_id: str, hears: Hears, language: Language) -> Seen:
-    """The one that is meant when nobody is named."""
+    """Find the agent when none is named; raises NotFound."""
     here = tuple(_askable(home, hears))
     session = session_bound_to_channel(home, _place(channel_id))
     spoken = () if session is None else session.agent_ids

@@ -32,10 +32,10 @@ _PORTAL = "https://discord.com/developers/applications"
 
 
 def run_relay_bot(connection: RelayConnection) -> None:
-    """Relay until the process is told to stop.
+    """Relay until the process is stopped.
 
-    Raises Refused when Discord does not accept the token or the intents, Unauthenticated when
-    OpenCrab does not accept the key, and what OpenCrab says to the first question.
+    Raises Refused if Discord rejects the token or the intents, Unauthenticated if OpenCrab rejects
+    the API key, and any error of OpenCrab's first response.
     """
     presences = connection.presences()
     everything = any(s.reads and not s.mentions_only for p in presences for s in p.spots)
@@ -44,7 +44,7 @@ def run_relay_bot(connection: RelayConnection) -> None:
     except ValueError as error:
         raise _no_token() from error
     carrier = RelayCarrier(connection, bot)
-    carrier.relay.listen(presences, connection.now())
+    carrier.relay.update_presences(presences, connection.now())
     carrier.subscribe()
     try:
         bot.run(check_for_updates=False)
@@ -53,13 +53,15 @@ def run_relay_bot(connection: RelayConnection) -> None:
     except hikari.GatewayServerClosedConnectionError as error:
         raise _connection_closed_error(error) from error
     except hikari.HikariError as error:
-        raise Unavailable(f"Discord's gateway: {error}", cure="start it again") from error
+        raise Unavailable(
+            f"the connection to Discord's gateway failed: {error}", cure="start it again"
+        ) from error
     if carrier.failure is not None:
         raise carrier.failure
 
 
 def _create_bot(connection: RelayConnection, *, everything: bool) -> hikari.GatewayBot:
-    """A bot that only listens; raises ValueError for a token that is none."""
+    """Create a bot that only receives; raises ValueError for a malformed token."""
     return hikari.GatewayBot(
         connection.token,
         intents=_intents(everything=everything),
@@ -79,7 +81,7 @@ def _no_token() -> Refused:
 
 
 def _intents(*, everything: bool) -> hikari.Intents:
-    """What Discord is to tell; words of messages that do not name the bot only where needed."""
+    """Return the gateway's intents; message content only if a channel is read as a whole."""
     intents = hikari.Intents.GUILDS | hikari.Intents.GUILD_MESSAGES | hikari.Intents.DM_MESSAGES
     intents |= hikari.Intents.GUILD_MESSAGE_REACTIONS | hikari.Intents.DM_MESSAGE_REACTIONS
     return intents | hikari.Intents.MESSAGE_CONTENT if everything else intents
@@ -95,10 +97,10 @@ def _connection_closed_error(error: hikari.GatewayServerClosedConnectionError) -
 
 
 class RelayCarrier:
-    """Carries what is said on Discord to OpenCrab, one thing after the other."""
+    """The worker that posts messages and reactions from Discord, one after the other."""
 
     def __init__(self, connection: RelayConnection, bot: hikari.GatewayBot) -> None:
-        self.relay = Relay(seen=connection.remembered())
+        self.relay = Relay(seen=connection.load_positions())
         self.failure: BaseException | None = None
         self._connection = connection
         self._bot = bot
@@ -108,7 +110,7 @@ class RelayCarrier:
         self._closing: asyncio.Task[None] | None = None
 
     def subscribe(self) -> None:
-        """Hear what there is to hear."""
+        """Subscribe to the events of the gateway."""
         for event, hear in (
             (hikari.StartedEvent, self._started),
             (hikari.StoppingEvent, self._stopping),
@@ -126,7 +128,7 @@ class RelayCarrier:
             self._tasks.append(task)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
-        """Neither task ends by itself: without one of them there is nothing to run for."""
+        """Close the bot when one of the two tasks failed; neither ends without an error."""
         if not task.cancelled() and self.failure is None:
             self.failure = task.exception()
             self._closing = asyncio.create_task(self._bot.close())
@@ -134,22 +136,22 @@ class RelayCarrier:
     async def _stopping(self, _event: hikari.StoppingEvent) -> None:
         for task in self._tasks:
             task.cancel()
-        self._connection.remember(self.relay.seen)
+        self._connection.save_positions(self.relay.seen)
 
     async def _ready(self, event: hikari.ShardReadyEvent) -> None:
         self.relay.own_id = str(event.my_user.id)
-        self.relay.reconnected()
+        self.relay.refetch_all()
         self._woken.set()
         self._connection.tell("ready", name=event.my_user.username)
 
     async def _resumed(self, _event: hikari.ShardResumedEvent) -> None:
-        self.relay.reconnected()
+        self.relay.refetch_all()
         self._woken.set()
 
     async def _heard(self, event: hikari.MessageCreateEvent) -> None:
         heard = relayed_message(event.message, self.relay.own_id)
         if heard is not None:
-            self.relay.hear(heard)
+            self.relay.add_message(heard)
             self._woken.set()
 
     async def _reacted(self, event: hikari.ReactionAddEvent) -> None:
@@ -159,19 +161,19 @@ class RelayCarrier:
             self._woken.set()
 
     async def _refresh(self) -> None:
-        """See from time to time where agents take part by now."""
+        """Reload from time to time the channels where agents take part."""
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
             presences = await self._patiently(self._connection.presences)
             if presences is not None:
-                self.relay.listen(presences, self._connection.now())
+                self.relay.update_presences(presences, self._connection.now())
 
     async def _work(self) -> None:
         while True:
             await self._next()
 
     async def _next(self) -> None:
-        """Do the next thing, or wait until there is one."""
+        """Do the next job, or wait until there is one."""
         self._woken.clear()
         job = self.relay.next(self._connection.now())
         if isinstance(job, Forward):
@@ -187,16 +189,16 @@ class RelayCarrier:
             await self._woken.wait()
 
     async def _forward(self, heard: RelayMessage) -> None:
-        """Bring one message until OpenCrab has it, or says that it never will take it."""
+        """Post a message until OpenCrab accepts or permanently rejects it."""
         bring = self._connection.bring
         await self._patiently(lambda: bring("messages", heard.body, key=f"discord-{heard.id}"))
-        self.relay.accepted(heard)
-        await asyncio.to_thread(self._connection.remember, dict(self.relay.seen))
+        self.relay.mark_forwarded(heard)
+        await asyncio.to_thread(self._connection.save_positions, dict(self.relay.seen))
 
     async def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """What OpenCrab answers, however long it is away; None where it refuses.
+        """Call OpenCrab, with retries while it is unavailable; returns None if it rejects the call.
 
-        Raises Unauthenticated: no patience helps there.
+        Raises Unauthenticated, for which a retry would be useless.
         """
         conflicts = 0
         pauses = self._connection.pauses
@@ -218,7 +220,7 @@ class RelayCarrier:
         return None
 
     async def _fetch(self, job: FetchPage) -> None:
-        """A page of what was said meanwhile; who said it is asked for where roles may matter."""
+        """Fetch a page of missed messages, with the members who wrote them if roles may matter."""
         channel_id = int(job.channel_id)
         try:
             channel = await self._bot.rest.fetch_channel(channel_id)
@@ -227,17 +229,17 @@ class RelayCarrier:
             messages = list(await pages.limit(PAGE))
             found = [await self._read(message, guild_id) for message in messages]
         except (hikari.NotFoundError, hikari.ForbiddenError):
-            self.relay.lost(job.channel_id)
+            self.relay.forget_channel(job.channel_id)
         except (hikari.HikariError, *_UNREADABLE) as error:
-            self.relay.missed(job.channel_id)
+            self.relay.retry_fetch(job.channel_id)
             seconds = self._connection.pauses[-1]
             self._connection.tell("waits", why=repr(error), seconds=seconds)
             await asyncio.sleep(seconds)
         else:
-            self.relay.fetched(job.channel_id, found)
+            self.relay.add_fetched_page(job.channel_id, found)
 
     async def _read(self, message: hikari.Message, guild_id: int | None) -> RelayMessage:
-        """A fetched message; one that Discord itself says is passed over by its author."""
+        """Convert a fetched message; a system message gets the bot as author, so it is skipped."""
         own_id = self.relay.own_id
         heard = relayed_message(message, own_id, guild_id=guild_id)
         if heard is None:
@@ -245,7 +247,11 @@ class RelayCarrier:
             return RelayMessage(
                 str(message.id), channel_id, own_id, None, mentions_bot=False, body={}
             )
-        if guild_id is None or not self.relay.concerns(heard) or heard.body["author"]["is_bot"]:
+        if (
+            guild_id is None
+            or not self.relay.should_forward(heard)
+            or heard.body["author"]["is_bot"]
+        ):
             return heard
         try:
             member = await self._bot.rest.fetch_member(guild_id, message.author.id)

@@ -1,4 +1,4 @@
-"""Connection: what the relay needs of whoever runs it, which is OpenCrab's side of it."""
+"""Connection: the interface to OpenCrab, which whoever runs the relay provides."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -12,18 +12,18 @@ from opencrab.domain.discord.community import Presence
 
 
 class PostToApi(Protocol):
-    """Post one thing to OpenCrab's API, once for each key; raises OpenCrab's errors."""
+    """A function that posts an item to OpenCrab's API, once per key; raises OpenCrab's errors."""
 
     def __call__(self, what: str, body: Mapping[str, Any], /, *, key: str) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)
 class RelayConnection:
-    """Discord's token and address, and the way to OpenCrab.
+    """The configuration of the relay: Discord's token and address, and access to OpenCrab.
 
-    `presences` are where agents take part now; `tell` says what happens (`ready`, `waits` or
-    `refused`, with its facts); `memory` is the file that keeps up to where everything was brought.
-    `pauses` are the seconds between tries; the last is that between all others.
+    `presences` returns where agents take part now; `tell` reports events (`ready`, `waits` or
+    `refused`, with details); `memory` is the file with the last posted message of each channel.
+    `pauses` are the seconds between retries; the last one is used for all further retries.
     """
 
     token: str
@@ -35,15 +35,15 @@ class RelayConnection:
     memory: Path
     pauses: Sequence[float] = (1, 2, 5, 10, 30, 60)
 
-    def remembered(self) -> dict[str, str]:
-        """Up to where everything was brought, by channel; nothing where that is not known."""
+    def load_positions(self) -> dict[str, str]:
+        """Read the id of the last posted message of each channel; empty if unreadable."""
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             kept = json.loads(self.memory.read_text(encoding="utf-8"))
             return {str(channel): str(int(last)) for channel, last in kept["seen"].items()}
         return {}
 
-    def remember(self, seen: Mapping[str, str]) -> None:
-        """Keep it, whole or not at all."""
+    def save_positions(self, seen: Mapping[str, str]) -> None:
+        """Store the ids, replacing the whole file atomically."""
         self.memory.parent.mkdir(parents=True, exist_ok=True)
         beside = self.memory.with_suffix(".new")
         beside.write_text(json.dumps({"v": 1, "seen": dict(seen)}), encoding="utf-8")

@@ -7,6 +7,7 @@ from typing import Any
 
 import hikari
 
+from opencrab.domain.text.hidden import without_hidden
 from opencrab.gateways.discord_relay.relay import RelayMessage
 
 CHARACTERS = 8_000
@@ -23,9 +24,9 @@ def relayed_message(
     guild_id: int | None = None,
     member: hikari.Member | None = None,
 ) -> RelayMessage | None:
-    """An ordinary message; None for what Discord itself says, such as who joined.
+    """Convert an ordinary message; None for a system message, such as of a new member.
 
-    `guild_id` and `member` are for a message that was fetched, which does not tell them.
+    `guild_id` and `member` are for a fetched message, which does not contain them.
     """
     if message.type not in _SAID:
         return None
@@ -61,7 +62,7 @@ def relayed_message(
 
 
 def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
-    """A thumb under a message; None for other reactions."""
+    """Convert a thumbs-up or thumbs-down reaction; None for other reactions."""
     emoji = str(event.emoji_name or "")
     if emoji[:1] not in _THUMBS or not emoji:
         return None
@@ -82,7 +83,7 @@ def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
 
 
 def _content(message: hikari.Message, own_id: str) -> str:
-    """The words, with names in place of ids, and without the call at the beginning."""
+    """Return the text with names in place of ids, and without the bot's mention at the start."""
     known: Mapping[Any, Any] = message.user_mentions or {}
     names = {str(user_id): _display_name(user) for user_id, user in known.items()}
     text = (message.content or "").strip()
@@ -97,7 +98,7 @@ def _content(message: hikari.Message, own_id: str) -> str:
 
 
 def _display_name(user: hikari.PartialUser) -> str:
-    """The name that others see: here, else everywhere, else the unique one."""
+    """Return the displayed name: of the server, else the global one, else the unique one."""
     for name in (getattr(user, "nickname", None), user.global_name, user.username):
         if isinstance(name, str) and (shown := _name(name)):
             return shown
@@ -105,7 +106,7 @@ def _display_name(user: hikari.PartialUser) -> str:
 
 
 def _name(text: str) -> str:
-    """A name as one line that is not too long."""
-    plain = unicodedata.normalize("NFC", text)
+    """Return a name as one line, cut to the maximum length."""
+    plain = without_hidden(unicodedata.normalize("NFC", text))
     shown = "".join(c for c in plain if unicodedata.category(c) not in {"Cc", "Cs", "Zl", "Zp"})
     return shown.strip()[:_NAME].strip()

@@ -27,7 +27,7 @@ _EPOCH_MILLISECONDS = 1_420_070_400_000
 
 @dataclass(frozen=True)
 class RelayMessage:
-    """A message as the API takes it, with what decides whether it is brought there."""
+    """A message as the API takes it, with the fields that decide whether it is relayed."""
 
     id: str
     channel_id: str
@@ -39,14 +39,14 @@ class RelayMessage:
 
 @dataclass(frozen=True)
 class Forward:
-    """Bring this message, then say `accepted`; nothing of its channel overtakes it."""
+    """The job to post this message and then call `accepted`; its channel waits for it."""
 
     heard: RelayMessage
 
 
 @dataclass(frozen=True)
 class FetchPage:
-    """Fetch a page of a channel's messages after one of them, then say `fetched`."""
+    """The job to fetch a page of a channel's messages after an id and then call `fetched`."""
 
     channel_id: str
     after: str
@@ -54,7 +54,7 @@ class FetchPage:
 
 @dataclass
 class Relay:
-    """What was heard and not brought yet. `seen` is the last message by channel that was."""
+    """The messages that wait to be relayed; `seen` has each channel's last relayed message."""
 
     seen: dict[str, str] = field(default_factory=dict)
     own_id: str = ""
@@ -64,37 +64,37 @@ class Relay:
     _behind: set[str] = field(default_factory=set)
     _fetching: dict[str, list[RelayMessage]] = field(default_factory=dict)
 
-    def listen(self, presences: Iterable[Presence], now: datetime) -> None:
-        """Hear what agents listen to from now on; what was said in new channels before is past."""
+    def update_presences(self, presences: Iterable[Presence], now: datetime) -> None:
+        """Set the channels that agents read; older messages of new channels are not relayed."""
         spots = [spot for each in presences for spot in each.spots if spot.reads]
         self._everything = frozenset(s.channel_id for s in spots if not s.mentions_only)
         for spot in spots:
             self.seen.setdefault(spot.channel_id, discord_id_at(now))
 
-    def concerns(self, heard: RelayMessage) -> bool:
-        """Whether a message is brought: in private, where the bot is named, where all is heard."""
+    def should_forward(self, heard: RelayMessage) -> bool:
+        """Check whether to relay a message: private, naming the bot, or in a fully read channel."""
         if heard.author_id == self.own_id:
             return False
         named = heard.mentions_bot or heard.guild_id is None
         return named or heard.channel_id in self._everything
 
-    def hear(self, heard: RelayMessage) -> None:
-        """Something was said; what nobody is to hear only counts where others were heard before."""
+    def add_message(self, heard: RelayMessage) -> None:
+        """Queue a received message; one that is not relayed only updates `seen` of its channel."""
         channel_id = heard.channel_id
         if channel_id in self._behind:
             return
         if channel_id in self._fetching:
             self._fetching[channel_id].append(heard)
-        elif self.concerns(heard) or channel_id in self.seen:
+        elif self.should_forward(heard) or channel_id in self.seen:
             self._hold(heard)
 
-    def reconnected(self) -> None:
-        """The connection is new: of every channel that is known, something may have been missed."""
+    def refetch_all(self) -> None:
+        """Mark all known channels for fetching: messages may be missing after a reconnection."""
         self._behind.update(self.seen)
         self._fetching.clear()
 
     def next(self, now: datetime) -> Forward | FetchPage | None:
-        """What to do now; the same again until that was done, None when there is nothing."""
+        """Return the next job, the same again until it is done; None if there is nothing to do."""
         for channel_id in tuple(self._waiting):
             heard = self._first(channel_id)
             if heard is not None:
@@ -105,15 +105,15 @@ class Relay:
             return self._fetch(channel_id, now)
         return None
 
-    def accepted(self, heard: RelayMessage) -> None:
-        """A message was brought, or never can be."""
+    def mark_forwarded(self, heard: RelayMessage) -> None:
+        """Remove a message that was posted, or that was permanently rejected."""
         waiting = self._waiting.get(heard.channel_id)
         if waiting and waiting[0] == heard:
             waiting.popleft()
         self._advance(heard)
 
-    def fetched(self, channel_id: str, found: Iterable[RelayMessage]) -> None:
-        """A page arrived; if it is a whole one there is more, which is fetched after these."""
+    def add_fetched_page(self, channel_id: str, found: Iterable[RelayMessage]) -> None:
+        """Queue a fetched page; after a full page the next one is fetched."""
         held = self._fetching.pop(channel_id, None)
         if held is None:
             return
@@ -124,13 +124,13 @@ class Relay:
         if more:
             self._behind.add(channel_id)
 
-    def missed(self, channel_id: str) -> None:
-        """A page could not be fetched: try again."""
+    def retry_fetch(self, channel_id: str) -> None:
+        """Mark a channel for fetching again after a page could not be fetched."""
         if self._fetching.pop(channel_id, None) is not None:
             self._behind.add(channel_id)
 
-    def lost(self, channel_id: str) -> None:
-        """A channel is gone, or closed to the bot: forget it."""
+    def forget_channel(self, channel_id: str) -> None:
+        """Forget a channel that was deleted or that the bot may no longer read."""
         self._fetching.pop(channel_id, None)
         self.seen.pop(channel_id, None)
 
@@ -142,10 +142,10 @@ class Relay:
         self._waiting.setdefault(heard.channel_id, deque()).append(heard)
 
     def _first(self, channel_id: str) -> RelayMessage | None:
-        """The first message of a channel that is to be brought; those before it are passed over."""
+        """Return a channel's first message to relay, after skipping those that are not relayed."""
         waiting = self._waiting[channel_id]
         while waiting:
-            if self.concerns(waiting[0]):
+            if self.should_forward(waiting[0]):
                 return waiting[0]
             self._advance(waiting.popleft())
         del self._waiting[channel_id]
@@ -161,6 +161,6 @@ class Relay:
 
 
 def discord_id_at(moment: datetime) -> str:
-    """The lowest snowflake of a moment; the inverse of `snowflake_time`."""
+    """Return the lowest snowflake id of a time; the inverse of `snowflake_time`."""
     milliseconds = int(moment.timestamp() * 1_000) - _EPOCH_MILLISECONDS
     return str(max(milliseconds, 1) << 22)

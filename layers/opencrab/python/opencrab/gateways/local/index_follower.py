@@ -23,7 +23,7 @@ _WAIT_SECONDS = 1.0
 
 
 class IndexFollower:
-    """One thread; what it misses by a crash is caught up with at the next start."""
+    """A thread that indexes the change feed; after a crash the next start catches up."""
 
     def __init__(
         self,
@@ -44,15 +44,15 @@ class IndexFollower:
         self._thread = threading.Thread(target=self._run, name="index", daemon=True)
 
     def start(self) -> None:
-        """Begin in the background."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End after what is being published."""
+        """Stop after the entries that are being indexed."""
         self._stopping.set()
 
     def join(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the thread has ended."""
         if self._thread.is_alive():
             self._thread.join()
 
@@ -70,22 +70,26 @@ class IndexFollower:
         return True
 
     def _follow(self) -> bool:
-        """Whether anything was told."""
+        """Index the next entries of the feed; returns whether there were any."""
         self._feed.wait(after=self._position, seconds=_WAIT_SECONDS)
         entries = self._feed.read(after=self._position, limit=_BATCH)
         if entries:
-            self._indexing.follow(entries)
+            self._indexing.index_entries(entries)
             self._position = entries[-1].position
         return bool(entries)
 
     def _until_done(self, work: Callable[[], bool]) -> bool:
-        """Try until it succeeds: the feed keeps what was not taken in."""
+        """Retry until it succeeds: the feed keeps the entries that were not indexed."""
         while not self._stopping.is_set():
             try:
                 return work()
             except OpenCrabError as error:
-                log.warning("index update deferred: %s", error.message)
+                log.warning(
+                    "cannot update the search index, retrying: after=%s, error=%s",
+                    self._position,
+                    error.message,
+                )
             except Exception:
-                log.exception("indexing failed; will retry")
+                log.exception("cannot update the search index, retrying: after=%s", self._position)
             self._stopping.wait(self._retry_seconds)
         return False

@@ -8,11 +8,11 @@ from opencrab.domain.turn.turn import Turn
 
 
 class Isolation:
-    """Lets workers run together, or one of them alone.
+    """A lock that lets workers run together, or one of them alone.
 
-    A turn that may have killed the process runs alone until it has a result, so that its end is
-    its own and nobody else's. Whoever wants to be alone goes before those who begin a step; between
-    two of them everybody who waited has a turn.
+    A turn that may have killed the process runs alone until it has a result, so that another crash
+    can only be its own. A worker that wants to run alone goes before those that begin a step;
+    between two such workers every waiting one has a step.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Isolation:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Within the block this worker runs beside others."""
+        """Run this worker beside others within the block."""
         self._join()
         try:
             yield
@@ -35,7 +35,7 @@ class Isolation:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Within the block this worker runs alone, until `between_steps` sees a result."""
+        """Run this worker alone within the block, until `between_steps` sees a result."""
         with self._changed:
             self._wanted += 1
             try:
@@ -50,7 +50,7 @@ class Isolation:
             self._leave()
 
     def between_steps(self, turn: Turn) -> None:
-        """Where a worker has finished one step: it lets somebody go first, or has company again."""
+        """Let waiting workers run after a step: end running alone, or give way to one that must."""
         if self._is_alone:
             if not turn.is_suspect:
                 self._end_alone(stays=True)

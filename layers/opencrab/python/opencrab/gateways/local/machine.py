@@ -21,7 +21,7 @@ _KIB = 1024
 
 
 class MachineReader:
-    """Reads the machine; the load is that of the time since the reading before."""
+    """A reader of /proc; the CPU load is that of the time since the previous reading."""
 
     def __init__(self, proc: Path = PROC, load: Callable[[], float | None] | None = None) -> None:
         self._proc = proc
@@ -29,7 +29,7 @@ class MachineReader:
         self._before = self._cpu()
 
     def __call__(self) -> Machine:
-        """How the machine fares now."""
+        """Return the current load, memory and network traffic of the machine."""
         memory, network = self._memory(), self._network()
         total, free = memory.get("MemTotal"), memory.get("MemAvailable")
         return Machine(
@@ -47,7 +47,7 @@ class MachineReader:
         return []
 
     def _cpu(self) -> tuple[int, int] | None:
-        """Time that the processors were busy, and all of it."""
+        """Return the busy and the total time of all processors, in ticks since boot."""
         rows = self._rows("stat")
         if not rows or not rows[0].startswith("cpu "):
             return None
@@ -66,12 +66,12 @@ class MachineReader:
         return None if share is None else round(100 * min(max(share, 0.0), 1.0), 1)
 
     def _memory(self) -> dict[str, int]:
-        """What /proc/meminfo says, in bytes."""
+        """Return the values of /proc/meminfo in bytes."""
         pairs = (row.partition(":") for row in self._rows("meminfo"))
         return {name: int(rest.split()[0]) * _KIB for name, _, rest in pairs if rest.strip()}
 
     def _process(self) -> int | None:
-        """What this process holds in memory."""
+        """Return the resident memory of this process in bytes; None if unknown."""
         for row in self._rows("self/status"):
             name, _, rest = row.partition(":")
             if name == "VmRSS":
@@ -79,7 +79,7 @@ class MachineReader:
         return None
 
     def _network(self) -> tuple[int, int] | None:
-        """Bytes that came in and went out, those to this machine itself left out."""
+        """Return the bytes received and sent since boot, without loopback; None if unknown."""
         counts = []
         for row in self._rows("net/dev")[2:]:
             name, _, rest = row.partition(":")
@@ -92,7 +92,7 @@ class MachineReader:
 
 
 def _load_average() -> float | None:
-    """The load of the last minute, as a share of the processors."""
+    """Return the load average of the last minute per processor; None if unknown."""
     with suppress(AttributeError, OSError):
         return os.getloadavg()[0] / (os.cpu_count() or 1)
     return None

@@ -10,7 +10,6 @@ import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from itertools import count
@@ -31,17 +30,18 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import is_suspect_delivery, run_turn
+from opencrab.gateways.local.consumer import Consumer
+from opencrab.gateways.local.header_deadline import HeaderDeadlineProtocol
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
 from opencrab.ports.conversation.feed import ChangeFeed
-from opencrab.ports.turn.queue import Delivery, Queue
+from opencrab.ports.turn.queue import Delivery
 
 log = logging.getLogger(__name__)
 
 WORKERS = 32
 SWEEP_SECONDS = 60.0
 _SWEEPS_AN_HOUR = 60
-MAX_RECEIVES = 1_000
 _POLL_SECONDS = 1.0
 _RETRY_SECONDS = 2
 _BEAT_SECONDS = 60
@@ -54,93 +54,11 @@ _FRAME_BYTES = 65_536
 _EVERY = "*"
 """Who waits for this waits for any session; the WebSocket does."""
 
-Handle = Callable[[Delivery], MessageOutcome]
 Run = Callable[[Runtime, Delivery, Pace], MessageOutcome]
 
 
-class Consumer:
-    """Takes messages of one queue and handles up to `workers` of them at once.
-
-    This is the boundary of the local home: an error that nobody expected is logged, and its
-    message comes back, until the rule of three deliveries ends it. Nothing of a `private` message
-    is logged.
-    """
-
-    def __init__(
-        self,
-        queue: Queue,
-        handle: Handle,
-        *,
-        workers: int,
-        visibility: int,
-        private: bool = False,
-    ) -> None:
-        self._queue = queue
-        self._private = private
-        self._handle = handle
-        self._visibility = visibility
-        self._free = threading.Semaphore(workers)
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="worker")
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
-
-    def start(self) -> None:
-        """Begin to take messages."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Take no more messages; what is running may finish its step."""
-        self._stopping.set()
-
-    def join(self) -> None:
-        """Wait for what is running."""
-        self._thread.join(_POLL_SECONDS + 1)
-        self._pool.shutdown(wait=True)
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._free.acquire()
-            if self._stopping.is_set():
-                return
-            delivery = None
-            try:
-                delivery = self._queue.receive(
-                    visibility_seconds=self._visibility, wait_seconds=_POLL_SECONDS
-                )
-            except OpenCrabError as error:
-                log.warning("the queue cannot be read: %s", error.message)
-                self._stopping.wait(_RETRY_SECONDS)
-            if delivery is None:
-                self._free.release()
-            elif self._stopping.is_set():
-                self._give_back(delivery, 0)
-            else:
-                self._pool.submit(self._one, delivery)
-
-    def _one(self, delivery: Delivery) -> None:
-        try:
-            if delivery.count > MAX_RECEIVES:
-                reason = f"received {MAX_RECEIVES} times"
-                self._queue.dead_letter(delivery.body, group=delivery.group, reason=reason)
-                self._queue.done(delivery.receipt)
-            elif self._handle(delivery) is MessageOutcome.FINISHED:
-                self._queue.done(delivery.receipt)
-        except Exception:
-            shown = "a private message" if self._private else delivery.body[:200]
-            log.exception("message failed; will retry: %s", shown)
-            self._give_back(delivery, _RETRY_SECONDS)
-        finally:
-            self._free.release()
-
-    def _give_back(self, delivery: Delivery, seconds: int) -> None:
-        try:
-            self._queue.continue_later(delivery.receipt, seconds)
-        except OpenCrabError as error:
-            log.warning("the queue cannot be written: %s", error.message)
-
-
 class FeedWatch:
-    """Wakes those who wait for a session as soon as the change feed tells of it."""
+    """A watch that wakes waiters as soon as the change feed has an entry of their session."""
 
     def __init__(self, feed: ChangeFeed) -> None:
         self._feed = feed
@@ -151,9 +69,9 @@ class FeedWatch:
 
     @asynccontextmanager
     async def watching(self, session_id: str) -> AsyncIterator[Callable[[float], Awaitable[bool]]]:
-        """Within the block, await the given function to sleep until the session changes.
+        """Yield a function that sleeps until the session changes or the seconds are over.
 
-        It answers True when the process is about to end.
+        It returns True when the process is about to end.
         """
         event = asyncio.Event()
         self._waiting.setdefault(session_id, set()).add(event)
@@ -173,12 +91,12 @@ class FeedWatch:
                 del self._waiting[session_id]
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Follow the feed in a thread of its own and wake waiters on the loop."""
+        """Follow the feed in a thread and wake waiters on the event loop."""
         self._loop = loop
         threading.Thread(target=self._follow, name="feed", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop following, and let everybody go who waits."""
+        """Stop following, and wake all waiters."""
         self._stopping.set()
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(lambda: self._wake(set(self._waiting)))
@@ -189,7 +107,7 @@ class FeedWatch:
                 self._feed.wait(after=self._position, seconds=1.0)
                 entries = self._feed.read(after=self._position, limit=500)
             except OpenCrabError as error:
-                log.warning("the change feed cannot be read: %s", error.message)
+                log.warning("cannot read the change feed, retrying: error=%s", error.message)
                 self._stopping.wait(_RETRY_SECONDS)
                 continue
             if entries and self._loop is not None and not self._loop.is_closed():
@@ -204,10 +122,10 @@ class FeedWatch:
 
 
 class Runner:
-    """One process of OpenCrab on this machine; `interact` does what people on Discord ask for.
+    """OpenCrab in one process; `interact` handles interactions of Discord.
 
-    `price` learns once a night what models cost from then on. `alive` is told every second that
-    this process lives: the next one judges by it how long a turn had run when this one died.
+    `price` updates the models' prices once a night. `alive` is called every second; after a crash,
+    the next process reads from it how long a turn had run.
     """
 
     def __init__(
@@ -234,25 +152,7 @@ class Runner:
         self._pace = Pace(
             stopping=self._stopping.is_set, between_steps=self._isolation.between_steps
         )
-        home, visibility = runtime.home, runtime.rules.visibility_seconds
-        self._consumers = [
-            Consumer(home.turns, self._turn, workers=workers, visibility=visibility),
-            Consumer(home.deliveries, self._deliver, workers=4, visibility=visibility),
-            Consumer(home.compactions, self._compact, workers=2, visibility=visibility),
-            Consumer(
-                home.beats, partial(deliver_heartbeat, runtime), workers=2, visibility=_BEAT_SECONDS
-            ),
-            Consumer(home.nights, self._night, workers=1, visibility=_NIGHT_SECONDS),
-        ]
-        if home.interactions is not None and interact is not None:
-            interactions = Consumer(
-                home.interactions,
-                partial(interact, runtime),
-                workers=_INTERACTION_WORKERS,
-                visibility=_INTERACTION_SECONDS,
-                private=True,
-            )
-            self._consumers.append(interactions)
+        self._consumers = self._open_consumers(workers, interact)
 
     def serve(
         self,
@@ -263,7 +163,7 @@ class Runner:
         ready: Callable[[], None],
         stopping: Callable[[], None],
     ) -> None:
-        """Run until a signal says stop; then say so, finish the running steps and return."""
+        """Run until a signal arrives; then call `stopping`, finish the running steps and return."""
         config = uvicorn.Config(
             app,
             host=host,
@@ -273,6 +173,7 @@ class Runner:
             lifespan="off",
             timeout_graceful_shutdown=3,
             ws_max_size=_FRAME_BYTES,
+            http=HeaderDeadlineProtocol,
         )
         server = _Server(
             config, on_ready=lambda: self._start(ready), on_exit=lambda: self._end(stopping)
@@ -302,6 +203,39 @@ class Runner:
             consumer.join()
         self._index.join()
 
+    def _open_consumers(
+        self, workers: int, interact: Callable[[Runtime, Delivery], MessageOutcome] | None
+    ) -> list[Consumer]:
+        home, visibility = self._runtime.home, self._runtime.rules.visibility_seconds
+        consumers = [
+            Consumer("turns", home.turns, self._turn, workers=workers, visibility=visibility),
+            Consumer(
+                "deliveries", home.deliveries, self._deliver, workers=4, visibility=visibility
+            ),
+            Consumer(
+                "compactions", home.compactions, self._compact, workers=2, visibility=visibility
+            ),
+            Consumer(
+                "beats",
+                home.beats,
+                partial(deliver_heartbeat, self._runtime),
+                workers=2,
+                visibility=_BEAT_SECONDS,
+            ),
+            Consumer("nights", home.nights, self._night, workers=1, visibility=_NIGHT_SECONDS),
+        ]
+        if home.interactions is not None and interact is not None:
+            interactions = Consumer(
+                "interactions",
+                home.interactions,
+                partial(interact, self._runtime),
+                workers=_INTERACTION_WORKERS,
+                visibility=_INTERACTION_SECONDS,
+                private=True,
+            )
+            consumers.append(interactions)
+        return consumers
+
     def _turn(self, delivery: Delivery) -> MessageOutcome:
         outcome = self._carry(run_turn, delivery)
         if outcome is MessageOutcome.FINISHED:
@@ -309,7 +243,7 @@ class Runner:
         return outcome
 
     def _follow_up(self) -> None:
-        """Begin at once with what ended turns have made due; the sweep finds what this misses."""
+        """Start what ended turns have made due at once; the sweep finds what this misses."""
         while not self._stopping.is_set():
             self._alive()
             self._ended.wait(_POLL_SECONDS)
@@ -317,7 +251,7 @@ class Runner:
             try:
                 admit_due_items(self._runtime)
             except OpenCrabError as error:
-                log.warning("due items deferred: %s", error.message)
+                log.warning("cannot start due items, retrying: error=%s", error.message)
 
     def _deliver(self, delivery: Delivery) -> MessageOutcome:
         return deliver_utterance(self._runtime, delivery)
@@ -335,13 +269,15 @@ class Runner:
         return run_nightly_review(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
 
     def _nightfall(self) -> None:
-        """Send agents into the night when a day is over, and learn what models cost by then."""
+        """Queue nightly reviews when a day is over, and then update the prices."""
         if not send_nightly_reviews(self._runtime) or self._price is None:
             return
         try:
             self._price(self._runtime)
         except OpenCrabError as error:
-            log.warning("keeping the current prices: %s", error.message)
+            log.warning(
+                "cannot update model prices, keeping the current ones: error=%s", error.message
+            )
 
     def _sweep(self) -> None:
         due = False
@@ -355,13 +291,13 @@ class Runner:
                 due = False
                 self._purge()
             except Exception:
-                log.exception("sweep failed; will retry")
+                log.exception("sweep failed, retrying")
             if self._stopping.wait(SWEEP_SECONDS):
                 return
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is ready, and says at the first signal that it will end."""
+    """A server that calls `on_ready` when it listens, and `on_exit` at the first signal."""
 
     def __init__(
         self, config: uvicorn.Config, *, on_ready: Callable[[], None], on_exit: Callable[[], None]
@@ -377,7 +313,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take the signals for good: uvicorn would raise them again before the steps finished."""
+        """Keep the signal handlers: uvicorn would raise the signals again before steps finished."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, self.handle_exit)

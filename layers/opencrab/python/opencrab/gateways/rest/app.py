@@ -1,4 +1,4 @@
-"""The REST application: the door that every request passes, and the routes behind it.
+"""The REST application: the middleware that every request passes, and the routes behind it.
 
 The only place that turns errors into status codes, and the only one that catches what nobody
 expected.
@@ -37,7 +37,7 @@ from opencrab.gateways.rest.discussion import balance
 from opencrab.gateways.rest.goals import goals, plans, task_events, tasks
 from opencrab.gateways.rest.http import openapi, problem
 from opencrab.gateways.rest.http.access import CALLER, Caller, identify_caller, secret_in
-from opencrab.gateways.rest.http.body import ClientLeft, bounded, check_route_address
+from opencrab.gateways.rest.http.body import ClientLeft, bounded, require_utf8_url
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.insight import analytics, views, what_if
@@ -56,7 +56,7 @@ from opencrab.gateways.rest.memory import views as memory_views
 from opencrab.gateways.rest.models import models, providers
 from opencrab.gateways.rest.money import budgets
 from opencrab.gateways.rest.skills import skills
-from opencrab.gateways.rest.usage import costs
+from opencrab.gateways.rest.usage import costs, reconciliation
 from opencrab.gateways.rest.workspace import workspace
 from opencrab.gateways.rest.world import binding
 
@@ -96,6 +96,7 @@ PARTS = (
     providers,
     models,
     costs,
+    reconciliation,
     budgets,
     api_keys,
     state,
@@ -112,14 +113,14 @@ OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
 
 
 class RequestGate:
-    """What every request passes: address, key, size; then the routes; and the last resort."""
+    """The middleware of every request: it checks address, key and size, and catches any error."""
 
     def __init__(self, app: ASGIApp, runtime: Runtime) -> None:
         self._app = app
         self._runtime = runtime
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, whatever happens."""
+        """Answer one request; an unexpected error is logged and gives status 500."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -136,7 +137,7 @@ class RequestGate:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            check_route_address(scope)
+            require_utf8_url(scope)
             if scope["path"] not in OPEN_PATHS:
                 headers = scope["headers"]
                 secret = secret_in(headers)
@@ -156,7 +157,7 @@ def _is_owner(scope: Scope) -> bool:
 
 
 class _Answering:
-    """Remembers whether an answer has begun."""
+    """A wrapper of `send` that records whether the response has begun."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -185,28 +186,32 @@ def create_app(
     machine: ReadMachine = no_machine_vitals,
     bot: BotApplication | None = None,
     interactions: discord_door.Interactions | None = None,
+    instance: str | None = None,
 ) -> FastAPI:
-    """The application that serves one installation.
+    """Return the application that serves one installation.
 
     Args:
         runtime: The installation.
-        watch: How waiting clients learn that something may have changed.
-        setup: What is configured, what is missing and what to do, for GET /api/setup.
-        longest_seconds: How long a request may wait or be told events, where that has a limit.
-        machine: Tells how the computer fares that this runs on.
-        bot: The Discord bot as it is configured, with the commands that it should have.
-        interactions: Answers Discord, where it calls this application.
+        watch: Wakes clients that wait for a change.
+        setup: Returns what is configured, what is missing and what to do, for GET /api/setup.
+        longest_seconds: The maximum duration of a request or an event stream; None for no limit.
+        machine: Reads the load of the computer that runs OpenCrab.
+        bot: The configured Discord bot, with the commands that it should have.
+        interactions: Answers interactions of Discord; None if Discord is off or calls elsewhere.
+        instance: Proves to clients that this process serves its data folder; None without one.
     """
     app = build_routes()
     application = bot or BotApplication()
-    app.state.rest = RestContext(runtime, watch, setup, longest_seconds, machine, application)
+    app.state.rest = RestContext(
+        runtime, watch, setup, longest_seconds, machine, application, instance
+    )
     app.state.interactions = interactions
     app.add_middleware(RequestGate, runtime=runtime)
     return app
 
 
 def build_routes() -> FastAPI:
-    """The routes and their answers to errors, without an installation behind them."""
+    """Return the routes and their error handlers, without an installation."""
     app = _Application(
         title="OpenCrab",
         openapi_url=None,

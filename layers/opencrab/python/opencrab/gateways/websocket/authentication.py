@@ -7,9 +7,9 @@ from urllib.parse import parse_qs
 from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.domain.identifier import content_hash
 from opencrab.engine.conversation.connections import (
-    connection_holder_of_key_hash,
     redeem_connection_ticket,
 )
+from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
 from opencrab.engine.runtime import Runtime
 
 _CURE = "send the header `Authorization: Bearer <key>`, or a ticket from POST /api/tickets"
@@ -17,23 +17,23 @@ _CURE = "send the header `Authorization: Bearer <key>`, or a ticket from POST /a
 
 @dataclass(frozen=True)
 class ConnectionGate:
-    """Lets in who may come; `origins` are the pages whose scripts may connect.
+    """The check of new connections; `origins` are the web pages that may connect.
 
-    Only browsers say where they come from, and they always do: who says nothing is no browser.
+    Only browsers send an Origin, and they always do: a client without one is not a browser.
     """
 
     runtime: Runtime
     origins: frozenset[str]
 
     def key(self, headers: Mapping[str, str], query: str) -> str:
-        """The hash of the key by which somebody connects; header names are lower-case.
+        """Return the hash of the key of a connection; header names are in lower case.
 
-        Raises Refused for a foreign page, before a ticket is used up, and Unauthenticated.
+        Raises Refused for a foreign Origin, before a ticket is used up, and Unauthenticated.
         """
         origin = headers.get("origin")
         if origin is not None and origin.rstrip("/").lower() not in self.origins:
             raise Refused(
-                "origin not allowed",
+                "this Origin is not allowed to connect",
                 field="Origin",
                 cure="add it to gateway.websocket.origins",
             )
@@ -60,6 +60,6 @@ class ConnectionGate:
 
 
 def allowed_origins(configured: object) -> frozenset[str]:
-    """The allowed origins as they are compared."""
+    """Return the allowed origins, normalised for comparison."""
     listed = configured if isinstance(configured, list | tuple) else []
     return frozenset(str(origin).rstrip("/").lower() for origin in listed if origin)

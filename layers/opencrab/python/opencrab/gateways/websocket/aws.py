@@ -42,14 +42,14 @@ _STATUS: tuple[tuple[type[OpenCrabError], int], ...] = (
 
 
 class Gateway:
-    """What the function does with each of its events.
+    """The handler of the WebSocket function's events.
 
     Args:
         runtime: The installation.
-        push: API Gateway's side of the connections.
-        origins: The pages whose scripts may connect.
-        entries: What records of the table's stream tell.
-        pause: Waits before a new try where several frames of one connection meet.
+        push: Sends to connections through API Gateway.
+        origins: The web pages that may connect.
+        entries: Converts records of the table's stream to feed entries.
+        pause: Sleeps before a retry when several frames of one connection conflict.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class Gateway:
         self._pause: Pause = pause or threading.Event().wait
 
     def __call__(self, event: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Answer a WebSocket event, or follow a batch of the stream."""
+        """Answer a WebSocket event, or push a batch of the table's stream."""
         if "Records" in event:
-            self._pusher.follow(self._entries(event["Records"]))
+            self._pusher.push_entries(self._entries(event["Records"]))
             return None
         context = event["requestContext"]
         connection_id = str(context["connectionId"])
@@ -99,14 +99,14 @@ class Gateway:
         return {"statusCode": 200}
 
     def _heard(self, connection_id: str, event: Mapping[str, Any]) -> None:
-        """Do what a frame asks for; a flood, and whoever may be nobody any more, is cut."""
+        """Carry out a frame; closes a connection that floods or whose key is invalid."""
         try:
             principal = connections.count_connection_message(
                 self._runtime, connection_id, self._pause
             )
         except (Unauthenticated, Flooding) as error:
             self._pusher.send(connection_id, dispatch.websocket_frame_problem(error))
-            self._pusher.cut(connection_id)
+            self._pusher.disconnect(connection_id)
             return
         except Unavailable as error:
             unheard = requests.websocket_frame_id(str(event.get("body") or ""))
@@ -132,7 +132,7 @@ class Gateway:
 
 
 class _Stored:
-    """What a connection watches, in the table; it remembers what began just now."""
+    """The stored watches of a connection, with those that began in this invocation."""
 
     def __init__(self, runtime: Runtime, connection_id: str, pause: Pause) -> None:
         self._runtime = runtime
@@ -153,14 +153,14 @@ class _Stored:
         )
 
     def fact(self, watched: WatchTarget) -> Document | None:
-        """The watcher as it is stored."""
+        """Load the watcher as it is stored."""
         kind = connections.WATCHERS[watched.kind]
         key = connections.connection_fact_id(self._connection_id)
         return self._runtime.home.facts.get(watched.id, kind, key)
 
 
 def _text(event: Mapping[str, Any]) -> str:
-    """What a frame says; raises Invalid for bytes, which no frame of ours is."""
+    """Return the text of a frame; raises Invalid for a binary one."""
     if event.get("isBase64Encoded"):
         raise Invalid("binary frames are not supported", cure="send JSON in text frames")
     return str(event.get("body") or "")

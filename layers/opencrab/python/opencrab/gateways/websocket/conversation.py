@@ -11,9 +11,9 @@ from opencrab.engine.conversation.connections import (
     MOST_MESSAGES,
     MOST_WATCHED,
     WINDOW_SECONDS,
-    KeyHolders,
     connection_flooding_error,
 )
+from opencrab.engine.conversation.key_holders import KeyHolders
 from opencrab.engine.conversation.live import LiveFollower, VisibleKinds, WatchTarget
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
@@ -23,7 +23,7 @@ from opencrab.ports.conversation.feed import ChangeFeed
 
 
 class LocalTalk:
-    """Begins conversations with whoever may connect to this process."""
+    """The factory of conversations in this process."""
 
     def __init__(self, runtime: Runtime, feed: ChangeFeed, origins: frozenset[str]) -> None:
         self._runtime = runtime
@@ -31,14 +31,15 @@ class LocalTalk:
         self._entrance = ConnectionGate(runtime, origins)
 
     def enter(self, headers: Mapping[str, str], query: str) -> "Conversation":
-        """A conversation with whoever sent this; raises Refused, Unauthenticated."""
+        """Begin a conversation with the caller; raises Refused, Unauthenticated."""
         return Conversation(self._runtime, self._feed, self._entrance.key(headers, query))
 
 
 class Conversation:
-    """One client: what it says is answered, and what it watches is told; one thread at a time.
+    """A connected client, whose frames are answered and who receives the watched events.
 
-    A key that was revoked is noticed with the next thing said, or within a minute.
+    Only one thread may use it at a time. A revoked key is noticed with the next frame, or within a
+    minute.
     """
 
     def __init__(self, runtime: Runtime, feed: ChangeFeed, key: str) -> None:
@@ -50,10 +51,10 @@ class Conversation:
         self._said: deque[float] = deque(maxlen=MOST_MESSAGES)
         self._past: list[Iterable[Event]] = []
 
-    def hear(self, text: str) -> Iterator[Event]:
-        """The answer to a frame, and then the past that it asked for.
+    def handle_frame(self, text: str) -> Iterator[Event]:
+        """Return the answer to a frame, followed by the past lines that it asked for.
 
-        Raises Exhausted for a flood, Unauthenticated when the key was revoked.
+        Raises Exhausted if too many frames arrive, Unauthenticated when the key was revoked.
         """
         now = self._runtime.clock.monotonic_ms()
         if len(self._said) == MOST_MESSAGES and now - self._said[0] < WINDOW_SECONDS * 1_000:
@@ -65,15 +66,18 @@ class Conversation:
         return chain((answered,), *past)
 
     def new_events(self) -> Iterator[Event]:
-        """What happened and may be seen since the last look.
+        """Return the events since the last call that the client may see.
 
         Raises Unauthenticated when the key was revoked, Unavailable when the client lags too far.
         """
         self._principal()
+        for watched in self._following.targets():
+            if not self._holders.may_watch(self._key, watched):
+                self._following.end(watched)
         return self._following.new_events()
 
     def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> int:
-        """See `talk.Watches`."""
+        """Implement `dispatch.Watches.begin`."""
         begun = self._following.begin(watched, visible, after)
         if begun.gap is not None:
             self._past.append((begun.gap,))
@@ -81,7 +85,7 @@ class Conversation:
         return begun.place
 
     def end(self, watched: WatchTarget) -> bool:
-        """See `talk.Watches`."""
+        """Implement `dispatch.Watches.end`."""
         return self._following.end(watched)
 
     def _principal(self) -> Principal:

@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from opencrab.domain.access.authority import Scope, Source, authority
+from opencrab.domain.access.policy import Verb
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import (
     Audience,
@@ -15,7 +16,13 @@ from opencrab.domain.conversation.message import (
 )
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.identifier import stable_id
-from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_line_kinds
+from opencrab.engine.access.visibility import require_session_access
+from opencrab.engine.conversation.live import (
+    VisibleKinds,
+    WatchTarget,
+    require_watch,
+    visible_line_kinds,
+)
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message, instruct_session
@@ -26,29 +33,29 @@ from opencrab.gateways.websocket.requests import (
     Say,
     Subscribe,
     Unsubscribe,
-    Wish,
+    WebSocketRequest,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
 
 
 class Watches(Protocol):
-    """What one connection watches, wherever that is kept."""
+    """The watches of one connection, wherever they are stored."""
 
     def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> int:
-        """Watch something; the place from which on its lines are told.
+        """Begin to watch; returns the position after which lines are sent.
 
         Raises NotFound, Invalid, Refused.
         """
 
     def end(self, watched: WatchTarget) -> bool:
-        """Watch it no more; whether it was watched."""
+        """End a watch; returns whether there was one."""
 
 
 def answer_websocket_frame(
     runtime: Runtime, principal: Principal, watches: Watches, text: str
 ) -> Event:
-    """Do what a frame asks for, and answer it: an error is an answer too."""
+    """Carry out a frame and return the answer, which may be an error event."""
     try:
         wish = requests.read_websocket_frame(text)
         found = _dispatch_request(runtime, principal, watches, wish)
@@ -58,18 +65,18 @@ def answer_websocket_frame(
 
 
 def websocket_frame_problem(error: OpenCrabError, wish_id: str | None = None) -> Event:
-    """An error as a client is told of it."""
+    """Convert an error to the event that a client receives."""
     told = {"code": error.code, "message": error.message, "field": error.field, "cure": error.cure}
     shown = {name: value for name, value in told.items() if value is not None}
     return {"type": "error", "id": wish_id, **shown}
 
 
 def _dispatch_request(
-    runtime: Runtime, principal: Principal, watches: Watches, wish: Wish
+    runtime: Runtime, principal: Principal, watches: Watches, wish: WebSocketRequest
 ) -> dict[str, Any]:
     match wish:
         case Subscribe():
-            return _begin_subscription(principal, watches, wish)
+            return _begin_subscription(runtime.home, principal, watches, wish)
         case Unsubscribe():
             return {"subscribed": False, "was_subscribed": watches.end(wish.watched)}
         case Say():
@@ -80,8 +87,11 @@ def _dispatch_request(
             return {}
 
 
-def _begin_subscription(principal: Principal, watches: Watches, wish: Subscribe) -> dict[str, Any]:
+def _begin_subscription(
+    home: Home, principal: Principal, watches: Watches, wish: Subscribe
+) -> dict[str, Any]:
     principal.require(Scope.READ)
+    require_watch(home, principal, wish.watched)
     sight = visible_line_kinds(wish.kinds, is_owner=principal.scope is Scope.OWNER)
     place = watches.begin(wish.watched, sight, wish.after)
     found: dict[str, Any] = {"subscribed": True}
@@ -90,6 +100,7 @@ def _begin_subscription(principal: Principal, watches: Watches, wish: Subscribe)
 
 def _post_message(runtime: Runtime, principal: Principal, wish: Say) -> dict[str, Any]:
     principal.require(Scope.CHAT)
+    require_session_access(runtime.home, principal, wish.session_id, Verb.TAKE_PART)
     message = Message(
         source=Source.WEBSOCKET,
         source_id=wish.id,

@@ -20,12 +20,13 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.connections import (
     ConnectionWatcher,
-    KeyHolders,
     claim_lines_for_watcher,
     close_connection,
     connection_id_of,
     session_watchers_of,
+    watch_target_of,
 )
+from opencrab.engine.conversation.key_holders import KeyHolders
 from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, turn_change_of
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
@@ -45,25 +46,25 @@ Tell = Callable[[Document], Iterable[Event]]
 
 @dataclass(frozen=True)
 class _Batch:
-    """One batch of the stream: who tells it, and until when."""
+    """One batch of the stream: the threads that send it, and the deadline in milliseconds."""
 
     pool: ThreadPoolExecutor
     deadline: float
 
 
 class Pusher:
-    """Says events to connections; a function keeps one, with what it knows of keys for a minute."""
+    """A sender of events to connections; it caches the holders of keys for a minute."""
 
     def __init__(self, runtime: Runtime, push: Push) -> None:
         self._runtime = runtime
         self._push = push
         self._holders = KeyHolders(runtime)
 
-    def follow(self, entries: Iterable[FeedEntry]) -> None:
-        """Tell of everything in a batch of the stream.
+    def push_entries(self, entries: Iterable[FeedEntry]) -> None:
+        """Send the events of a batch of the stream.
 
-        Of each session first what began, then its lines, then what ended: the stream keeps no order
-        between a session and its turns, and an end comes after everything that was said.
+        For each session, started turns come first, then lines, then ended turns: the stream keeps
+        no order between a session and its turns, and an end must come after all lines.
         """
         by_session: dict[str, list[FeedEntry]] = {}
         for entry in entries:
@@ -79,7 +80,7 @@ class Pusher:
                 self._agents(batch, lines, turns, reached)
 
     def send(self, connection_id: str, *events: Event) -> bool:
-        """Say something to one connection; False when it is gone, and forgotten."""
+        """Send events to one connection; returns False if it is gone, after deleting it."""
         try:
             for event in events:
                 self._push.send(connection_id, websocket_event_frame(event))
@@ -87,37 +88,52 @@ class Pusher:
             close_connection(self._runtime.home.facts, connection_id)
             return False
         except Unavailable as error:
-            log.warning("connection closed, client does not read its messages: %s", error.message)
-            self.cut(connection_id)
+            log.warning(
+                "connection closed, its client does not read: connection=%s, error=%s",
+                connection_id,
+                error.message,
+            )
+            self.disconnect(connection_id)
             return False
         return True
 
-    def cut(self, connection_id: str) -> None:
-        """Forget a connection and end it."""
+    def disconnect(self, connection_id: str) -> None:
+        """Delete a connection and close it."""
         close_connection(self._runtime.home.facts, connection_id)
         try:
-            self._push.cut(connection_id)
+            self._push.disconnect(connection_id)
         except Unavailable as error:
-            log.warning("connection could not be closed: %s", error.message)
+            log.warning(
+                "cannot close connection: connection=%s, error=%s", connection_id, error.message
+            )
 
     def catch_up(self, session_id: str, watcher: Document) -> bool:
-        """Tell a watcher the lines that it has not been told; False when it is gone."""
-        return self.tell(watcher, lambda fact: self._lines(session_id, fact))
+        """Send a watcher the lines that it has not received; returns False if it is gone."""
+        return self.push_to_watcher(watcher, lambda fact: self._lines(session_id, fact))
 
-    def tell(self, watcher: Document, told: Tell, deadline: float = inf) -> bool:
-        """Tell a watcher something, if its key still allows that; False when it is gone.
+    def push_to_watcher(self, watcher: Document, told: Tell, deadline: float = inf) -> bool:
+        """Send a watcher events if its key still allows that; returns False if it is gone.
 
-        Whoever has more to be told at the deadline, by the clock's milliseconds, is cut.
+        A connection with events left at the deadline (monotonic milliseconds) is closed.
         """
         connection_id = connection_id_of(watcher)
         try:
-            self._holders.get(watcher.read(ConnectionWatcher).key)
+            allowed = self._holders.may_watch(
+                watcher.read(ConnectionWatcher).key, watch_target_of(watcher)
+            )
         except Unauthenticated:
             self._drop(watcher)
             return False
+        if not allowed:
+            self._forget(watcher)
+            return True
         for event in told(watcher):
             if self._runtime.clock.monotonic_ms() >= deadline:
-                log.warning("connection closed: its batch took over %g s", BATCH_SECONDS)
+                log.warning(
+                    "connection closed, its batch took too long: connection=%s, limit_seconds=%g",
+                    connection_id,
+                    BATCH_SECONDS,
+                )
                 self._drop(watcher)
                 return False
             if not self.send(connection_id, event):
@@ -126,9 +142,9 @@ class Pusher:
         return True
 
     def _all(self, batch: _Batch, found: Iterable[Document], told: Tell) -> frozenset[str]:
-        """Tell watchers, several at once, and await that; which ones they were."""
+        """Send to several watchers in parallel and wait for all; returns the watchers' ids."""
         told_to = {
-            watcher.id: batch.pool.submit(self.tell, watcher, told, batch.deadline)
+            watcher.id: batch.pool.submit(self.push_to_watcher, watcher, told, batch.deadline)
             for watcher in found
         }
         for each in told_to.values():
@@ -138,7 +154,7 @@ class Pusher:
     def _session(
         self, batch: _Batch, session_id: str, lines: list[Line], turns: list[TurnMoved]
     ) -> frozenset[str]:
-        """Tell those who watch the session; the connections that were reached."""
+        """Send to the watchers of the session; returns their ids."""
         begun = [
             event for turn in turns if _begins(turn) for event in live_events.events_of_turn(turn)
         ]
@@ -162,7 +178,7 @@ class Pusher:
     def _agents(
         self, batch: _Batch, lines: list[Line], turns: list[TurnMoved], reached: frozenset[str]
     ) -> None:
-        """Tell those who watch an agent, and not the whole session, what it did."""
+        """Send an agent's actions to its watchers, except those who watch the whole session."""
         acting = {line.speaker_id for line in lines if line.from_agent}
         acting |= {turn.turn.agent_id for turn in turns if live_events.events_of_turn(turn)}
         for agent_id in sorted(acting):
@@ -198,20 +214,20 @@ class Pusher:
                     yield found
 
     def _drop(self, watcher: Document) -> None:
-        self.cut(connection_id_of(watcher))
+        self.disconnect(connection_id_of(watcher))
         self._forget(watcher)
 
     def _forget(self, watcher: Document) -> None:
-        """Remove a watcher even where its connection is not known any more."""
+        """Delete a watcher, even if its connection no longer exists."""
         removed = watcher.replaced(body=None, version=0)
         try:
             self._runtime.home.facts.commit(removed)
         except Conflict as error:
-            log.warning("subscription could not be removed: %s", error.message)
+            log.warning("cannot delete watcher: watcher=%s, error=%s", removed.id, error.message)
 
 
 def websocket_event_frame(event: Event) -> str:
-    """An event as it is sent: characters as they are, since escapes would double its length."""
+    """Return an event as JSON without escapes, which would double the length of other scripts."""
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -14,6 +14,7 @@ FRAME_BYTES = 32_768
 """Largest frame of a client; API Gateway takes none that is larger."""
 
 _LAST = 9_999_999_998
+_SHOWN = 60
 _NAMES = "ping, subscribe, unsubscribe, message or mentor"
 
 WishId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
@@ -21,7 +22,7 @@ WishId = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
 
 
 class Ping(Value):
-    """A sign of life."""
+    """A request that checks the connection."""
 
     type: Literal["ping"]
     id: WishId | None = None
@@ -35,19 +36,19 @@ class _AboutOne(Value):
     @model_validator(mode="after")
     def _names_one(self) -> "_AboutOne":
         if (self.session_id is None) is (self.agent_id is None):
-            raise ValueError("give either session_id or agent_id")
+            raise ValueError("exactly one of session_id and agent_id is required: send one")
         return self
 
     @property
     def watched(self) -> WatchTarget:
-        """What it is about."""
+        """The session or agent to watch."""
         if self.session_id is not None:
             return WatchTarget(kind="session", id=self.session_id)
         return WatchTarget(kind="agent", id=str(self.agent_id))
 
 
 class Subscribe(_AboutOne):
-    """To be told what happens in a session, after a line or from now on, or what an agent does."""
+    """A request to watch a session, after a line or from now on, or an agent's actions."""
 
     type: Literal["subscribe"]
     after: Annotated[int, Field(ge=0, le=_LAST)] | None = None
@@ -55,13 +56,13 @@ class Subscribe(_AboutOne):
 
 
 class Unsubscribe(_AboutOne):
-    """To be told no more of it."""
+    """A request to end a watch."""
 
     type: Literal["unsubscribe"]
 
 
 class Say(Value):
-    """Something to say to everybody in a session; the same id again is the same message."""
+    """A message to everybody in a session; the same id again is the same message."""
 
     type: Literal["message"]
     id: WishId
@@ -78,14 +79,16 @@ class MentorRequest(Value):
     text: MessageText
 
 
-Wish = Ping | Subscribe | Unsubscribe | Say | MentorRequest
+WebSocketRequest = Ping | Subscribe | Unsubscribe | Say | MentorRequest
 
-_WISH: TypeAdapter[Wish] = TypeAdapter(Annotated[Wish, Field(discriminator="type")])
+_WISH: TypeAdapter[WebSocketRequest] = TypeAdapter(
+    Annotated[WebSocketRequest, Field(discriminator="type")]
+)
 _ID: TypeAdapter[str] = TypeAdapter(WishId)
 
 
 def websocket_frame_id(text: str) -> str | None:
-    """The id of a wish, even of one that says nothing else that is right."""
+    """Return the id of a frame, even if the rest of it is invalid."""
     try:
         value = json.loads(text)
         return _ID.validate_python(value["id"], strict=True) if isinstance(value, dict) else None
@@ -93,8 +96,8 @@ def websocket_frame_id(text: str) -> str | None:
         return None
 
 
-def read_websocket_frame(text: str) -> Wish:
-    """The wish in a frame; raises Invalid, TooLarge."""
+def read_websocket_frame(text: str) -> WebSocketRequest:
+    """Parse the request in a frame; raises Invalid, TooLarge."""
     if len(text.encode(errors="replace")) > FRAME_BYTES:
         raise too_large_frame_error()
     try:
@@ -102,7 +105,9 @@ def read_websocket_frame(text: str) -> Wish:
     except (ValueError, RecursionError):
         raise Invalid("the frame is not JSON", cure="send one JSON object in each frame") from None
     if not isinstance(value, dict) or not is_json(value):
-        raise Invalid("the frame is not a JSON object", cure="send one JSON object in each frame")
+        raise Invalid(
+            "the frame is not a valid JSON object", cure="send one JSON object in each frame"
+        )
     try:
         return _WISH.validate_json(text, strict=True)
     except ValidationError as error:
@@ -110,19 +115,24 @@ def read_websocket_frame(text: str) -> Wish:
 
 
 def too_large_frame_error() -> TooLarge:
-    """A frame is larger than any may be."""
+    """Return the error for a frame above the size limit."""
     return TooLarge(f"a frame has more than {FRAME_BYTES} bytes", cure="send a smaller frame")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("an object has the same name twice")
+    value = dict[str, Any]()
+    for name, inner in pairs:
+        if name in value:
+            raise Invalid(
+                f"a JSON object of the frame has the name {name[:_SHOWN]!r} twice",
+                cure="send each name once",
+            )
+        value[name] = inner
     return value
 
 
 def _invalid_request_error(error: ValidationError) -> Invalid:
-    """The first thing that is wrong; what was sent is not repeated."""
+    """Return the first validation error, without repeating what was sent."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     kind, place = str(first["type"]), [part for part in first["loc"] if isinstance(part, str)]
     if kind.startswith("union_tag"):
@@ -132,4 +142,8 @@ def _invalid_request_error(error: ValidationError) -> Invalid:
         return Invalid("unknown field", field=field, cure="remove it")
     told = str(first["msg"]).removeprefix("Value error, ")
     detail = told[:1].lower() + told[1:]
-    return Invalid(f"{field}: {detail}" if field else detail, field=field)
+    return Invalid(
+        f"{field}: {detail}" if field else detail,
+        field=field,
+        cure="correct it; docs/reference/events.md lists the requests",
+    )

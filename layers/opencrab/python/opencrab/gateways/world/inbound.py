@@ -30,7 +30,7 @@ _FOR_GOOD = (Invalid, Refused, NotFound, Exhausted)
 def world_messages_from_queue(
     runtime: Runtime, event: Mapping[str, Any], unpack: Unpack
 ) -> dict[str, Any]:
-    """Take a batch of messages and name those that are to come again."""
+    """Handle a batch of messages and return those that must be delivered again."""
     again = [
         {"itemIdentifier": record["messageId"]}
         for record in event["Records"]
@@ -41,30 +41,37 @@ def world_messages_from_queue(
 
 def _receive_message(runtime: Runtime, record: Mapping[str, Any], unpack: Unpack) -> bool:
     try:
-        became = receive_world_message(runtime, unpack(record["body"]), arrived_at=_arrival(record))
+        outcome = receive_world_message(
+            runtime, unpack(record["body"]), arrived_at=_arrival(record)
+        )
     except _FOR_GOOD as error:
         _say_refused(record, error)
         return True
     except Exception as error:
         if isinstance(error, OpenCrabError):
-            log.warning("world message deferred: %s", error.message)
+            log.warning(
+                "world message failed, retrying: id=%s, error=%s",
+                record["messageId"],
+                error.message,
+            )
         else:
-            log.exception("world message failed; will retry")
+            log.exception("world message failed, retrying: id=%s", record["messageId"])
         return False
-    log.info("world message handled: id=%s, became=%s", record["messageId"], became.value)
+    log.info("world message handled: id=%s, outcome=%s", record["messageId"], outcome.value)
     return True
 
 
 def _say_refused(record: Mapping[str, Any], error: OpenCrabError) -> None:
     log.warning(
-        "world message rejected: id=%s, code=%s, %s",
+        "world message rejected: id=%s, code=%s, error=%s, cure=%s",
         record["messageId"],
         error.code,
         error.message,
+        error.cure,
     )
 
 
 def _arrival(record: Mapping[str, Any]) -> datetime | None:
-    """When the queue took it in; its time is compared with that, however long it waited."""
+    """Return when the queue received the message, with which its own time is compared."""
     told = record.get("attributes", {}).get("SentTimestamp")
     return None if told is None else datetime.fromtimestamp(int(told) / 1_000, tz=UTC)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class RememberedRequest:
-    """What a request with this key was, and what it was answered (None: not yet)."""
+    """The request that used a key before, and its answer (None: not finished)."""
 
     request_hash: str
     status: int | None
@@ -18,7 +18,7 @@ class Idempotency(Protocol):
     """Idempotency keys per principal; they expire after a day."""
 
     def begin(self, key: str, request_hash: str, now: datetime) -> RememberedRequest | None:
-        """Remember a request; the earlier one with this key when there is one, else None."""
+        """Store a request; returns the earlier one with this key, or None if there is none."""
 
     def finish(self, key: str, status: int, body: str) -> None:
-        """Remember the answer."""
+        """Store the answer."""

@@ -7,13 +7,16 @@ class Secrets(Protocol):
     """Named secrets of one place; no value ever appears in an error or a log."""
 
     def get(self, name: str) -> str | None:
-        """The secret of this name; None when there is none.
+        """Return the secret of this name, or None.
 
-        Raises Unavailable when the place was never read, naming it and the cure.
+        Raises Unavailable if the store could never be read; the message names it, with the cure.
         """
 
     def put(self, name: str, value: str) -> None:
-        """Keep a secret; whoever asks here afterwards gets it. Raises Unavailable with the cure."""
+        """Store a secret; later calls of `get` here return it.
+
+        Raises Unavailable with the cure.
+        """
 
     def forget(self) -> None:
-        """Read the place again before the next answer, since somebody changed it."""
+        """Drop cached secrets: the next `get` reads the store again."""

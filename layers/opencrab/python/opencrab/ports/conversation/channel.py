@@ -10,7 +10,7 @@ from opencrab.domain.value import Language
 
 @dataclass(frozen=True)
 class PanelRow:
-    """One task of a panel: its label, its name, and how it stands (a `TaskStatus`)."""
+    """One task of a panel: its label, its name, and its status (a `TaskStatus`)."""
 
     label: str
     name: str
@@ -19,7 +19,7 @@ class PanelRow:
 
 @dataclass(frozen=True)
 class Panel:
-    """How far an instruction has come, as a channel shows it; `standing` is a `Standing`."""
+    """The progress of an instruction as a channel shows it; `standing` is a `Standing`."""
 
     agent_id: str
     agent_name: str
@@ -34,23 +34,23 @@ class Panel:
 
 
 class DeliveryChannel(Protocol):
-    """One kind of place to speak."""
+    """A kind of channel to which utterances are delivered."""
 
-    def pieces(self, utterance: Utterance) -> int:
-        """In how many pieces it is shown; at least one, and always the same for one utterance."""
+    def piece_count(self, utterance: Utterance) -> int:
+        """Count the pieces in which an utterance is shown: at least 1, always the same."""
 
-    def repeatable(self, utterance: Utterance) -> bool:
-        """Whether sending its piece twice, now, shows it once: by its nonce or by its place."""
+    def is_idempotent(self, utterance: Utterance) -> bool:
+        """Check whether sending the present piece twice, now, shows it once."""
 
     def send(self, utterance: Utterance) -> None:
-        """Make its piece visible.
+        """Deliver the present piece.
 
-        Raises Unavailable (try later), NeverSent (later, and it was certainly not shown), Refused,
-        NotFound or Invalid (never).
+        Raises Unavailable (retry later), NeverSent (retry later; it was certainly not shown),
+        Refused, NotFound or Invalid (never retry).
         """
 
     def show(self, place: Place, panel: Panel) -> None:
-        """Replace what is shown there of an instruction; where nothing can be replaced, nothing.
+        """Replace the progress panel of an instruction; does nothing if it cannot be replaced.
 
-        Harmless to repeat. Raises as `send` does.
+        A repeat is harmless. Raises the same errors as `send`.
         """

@@ -9,12 +9,12 @@ from opencrab.domain.memory.memory import EXPERIENCE, MEMORY
 from opencrab.domain.memory.summary import SUMMARY
 from opencrab.domain.value import Identifier, Value
 
-TOLD = frozenset({MEMORY, EXPERIENCE, SUMMARY, FORGOTTEN})
-"""The kinds of facts whose changes the feed tells of: those that indexes keep or obey."""
+INDEXED_KINDS = frozenset({MEMORY, EXPERIENCE, SUMMARY, FORGOTTEN})
+"""The kinds of documents that indexes store or apply; the feed reports changes of these."""
 
 
-class FactTold(Value):
-    """The body of an entry of kind `fact`: which fact changed; whoever minds reads it."""
+class DocumentChange(Value):
+    """The body of an entry of kind `fact`: the document that changed; readers load it."""
 
     owner: Identifier
     kind: FactKind
@@ -26,7 +26,8 @@ class FactTold(Value):
 class FeedEntry:
     """One committed item; `position` orders the feed.
 
-    A `line` has the line as its body, a `turn` its status, a `fact` a `FactTold` and no session.
+    `body` is the line for kind `line`, the status for `turn`, and a `DocumentChange` for `fact`,
+    which has no session.
     """
 
     position: int
@@ -37,13 +38,16 @@ class FeedEntry:
 
 
 class ChangeFeed(Protocol):
-    """An ordered feed of lines, turn headers and facts that are TOLD; it is kept for a day."""
+    """An ordered feed, kept for a day: lines, turn headers and changed documents.
+
+    Only documents of INDEXED_KINDS are reported.
+    """
 
     def read(self, *, after: int, limit: int) -> tuple[FeedEntry, ...]:
-        """Entries after a position, in order."""
+        """Return entries after a position, in order."""
 
     def wait(self, *, after: int, seconds: float) -> bool:
-        """Block until there may be entries after a position; False after the wait."""
+        """Block until there may be entries after a position; returns False after the timeout."""
 
     def position(self) -> int:
-        """The position of the newest entry, 0 when there is none."""
+        """Return the position of the newest entry, 0 if there is none."""

@@ -7,13 +7,13 @@ from opencrab.domain.conversation.message import DeliveryState, Utterance
 
 
 class Outbox(Protocol):
-    """Utterances; the journal puts them, delivery moves them on."""
+    """A store of utterances; the journal adds them, delivery updates their state."""
 
     def get(self, target: str, key: str) -> Utterance:
-        """Read one; raises NotFound."""
+        """Read an utterance; raises NotFound."""
 
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
-        """Store a new state; False when the stored state is not the expected one."""
+        """Store a new state; returns False if the stored state is not the expected one."""
 
-    def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
-        """Utterances not at an end that were last touched before a time, oldest first."""
+    def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
+        """Return utterances not at an end, last changed before a time, oldest first."""

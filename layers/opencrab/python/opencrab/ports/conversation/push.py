@@ -4,13 +4,13 @@ from typing import Protocol
 
 
 class Push(Protocol):
-    """Connections by their ids; what is sent to one arrives in the order in which it was sent."""
+    """Open connections by their ids; frames to one arrive in the order in which they were sent."""
 
     def send(self, connection_id: str, text: str) -> None:
         """Send one text frame.
 
-        Raises NotFound when the connection is gone, Unavailable when it does not take it in time.
+        Raises NotFound if the connection is closed, Unavailable if it does not accept it in time.
         """
 
-    def cut(self, connection_id: str) -> None:
-        """End a connection; one that is gone is fine. Raises Unavailable."""
+    def disconnect(self, connection_id: str) -> None:
+        """Close a connection; a closed one is no error. Raises Unavailable."""

@@ -3,27 +3,31 @@
 from datetime import datetime
 from typing import Protocol
 
+from opencrab.domain.access.session_access import SessionAccess
 from opencrab.domain.conversation.session import Session
 
 
 class Sessions(Protocol):
-    """Sessions; turns change them through the journal only."""
+    """A store of sessions; turns change them through the journal only."""
 
     def create(self, session: Session) -> Session:
-        """Create a session; the same id with the same participants is answered as it is."""
+        """Create a session; one with the same id and participants is returned unchanged."""
 
     def get(self, session_id: str) -> Session:
         """Read a session; raises NotFound."""
 
+    def get_with_access(self, session_id: str) -> tuple[Session, SessionAccess]:
+        """Read a session and who it is shared with, in one read; raises NotFound."""
+
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
-        """Sessions in order of their ids, after the given one."""
+        """Return sessions in order of their ids, after the given one."""
 
     def set_participants(
         self, session_id: str, agent_ids: tuple[str, ...], now: datetime
     ) -> Session:
-        """Let these take part from now on, in this order; who took part already keeps their part.
+        """Set the participants, in this order; those who took part already keep their data.
 
-        Raises NotFound, and Conflict when the session has ended.
+        Raises NotFound, and Conflict if the session has ended.
         """
 
     def end(self, session_id: str, now: datetime) -> Session:

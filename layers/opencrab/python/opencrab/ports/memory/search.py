@@ -11,16 +11,15 @@ from opencrab.ports.conversation.feed import FeedEntry
 
 MOST_FOUND = 50
 EXCERPT_CHARACTERS = 300
-"""Characters of a row in an excerpt."""
+"""The limit of characters of a row in an excerpt."""
 
 
 @dataclass(frozen=True)
 class SearchQuery:
-    """What is looked for, on whose behalf, and where.
+    """A search: text, clearance of the searcher, and filters.
 
-    Filters that are empty leave everything in. `speaker` is a name or an id. `before` leaves out
-    the lines of one session from a number on: a turn does not look for the question that it was
-    just asked.
+    An empty filter excludes nothing. `speaker` is a name or an id. `before` excludes the lines of
+    one session from a number on: a turn does not find the question that it was just asked.
     """
 
     text: str
@@ -37,10 +36,10 @@ class SearchQuery:
 
 @dataclass(frozen=True)
 class SearchHit:
-    """One thing that was found: its row, how well it fits, why, and its neighbours as an excerpt.
+    """A search result: its row, its score, the reasons, and an excerpt with its neighbours.
 
-    The excerpt is `speaker: words`, a line each: the row before it, the row, the row after it, as
-    far as whoever asks may hear them. `taint` when any words in it came from outside.
+    The excerpt has lines `speaker: words`: the row before it, the row, the row after it, as far as
+    the searcher may hear them. `taint` if any of its text is untrusted.
     """
 
     row: SearchRow
@@ -51,7 +50,7 @@ class SearchHit:
 
 
 def search_excerpt_line(row: SearchRow) -> str:
-    """A row in an excerpt: one line, whatever it and its speaker's name hold."""
+    """Format a row for an excerpt: one line, whatever its text and speaker contain."""
     text, speaker = (" ".join(each.split()) for each in (row.text, row.speaker))
     if len(text) > EXCERPT_CHARACTERS:
         text = f"{text[: EXCERPT_CHARACTERS - 1]}…"
@@ -60,12 +59,11 @@ def search_excerpt_line(row: SearchRow) -> str:
 
 @dataclass(frozen=True)
 class IndexStatus:
-    """How an agent's index stands.
+    """The status of an agent's index.
 
-    `lines` is, by session, the number of the last line that it knows; `published_at` and
-    `published_rows` are of the newest snapshot. `tokenizer` changes when texts are cut into terms
-    in another way. `vectors` counts rows that can be found by their meaning, as `vector_model`
-    has it.
+    `lines` is, by session, the number of the last indexed line; `published_at` and `published_rows`
+    are of the newest snapshot. `tokenizer` is a version that changes with the way in which texts
+    are cut into terms. `vectors` counts rows with an embedding by `vector_model`.
     """
 
     backend: str
@@ -81,54 +79,54 @@ class IndexStatus:
 
 @dataclass(frozen=True)
 class TextVectors:
-    """What texts mean, as one model has it: a vector for each, in their order."""
+    """Embeddings of texts by one model, in the order of the texts."""
 
     model: str
     vectors: tuple[tuple[float, ...], ...]
 
 
 class TextEmbedder(Protocol):
-    """Turns texts into vectors, for agents that can pay for it."""
+    """Computes embeddings for agents whose budget allows it."""
 
     @property
     def name(self) -> str:
-        """The model that would be asked now; "" when there is none."""
+        """The embedding model now in use; "" if there is none."""
 
-    def of(
+    def embed(
         self, agent_id: str, texts: tuple[str, ...], *, at_most_seconds: float | None = None
     ) -> TextVectors | None:
-        """What some texts mean; None when nobody can or may say, which is no error."""
+        """Compute embeddings; returns None (no error) without a model, permission or budget."""
 
 
 class Search(Protocol):
-    """Finds lines and kept things of one agent, never anybody else's."""
+    """Search in lines, memories and other kept items of one agent, never of another one."""
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
-        """What fits a query best, best first; what was just written is among it.
+        """Return what fits a query best, best first; the newest writes are included.
 
-        Raises Unavailable while the index cannot be reached; words that cannot be looked for find
+        Raises Unavailable while the index cannot be reached; a query without searchable terms finds
         nothing.
         """
 
-    def forget(self, agent_id: str) -> None:
-        """Take away what was forgotten, from the index and all its copies, to the last byte.
+    def apply_erasures(self, agent_id: str) -> None:
+        """Remove erased data from the index and all its copies, completely.
 
-        What is to go is said by the marks among the agent's facts, which were written before.
+        The erasure marks among the agent's documents, written before, say what to remove.
         """
 
     def status(self, agent_id: str) -> IndexStatus:
-        """How the agent's index stands."""
+        """Return the status of the agent's index."""
 
 
 class Indexing(Protocol):
-    """Keeps indexes up to date for those who have no copy yet, or an old one."""
+    """Keeps indexes up to date for workers without a copy, or with an old one."""
 
-    def follow(self, entries: Iterable[FeedEntry]) -> None:
-        """Take in what a feed tells of; entries are hints, and what is true is read.
+    def index_entries(self, entries: Iterable[FeedEntry]) -> None:
+        """Index what a feed's entries report; entries are hints, the data itself is read.
 
-        Any order will do, and the same entries again change nothing. When it returns, all that
-        was told is kept for good; when it raises, they must be told again.
+        Any order works, and repeated entries change nothing. When it returns, the index is stored
+        durably; if it raises, the same entries must be given again.
         """
 
     def catch_up(self, agent_id: str) -> None:
-        """Take in all there is of an agent, whatever was told or missed."""
+        """Index all data of an agent, independent of earlier entries."""

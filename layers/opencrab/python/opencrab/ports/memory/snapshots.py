@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One published copy; `version` orders nothing and is only compared."""
+    """A published copy of an index; versions are compared for equality only, they have no order."""
 
     agent_id: str
     version: str
@@ -22,20 +22,21 @@ class Snapshot:
 class SnapshotStore(Protocol):
     """The newest snapshot of each agent's index.
 
-    A snapshot is whole or not there. Whoever publishes says over which one it built, and is turned
-    away when another came first, so that no stale publisher takes the index back.
+    A snapshot is complete or does not exist. A publisher names the snapshot that it built upon, and
+    is rejected if another one was published since, so that a stale publisher cannot revert the
+    index.
     """
 
     def newest(self, agent_id: str) -> Snapshot | None:
-        """The snapshot in force, or None."""
+        """Return the current snapshot, or None."""
 
     def fetch(self, snapshot: Snapshot, into: Path) -> bool:
-        """Copy it to a file; False when it is gone or is not what its hash says."""
+        """Copy a snapshot to a file; returns False if it is gone or does not match its hash."""
 
     def publish(
         self, agent_id: str, file: Path, *, rows: int, tokenizer: int, over: Snapshot | None
     ) -> Snapshot | None:
-        """Put a file in the place of `over`; None when that is no longer the newest."""
+        """Replace `over` by a file; returns None if `over` is no longer the newest."""
 
     def remove(self, agent_id: str) -> None:
-        """Remove all snapshots of an agent, old versions of them included."""
+        """Remove all snapshots of an agent, including old versions."""

@@ -6,13 +6,13 @@ from opencrab.domain.models.health import BreakerState
 
 
 class ProviderHealths(Protocol):
-    """The health of providers; advice only: no money and no message depends on it."""
+    """Circuit breakers of providers, shared by all workers; no money or message depends on them."""
 
     def all(self) -> dict[str, BreakerState]:
-        """Every provider of which something bad is known."""
+        """Return the state of every provider with recent failures."""
 
     def put(self, provider: str, health: BreakerState, before: BreakerState | None) -> bool:
-        """Keep a provider's health if it still is `before`; False when others were faster."""
+        """Store a provider's state if the stored one is `before`; returns False if it is not."""
 
     def forget(self, provider: str) -> None:
-        """It answered: nothing bad is known any more."""
+        """Remove a provider's state after a successful answer."""

@@ -1,6 +1,11 @@
-"""Language models, as the engine sees them: one request in, one answer out."""
+"""Language models, as the engine sees them: one request in, one answer out.
 
-from collections.abc import Container, Mapping
+Each part of a prompt says whether words from outside are in it. Whoever writes one passes
+PromptText, or mypy refuses it; a prompt is tainted if one of its parts is (Denning, "A Lattice
+Model of Secure Information Flow", 1976).
+"""
+
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -14,16 +19,70 @@ from opencrab.domain.value import Value
 
 
 class ActionSchema(Value):
-    """An action as a model is told of it; `parameters` is a JSON Schema."""
+    """An action as described to a model; `parameters` is a JSON Schema."""
 
     name: str
     description: str
     parameters: dict[str, Any]
 
 
+class PromptText(str):
+    """A part of a prompt, tainted unless somebody vouched for its words (`TrustedText`).
+
+    What string methods return is a plain string again: label it, or use `join_prompt_texts`.
+    """
+
+    __slots__ = ()
+    tainted = True
+
+
+class TrustedText(PromptText):
+    """A part of a prompt in words of OpenCrab, its configuration, its owner or a known user.
+
+    Never use it for what an agent stored: such a record says itself whether it is tainted.
+    """
+
+    __slots__ = ()
+    tainted = False
+
+
+NO_TEXT: PromptText = TrustedText("")
+"""Nothing, said by nobody."""
+
+_VOUCHED: type[PromptText] = TrustedText
+
+
+LABELS: dict[bool, type[PromptText]] = {True: PromptText, False: TrustedText}
+"""Labels a text by whether its record is tainted."""
+
+
+def label_text(text: str, *, tainted: bool) -> PromptText:
+    """Label a text by whether its record is tainted."""
+    return LABELS[tainted](text)
+
+
+def join_prompt_texts(separator: str, parts: Iterable[PromptText]) -> PromptText:
+    """Join the parts that are not empty; the whole is tainted if one of them is."""
+    said, label = list[str](), _VOUCHED
+    for part in parts:
+        if part:
+            said.append(part)
+            label = PromptText if part.tainted else label
+    return label(separator.join(said))
+
+
+def fill_prompt_template(template: str, **facts: PromptText | float) -> PromptText:
+    """Fill a template of our own with labelled texts and numbers, as `str.format` does."""
+    label = _VOUCHED
+    for fact in facts.values():
+        if isinstance(fact, str) and fact.tainted:
+            label = PromptText
+    return label(template.format(**facts))
+
+
 @dataclass(frozen=True)
 class Image:
-    """A picture with its bytes in base64; `media_type` is image/png, jpeg, gif or webp."""
+    """An image with its bytes in base64; `media_type` is image/png, jpeg, gif or webp."""
 
     media_type: str
     data: str = field(repr=False)
@@ -31,9 +90,9 @@ class Image:
 
 @dataclass(frozen=True)
 class ChatMessage:
-    """One contribution to the conversation; `name` tells people apart.
+    """One message of the conversation; `name` distinguishes speakers.
 
-    `replay` is `ModelAnswer.replay` of what the assistant said, for the vendor that wants it back.
+    `replay` is `ModelAnswer.replay` of an assistant's message, for the vendor that wants it back.
     """
 
     role: Literal["user", "assistant"]
@@ -46,7 +105,7 @@ class ChatMessage:
 
 @dataclass(frozen=True)
 class CallReturn:
-    """What a call of the assistant came to."""
+    """The result of a tool call, for the model."""
 
     call_id: str
     name: str
@@ -55,10 +114,10 @@ class CallReturn:
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """Everything one model call sends, in the order in which prompt caches like it.
+    """The content of one model call, in the order that suits prompt caches.
 
-    The last of `turns` changes from call to call; all before it stays as it is and only grows.
-    `require_action` demands that the answer be a call; it means nothing without actions.
+    The last of `turns` changes from call to call; all before it stays the same and only grows.
+    `require_action` requires a tool call as the answer; it has no effect without actions.
     """
 
     model: str
@@ -72,14 +131,67 @@ class ChatRequest:
     require_action: bool = False
 
 
+class _MakeMessage(Protocol):
+    def __call__(
+        self,
+        role: Literal["user", "assistant"],
+        text: PromptText,
+        *,
+        name: str = "",
+        calls: tuple[ActionCall, ...] = (),
+        replay: Mapping[str, Any] | None = None,
+    ) -> ChatMessage: ...
+
+
+class _MakeReturn(Protocol):
+    def __call__(self, call_id: str, name: str, content: PromptText) -> CallReturn: ...
+
+
+class _MakeRequest(Protocol):
+    def __call__(
+        self,
+        *,
+        model: str,
+        actions: tuple[ActionSchema, ...],
+        system: PromptText,
+        turns: tuple[ChatMessage | CallReturn, ...],
+        max_output_tokens: int,
+        temperature: float | None,
+        stop: tuple[str, ...],
+        timeout_seconds: float,
+    ) -> ChatRequest: ...
+
+
+labelled_message: _MakeMessage = ChatMessage
+"""Makes a message; the label of its text covers its name and its calls as well."""
+
+labelled_result: _MakeReturn = CallReturn
+"""Makes the result of a call."""
+
+
+labelled_request: _MakeRequest = ChatRequest
+"""Makes a request; the engine makes messages, results and requests by these three names alone."""
+
+
+def is_tainted_request(request: ChatRequest) -> bool:
+    """Check whether words from outside are in a request; a text without a label counts as such."""
+    if getattr(request.system, "tainted", True):
+        return True
+    for turn in request.turns:
+        text = turn.content if isinstance(turn, CallReturn) else turn.text
+        if getattr(text, "tainted", True):
+            return True
+    return False
+
+
 @dataclass(frozen=True)
 class ModelInfo:
-    """What is known of a model; `price` None means unknown, and an unknown price is refused.
+    """The properties of a model; `price` None means unknown: such a model is not called.
 
-    A `private` model runs where its owner says that nothing leaves: it is never replaced by one
-    that is not. `hidden_tokens` is what a vendor adds to each request and bills, and
-    `hidden_output_tokens` what it may think beyond `max_output_tokens` and bills as well; an image
-    costs at most `image_tokens`. `stop` tells whether texts may be named at which it stops.
+    A `private` model runs where, as its owner says, no data leaves: it is never replaced by one
+    that is not private. `hidden_tokens` is what a vendor adds to each request and bills, and
+    `hidden_output_tokens` what the model may think beyond `max_output_tokens`, billed as well; an
+    image costs at most `image_tokens`. `stop` says whether stop texts are supported.
     """
 
     name: str
@@ -105,7 +217,7 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class Embeddings:
-    """One vector for each text, in their order."""
+    """One vector for each text, in the order of the texts."""
 
     vectors: tuple[tuple[float, ...], ...]
     usage: Usage = field(default_factory=Usage)
@@ -114,7 +226,7 @@ class Embeddings:
 
 @dataclass(frozen=True)
 class ProviderHealth:
-    """Whether a provider answers at all; `models` are the ids that it lists, None if it cannot."""
+    """The result of a health check; `models` are the listed ids, None if it lists none."""
 
     ok: bool
     latency_ms: int
@@ -123,12 +235,25 @@ class ProviderHealth:
     models: tuple[str, ...] | None = None
 
 
+SETTLE_BY_HAND = "see the provider's own bill, then settle the call with its cost"
+"""What to do where a provider does not tell what a call cost."""
+
+
+@dataclass(frozen=True)
+class CallUsage:
+    """What a provider tells of a call after its end; `usage` None is explained by `problem`."""
+
+    usage: Usage | None
+    problem: str = ""
+    cure: str = ""
+
+
 @dataclass(frozen=True)
 class ProviderState:
-    """A provider as it is set up; `missing` is what it lacks, and empty when it can be used.
+    """A configured provider; `missing` is what it lacks, "" if it can be used.
 
-    `key_name` names the secret that its key is; it is empty where no key is taken.
-    `configured_url` is where it is unless somebody says otherwise.
+    `key_name` is the name of the secret with its key, "" if it takes no key. `configured_url` is
+    its address without an owner's change.
     """
 
     name: str
@@ -144,53 +269,53 @@ class ProviderState:
 
 
 class ChatModel(Protocol):
-    """One model of one provider."""
+    """A chat model of a provider."""
 
     @property
     def info(self) -> ModelInfo:
-        """What is known of the model."""
+        """The model's properties."""
 
     def encode(self, request: ChatRequest) -> bytes:
-        """The request as it goes over the wire; its length bounds the reservation."""
+        """Encode the request as it is sent; its length bounds the reservation."""
 
     def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
-        """Send an encoded request and read the answer; raises ModelCallFailed, and nothing else."""
+        """Send an encoded request and read the answer; raises only ModelCallFailed."""
 
 
 class Embedder(Protocol):
-    """One model that turns texts into vectors."""
+    """An embedding model of a provider."""
 
     @property
     def info(self) -> ModelInfo:
-        """What is known of the model."""
+        """The model's properties."""
 
     def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
-        """A vector for each text; raises ModelCallFailed, and nothing else."""
+        """Compute a vector for each text; raises only ModelCallFailed."""
 
 
 class Models(Protocol):
-    """The models that this installation can think with."""
+    """The models that this installation can use."""
 
     @property
     def routing(self) -> Routing:
-        """How a model is chosen, as configured now."""
+        """The present routing configuration."""
 
     def get(self, name: str | None) -> ChatModel:
-        """A model by `provider:model`, alias or provider, or the default.
+        """Return a model by `provider:model`, alias or provider, or the default for None.
 
         Raises Invalid naming what is missing.
         """
 
     def refresh(self, version: int) -> None:
-        """Take over the installation's preferences of this version, if they are not in use yet."""
+        """Load the installation's preferences of this version, unless they are in use already."""
 
 
 def selectable_model_choices(
     models: Models, agent: Agent, among: Container[str] | None = None
 ) -> dict[str, ModelInfo]:
-    """The models that an agent may choose, by alias: all of them, or those `among` some aliases.
+    """Return the models that an agent may choose, by alias, limited to aliases in `among`.
 
-    Each can be found and paid for, knows how to call actions, and is private where the agent is.
+    Each is configured and has a price, supports tool calls, and is private if the agent is.
     """
     found = dict[str, ModelInfo]()
     for alias in selectable_aliases(agent, models.routing):
@@ -207,7 +332,7 @@ def selectable_model_choices(
 
 
 def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
-    """The same models, each by the first of its aliases."""
+    """Return the models without repeats, each under the first of its aliases."""
     first = dict[str, str]()
     for alias, info in found.items():
         first.setdefault(info.name, alias)
@@ -215,22 +340,25 @@ def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
 
 
 class ProviderDirectory(Protocol):
-    """What else can be asked of the models, by people rather than by turns."""
+    """Queries about models and providers, for people rather than for turns."""
 
     def infos(self) -> tuple[ModelInfo, ...]:
-        """Every known model, by name."""
+        """Return all known models, sorted by name."""
 
     def providers(self) -> tuple[ProviderState, ...]:
-        """Every provider, by name."""
+        """Return all providers, sorted by name."""
 
     def price(self, name: str) -> Price | None:
-        """What a `provider:model` costs as far as anybody knows, set up or not."""
+        """Return the price of a `provider:model`, configured or not; None if unknown."""
 
     def check(self, preferences: Preferences) -> None:
-        """See that the providers could work so; raises Invalid, such as for an open address."""
+        """Raise Invalid if providers could not work with these preferences."""
 
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
-        """Ask a provider for its models, which costs nothing; raises NotFound."""
+        """Check a provider by listing its models, which is free; raises NotFound."""
+
+    def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
+        """Ask a provider what it counted for a call; `call_id` is the provider's own, or ""."""
 
     def embedder(self, name: str | None) -> Embedder:
-        """The model of use `embedding`, or the named one; raises Invalid."""
+        """Return the model of use `embedding`, or the named one; raises Invalid."""

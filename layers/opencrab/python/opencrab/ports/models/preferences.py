@@ -8,20 +8,21 @@ from opencrab.domain.models.preferences import Preferences
 
 @dataclass(frozen=True)
 class StoredPreferences:
-    """The preferences and their version; 0 means that nobody ever changed any."""
+    """The preferences and their version; 0 if they were never changed."""
 
     preferences: Preferences
     version: int = 0
 
 
 class PreferenceStore(Protocol):
-    """One document with a version, which each turn sees before its next model call."""
+    """One versioned document; turns see a new version before their next model call."""
 
     def get(self) -> StoredPreferences:
-        """What is kept, strongly consistent."""
+        """Return the stored preferences, strongly consistent."""
 
     def save(self, preferences: Preferences, version: int) -> StoredPreferences:
-        """Keep it as the version after `version`; raises Conflict when that is not the stored one.
+        """Store preferences as the version after `version`.
 
-        From then on `StepBoundary.settings_version` tells the new version.
+        Raises Conflict if that is not the stored version. From then on
+        `StepBoundary.settings_version` is the new version.
         """

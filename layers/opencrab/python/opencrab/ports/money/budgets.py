@@ -9,19 +9,19 @@ from opencrab.domain.value import MicroUsd
 class Budgets(Protocol):
     """Daily budgets; only the journal's transactions change what was drawn."""
 
-    def drawn(self, scope: str, day: str) -> MicroUsd:
-        """Micro-dollars drawn and not given back."""
+    def drawn_micro_usd(self, scope: str, day: str) -> MicroUsd:
+        """Return the micro-dollars drawn and not given back."""
 
     def limits(self) -> dict[str, MicroUsd]:
-        """Limits that were set while it runs, by the field of `domain.money.budget.Limits`.
+        """Return limits set at run time, by the field of `domain.money.budget.Limits`.
 
-        All others are the configured ones; a session's of 0 means that it has none.
+        All others are as configured; 0 for a session means that it has no limit.
         """
 
     def change_limits(self, changes: Mapping[str, MicroUsd | None]) -> None:
         """Set the named limits, each by itself; None returns one to the configured limit.
 
-        The next reservation of every turn goes by them. A session that had no limit has its first
-        one from its next turn on. Raises Invalid, and changes nothing, for an unknown name or an
+        The next reservation of every turn uses them. A session that had no limit has its first one
+        from its next turn on. Raises Invalid, and changes nothing, for an unknown name or an
         impossible amount.
         """

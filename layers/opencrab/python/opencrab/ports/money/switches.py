@@ -4,13 +4,13 @@ from typing import Protocol
 
 
 class Switches(Protocol):
-    """`running` or `frozen`, per scope: an agent's id, or `installation`."""
+    """Freeze switches by scope: an agent's id, or `installation`."""
 
     def set(self, scope: str, *, frozen: bool) -> None:
-        """Turn a switch."""
+        """Set a switch."""
 
-    def frozen(self, scope: str) -> bool:
-        """Read a switch, strongly consistent; an unset one runs."""
+    def is_frozen(self, scope: str) -> bool:
+        """Check whether a scope is frozen, strongly consistent; an unset switch is not."""
 
     def all_frozen(self) -> tuple[str, ...]:
-        """Every scope that is frozen, sorted, strongly consistent."""
+        """Return all frozen scopes, sorted, strongly consistent."""

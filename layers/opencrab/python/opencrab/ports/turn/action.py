@@ -1,6 +1,7 @@
 """Actions, as the engine runs them: schema, impact, effect class and one function."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,11 +14,14 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.goals.goal import ActionReceipt, Goal
 from opencrab.domain.learning.settings import TrialSettings
+from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis
 from opencrab.domain.money.budget import Limits
+from opencrab.domain.text.visible import visible_line
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
@@ -39,12 +43,12 @@ from opencrab.ports.world import WorldPost
 
 @dataclass(frozen=True)
 class ActionReach:
-    """What lies outside a turn's own journal and that its actions may reach.
+    """The stores and services outside a turn's own journal that its actions may use.
 
-    Without `sessions` nobody sees another conversation than the present one. `web` and
-    `web_search` are None where the operator configured none: then nobody is offered the
-    actions that need them. `world` sends messages of agents that are bound to one. `limits` are
-    the configured ones; `budgets` knows what was changed about them.
+    Without `sessions` no other session than the present one can be read. `web` and `web_search` are
+    None if the operator configured none: then the actions that need them are not offered. `world`
+    sends messages of agents that are bound to one. `limits` are the configured ones; `budgets` has
+    the changes to them.
     """
 
     files: Files
@@ -66,11 +70,13 @@ class ActionReach:
 
 @dataclass(frozen=True)
 class ActionContext:
-    """What an action may know and touch; `key` is the idempotency key, the same on each retry.
+    """The data that an action may read and change; `key` is the idempotency key, equal on retries.
 
-    `basis` is what the turn's routing goes by, `choices` are the models chosen in it so far.
-    `receipts` is what has succeeded in this turn; `goal` is the one that the turn serves, read
-    when the turn began or changed by it since. `trials` is what is withheld to be measured.
+    `clearance` is what the turn may read, the least of its asker's and its audience's: whatever an
+    action shows must pass it. `basis` are the inputs of the turn's routing, `choices` are the
+    models chosen in it so far. `receipts` are the actions that succeeded in this turn; `goal` is
+    the one that the turn serves, as of the turn's begin or changed by it since. `trials` are the
+    settings of experiments.
     """
 
     agent: Agent
@@ -80,6 +86,7 @@ class ActionContext:
     reach: ActionReach
     clock: Clock
     actions: "Actions"
+    clearance: Clearance
     mind: AgentState = field(default_factory=AgentState)
     goal: Goal | None = None
     receipts: tuple[ActionReceipt, ...] = ()
@@ -90,29 +97,31 @@ class ActionContext:
 
 
 def never_ends_turn(_arguments: Any, _result: ActionResult) -> bool:
-    """Of an action that ends no turn, whatever its arguments and its result."""
+    """Return False: the default of `Action.ends_turn`."""
     return False
 
 
 def always_available(_agent: Agent, _routing: Routing) -> bool:
-    """Of an action that every agent has."""
+    """Return True: the default of `Action.offered`."""
     return True
 
 
 Offered = Callable[[Agent, Routing], bool]
-"""Whether an agent has an action at all, as it and the installation are configured."""
+"""A function that decides whether an agent has an action, by its configuration and the
+installation's."""
 
 Run = Callable[[Any, ActionContext], ActionResult]
 Prepare = Callable[[Any, ActionContext], dict[str, Any]]
 EndsTurn = Callable[[Any, ActionResult], bool]
 ImpactOf = Callable[[Any, ActionContext], Impact]
+ChangeOf = Callable[[Any, ActionContext], TextChange | None]
 
 ARGUMENT_BYTES = 64 * 1024
 RESULT_BYTES = 8 * 1024
-"""More than this is for the workspace, with its edges for the model to see."""
+"""The size above which a result is written to the workspace; the model sees its begin and end."""
 
 PAGED_BYTES = 32 * 1024
-"""The same for actions that give what they read in pages of their own."""
+"""The same limit for actions that return what they read in pages."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +129,14 @@ class Action:
     """One thing an agent can do.
 
     `sentences` say for people what a call does, with its arguments in braces. `prepare` belongs to
-    keyed actions: it reads the condition that makes a repeat harmless, before the intent is
+    keyed actions: it reads the precondition that makes a repeat harmless, before the intent is
     written, and `run` gets it back, in this attempt and in every later one. An action that is not
     `offered` to an agent does not exist for it. `ends_turn` tells whether a call, once it has
-    succeeded, is the last one. `impact_of` judges one call where that depends on its arguments,
-    never as less than `impact`. `for_peers` is said of the few actions beyond speech and reading
-    that turns of a peer may use. Arguments and results are limited in bytes of JSON; an action that
-    never `spills` stays below by itself, as its result is for whoever asked, and files are for all.
+    succeeded, is the last one. `impact_of` judges one call if its impact depends on its arguments,
+    never as less than `impact`. `change` reads what a call would replace, to show it to those who
+    decide. `for_peers` is set for the few actions beyond speech and reading that turns of a peer
+    may use. Arguments and results are limited in bytes of JSON; larger results go to a workspace
+    file if `spills`, else the action limits its results itself.
     """
 
     name: str
@@ -142,13 +152,14 @@ class Action:
     touches: Callable[[Any], str] | None = None
     offered: Offered = always_available
     impact_of: ImpactOf | None = None
+    change: ChangeOf | None = None
     for_peers: bool = False
     argument_bytes: int = ARGUMENT_BYTES
     result_bytes: int = RESULT_BYTES
     spills: bool = True
 
     def schema(self, language: Language) -> ActionSchema:
-        """The action as a model is told of it."""
+        """Return the action as described to a model."""
         return ActionSchema(
             name=self.name,
             description=self.descriptions[language],
@@ -156,13 +167,13 @@ class Action:
         )
 
     def sentence(self, arguments: Mapping[str, Any], language: Language) -> str:
-        """One line for people: what a call with these arguments does; missing ones show as …."""
+        """Describe a call in one line for people; missing arguments show as …."""
         return self.sentences[language].format_map(_Shown(arguments))
 
 
 @cache
 def _parameters(arguments: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of the arguments; pydantic takes a millisecond for each that it works out."""
+    """Build the JSON Schema of the arguments; cached, as pydantic takes a millisecond for each."""
     schema = arguments.model_json_schema()
     parameters: dict[str, Any] = _plain(schema, schema.pop("$defs", {}))
     parameters.pop("description", None)
@@ -170,22 +181,22 @@ def _parameters(arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 class _Shown(dict[str, str]):
-    """Arguments as one line each, whatever they hold: nobody can write a second line into it."""
+    """Arguments as one visible line each, so that their content cannot add a second line."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
-        super().__init__({name: one_line(value) for name, value in arguments.items()})
+        super().__init__({name: one_visible_line(value) for name, value in arguments.items()})
 
     def __missing__(self, name: str) -> str:
         return "…"
 
 
-def json_bytes(value: Any) -> int:
-    """How much of a result a value takes, with all that JSON escapes."""
+def json_byte_count(value: Any) -> int:
+    """Return the size of a value as JSON, in bytes."""
     return len(json.dumps(value, ensure_ascii=False).encode())
 
 
 def one_line(value: Any, limit: int = 80) -> str:
-    """A value on one line of visible characters, cut to a length in characters."""
+    """Format a value on one line of visible characters, at most `limit` characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     visible = "".join(
         " " if character.isspace() else character
@@ -196,6 +207,14 @@ def one_line(value: Any, limit: int = 80) -> str:
     return joined if len(joined) <= limit else f"{joined[: limit - 1]}…"
 
 
+def one_visible_line(value: Any, limit: int = 80) -> str:
+    """Format a value as `one_line`, with hidden characters written out instead of left out."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    joined = visible_line(_SPACES.sub(" ", text[: limit * 4]).strip(" "))
+    return joined if len(joined) <= limit else f"{joined[: limit - 1]}…"
+
+
+_SPACES = re.compile(r"[ \t\r\n]+")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
@@ -215,11 +234,12 @@ _UNTOLD = frozenset(
         "exclusiveMaximum",
     }
 )
-"""Checked by us and not told: a wrong call is answered with what is wrong, and each byte counts."""
+"""Keys left out of schemas: we check them, a wrong call is answered with the problem, and each byte
+costs."""
 
 
 def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
-    """A schema as short as it can be told: definitions in their places, no limits, no nothings."""
+    """Shorten a schema: definitions inlined, without limits, nulls and empty defaults."""
     if isinstance(schema, list):
         return [_plain(part, definitions) for part in schema]
     if not isinstance(schema, dict):
@@ -244,15 +264,16 @@ class Actions(Protocol):
     """The actions of an installation."""
 
     def find(self, name: str) -> Action | None:
-        """The action of this name, if there is one."""
+        """Return the action of this name, or None."""
 
     def allowed(self, agent: Agent, routing: Routing, authority: Authority) -> tuple[Action, ...]:
-        """Every action that turns of this authority may use, sorted by name."""
+        """Return all actions that turns of this authority may use, sorted by name."""
 
     def schemas(
         self, agent: Agent, routing: Routing, authority: Authority, mind: AgentState
     ) -> tuple[ActionSchema, ...]:
-        """What this agent's models are told, sorted by name; fixed per agent configuration.
+        """Return the actions described to an agent's models, sorted by name.
 
-        Groups outside the agent's enabled skills are left out: `find_actions` shows them.
+        They change only with the agent's configuration. Groups outside the agent's enabled skills
+        are left out: `find_actions` shows them.
         """

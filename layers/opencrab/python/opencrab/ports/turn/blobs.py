@@ -4,13 +4,13 @@ from typing import Protocol
 
 
 class Blobs(Protocol):
-    """Content-addressed bytes: put twice is put once."""
+    """Content-addressed bytes: storing the same content twice stores it once."""
 
     def put(self, sha256: str, content: bytes) -> None:
-        """Keep the content under its hash."""
+        """Store the content under its hash."""
 
     def get(self, sha256: str) -> bytes:
-        """The content; raises NotFound when it is missing or is not what the hash says."""
+        """Return the content; raises NotFound if it is missing or does not match its hash."""
 
     def remove(self, sha256: str) -> None:
-        """Remove the content with all that was ever kept of it, if it is there."""
+        """Remove the content and all its old versions, if it exists."""

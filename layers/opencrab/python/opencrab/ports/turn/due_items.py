@@ -7,13 +7,13 @@ from opencrab.domain.turn.due_item import DueItem
 
 
 class DueItems(Protocol):
-    """Due items; a turn that starts another writes one, and the sweep admits it."""
+    """A store of due items; a turn that starts another one writes an item, the sweep admits it."""
 
     def put(self, item: DueItem) -> None:
-        """Keep an item, once by id."""
+        """Store an item, once by id."""
 
-    def due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
-        """Items whose time has come, oldest first."""
+    def list_due(self, now: datetime, limit: int) -> tuple[DueItem, ...]:
+        """Return the items that are due, oldest first."""
 
-    def done(self, item_id: str) -> None:
-        """Forget an item; an unknown one is ignored."""
+    def remove(self, item_id: str) -> None:
+        """Remove an item; an unknown one is ignored."""

@@ -19,7 +19,7 @@ from opencrab.domain.value import MicroUsd
 
 @dataclass(frozen=True)
 class AdmittedMessage:
-    """A message and the turns that answer it; `body_hash` decides whether two are the same."""
+    """A message and the turns that answer it; equal `body_hash` means the same message."""
 
     message_id: str
     body_hash: str
@@ -37,7 +37,7 @@ class RecordedTurn:
 
 @dataclass(frozen=True)
 class StepBoundary:
-    """What a turn must know before its next model call, read strongly consistent.
+    """The state that a turn reads before its next model call, strongly consistent.
 
     `limits` are those that were set at run time, by name, for `Limits.changed`; `settings_version`
     is that of the preferences.
@@ -54,11 +54,11 @@ class StepBoundary:
 class TurnChange:
     """One step of one turn, all or nothing.
 
-    It holds only while the stored header has the `epoch` and the sequence `expected`; records are
-    put if absent. With `unless_stopped` it is an intent: it is refused once a stop was asked.
-    `turn` is the header afterwards, except for `stop`, which only `Journal.stop` writes. A change
-    that lets a paused turn wait is refused if the pause was meanwhile cancelled or became a stop:
-    the turn would wait for a resume that has already happened.
+    It is applied only if the stored header has the `epoch` and the sequence `expected`; records are
+    written if absent. With `unless_stopped` it is an intent: it is refused once a stop was
+    requested. `turn` is the header afterwards, except for `stop`, which only `Journal.stop` writes.
+    A change that lets a paused turn wait is refused if the pause was meanwhile cancelled or became
+    a stop: the turn would wait for a resume that has already happened.
     """
 
     turn: Turn
@@ -76,7 +76,7 @@ class TurnChange:
 
     @property
     def items(self) -> int:
-        """How many items it writes: its header and all with it."""
+        """The number of items that the transaction writes, header included."""
         parts = (
             self.records,
             self.lines,
@@ -91,13 +91,13 @@ class TurnChange:
 
     @property
     def while_paused(self) -> bool:
-        """Whether it lets a turn wait for the end of a pause."""
+        """True if the change lets a turn wait for the end of a pause."""
         stop = self.turn.stop
         return self.turn.status is TurnStatus.WAITING and stop is not None and stop.pause
 
 
 class SessionHistory(Protocol):
-    """What was said in sessions, for reading."""
+    """The lines of sessions, for reading."""
 
     def lines(
         self,
@@ -108,33 +108,33 @@ class SessionHistory(Protocol):
         limit: int = 100,
         newest_first: bool = False,
     ) -> tuple[Line, ...]:
-        """Lines with after < sequence < before."""
+        """Return lines with after < sequence < before."""
 
 
 class Journal(SessionHistory, Protocol):
-    """Where turns live. No method may leave half of its change behind."""
+    """The store of turns. Each method makes all of its change or nothing."""
 
     def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
-        """Put the message's line and its turns' headers, once.
+        """Write the message's line and its turns' headers, once.
 
-        The same message again (same `body_hash`) answers the stored turns and changes nothing.
-        Raises Conflict when the id was used for another body, or when the session has ended;
-        NotFound when there is no such session.
+        The same message again (same `body_hash`) returns the stored turns and changes nothing.
+        Raises Conflict if the id was used for another body, or if the session has ended; NotFound
+        if there is no such session.
         """
 
     def open(self, turn: Turn) -> Turn:
-        """Put the header of a turn that no message started, once by its id; answers the stored one.
+        """Write the header of a turn without a message, once by its id; returns the stored one.
 
-        It has no line in its session, which need not take messages any more.
+        The turn has no line in its session, which may have ended.
         """
 
     def claim(
         self, turn_id: str, *, lease_until: datetime, receipt: str | None
     ) -> RecordedTurn | None:
-        """Take a queued or running turn: a new epoch. None when it has ended or waits."""
+        """Claim a queued or running turn with a new epoch; None if it has ended or waits."""
 
     def commit(self, change: TurnChange) -> Turn:
-        """Apply one change and answer the stored header.
+        """Apply one change and return the stored header.
 
         Raises Superseded (epoch or sequence moved on), Stopped (`TurnChange.unless_stopped`),
         Exhausted (a budget's limit; `field` names its scope), Changed (a document is stored in
@@ -142,7 +142,7 @@ class Journal(SessionHistory, Protocol):
         """
 
     def load(self, turn_id: str) -> RecordedTurn:
-        """Read a turn; raises NotFound."""
+        """Read a turn with its records; raises NotFound."""
 
     def header(self, turn_id: str) -> Turn:
         """Read a turn without its records; raises NotFound."""
@@ -151,30 +151,30 @@ class Journal(SessionHistory, Protocol):
         """Read the switches and all else that may have changed since the turn's last step."""
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
-        """Put an instruction and its line, once by id."""
+        """Write an instruction and its line, once by id."""
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
-        """Ask a turn to stop or to pause; the first wish stays, but a stop replaces a pause.
+        """Request that a turn stops or pauses; the first request stays, but stop replaces pause.
 
-        A waiting turn is queued again to close; a pause leaves it as it is. An ended turn is
-        answered as it is.
+        A waiting turn is queued again to close; a pause leaves it waiting. An ended turn is
+        returned unchanged.
         """
 
     def resume(self, turn_id: str) -> Turn:
-        """Take a pause back and queue the turn, if it waits.
+        """Cancel a pause and queue the turn, if it waits.
 
-        A turn that nobody paused is answered as it is. Raises NotFound.
+        A turn that is not paused is returned unchanged. Raises NotFound.
         """
 
     def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
-        """Decide a waiting turn's approval, write facts with it, and queue the turn.
+        """Decide a waiting turn's approval, write documents with it, and queue the turn.
 
-        Raises Conflict when it does not wait for exactly this call, Changed when a fact is stored
-        in another version.
+        Raises Conflict if the turn does not wait for exactly this call, Changed if a document is
+        stored in another version.
         """
 
-    def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        """Queued and running turns whose lease ended before `now`, oldest first."""
+    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
+        """Return queued and running turns whose lease ended before `now`, oldest first."""
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
-        """Give a turn of this epoch more time; False when it has moved on."""
+        """Extend the lease of a turn of this epoch; returns False if the epoch moved on."""

@@ -6,12 +6,12 @@ from typing import Protocol
 from opencrab.domain.errors import Invalid
 
 LONGEST_DELAY_SECONDS = 900
-"""SQS keeps a message back for 15 minutes at most."""
+"""The longest delay of a message in SQS: 15 minutes."""
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """One message in one worker's hands until `receipt` is finished or its visibility ends."""
+    """A message that one worker holds until `receipt` is done or its visibility ends."""
 
     body: str
     group: str
@@ -25,8 +25,8 @@ class Queue(Protocol):
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
         """Add a message; the same deduplication id within 5 minutes adds nothing.
 
-        Raises Invalid for a delay where there is order, and for one of over 15 minutes: only a
-        queue without order, such as that of beats, keeps messages back.
+        Raises Invalid for a delay in an ordered queue, and for one of over 15 minutes: only a queue
+        without order, such as that of heartbeats, can delay messages.
         """
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
@@ -35,28 +35,28 @@ class Queue(Protocol):
         A queue may count the wait in whole seconds, rounded up.
         """
 
-    def done(self, receipt: str) -> None:
+    def acknowledge(self, receipt: str) -> None:
         """Remove a message; a receipt that is unknown, or that a newer one replaced, is ignored.
 
-        A receipt whose visibility ended, or that was given back, is out of its worker's hands:
-        until the message is taken again a queue may still heed it, or not.
+        A receipt whose visibility ended, or that was given back, is no longer valid: until the
+        message is taken again a queue may or may not accept it.
         """
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
-        """Give a message back, to be delivered again after some seconds.
+        """Return a message to the queue, to be delivered again after some seconds.
 
-        False if it is gone, or if the receipt counts no more: use it for nothing else afterwards.
+        False if it is gone, or if the receipt is no longer valid: do not use it afterwards.
         """
 
     def dead_letter(self, body: str, *, group: str, reason: str) -> None:
-        """Keep a copy among the dead letters."""
+        """Store a copy in the dead-letter queue."""
 
     def list_dead_letters(self, limit: int) -> tuple[tuple[str, str], ...]:
-        """Dead letters, newest first: body and reason."""
+        """Return dead letters, newest first: body and reason."""
 
 
 def check_delay(seconds: int, *, ordered: bool) -> None:
-    """Raise Invalid for a delay that no queue of this kind can keep."""
+    """Raise Invalid for a delay that a queue of this kind does not support."""
     if not seconds:
         return
     if ordered:

@@ -6,13 +6,13 @@ from opencrab.domain.usage.counters import DailyTally
 
 
 class Tallies(Protocol):
-    """Counts per agent, day and cell. Nobody writes them but the journal."""
+    """Counts per agent, day and cell. Only the journal writes them."""
 
     def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
-        """An agent's tallies from one day to another, both included, by day.
+        """Return an agent's tallies from one day to another, both included, by day.
 
         Days are those of UTC, like 2026-11-22.
         """
 
-    def active(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
-        """Agents that called a model on a day, in order of their ids, after the given one."""
+    def active_agents(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
+        """Return ids of agents that called a model on a day, sorted, after the given one."""

@@ -3,11 +3,13 @@
 from datetime import datetime
 from typing import Protocol
 
-from opencrab.domain.usage.ledger import Judgement, UsageRow
+from opencrab.domain.document import Document
+from opencrab.domain.money.budget import BudgetDraw
+from opencrab.domain.usage.ledger import Judgement, Settlement, UsageRow
 
 
 class UsageLedger(Protocol):
-    """Rows per agent, by time; none is changed but by who judges its answer and who forgets it."""
+    """Ledger rows per agent, by time; only ratings, settlements and erasure change a row."""
 
     def rows(
         self,
@@ -19,19 +21,35 @@ class UsageLedger(Protocol):
         limit: int = 100,
         oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
-        """Rows with since <= at < until, newest first unless they are wanted the other way round.
+        """Return rows with since <= at < until, newest first unless `oldest_first`.
 
-        `after` is the id of the last one seen, in either direction.
+        `after` is the id of the last one read, in either direction.
         """
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
-        """One row; raises NotFound."""
+        """Return one row; raises NotFound."""
 
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
-        """Keep what an agent thinks of its own answer, once; the same again changes nothing.
+        """Store an agent's rating of its own answer, once; the same rating again changes nothing.
 
-        Raises NotFound for a row that is not this agent's, and Conflict for another opinion.
+        Raises NotFound for a row that is not this agent's, and Conflict for a different rating.
+        """
+
+    def settle(
+        self,
+        agent_id: str,
+        row_id: str,
+        settlement: Settlement,
+        *,
+        draws: tuple[BudgetDraw, ...] = (),
+        facts: tuple[Document, ...] = (),
+    ) -> UsageRow:
+        """Replace a row by its `UsageRow.with_settlement`, with the corrections that follow.
+
+        In the same transaction its day is counted anew, and draws and documents are written. The
+        same settlement again changes nothing. Raises NotFound, Changed if a document is stored in
+        another version, and what `with_settlement` raises.
         """
 
     def redact_evaluation(self, agent_id: str, row_id: str) -> None:
-        """Put `UsageRow.without_evaluation` in the place of a row; raises NotFound."""
+        """Replace a row by its `UsageRow.without_evaluation`; raises NotFound."""

@@ -1,22 +1,25 @@
 """Workspace files: per agent, by normalised path, with versions as conditions."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 ABSENT = "absent"
 """The condition of a write that must create the file."""
 
 VERSIONS = 20
-"""The most versions of one file that are told."""
+"""The limit of versions of one file that are listed."""
+
+DELETED_VERSIONS_KEPT = timedelta(days=30)
+"""The default time for which the versions of a deleted file can be read."""
 
 
 @dataclass(frozen=True)
 class FileInfo:
-    """A file without its content; `sha256` is its identity, `version` only a condition.
+    """A file without its content; `sha256` is its identity, `version` only a precondition.
 
-    `clean` tells that a clean write made it what it is. A list may not know: False says nothing
-    there. Whoever needs it asks for the file.
+    `clean` says that an untainted write stored the present content. In a list it may be False
+    because it is not known: call `info` for the file.
     """
 
     path: str
@@ -28,7 +31,7 @@ class FileInfo:
 
 @dataclass(frozen=True)
 class FileVersion:
-    """What a file holds or once held, since `at`; `version` is the same as in its FileInfo."""
+    """The content of a file since `at`; `version` is the same as in its FileInfo."""
 
     version: str
     size: int
@@ -37,13 +40,13 @@ class FileVersion:
 
 
 class Files(Protocol):
-    """One agent's files are invisible to every other agent."""
+    """A store of workspace files; an agent's files are invisible to every other agent."""
 
     def info(self, agent_id: str, path: str) -> FileInfo | None:
-        """What is stored under a path, or None."""
+        """Return the file under a path, or None."""
 
     def read(self, agent_id: str, path: str) -> tuple[FileInfo, bytes]:
-        """A file and its content; raises NotFound."""
+        """Return a file and its content; raises NotFound."""
 
     def write(
         self,
@@ -54,27 +57,34 @@ class Files(Protocol):
         condition: str | None = None,
         clean: bool = False,
     ) -> FileInfo:
-        """Store a file whole or not at all.
+        """Store a file, all or nothing.
 
-        `condition` is the version it replaces or ABSENT; raises Conflict when it does not hold,
-        unless the stored content already is this content. Raises TooLarge beyond the quota.
-
-        `clean` is kept with the file until anything else is stored there. Content that is there
-        already stays as clean as it is, whoever writes it again. A crash may lose the mark of a
-        clean file, and never marks one that is not.
+        `condition` is the version that it replaces or ABSENT; raises Conflict if it does not hold,
+        unless the stored content already is this content. Raises TooLarge beyond the quota. `clean`
+        is stored with the file until other content replaces it. A repeated write of the same
+        content does not change whether it is clean. A crash may lose the mark of a clean file, and
+        never marks one that is not.
         """
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
-        """Files below a folder, by path."""
+        """Return the files below a folder, by path."""
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
-        """Remove a file; raises NotFound, and Conflict unless it still is the version given."""
+        """Remove a file; raises NotFound, and Conflict unless it still has the given version."""
 
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
-        """What is kept of a file, even of one that is gone: newest first, VERSIONS at most.
+        """Return the stored versions of a file, even of a deleted one, newest first.
 
-        How long older versions stay is the store's own matter; none is kept for good.
+        At most VERSIONS are returned. The store limits the older versions of an existing file. All
+        versions of a deleted file end some time after its deletion, which the store is opened with.
         """
 
     def read_version(self, agent_id: str, path: str, version: str) -> bytes:
-        """The content of one version of a file; raises NotFound when it is not kept any more."""
+        """Return the content of one version of a file; raises NotFound if it is not stored."""
+
+    def delete_versions(self, agent_id: str, path: str, version: str | None = None) -> int:
+        """Permanently delete the older versions of a file, or only one; return their number.
+
+        The current content stays; of a deleted file nothing does. May be repeated. Raises NotFound
+        if the given version is not stored, and Conflict if it is the current one.
+        """

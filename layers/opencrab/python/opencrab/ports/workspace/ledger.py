@@ -14,12 +14,12 @@ from opencrab.domain.workspace.path import path_collision_key
 from opencrab.ports.workspace.files import FileInfo
 
 GRACE = timedelta(minutes=15)
-"""No worker lives longer: an older reservation belongs to a dead one."""
+"""The longest life of a worker: an older reservation belongs to a dead one."""
 
 
 @dataclass(frozen=True)
 class SpaceReservation:
-    """Bytes that a write may come to need; `token` names the write, the same in every repeat."""
+    """Bytes that a write may need; `token` identifies the write, the same in every repeat."""
 
     token: str
     size: int
@@ -28,11 +28,11 @@ class SpaceReservation:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """What the ledger knows of one path.
+    """The ledger's record of one path.
 
-    `size` is None when no file was there; `info` is None when only the size is known. `counted` and
-    `revision` belong to the ledger: the bytes it counts for this entry, and what it must still be
-    when it is saved.
+    `size` is None if there was no file; `info` is None if only the size is known. `counted` and
+    `revision` belong to the ledger: the bytes that it counts for this entry, and the revision that
+    must still be stored when the entry is saved.
     """
 
     path: str
@@ -49,29 +49,29 @@ class LedgerEntry:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing left to know."""
+        """True if there is neither a file nor a reservation."""
         return self.size is None and not self.reservations
 
-    def seen(self, info: FileInfo | None, now: datetime) -> "LedgerEntry":
-        """After a look at the file, without the reservations of the dead.
+    def with_file_info(self, info: FileInfo | None, now: datetime) -> "LedgerEntry":
+        """Return the entry with a file's present state, without expired reservations.
 
-        Whether it is clean is kept with the file alone.
+        Whether it is clean is stored with the file only.
         """
         size = None if info is None else info.size
         known = None if info is None else replace(info, clean=False)
         return replace(self, size=size, info=known, reservations=self._alive(now))
 
-    def sized(self, size: int | None, now: datetime) -> "LedgerEntry":
-        """After a look at the file's size alone."""
+    def with_size(self, size: int | None, now: datetime) -> "LedgerEntry":
+        """Return the entry with a file's present size, without expired reservations."""
         return replace(self, size=size, info=None, reservations=self._alive(now))
 
-    def reserving(self, token: str, size: int, now: datetime) -> "LedgerEntry":
-        """Before a write of so many bytes."""
-        others = self.without(token).reservations
+    def with_reservation(self, token: str, size: int, now: datetime) -> "LedgerEntry":
+        """Return the entry with a reservation for a write."""
+        others = self.without_reservation(token).reservations
         return replace(self, reservations=(*others, SpaceReservation(token, size, now)))
 
-    def without(self, token: str) -> "LedgerEntry":
-        """After a write came to its end."""
+    def without_reservation(self, token: str) -> "LedgerEntry":
+        """Return the entry without the reservation of a write that ended."""
         others = tuple(each for each in self.reservations if each.token != token)
         return replace(self, reservations=others)
 
@@ -80,26 +80,26 @@ class LedgerEntry:
 
 
 class WorkspaceLedger(Protocol):
-    """Per agent: one entry for each path, and the sum of what they count for."""
+    """A ledger per agent: one entry for each path, and the sum of the bytes counted."""
 
     def entry(self, agent_id: str, path: str) -> LedgerEntry:
-        """What is known of a path; an empty entry when nothing is."""
+        """Return the entry of a path; an empty one if the path is unknown."""
 
     def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
-        """What is known below a folder, in no order."""
+        """Return the entries below a folder, in no order."""
 
     def save(
         self, agent_id: str, entry: LedgerEntry, *, quota_bytes: int | None = None
     ) -> LedgerEntry | None:
-        """Keep an entry, remove one that is empty, and count the difference, all at once.
+        """Save an entry, remove an empty one, and count the difference, in one transaction.
 
-        None when somebody changed it since it was read. Raises TooLarge when it grows beyond the
-        quota, and Invalid when another file or folder has its name or one that looks the same.
+        Returns None if the entry was changed since it was read. Raises TooLarge if it grows beyond
+        the quota, and Invalid if another file or folder has its name or one that looks the same.
         """
 
 
 def workspace_over_quota_error(path: str, growth: int, used: int, quota_bytes: int) -> TooLarge:
-    """The workspace has no room for so much growth."""
+    """Build the TooLarge error for a write beyond the workspace's quota."""
     return TooLarge(
         f"file {path!r} needs {growth} bytes more and the workspace has "
         f"{max(quota_bytes - used, 0)} of {quota_bytes} left",
@@ -109,7 +109,7 @@ def workspace_over_quota_error(path: str, growth: int, used: int, quota_bytes: i
 
 
 def file_name_taken_error(path: str, existing: str, *, is_folder: bool) -> Invalid:
-    """A file or folder of this name is there, or one that nobody could tell from it."""
+    """Build the Invalid error for a name that is taken, or looks like an existing one."""
     if path == existing:
         kind, cure = ("folder", "use a file") if is_folder else ("file", "use a folder")
         return Invalid(f"{path!r} is a {kind}", field="path", cure=cure)
@@ -124,5 +124,5 @@ def file_name_taken_error(path: str, existing: str, *, is_folder: bool) -> Inval
 
 
 def twin_file_names(path: str) -> tuple[str, ...]:
-    """A path's names, each in the form that it shares with all that look the same."""
+    """Return each part of a path in the form that it shares with names that look the same."""
     return tuple(map(path_collision_key, path.split("/")))

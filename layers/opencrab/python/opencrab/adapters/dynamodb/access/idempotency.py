@@ -28,7 +28,7 @@ LIFE = timedelta(days=1)
 
 
 class DynamoIdempotency:
-    """`ports.access.idempotency.Idempotency` on the table."""
+    """`ports.access.idempotency.Idempotency` on a DynamoDB table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -53,7 +53,10 @@ class DynamoIdempotency:
             self._table.write(put_item(item, free))
         except ConditionFailed as refusal:
             if refusal.item is None:
-                raise Unavailable("the answer to this request is being deleted") from None
+                raise Unavailable(
+                    "the stored response of this idempotency key is being deleted",
+                    cure="send the request again in a few seconds",
+                ) from None
             earlier = SCHEMA.fields(refusal.item)
             status, body = earlier.get("status"), earlier.get("body")
             return RememberedRequest(earlier["request_hash"], status, body)

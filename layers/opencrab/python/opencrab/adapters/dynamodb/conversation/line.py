@@ -14,7 +14,7 @@ LAST = 10**_DIGITS - 1
 
 
 def to_item(line: Line) -> Item:
-    """The line as an item; what its key says is not said again."""
+    """Serialize a line to an item; the key's fields are left out of the body."""
     body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
     return SCHEMA.item(
         session_partition(line.session_id), line_sort_key(line.sequence), {"body": body}
@@ -22,7 +22,7 @@ def to_item(line: Line) -> Item:
 
 
 def from_item(item: Item) -> Line:
-    """The line that an item holds."""
+    """Deserialize a line from an item."""
     fields = SCHEMA.fields(item)
     place = {
         "session_id": fields["pk"].removeprefix("SESSION#"),
@@ -32,12 +32,12 @@ def from_item(item: Item) -> Line:
 
 
 def put_new_line(line: Line) -> Write:
-    """Put a line that must not be there yet."""
+    """Return the write that stores a line, on condition that it does not exist."""
     return put_item(to_item(line), item_absent())
 
 
 def number_session_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
-    """Lines with their sequences, after the last one of their session."""
+    """Number new lines, starting after their session's last sequence."""
     return tuple(
         line.replaced(
             sequence=sequence,
@@ -48,7 +48,7 @@ def number_session_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
 
 
 def line_sort_key(sequence: int) -> str:
-    """Where a line lies in its session."""
+    """Return the sort key of a line in its session's partition."""
     return f"L#{sequence:0{_DIGITS}d}"
 
 
@@ -60,7 +60,7 @@ def lines_between(
     *,
     newest_first: bool,
 ) -> tuple[Line, ...]:
-    """Lines with after < sequence < before."""
+    """Query a session's lines with after < sequence < before; `bounds` is (after, before)."""
     after, before = bounds
     low, high = line_sort_key(after + 1), line_sort_key(LAST if before is None else before - 1)
     if low > high:

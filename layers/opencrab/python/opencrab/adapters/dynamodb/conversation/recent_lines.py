@@ -20,7 +20,7 @@ _LINE_BYTES = 2_048
 
 @dataclass(frozen=True)
 class _Kept:
-    """Lines of one session, about the bytes that they take, and the redactions known before."""
+    """Cached lines of one session, their estimated bytes, and the session's redaction count."""
 
     lines: tuple[Line, ...]
     size: int
@@ -31,11 +31,11 @@ _NOTHING = _Kept((), 0, 0)
 
 
 class LineCache:
-    """The newest lines of some sessions, as this process read them.
+    """An LRU cache of the newest lines of some sessions, limited by bytes.
 
-    A line never changes until it is forgotten, and there are no gaps, so that whoever knows the
-    lines up to one needs to ask only for those after it. What is kept is bounded by its size, and
-    holds as long as the session's count of redactions is what it was before the lines were read.
+    Lines are immutable until they are redacted, and sequences have no gaps, so that only lines
+    after the newest cached one must be read. An entry is valid while the session's redaction count
+    is the one from before its lines were read.
     """
 
     def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
@@ -44,8 +44,11 @@ class LineCache:
         self._bytes = 0
         self._lock = Lock()
 
-    def of(self, session_id: str, limit: int, redactions: int = 0) -> tuple[Line, ...]:
-        """The newest lines known, oldest first: as many as are wanted, all there are, or none."""
+    def newest(self, session_id: str, limit: int, redactions: int = 0) -> tuple[Line, ...]:
+        """Return cached lines, oldest first, if they cover `limit` or the whole session.
+
+        Else ().
+        """
         with self._lock:
             kept = self._kept.get(session_id, _NOTHING)
         if kept.redactions != redactions:
@@ -54,7 +57,7 @@ class LineCache:
         return lines if len(lines) >= limit or (lines and lines[0].sequence == 1) else ()
 
     def keep(self, session_id: str, lines: tuple[Line, ...], redactions: int = 0) -> None:
-        """Remember lines, oldest first; those that were used longest ago go."""
+        """Cache a session's lines, oldest first, and evict the least recently used sessions."""
         kept = _Kept(lines, sum(map(_weight, lines)), redactions)
         with self._lock:
             self._bytes += kept.size - self._kept.pop(session_id, _NOTHING).size
@@ -67,16 +70,16 @@ class LineCache:
 def newest_lines(
     table: Table, seen: SessionCache, recent: LineCache, session_id: str, limit: int
 ) -> tuple[Line, ...]:
-    """The newest lines of a session, newest first; only those that are new here are read.
+    """Return a session's newest lines, newest first; query only those that are not cached.
 
-    They are read at half the price first. A replica that is behind lacks the last lines, so one
-    whose newest line is as new as this process knows it to be, and that has no gap, has them all.
-    Where lines were forgotten it may still have them, so that none is asked before all that is
-    shown was read after that; what this process does not know of the session it reads anew.
+    The first query is eventually consistent, at half the price. A replica that lags lacks the last
+    lines. So the result is complete if it reaches the newest line known to this process without a
+    gap. After a redaction a replica may still return the old text: then the query is strongly
+    consistent unless cached lines were read after it. Unknown sessions are read consistently too.
     """
     session = seen.guess(session_id)
     redactions = session.redactions if session else 0
-    known = recent.of(session_id, limit, redactions) if session else ()
+    known = recent.newest(session_id, limit, redactions) if session else ()
     first = known[-1].sequence + 1 if known else 1
 
     def read(*, consistent: bool) -> tuple[Line, ...]:
@@ -102,13 +105,13 @@ def newest_lines(
 
 
 def _weight(line: Line) -> int:
-    """About the bytes that a line takes in memory; most of them are not its text."""
+    """Estimate the bytes that a line takes in memory; most of them are not its text."""
     said = len(line.text) + (len(str(line.data)) if line.data else 0)
     return _LINE_BYTES + 4 * said
 
 
 def _is_behind(new: Sequence[Line], known: CountedSession | None, first: int, limit: int) -> bool:
-    """Whether there may be lines that a read from a place on did not show."""
+    """Check whether an eventually consistent query may have missed lines."""
     if known is None:
         return True
     last = new[-1].sequence if new else first - 1

@@ -13,6 +13,8 @@ from threading import Lock
 
 from pynamodb.expressions.operand import Path
 
+from opencrab.adapters.dynamodb.document import document_key
+from opencrab.adapters.dynamodb.document import from_item as document_from_item
 from opencrab.adapters.dynamodb.item import Item, Schema, item_shard, item_with_defaults
 from opencrab.adapters.dynamodb.listing import page_of_items
 from opencrab.adapters.dynamodb.table import (
@@ -25,7 +27,9 @@ from opencrab.adapters.dynamodb.table import (
     put_item,
     update_item,
 )
+from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.conversation.session import Session, SessionStatus
+from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 
 SCHEMA = Schema("session", (item_with_defaults, item_with_defaults))
@@ -40,7 +44,7 @@ _KNOWN = 256
 
 @dataclass(frozen=True)
 class CountedSession:
-    """A session with the number of its lines, of its changes, and of times that it was redacted."""
+    """A session with its number of lines, its version and its redaction count."""
 
     session: Session
     lines: int
@@ -48,18 +52,18 @@ class CountedSession:
     redactions: int = 0
 
     def grown(self, lines: int, session: Session | None = None) -> "CountedSession":
-        """After a change that appended so many lines."""
+        """Return the counts after a change that appended a number of lines."""
         return CountedSession(
             session or self.session, self.lines + lines, self.version + 1, self.redactions
         )
 
     def redacted(self) -> "CountedSession":
-        """After some of its lines were forgotten: what is remembered of them is stale."""
+        """Return the counts after a redaction, which invalidates cached lines."""
         return replace(self, version=self.version + 1, redactions=self.redactions + 1)
 
 
 class SessionCache:
-    """What this process saw last of some sessions: a guess, which every write puts to the test."""
+    """An LRU cache of sessions; entries may be stale, so every write is conditional on them."""
 
     def __init__(self, capacity: int = _KNOWN) -> None:
         self._capacity = capacity
@@ -67,7 +71,7 @@ class SessionCache:
         self._lock = Lock()
 
     def note(self, counted: CountedSession) -> CountedSession:
-        """Remember the newest look at a session; an older one changes nothing."""
+        """Cache a session as it was read or written, unless a newer version is cached."""
         session_id = counted.session.id
         with self._lock:
             known = self._counted.pop(session_id, counted)
@@ -77,19 +81,19 @@ class SessionCache:
         return counted
 
     def correct(self, counted: CountedSession) -> CountedSession:
-        """Remember what a refusal told, whatever was known before."""
+        """Cache the session that a failed condition returned, whatever was cached before."""
         with self._lock:
             self._counted.pop(counted.session.id, None)
         return self.note(counted)
 
     def guess(self, session_id: str) -> CountedSession | None:
-        """The last look, if there was one."""
+        """Return the cached session, which may be stale; None without one."""
         with self._lock:
             return self._counted.get(session_id)
 
 
 class DynamoSessions:
-    """`ports.conversation.sessions.Sessions` on the table."""
+    """`ports.conversation.sessions.Sessions` on a DynamoDB table."""
 
     def __init__(self, table: Table, seen: SessionCache) -> None:
         self._table = table
@@ -112,9 +116,20 @@ class DynamoSessions:
     def get(self, session_id: str) -> Session:
         return fetch_session(self._table, self._seen, session_id).session
 
+    def get_with_access(self, session_id: str) -> tuple[Session, SessionAccess]:
+        stored = (session_partition(session_id), HEAD)
+        beside = document_key(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
+        found = self._table.get_many((stored, beside))
+        if stored not in found:
+            raise missing_session_error(session_id)
+        session = self._seen.note(from_item(found[stored])).session
+        if beside not in found:
+            return session, SessionAccess()
+        return session, document_from_item(found[beside]).read(SessionAccess)
+
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
         keys = page_of_items(self._table, LIST, f"SESSION#{after or ''}", limit)
-        found = self._table.several([(pk, HEAD) for pk in keys])
+        found = self._table.get_many([(pk, HEAD) for pk in keys])
         counted = (from_item(found[pk, HEAD]) for pk in keys if (pk, HEAD) in found)
         return tuple(one.session for one in counted)
 
@@ -123,13 +138,13 @@ class DynamoSessions:
     ) -> Session:
         def seated(session: Session) -> Session:
             same = session.agent_ids == agent_ids and session.status is SessionStatus.ACTIVE
-            return session if same else session.seated(agent_ids, now)
+            return session if same else session.with_participants(agent_ids, now)
 
         return self._changed(session_id, seated)
 
     def end(self, session_id: str, now: datetime) -> Session:
         def ended(session: Session) -> Session:
-            return session if session.status is SessionStatus.ENDED else session.ended(now)
+            return session if session.status is SessionStatus.ENDED else session.with_end(now)
 
         return self._changed(session_id, ended)
 
@@ -149,19 +164,19 @@ class DynamoSessions:
 
 
 def to_item(counted: CountedSession) -> Item:
-    """The session as an item."""
+    """Serialize a session and its counts to an item."""
     return SCHEMA.item(session_partition(counted.session.id), HEAD, _fields(counted))
 
 
 def from_item(item: Item) -> CountedSession:
-    """The session that an item holds."""
+    """Deserialize a session and its counts from an item."""
     fields = SCHEMA.fields(item)
     session = Session.model_validate_json(fields["body"])
     return CountedSession(session, fields["lines"], fields["version"], fields.get("redactions", 0))
 
 
 def fetch_session(table: Table, seen: SessionCache, session_id: str) -> CountedSession:
-    """Read a session with its counters; raises NotFound."""
+    """Read a session with its counts; raise NotFound."""
     item = table.get(session_partition(session_id), HEAD)
     if item is None:
         raise missing_session_error(session_id)
@@ -169,7 +184,7 @@ def fetch_session(table: Table, seen: SessionCache, session_id: str) -> CountedS
 
 
 def session_update(known: CountedSession, after: CountedSession) -> Write:
-    """Change a session that must still be as it is known; only what changed is written."""
+    """Return the update of changed attributes, on condition that the version is the known one."""
     fields = _fields(after)
     before = _fields(known)
     changed = {name: value for name, value in fields.items() if before[name] != value}
@@ -182,17 +197,17 @@ def session_update(known: CountedSession, after: CountedSession) -> Write:
 
 
 def session_partition(session_id: str) -> str:
-    """Where a session and its lines lie."""
+    """Return the partition key of a session and its lines."""
     return f"SESSION#{session_id}"
 
 
 def missing_session_error(session_id: str) -> NotFound:
-    """There is no such session."""
-    return NotFound(f"there is no session {session_id!r}")
+    """Return the error for a session that does not exist."""
+    return NotFound(f"there is no session {session_id!r}", cure="list them with GET /api/sessions")
 
 
 def busy_session_error(session_id: str) -> Unavailable:
-    """Too many others changed a session at the same time."""
+    """Return the error for too many concurrent updates of one session."""
     return Unavailable(
         f"session {session_id!r} has too many concurrent updates; retries exhausted",
         cure="try again in a few seconds",

@@ -27,7 +27,7 @@ _TARGET_BYTES = 512
 
 
 class DynamoOutbox:
-    """`ports.conversation.outbox.Outbox` on the table."""
+    """`ports.conversation.outbox.Outbox` on a DynamoDB table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -48,14 +48,14 @@ class DynamoOutbox:
             return False
         return True
 
-    def unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
+    def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
         found = readable_items(from_item, due_items(self._table, DUE, to_item_microseconds(before)))
         late = (one for one in found if not one.state.is_end and one.updated_at <= before)
         return tuple(islice(late, limit))
 
 
 def to_item(utterance: Utterance) -> Item:
-    """The utterance as an item."""
+    """Serialize an utterance to an item; an undelivered one is listed as due, others expire."""
     fields: dict[str, object] = {
         "body": utterance.model_dump_json(),
         "state": utterance.state.value,
@@ -69,22 +69,22 @@ def to_item(utterance: Utterance) -> Item:
 
 
 def from_item(item: Item) -> Utterance:
-    """The utterance that an item holds."""
+    """Deserialize an utterance from an item."""
     return Utterance.model_validate_json(SCHEMA.fields(item)["body"])
 
 
 def put_new_utterance(utterance: Utterance) -> Write:
-    """Put an utterance that must not be there yet."""
+    """Return the write that stores an utterance, on condition that it does not exist."""
     return put_item(to_item(utterance), item_absent())
 
 
 def utterances_of_turn(table: Table, target: str, turn_id: str) -> list[Item]:
-    """What a turn said to a target, as far as it is still kept."""
-    return table.beginning(_partition(target), f"{turn_id}#")
+    """Query the items of a turn's utterances to one target that have not expired."""
+    return table.query_prefix(_partition(target), f"{turn_id}#")
 
 
 def _partition(target: str) -> str:
-    """A long target stands as its hash: keys of items and indexes hold 1,024 bytes."""
+    """Return the partition key; long targets are hashed, as keys are limited to 1,024 bytes."""
     if len(target.encode()) > _TARGET_BYTES:
         target = f"#{content_hash(target.encode())}"
     return f"OUT#{target}"

@@ -13,7 +13,7 @@ from opencrab.domain.models.health import BreakerState
 
 
 class DynamoHealths:
-    """`ports.models.health.ProviderHealths` on the table."""
+    """`ports.models.health.ProviderHealths` on a DynamoDB table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -38,7 +38,7 @@ class DynamoHealths:
 
 
 def _update(provider: str, change: str, values: dict[str, str], condition: str = "") -> Write:
-    """A change of one provider's attribute; the provider's name never gets into an expression."""
+    """Return the update of one provider's attribute; the name is only a placeholder's value."""
     arguments = {
         "Key": item_key(PARTITION, SWITCH),
         "UpdateExpression": f"{change}#schema = :schema",

@@ -16,7 +16,7 @@ PARTITION, DOCUMENT = "PREFERENCES", "P"
 
 
 class DynamoPreferences:
-    """`ports.models.preferences.PreferenceStore` on the table."""
+    """`ports.models.preferences.PreferenceStore` on a DynamoDB table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -41,12 +41,12 @@ class DynamoPreferences:
 
 
 def to_item(stored: StoredPreferences) -> Item:
-    """The document as an item; raises Invalid when it does not fit into one."""
+    """Serialize the preferences to an item; raise Invalid if they are too large."""
     fields = {"body": stored.preferences.document(), "version": stored.version}
     return SCHEMA.item(PARTITION, DOCUMENT, fields)
 
 
 def from_item(item: Item) -> StoredPreferences:
-    """The document that an item holds."""
+    """Deserialize the preferences from an item."""
     fields = SCHEMA.fields(item)
     return StoredPreferences(Preferences.read(json.loads(fields["body"])), fields["version"])

@@ -38,23 +38,23 @@ SKEW = timedelta(minutes=5)
 
 
 class Switchboard:
-    """What one read of the item told."""
+    """Freezes, limits, provider health and settings version, from one read of the item."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
         self.settings_version: int = fields.get("settings_version", 0)
 
-    def frozen(self, *scopes: str) -> str | None:
-        """The first of these scopes that is frozen."""
+    def first_frozen_scope(self, *scopes: str) -> str | None:
+        """Return the first of these scopes that is frozen; None if none is."""
         return next((scope for scope in scopes if scope in self.all_frozen()), None)
 
     def all_frozen(self) -> set[str]:
-        """Every scope that is frozen."""
+        """Return every frozen scope."""
         frozen: set[str] = self._fields.get("frozen", set())
         return frozen
 
     def limits(self) -> dict[str, MicroUsd]:
-        """The limits that were set at run time, by name."""
+        """Return the limits that were set at run time, by name, in micro-dollars."""
         return {
             name.removeprefix(LIMIT): int(limit)
             for name, limit in self._fields.items()
@@ -62,7 +62,7 @@ class Switchboard:
         }
 
     def health(self) -> dict[str, BreakerState]:
-        """The health of every provider of which something bad is known."""
+        """Return the circuit breaker state of every provider that has one."""
         return {
             name.removeprefix(HEALTH): BreakerState.model_validate_json(body)
             for name, body in self._fields.items()
@@ -70,13 +70,13 @@ class Switchboard:
         }
 
     def instructed_since(self, since: datetime) -> bool:
-        """Whether any session may have been instructed since then."""
+        """Check whether any session may have received an instruction since a time."""
         at = self._fields.get("instructed_at")
         return at is not None and from_item_microseconds(at) >= since - SKEW
 
 
 class DynamoSwitches:
-    """`ports.money.switches.Switches` on the table."""
+    """`ports.money.switches.Switches` on a DynamoDB table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -89,36 +89,36 @@ class DynamoSwitches:
             update_item(PARTITION, SWITCH, Update(change, Path("schema").set(SCHEMA.version)))
         )
 
-    def frozen(self, scope: str) -> bool:
-        return read_budget_board(self._table).frozen(scope) is not None
+    def is_frozen(self, scope: str) -> bool:
+        return read_budget_board(self._table).first_frozen_scope(scope) is not None
 
     def all_frozen(self) -> tuple[str, ...]:
         return tuple(sorted(read_budget_board(self._table).all_frozen()))
 
 
 def read_budget_board(table: Table) -> Switchboard:
-    """The whole board, strongly consistent."""
+    """Read the item with a strongly consistent read."""
     item = table.get(PARTITION, SWITCH)
     return Switchboard({} if item is None else SCHEMA.fields(item))
 
 
 def instruction_write(at: datetime) -> Write:
-    """Note that an instruction was given."""
+    """Return the write that records the time of the newest instruction."""
     return _noting(instructed_at=to_item_microseconds(at))
 
 
 def limits_write(changes: Mapping[str, MicroUsd | None]) -> Write:
-    """Note these limits, and for None that the configured ones hold again."""
+    """Return the write that sets limits; None restores the configured limit."""
     return _noting(**{f"{LIMIT}{name}": limit for name, limit in changes.items()})
 
 
 def budget_settings_changed(version: int) -> Write:
-    """Note the newest version of the settings."""
+    """Return the write that records the newest version of the settings."""
     return _noting(settings_version=version)
 
 
 def budget_scopes_of(agent_id: str) -> tuple[str, str]:
-    """Whose switches an agent obeys."""
+    """Return the scopes whose freeze applies to an agent."""
     return INSTALLATION, agent_id
 
 

@@ -18,12 +18,12 @@ LIFE = timedelta(days=400)
 
 
 class DynamoBudgets:
-    """`ports.money.budgets.Budgets` on the table."""
+    """`ports.money.budgets.Budgets` on a DynamoDB table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def drawn(self, scope: str, day: str) -> MicroUsd:
+    def drawn_micro_usd(self, scope: str, day: str) -> MicroUsd:
         item = self._table.get(_partition(scope), day)
         return 0 if item is None else int(SCHEMA.fields(item)["drawn"])
 
@@ -37,13 +37,13 @@ class DynamoBudgets:
 
 
 def refused_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhausted:
-    """The refusal of a draw, with what had been drawn before as the table told it."""
+    """Return Exhausted for a draw whose condition failed, with the amount drawn before."""
     drawn = None if stored is None else int(SCHEMA.fields(stored)["drawn"])
     return budget_exhausted_error(draw, drawn)
 
 
 def budget_draw_write(draw: BudgetDraw, at: datetime) -> Write:
-    """Change one day's budget; raises Exhausted when the draw alone is over the limit."""
+    """Return the update of a day's budget; raise Exhausted if the draw alone exceeds the limit."""
     values = {"schema": SCHEMA.version, "ttl": item_time_to_live(at.astimezone(UTC) + LIFE)}
     change = Update(*(Path(name).set(value) for name, value in values.items()))
     change.add_action(Path("drawn").add(draw.micro_usd))

@@ -24,10 +24,10 @@ HEADER = 0
 
 
 class Writes:
-    """A change's writes, under what is known of the turn's stop and of the session's counter.
+    """The transaction of a turn's change, given the known stop and the known session counts.
 
-    The header comes first, then the draws, the facts and the session; the rest must not be there
-    yet, but for counters. `seen` tells which agents are known to be active.
+    The header comes first, then draws, documents and session; all others are put if absent, except
+    counters. `seen` are the agents that are already marked as active.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class Writes:
         self.grown = None if known is None else _advance_counts(change, known)
 
     def all(self) -> tuple[Write, ...]:
-        """Every write, in the order in which a cancellation names them."""
+        """Return every write, in the order in which a cancellation numbers them."""
         return tuple(self._all())
 
     def judge(self, refusal: Cancelled) -> Stop | None:
-        """The turn's stop as it is stored, when trying again may help.
+        """Return the stored stop if the transaction may be retried with it.
 
-        Raises what the caller must know: Superseded, Stopped, Exhausted, Changed, NotFound.
+        Raises Superseded, Stopped, Exhausted, Changed or NotFound if a retry cannot help.
         """
         # The header is judged first: to a worker that has lost its turn nothing else matters.
         stop = self._judged_header(refusal) if HEADER in refusal.failed else self._after.stop
@@ -122,5 +122,5 @@ class Writes:
 def _advance_counts(change: TurnChange, known: CountedSession) -> CountedSession:
     session = known.session
     if change.session is not None and change.at is not None:
-        session = session.after(change.session, change.at)
+        session = session.after_turn(change.session, change.at)
     return known.grown(len(change.lines), session)

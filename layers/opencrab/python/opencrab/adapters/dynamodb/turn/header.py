@@ -44,12 +44,12 @@ _ALIVE = (TurnStatus.QUEUED, TurnStatus.RUNNING)
 
 
 def turn_partition(turn_id: str) -> str:
-    """Where a turn's header and records lie."""
+    """Return the partition key of a turn's header and records."""
     return f"TURN#{turn_id}"
 
 
 def to_item(turn: Turn) -> Item:
-    """The header as an item."""
+    """Serialize a header to an item."""
     skipped = {"id", *_TIMES}
     fields = turn.model_dump(mode="json", exclude=skipped, exclude_defaults=True)
     fields |= turn.model_dump(mode="json", include=_NEEDED)
@@ -63,7 +63,7 @@ def to_item(turn: Turn) -> Item:
 
 
 def from_item(item: Item) -> Turn:
-    """The header that an item holds."""
+    """Deserialize a header from an item."""
     fields = SCHEMA.fields(item)
     known = {name: value for name, value in fields.items() if name in Turn.model_fields}
     for name in _NESTED:
@@ -76,7 +76,7 @@ def from_item(item: Item) -> Turn:
 
 
 def fetch_turn_header(table: Table, turn_id: str) -> Turn:
-    """Read a header; raises NotFound."""
+    """Read a header; raise NotFound."""
     item = table.get(turn_partition(turn_id), HEADER)
     if item is None:
         raise missing_turn_error(turn_id)
@@ -86,7 +86,7 @@ def fetch_turn_header(table: Table, turn_id: str) -> Turn:
 def claim_turn(
     table: Table, turn_id: str, lease_until: datetime, receipt: str | None
 ) -> Turn | None:
-    """Take a turn as `Turn.claimed` says, in one call; None when it has ended or waits."""
+    """Claim a turn as `Turn.with_claim` says, in one call; None if it has ended or waits."""
     change = attribute_changes(
         {
             "status": TurnStatus.RUNNING.value,
@@ -123,12 +123,12 @@ def _not_taken_with(receipt: str) -> Condition:
 
 
 def turn_header_replacement(turn: Turn, stored: Turn) -> Write:
-    """Write a header over one that must still be as it was read."""
+    """Return the write that replaces a header, on condition that it is unchanged."""
     return put_item(to_item(turn), unchanged_condition(stored))
 
 
 def unchanged_condition(stored: Turn) -> Condition:
-    """The condition that nobody changed a header since it was read."""
+    """Return the condition that nobody changed a header since it was read."""
     path, lease = Path("lease_until"), stored.lease_until
     as_leased = path.does_not_exist() if lease is None else path == to_item_microseconds(lease)
     owned = _same_state_condition(stored.epoch, stored.sequence, stored.status)
@@ -136,7 +136,7 @@ def unchanged_condition(stored: Turn) -> Condition:
 
 
 def ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
-    """The condition of a change: this worker's epoch and sequence, and the stop that it knows."""
+    """Return a change's condition: this worker's epoch and sequence, and the known stop."""
     # An intent holds only while nobody asked to stop; what has happened is kept also after a stop,
     # once the worker knows of it (ADR 0009).
     stop = _stopped_as(None if unless_stopped else turn.stop)
@@ -144,18 +144,24 @@ def ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> C
 
 
 def missing_turn_error(turn_id: str) -> NotFound:
-    """There is no such turn."""
-    return NotFound(f"there is no turn {turn_id!r}")
+    """Return the error for a turn that does not exist."""
+    return NotFound(
+        f"there is no turn {turn_id!r}",
+        cure="use a turn_id from GET /api/sessions/{session_id}/messages",
+    )
 
 
 def turn_sweep_time(moment: datetime) -> int:
-    """The time at which the sweep begins to look for a turn whose lease ends at a moment."""
+    """Return when the sweep starts looking for a turn, in microseconds since 1970.
+
+    The end of the lease (`moment`), rounded down to five minutes.
+    """
     at = to_item_microseconds(moment)
     return at - at % _COARSE
 
 
 def is_turn_alive(turn: Turn) -> bool:
-    """Whether a turn waits for a worker, or has one."""
+    """Check whether a turn is queued or running."""
     return turn.status in _ALIVE
 
 
@@ -183,10 +189,10 @@ def _index(turn: Turn) -> dict[str, Any]:
 
 
 def _due(turn_id: str, lease_until: datetime) -> dict[str, Any]:
-    """Where the sweep looks for it.
+    """Return the attributes of the due index, by which the sweep finds the turn.
 
-    Coarse and early, because a new place costs two writes of the index: leases move with every
-    change, this place seldom. Who finds a turn here reads its true lease.
+    The time is rounded down, because a new one costs two index writes: leases change with every
+    step, this attribute seldom. The sweep reads the exact lease from the item.
     """
     return {"due_list": f"{DUE}#{item_shard(turn_id)}", "due_at": turn_sweep_time(lease_until)}
 

@@ -13,31 +13,31 @@ LIFE = timedelta(days=35)
 
 
 def put_new_instruction(instruction: Instruction) -> tuple[Write, Write]:
-    """Put an instruction and the marker by which its repeat is known; neither may be there yet."""
+    """Return the writes of an instruction and its idempotency marker, if that is absent."""
     body = {"body": instruction.model_dump_json(), "ttl": item_time_to_live(instruction.at + LIFE)}
     item = SCHEMA.item(_partition(instruction.session_id), _sort_key(instruction.line), body)
     return put_item(SCHEMA.item(marker(instruction.id), MARK, body), item_absent()), put_item(item)
 
 
 def from_item(item: Item) -> Instruction:
-    """The instruction that an item holds."""
+    """Deserialize an instruction from an item."""
     return Instruction.model_validate_json(SCHEMA.fields(item)["body"])
 
 
 def instructions_after(table: Table, session_id: str, line: int) -> tuple[Instruction, ...]:
-    """Instructions that came after a line of their session."""
+    """Query the instructions that came after a line of their session."""
     items = table.query(_partition(session_id), _sort_key(line + 1), "~")
     return tuple(from_item(item) for item in items)
 
 
 def instruction_erasure(marked: Item | None, session_id: str, line: int) -> tuple[Write, ...]:
-    """Remove an instruction, and leave of its marker what knows the same one again.
+    """Return the writes that delete an instruction and keep a marker without its text.
 
-    Nothing for a marker that is gone or that of another message.
+    Empty if the marker is gone or belongs to a message that is no instruction.
     """
     if marked is None or "body" not in marked:
         return ()
-    bare = from_item(marked).erased().model_dump_json()
+    bare = from_item(marked).without_content().model_dump_json()
     return (
         delete_item(_partition(session_id), _sort_key(line)),
         put_item(marked | {"body": to_attribute(bare)}),

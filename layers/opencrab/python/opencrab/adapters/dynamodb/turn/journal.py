@@ -46,12 +46,12 @@ _SESSION, _MARKER, _LINE = 0, 1, 2
 
 
 class DynamoJournal:
-    """`ports.turn.journal.Journal` on the table.
+    """`ports.turn.journal.Journal` on a DynamoDB table.
 
     Args:
         table: The table.
-        seen: What this process knows of sessions, shared with `DynamoSessions`.
-        on_turn: Told each header that this process claimed or changed, for logs and metrics.
+        seen: This process's cache of sessions, shared with `DynamoSessions`.
+        on_turn: Called with each header that this process claimed or changed, for logs and metrics.
     """
 
     def __init__(self, table: Table, seen: SessionCache, on_turn: OnTurn | None = None) -> None:
@@ -112,7 +112,7 @@ class DynamoJournal:
             # A refusal tells the right counter, so that the next try is made at once. Only who has
             # lost to others ten times steps back; what was paid for is not given up (ADR 0008).
             if tries >= sessions.ATTEMPTS:
-                self._table.rest(tries - sessions.ATTEMPTS + 1)
+                self._table.back_off(tries - sessions.ATTEMPTS + 1)
             writes = Writes(change, after, known, self._active)
             try:
                 self._table.transact(*writes.all(), patient=bool(change.usage))
@@ -146,7 +146,7 @@ class DynamoJournal:
         if board.instructed_since(turn.created_at):
             told = inbox.instructions_after(self._table, turn.session_id, turn.trigger_line)
         return StepBoundary(
-            frozen=board.frozen(*switches.budget_scopes_of(turn.agent_id)),
+            frozen=board.first_frozen_scope(*switches.budget_scopes_of(turn.agent_id)),
             instructions=told,
             limits=board.limits(),
             health=board.health(),
@@ -235,7 +235,7 @@ class DynamoJournal:
             self._table, session_id, (after, before), limit, newest_first=newest_first
         )
 
-    def overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
+    def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         lapsed: list[tuple[datetime, Turn]] = []
         at = to_item_microseconds(now)
         for turn in readable_items(headers.from_item, due_items(self._table, headers.DUE, at)):
@@ -259,12 +259,12 @@ class DynamoJournal:
         return self._replaced(stored.replaced(lease_until=lease_until), stored)
 
     def _known(self, session_id: str) -> CountedSession:
-        """What the session's counter probably is."""
+        """Return the session with its counts, cached (maybe stale) or else read."""
         known = self._seen.guess(session_id)
         return known or sessions.fetch_session(self._table, self._seen, session_id)
 
     def _corrected(self, refusal: Cancelled, place: int, session_id: str) -> CountedSession:
-        """The session as the refusal tells it, when the guess was wrong."""
+        """Return the session's current counts after a canceled transaction."""
         # In a conflict nobody looked whether the guess held, so that no item came back.
         if place in refusal.unknown:
             return sessions.fetch_session(self._table, self._seen, session_id)
@@ -276,7 +276,7 @@ class DynamoJournal:
         return self._seen.correct(sessions.from_item(item))
 
     def _append(self, known: CountedSession, placed: Line, marker: Write, *others: Write) -> None:
-        """Put one line and what belongs to it, unless the marker says that it was put before."""
+        """Append one line with its other writes, unless the marker exists already."""
         grown = known.grown(1)
         self._table.transact(
             sessions.session_update(known, grown), marker, line_items.put_new_line(placed), *others
@@ -284,19 +284,25 @@ class DynamoJournal:
         self._seen.note(grown)
 
     def _admitted_before(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
-        """The turns that this message became before; raises Conflict if it cannot be admitted."""
+        """Return the turns of an earlier admission of this message; raise Conflict."""
         marker = self._table.get(markers.message_partition(admission.message_id), markers.MARK)
         if marker is None:
             known = sessions.fetch_session(self._table, self._seen, admission.line.session_id)
             if known.session.status is SessionStatus.ENDED:
                 raise _session_ended_error(known.session.id)
-            raise Conflict("one of this message's turns was admitted with another message")
+            raise Conflict(
+                f"a turn of message {admission.message_id!r} was admitted with another message",
+                cure="use a new id for a new message",
+            )
         turn_ids = markers.turns_of(marker, admission)
         keys = [(headers.turn_partition(turn_id), headers.HEADER) for turn_id in turn_ids]
-        found = self._table.several(keys)
+        found = self._table.get_many(keys)
         turns = tuple(headers.from_item(found[key]) for key in keys if key in found)
         if not turns:
-            raise Conflict("this message was answered long ago, and its turns have expired")
+            raise Conflict(
+                f"message {admission.message_id!r} was admitted before; its turns have expired",
+                cure="send it as a new message",
+            )
         return turns
 
     def _instructed_before(self, instruction: Instruction) -> Instruction:
@@ -315,26 +321,29 @@ class DynamoJournal:
 
 
 def _stays(wish: Stop | None, newer: Stop) -> bool:
-    """Whether a wish stays: the first one does, but a stop replaces a pause."""
+    """Check whether the earlier stop or pause is kept; only a stop replaces a pause."""
     return wish is not None and (newer.pause or not wish.pause)
 
 
 def _requeue_waiting(turn: Turn) -> Turn:
-    """The turn as it is, or queued again if it waits."""
+    """Return the turn as queued if it waits, else unchanged."""
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
 
 def _asks(recorded: Sequence[Record], decision: ApprovalDecision) -> bool:
-    """Whether the last approval that a turn asked for is the one that was decided."""
+    """Check whether the turn's last approval request is the one that was decided."""
     asked = [one for one in recorded if isinstance(one, ApprovalRequest)]
     wanted = (decision.n, decision.call_id, decision.argument_hash)
     return bool(asked) and (asked[-1].n, asked[-1].call_id, asked[-1].argument_hash) == wanted
 
 
 def _require_all(turn: Turn, recorded: Sequence[Record]) -> None:
-    """Refuse to go on without a part of what was done: records expire, a waiting turn does not."""
+    """Raise NotFound if records of a waiting turn have expired."""
     if len({one.n for one in recorded}) < turn.sequence - 1:
-        raise NotFound(f"records of turn {turn.id!r} have expired while it waited")
+        raise NotFound(
+            f"records of turn {turn.id!r} have expired while it waited",
+            cure="send the message again",
+        )
 
 
 def _session_ended_error(session_id: str) -> Conflict:

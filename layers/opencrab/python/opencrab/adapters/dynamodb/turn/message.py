@@ -13,7 +13,7 @@ RETENTION = timedelta(days=35)
 
 
 def put_new_message_marker(admission: AdmittedMessage) -> Write:
-    """Put the marker of a message that must not have been admitted yet."""
+    """Return the write of a message's marker, on condition that it does not exist."""
     fields = {
         "body_hash": admission.body_hash,
         "turns": [turn.id for turn in admission.turns],
@@ -25,11 +25,11 @@ def put_new_message_marker(admission: AdmittedMessage) -> Write:
 
 
 def turns_of(item: Item, admission: AdmittedMessage) -> tuple[str, ...]:
-    """The turns that this message became before; raises Conflict when it was another message."""
+    """Return the ids of the turns of an admitted message; raise Conflict for another message."""
     fields = SCHEMA.fields(item)
     if fields.get("body_hash") != admission.body_hash:
         raise Conflict(
-            "this id was already used for another message",
+            f"id {admission.message_id!r} was already used for another message",
             field="Idempotency-Key",
             cure="use a new id for a new message",
         )
@@ -37,10 +37,10 @@ def turns_of(item: Item, admission: AdmittedMessage) -> tuple[str, ...]:
 
 
 def turns_in(item: Item) -> tuple[str, ...]:
-    """The turns that a marker names; that of an instruction names none."""
+    """Return the turn ids of a marker; an instruction's marker has none."""
     return tuple(one["S"] for one in item.get("turns", {}).get("L", ()))
 
 
 def message_partition(message_id: str) -> str:
-    """Where a message's marker lies."""
+    """Return the partition key of a message's marker."""
     return f"MESSAGE#{message_id}"

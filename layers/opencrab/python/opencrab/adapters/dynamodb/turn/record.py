@@ -28,7 +28,7 @@ _ADDED: dict[str, bool | dict[str, bool]] = {
 
 
 def to_item(turn_id: str, record: Record, at: datetime) -> Item:
-    """The record as an item."""
+    """Serialize a record to an item."""
     newest = _is_newest(record)
     fields = {
         "schema": SCHEMA.version if newest else BEFORE,
@@ -39,27 +39,27 @@ def to_item(turn_id: str, record: Record, at: datetime) -> Item:
 
 
 def from_item(item: Item) -> Record:
-    """The record that an item holds."""
+    """Deserialize a record from an item."""
     return _RECORD.validate_json(SCHEMA.fields(item)["body"])
 
 
 def put_new_record(turn_id: str, record: Record, at: datetime) -> Write:
-    """Put a record that must not be there yet."""
+    """Return the write that stores a record, on condition that it does not exist."""
     return put_item(to_item(turn_id, record, at), item_absent())
 
 
 def fetch_turn_records(table: Table, turn_id: str) -> tuple[Record, ...]:
-    """A turn's records in order of their keys."""
+    """Return a turn's records in order of their sort keys."""
     return tuple(map(from_item, items_of(table, turn_id)))
 
 
 def items_of(table: Table, turn_id: str) -> list[Item]:
-    """The items that a turn's records are."""
+    """Query the items of a turn's records."""
     return table.query(turn_partition(turn_id), _FIRST, _LAST)
 
 
 def _is_newest(record: Record) -> bool:
-    """Whether it says what only this version can."""
+    """Check whether a record uses fields that only this schema version has."""
     match record:
         case ModelIntent():
             drawn = record.basis is not None and bool(record.basis.lots)

@@ -38,7 +38,7 @@ _COUNT, _HOUR = "n_", "h"
 
 
 class DynamoTallies:
-    """`ports.usage.counters.Tallies` on the table."""
+    """`ports.usage.counters.Tallies` on a DynamoDB table."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -47,7 +47,7 @@ class DynamoTallies:
         items = self._table.query(_partition(agent_id), f"{first}#", f"{last}$")
         return merge_usage_tallies(map(from_item, items))
 
-    def active(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
+    def active_agents(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
         # One more, because the bound itself does not count and a query would count it.
         items = self._table.query(f"ACTIVE#{day}", after or "!", "~", limit=limit + 1)
         found = (item["sk"]["S"] for item in items)
@@ -55,7 +55,10 @@ class DynamoTallies:
 
 
 def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -> Iterator[Write]:
-    """The writes that count the calls of one transaction; `seen` is what needs no telling."""
+    """Yield the writes that count calls in daily tallies and mark agents as active.
+
+    `seen` are pairs of agent and day that are already marked.
+    """
     for tally in merge_usage_tallies(map(tally_of_call, rows)):
         yield _tally_update(tally, item_shard(rows[0].turn_id, SHARDS), at)
     for agent_id, day in sorted({(row.agent_id, usage_tally_day(row.at)) for row in rows} - seen):
@@ -63,15 +66,20 @@ def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -
         yield put_item(ACTIVE.item(f"ACTIVE#{day}", agent_id, fields))
 
 
+def tally_correction_write(tally: DailyTally, row: UsageRow) -> Write:
+    """Return the write that corrects the daily tally in which a row's call was counted."""
+    return _tally_update(tally, item_shard(row.turn_id, SHARDS), row.at)
+
+
 def note_active_agent(rows: tuple[UsageRow, ...], seen: Seen) -> None:
-    """Remember that an agent was told to be active."""
+    """Remember that agents were marked as active on a day."""
     if len(seen) >= _MOST_SEEN:
         seen.clear()
     seen.update((row.agent_id, usage_tally_day(row.at)) for row in rows)
 
 
 def from_item(item: Item) -> DailyTally:
-    """What an item holds of a tally."""
+    """Deserialize a daily tally from the item of one of its shards."""
     fields = SCHEMA.fields(item)
     counts = {
         name.removeprefix(_COUNT): count

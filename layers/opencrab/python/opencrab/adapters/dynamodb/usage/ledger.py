@@ -7,11 +7,31 @@ from datetime import UTC, datetime, timedelta
 from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.agent import agent_item_created_at
+from opencrab.adapters.dynamodb.document import document_writes
 from opencrab.adapters.dynamodb.item import Item, Schema
-from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_absent, put_item
+from opencrab.adapters.dynamodb.money.budget import budget_draw_write
+from opencrab.adapters.dynamodb.table import (
+    Cancelled,
+    ConditionFailed,
+    Table,
+    Write,
+    item_absent,
+    put_item,
+)
+from opencrab.adapters.dynamodb.usage.counters import tally_correction_write
+from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound, Unavailable
-from opencrab.domain.usage.ledger import Judgement, UsageRow, is_ledger_row_id, ledger_row_bounds
+from opencrab.domain.money.budget import BudgetDraw
+from opencrab.domain.usage.counters import tally_correction
+from opencrab.domain.usage.ledger import (
+    Judgement,
+    Settlement,
+    UsageRow,
+    is_ledger_row_id,
+    ledger_row_bounds,
+)
 from opencrab.ports.clock import Clock
+from opencrab.ports.documents import stale_document_error
 
 SCHEMA = Schema("usage row")
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,11 +45,10 @@ _SKEW = timedelta(days=1)
 
 
 class DynamoUsage:
-    """`ports.usage.ledger.UsageLedger` on the table.
+    """`ports.usage.ledger.UsageLedger` on a DynamoDB table, one partition per agent and month.
 
-    No list says in which months an agent has rows: one is written with every call of a model, and
-    read seldom. Months are walked back to the agent's first, or up from it, and only as far as rows
-    are wanted.
+    There is no index of an agent's months: rows are written with every model call and read seldom.
+    Months are queried back to the agent's first, or forward from it, until enough rows are found.
     """
 
     def __init__(self, table: Table, clock: Clock) -> None:
@@ -64,7 +83,39 @@ class DynamoUsage:
         return from_item(self._item(agent_id, row_id))
 
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
-        return self._changed(agent_id, row_id, lambda row: row.judged(judgement))
+        return self._changed(agent_id, row_id, lambda row: row.with_judgement(judgement))
+
+    def settle(
+        self,
+        agent_id: str,
+        row_id: str,
+        settlement: Settlement,
+        *,
+        draws: tuple[BudgetDraw, ...] = (),
+        facts: tuple[Document, ...] = (),
+    ) -> UsageRow:
+        for tries in range(JUDGING):
+            if tries:
+                self._table.back_off(tries)
+            item = self._item(agent_id, row_id)
+            row = from_item(item)
+            settled = row.with_settlement(settlement)
+            if settled == row:
+                return row
+            tally = tally_correction(row, settled, settlement.at)
+            writes = [put_item(to_item(settled), Path("body") == item["body"]["S"])]
+            writes += document_writes(facts)
+            writes += [budget_draw_write(draw, row.at) for draw in draws]
+            writes += [] if tally is None else [tally_correction_write(tally, row)]
+            try:
+                self._table.transact(*writes)
+            except Cancelled as refusal:
+                for place, fact in enumerate(facts, 1):
+                    if 0 not in refusal.failed and place in refusal.failed:
+                        raise stale_document_error(fact) from None
+                continue
+            return settled
+        raise _too_many_updates(row_id)
 
     def redact_evaluation(self, agent_id: str, row_id: str) -> None:
         self._changed(agent_id, row_id, UsageRow.without_evaluation)
@@ -74,7 +125,7 @@ class DynamoUsage:
     ) -> UsageRow:
         for tries in range(JUDGING):
             if tries:
-                self._table.rest(tries)
+                self._table.back_off(tries)
             item = self._item(agent_id, row_id)
             row = from_item(item)
             changed = change(row)
@@ -87,16 +138,16 @@ class DynamoUsage:
                 # Somebody was faster, or the network carried this very write twice.
                 continue
             return changed
-        raise Unavailable(
-            f"usage row {row_id!r} has too many concurrent updates; retries exhausted",
-            cure="try again in a few seconds",
-        )
+        raise _too_many_updates(row_id)
 
     def _item(self, agent_id: str, row_id: str) -> Item:
         possible = is_ledger_row_id(row_id)
         item = self._table.get(_partition(agent_id, row_id), row_id) if possible else None
         if item is None:
-            raise NotFound(f"agent {agent_id!r} has no usage row {row_id!r}")
+            raise NotFound(
+                f"agent {agent_id!r} has no usage row {row_id!r}",
+                cure="use the id of another row, or omit it",
+            )
         return item
 
     def _of(
@@ -108,7 +159,7 @@ class DynamoUsage:
         return [item for item in items if item["sk"]["S"] != high][:limit]
 
     def _months(self, agent_id: str, since: datetime | None, high: str) -> Iterator[str]:
-        """The months in which rows below `high` may lie, newest first."""
+        """Yield the months that may hold rows below `high`, newest first."""
         newest = self._newest(high)
         yield _name(newest)
         first = self._first(agent_id, _number(since or BEGINNING), newest)
@@ -117,7 +168,7 @@ class DynamoUsage:
     def _months_up(
         self, agent_id: str, since: datetime | None, after: str | None, high: str
     ) -> Iterator[str]:
-        """The months in which rows after a place and below `high` may lie, oldest first."""
+        """Yield the months that may hold rows after `after` and below `high`, oldest first."""
         newest = self._newest(high)
         asked = max(_number(since or BEGINNING), _month_of(after) if after else 0)
         yield from map(_name, range(self._first(agent_id, asked, newest), newest + 1))
@@ -126,7 +177,10 @@ class DynamoUsage:
         return min(_month_of(high), _number(self._clock.now() + _SKEW))
 
     def _first(self, agent_id: str, asked: int, newest: int) -> int:
-        """The first month to look into; of one month alone nobody need ask when the agent began."""
+        """Return the first month to query.
+
+        The agent is read only if several months are asked for.
+        """
         if newest <= asked:
             return asked
         created = agent_item_created_at(self._table, agent_id)
@@ -134,21 +188,28 @@ class DynamoUsage:
 
 
 def to_item(row: UsageRow) -> Item:
-    """The row as an item; what its key says is not said again."""
+    """Serialize a usage row to an item; the agent's id is in the key only."""
     body = row.model_dump_json(exclude={"agent_id"}, exclude_defaults=True)
     return SCHEMA.item(_partition(row.agent_id, row.id), row.id, {"body": body})
 
 
 def from_item(item: Item) -> UsageRow:
-    """The row that an item holds."""
+    """Deserialize a usage row from an item."""
     fields = SCHEMA.fields(item)
     agent_id, _, _month = fields["pk"].removeprefix("USAGE#").rpartition("#")
     return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
 
 
 def put_new_ledger_row(row: UsageRow) -> Write:
-    """Put a row that must not be there yet."""
+    """Return the write that stores a usage row, on condition that it does not exist."""
     return put_item(to_item(row), item_absent())
+
+
+def _too_many_updates(row_id: str) -> Unavailable:
+    return Unavailable(
+        f"usage row {row_id!r} has too many concurrent updates; retries exhausted",
+        cure="try again in a few seconds",
+    )
 
 
 def _partition(agent_id: str, row_id: str) -> str:
@@ -161,7 +222,7 @@ def _number(moment: datetime) -> int:
 
 
 def _month_of(high: str) -> int:
-    """The month of a bound of ids; one that bounds nothing lies beyond all months."""
+    """Return the month number of a row id bound; an open bound is after all months."""
     return int(high[:4]) * 12 + int(high[4:6]) - 1 if high[:1].isdigit() else 10_000 * 12
 
 

@@ -1,4 +1,4 @@
-"""Answers of Anthropic-shaped servers: whatever arrives becomes an Answer or Unanswered."""
+"""Answers of Anthropic-shaped servers: each is a ModelAnswer, or raises ModelCallFailed."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from opencrab.adapters.providers.anthropic.error import anthropic_stream_error
 from opencrab.adapters.providers.anthropic.replay import anthropic_tool_name, replayed_blocks
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
-    as_list,
-    as_mapping,
     as_token_count,
+    dict_or_empty,
     is_unsure_refusal,
+    list_or_empty,
     raw_tool_arguments,
     read_tool_arguments,
     reply_json_excerpt,
@@ -26,14 +26,14 @@ _FULL = "model_context_window_exceeded"
 
 
 def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
-    """The answer that a message carries.
+    """Convert a message of the Messages API to a model answer.
 
-    Lenient wherever servers are known to be careless; raises ModelCallFailed when the body holds an
-    error instead, or no message, or one that its model refused or had no room to write.
+    Lenient where servers are known to deviate. Raises ModelCallFailed if the body holds an error or
+    no message, if the model refused, or if the context window was full.
     """
     blocks = _blocks(body, party)
     finish = as_label(body.get("stop_reason"))
-    usage = _usage(as_mapping(body.get("usage")))
+    usage = _usage(dict_or_empty(body.get("usage")))
     words = sort_content_blocks(repair_text(_join_blocks(blocks, "text", "")))
     calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
     if finish == _FULL:
@@ -55,7 +55,7 @@ def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
 
 
 def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
-    """The blocks of a message, unless the body is an error in disguise."""
+    """Return a message's content blocks; raise ModelCallFailed for an error or a malformed body."""
     if not isinstance(body, dict):
         problem = f"the answer is not a JSON object: {reply_json_excerpt(body)}"
         raise ModelCallFailed(problem, Fault.NONSENSE)
@@ -68,11 +68,11 @@ def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
         raise ModelCallFailed(
             f"the answer has no content: {reply_json_excerpt(body)}", Fault.NONSENSE
         )
-    return [as_mapping(block) for block in as_list(content)]
+    return [dict_or_empty(block) for block in list_or_empty(content)]
 
 
 def _join_blocks(blocks: list[dict[str, Any]], kind: str, between: str) -> str:
-    """The words of all blocks of one kind, whose field bears the same name."""
+    """Join the texts of all blocks of one type; the field has the type's name."""
     words = (block.get(kind) for block in blocks if block.get("type") == kind)
     return between.join(text for text in words if isinstance(text, str) and text)
 
@@ -88,7 +88,7 @@ def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[ActionCall, ...]
 
 
 def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> ActionCall:
-    """A call; what came of one that was cut is no argument, however whole it looks."""
+    """Convert a tool_use block; arguments that the token limit may have cut count as unreadable."""
     arguments = use.get("input")
     readable = None if cut and is_unsure_refusal(arguments) else read_tool_arguments(arguments)
     kept = "" if readable is not None else raw_tool_arguments(arguments)
@@ -96,17 +96,19 @@ def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> ActionCall:
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
-    """Token counts; what a cache took or gave is not in Anthropic's input_tokens, but in ours.
+    """Return token counts; our input_tokens include cache reads and writes, Anthropic's do not.
 
-    What was written to a cache for nobody says how long counts as the dearer, for an hour.
+    Cache writes of unknown lifetime count as one-hour writes, the dearer kind.
     """
     cached = as_token_count(usage.get("cache_read_input_tokens"))
-    parts = as_mapping(usage.get("cache_creation"))
+    parts = dict_or_empty(usage.get("cache_creation"))
     short = as_token_count(parts.get("ephemeral_5m_input_tokens"))
     long = as_token_count(parts.get("ephemeral_1h_input_tokens"))
     long = max(long, as_token_count(usage.get("cache_creation_input_tokens")) - short)
     output = as_token_count(usage.get("output_tokens"))
-    thinking = as_token_count(as_mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
+    thinking = as_token_count(
+        dict_or_empty(usage.get("output_tokens_details")).get("thinking_tokens")
+    )
     return Usage(
         input_tokens=as_token_count(usage.get("input_tokens")) + cached + short + long,
         output_tokens=output,
@@ -128,7 +130,7 @@ def _full(party: ErrorParty, usage: Usage) -> ModelCallFailed:
 
 
 def _refusal_error(body: dict[str, Any], party: ErrorParty, usage: Usage) -> ModelCallFailed:
-    details = as_mapping(body.get("stop_details"))
+    details = dict_or_empty(body.get("stop_details"))
     why = (
         as_label(details.get("explanation"))
         or as_label(details.get("category"))

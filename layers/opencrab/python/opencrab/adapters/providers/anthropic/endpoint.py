@@ -9,7 +9,7 @@ from opencrab.adapters.providers.anthropic.answer import anthropic_answer
 from opencrab.adapters.providers.anthropic.error import anthropic_error
 from opencrab.adapters.providers.anthropic.request import anthropic_request
 from opencrab.adapters.providers.anthropic.stream import AnthropicAssembly
-from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping
+from opencrab.adapters.providers.wire.lenient import as_label, dict_or_empty, list_or_empty
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import Embeddings
@@ -21,7 +21,7 @@ _MOST_MODELS = 1_000
 
 
 class AnthropicWire:
-    """A Wire for Anthropic; a base URL may end with /v1 or lie above it."""
+    """Anthropic's Messages API; the base URL may or may not end with /v1."""
 
     framing: Framing = "sse"
     to_wire = staticmethod(anthropic_request)
@@ -45,8 +45,8 @@ class AnthropicWire:
         return f"{self._root}/models?limit={_MOST_MODELS}"
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = as_list(as_mapping(body).get("data"))
-        return tuple(filter(None, (as_label(as_mapping(entry).get("id")) for entry in entries)))
+        entries = list_or_empty(dict_or_empty(body).get("data"))
+        return tuple(filter(None, (as_label(dict_or_empty(entry).get("id")) for entry in entries)))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - there are none
         return None

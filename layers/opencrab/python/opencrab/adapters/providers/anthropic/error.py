@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import as_mapping, provider_retry_after, retry_hint
+from opencrab.adapters.providers.wire.lenient import dict_or_empty, provider_retry_after, retry_hint
 from opencrab.adapters.providers.wire.refusal import (
     provider_key_place,
     redirect_refusal,
@@ -63,7 +63,7 @@ _REQUEST, _SERVER, _BEYOND = 400, 500, 600
 
 
 def anthropic_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
-    """The error for a reply whose status is not 200."""
+    """Return the error for a response whose status code is not 200."""
     if moved := redirect_refusal(reply, party):
         return moved
     return _provider_error(
@@ -79,14 +79,14 @@ def anthropic_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
 def anthropic_stream_error(
     body: Any, party: ErrorParty, *, billed: bool | None = None
 ) -> ModelCallFailed:
-    """The error that a body or an event holds although its status is 200."""
+    """Return the error inside a body or stream event that came with status code 200."""
     return _provider_error(
-        _own_status(as_mapping(as_mapping(body).get("error"))), body, party, billed=billed
+        _own_status(dict_or_empty(dict_or_empty(body).get("error"))), body, party, billed=billed
     )
 
 
 def _own_status(error: dict[str, Any]) -> int:
-    """The status that an error would have had; llama.cpp's say it themselves."""
+    """Return the status code that an error stands for; llama.cpp puts it into `code`."""
     kind, code = error.get("type"), error.get("code")
     if isinstance(kind, str) and kind in _STATUS:
         return _STATUS[kind]
@@ -102,7 +102,7 @@ def _provider_error(
     wait: float | None = None,
     billed: bool | None = None,
 ) -> ModelCallFailed:
-    error = as_mapping(body).get("error", body)
+    error = dict_or_empty(body).get("error", body)
     fault = _fault(status, _marks(error), final=final)
     message, cure = _advice(fault, status, party, wait)
     return ModelCallFailed(
@@ -128,7 +128,7 @@ def _fault(status: int, marks: str, *, final: bool) -> Fault:
 def _advice(
     fault: Fault, status: int, party: ErrorParty, wait: float | None
 ) -> tuple[str, str | None]:
-    """What happened, and the cure where people can do something."""
+    """Return message and cure for a fault; the cure is None if the owner can do nothing."""
     happened, cure = _ADVICE.get(fault, _FAILED)
     names = {
         "name": party.provider,
@@ -141,14 +141,14 @@ def _advice(
 
 
 def _error_message(error: Any) -> Any:
-    message = as_mapping(error).get("message")
+    message = dict_or_empty(error).get("message")
     return message if isinstance(message, str) and message.strip() else error
 
 
 def _marks(error: Any) -> str:
-    """Everything in an error that tells its kind, in lower case."""
+    """Join the fields that tell an error's kind, in lower case."""
     if not isinstance(error, dict):
         return error.lower() if isinstance(error, str) else ""
-    code = as_mapping(error.get("details")).get("error_code")
+    code = dict_or_empty(error.get("details")).get("error_code")
     fields = (error.get("type"), error.get("message"), code)
     return " ".join(field for field in fields if isinstance(field, str)).lower()

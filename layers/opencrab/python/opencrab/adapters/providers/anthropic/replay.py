@@ -7,7 +7,7 @@ all blocks is kept, and nothing of it when the answer had no thoughts.
 import re
 from typing import Any
 
-from opencrab.adapters.providers.wire.lenient import as_list, as_mapping
+from opencrab.adapters.providers.wire.lenient import dict_or_empty, list_or_empty
 from opencrab.adapters.providers.wire.text import repair_text
 from opencrab.ports.models.model import ChatMessage
 
@@ -17,21 +17,21 @@ _FIELDS = {"thinking": ("thinking", "signature"), "redacted_thinking": ("data",)
 
 
 def anthropic_tool_name(model: str) -> str:
-    """A model's name as Anthropic writes it: claude-opus-4.6 is claude-opus-4-6 there."""
+    """Return a model's name as Anthropic writes it: claude-opus-4.6 becomes claude-opus-4-6."""
     return _DOT.sub("-", model) if model.startswith("claude") else model
 
 
 def is_append_only_history(model: str) -> bool:
-    """Whether a model refuses thoughts before which anything has changed, and forced calls.
+    """Check whether a model rejects thinking after a changed history, and forced tool calls.
 
-    So do all from Fable 5.1 on; since our last turn changes from call to call, their thoughts
-    stay at home.
+    All models from Fable 5.1 on do. Since our last message changes from call to call, their
+    thinking blocks are not sent back.
     """
     return _APPEND_ONLY.match(model) is not None
 
 
 def replayed_blocks(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
-    """What to keep of an answer's blocks for the same model; None when there are no thoughts."""
+    """Return an answer's blocks to send back to the same model; None without thinking."""
     kept = [part for part in map(_replayable_part, blocks) if part is not None]
     if is_append_only_history(model) or not any(part["type"] in _FIELDS for part in kept):
         return None
@@ -39,22 +39,24 @@ def replayed_blocks(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] 
 
 
 def replay_blocks(said: ChatMessage, model: str) -> list[dict[str, Any]] | None:
-    """The blocks of what the assistant said, if they fit its calls and this model; else None.
+    """Return the stored blocks of an assistant message; None if model or calls do not match.
 
-    Calls are left blank but for the id that they had.
+    Tool calls are reduced to their id.
     """
-    kept = as_mapping(said.replay)
+    kept = dict_or_empty(said.replay)
     if kept.get("vendor") != "anthropic" or kept.get("model") != model:
         return None
     blocks = [
-        part for part in map(_replayable_part, map(as_mapping, as_list(kept.get("blocks")))) if part
+        part
+        for part in map(_replayable_part, map(dict_or_empty, list_or_empty(kept.get("blocks"))))
+        if part
     ]
     count = sum(1 for block in blocks if block["type"] == "tool_use")
     return blocks if said.calls and count == len(said.calls) else None
 
 
 def _replayable_part(block: dict[str, Any]) -> dict[str, Any] | None:
-    """The part of a block that goes back; None for one that does not."""
+    """Reduce a block to the fields that are sent back; None to drop the block."""
     kind = block.get("type")
     if kind == "tool_use":
         return {"type": "tool_use", "id": _string(block, "id")}

@@ -40,7 +40,7 @@ _NO_RESULT = "no result is known"
 
 
 def anthropic_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
-    """The body as a value, in the order in which it is cached; the longer marks come first."""
+    """Build the request body; parts with the longer cache lifetime come first."""
     model = anthropic_tool_name(request.model)
     tools = [_tool(action) for action in request.actions] if info.functions else []
     body: dict[str, Any] = {"model": model, "max_tokens": request.max_output_tokens}
@@ -83,7 +83,10 @@ def _messages(
 
 
 class _Conversation:
-    """Messages that alternate, begin and end with the user, and answer each call right after it."""
+    """Messages as Anthropic demands them: alternating roles, user first and last.
+
+    Each tool call is followed by its result at once.
+    """
 
     def __init__(self, model: str, *, tools: bool, vision: bool) -> None:
         self._model = model
@@ -94,7 +97,7 @@ class _Conversation:
         self._used: set[str] = set()
 
     def add(self, turn: ChatMessage | CallReturn) -> None:
-        """Take one turn; a result without a call of the last message becomes words."""
+        """Append one turn; a result without an open tool call becomes text."""
         if isinstance(turn, CallReturn):
             self._return(turn)
         elif turn.role == "user":
@@ -106,7 +109,7 @@ class _Conversation:
             self._put("assistant", self._answer(turn))
 
     def mark(self) -> None:
-        """Have everything so far cached; thoughts take no mark."""
+        """Set a cache breakpoint on the last block that is not thinking."""
         blocks = self._messages[-1]["content"] if self._messages else []
         for block in reversed(blocks):
             if block["type"] not in {"thinking", "redacted_thinking"}:
@@ -114,7 +117,7 @@ class _Conversation:
                 return
 
     def ended(self) -> list[dict[str, Any]]:
-        """The messages; newer models refuse to go on with what the assistant said last."""
+        """Return the messages, ending with a user message, as newer models demand."""
         self._settle()
         if not self._messages or self._messages[-1]["role"] == "assistant":
             self._put("user", _text(_NOTHING))
@@ -140,7 +143,7 @@ class _Conversation:
         self._put("user", [_result(found[1], returned.content)])
 
     def _settle(self) -> None:
-        """Answer the calls that nobody answered: one without a result is refused."""
+        """Add results for open tool calls, since Anthropic rejects calls without one."""
         unanswered, self._open = self._open, []
         self._put("user", [_result(tool_use_id, _NO_RESULT) for _, tool_use_id in unanswered])
 
@@ -164,7 +167,7 @@ class _Conversation:
         return {"type": "tool_use", "id": tool_use_id, "name": name, "input": _input(call)}
 
     def _unused(self, call_id: str) -> str:
-        """The id if Anthropic takes it and it is still free, else one made of it."""
+        """Return the id if it is valid and unused, else a hash derived from it."""
         free = call_id
         while free in self._used or not _CALL_ID.fullmatch(free):
             free = content_hash(f"{free} {len(self._used)}".encode("utf-8", "replace"))[:32]
@@ -173,7 +176,7 @@ class _Conversation:
 
 
 def _text(text: str) -> list[Block]:
-    """A block of text; none when it is blank, which Anthropic refuses."""
+    """Return a text block; none for blank text, which Anthropic rejects."""
     return [{"type": "text", "text": text}] if text.strip() else []
 
 
@@ -194,7 +197,7 @@ def _result(tool_use_id: str, content: str) -> Block:
 
 
 def _input(call: ActionCall) -> dict[str, Any]:
-    """A past call's arguments; unreadable ones are wrapped, as only an object is taken."""
+    """Return a past call's arguments; unreadable ones are wrapped, as an object is required."""
     return {"unreadable": call.raw} if call.arguments is None else call.arguments
 
 

@@ -4,7 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.error import anthropic_stream_error
-from opencrab.adapters.providers.wire.lenient import as_mapping, as_token_count, parse_provider_json
+from opencrab.adapters.providers.wire.lenient import (
+    as_token_count,
+    dict_or_empty,
+    parse_provider_json,
+)
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
 _DELTAS = {
@@ -18,13 +22,13 @@ _OPENED_BLANK = {"text": "text", "thinking": "thinking"}
 
 @dataclass
 class _Block:
-    """One block: how it began, and the pieces that came for its fields."""
+    """One content block: its start event and the deltas for its fields."""
 
     start: dict[str, Any]
     pieces: dict[str, list[str]] = field(default_factory=dict)
 
     def whole(self) -> dict[str, Any]:
-        """The block as it would have come in one piece; arguments stay the text that they were."""
+        """Return the block as a non-streaming response has it; arguments remain text."""
         block = dict(self.start)
         for name, pieces in self.pieces.items():
             text = "".join(pieces)
@@ -37,7 +41,7 @@ class _Block:
 
 
 class AnthropicAssembly:
-    """A message in the making."""
+    """A message that is assembled from stream events."""
 
     def __init__(self, party: ErrorParty) -> None:
         self._party = party
@@ -50,19 +54,22 @@ class AnthropicAssembly:
         self._ended = False
 
     @property
-    def began(self) -> bool:
+    def has_content(self) -> bool:
         return self._began
 
     @property
-    def ended(self) -> bool:
-        """Whether all blocks and counts have come: with a reason to stop, or in one piece."""
+    def is_complete(self) -> bool:
+        """True if all blocks and token counts have arrived."""
         return self._ended or self._stopped
 
     def add(self, event: StreamFrame) -> None:
-        """Take one event; the counts of an opening are on the bill, but not all that will be."""
+        """Process one event; raise ModelCallFailed for an error event.
+
+        The call counts as billed once content or token counts have arrived.
+        """
         if self._ended or not event.data.strip():
             return
-        data = as_mapping(parse_provider_json(event.data.encode("utf-8", "replace")))
+        data = dict_or_empty(parse_provider_json(event.data.encode("utf-8", "replace")))
         if not (data.get("error") or data.get("type") == "error"):
             self._take(data.get("type") or event.name, data)
         elif not self._stopped:
@@ -72,13 +79,13 @@ class AnthropicAssembly:
     def _take(self, kind: Any, data: dict[str, Any]) -> None:
         match kind:
             case "message_start":
-                self._start(as_mapping(data.get("message")))
+                self._start(dict_or_empty(data.get("message")))
             case "content_block_start":
-                self._open(_place(data), as_mapping(data.get("content_block")))
+                self._open(_place(data), dict_or_empty(data.get("content_block")))
             case "content_block_delta":
-                self._append(_place(data), as_mapping(data.get("delta")))
+                self._append(_place(data), dict_or_empty(data.get("delta")))
             case "message_delta":
-                delta = as_mapping(data.get("delta"))
+                delta = dict_or_empty(data.get("delta"))
                 self._message.update(delta)
                 self._count(data.get("usage"))
                 self._stopped = self._stopped or bool(delta.get("stop_reason"))
@@ -107,7 +114,7 @@ class AnthropicAssembly:
         self._began = self._began or blank is None or bool(start.get(blank))
 
     def _append(self, place: int, delta: dict[str, Any]) -> None:
-        """Take a piece; its block is made where the server forgot to open it."""
+        """Append a delta; create its block if the server sent no start event."""
         kind = delta.get("type")
         owner, name = _DELTAS.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
         piece = delta.get(name)
@@ -118,12 +125,12 @@ class AnthropicAssembly:
         self._began = True
 
     def _count(self, usage: Any) -> None:
-        """Later counts include the earlier ones, and leave out what has not changed."""
-        told = as_mapping(usage).items()
+        """Merge token counts; later ones include earlier ones and omit unchanged fields."""
+        told = dict_or_empty(usage).items()
         self._usage.update({name: value for name, value in told if value is not None})
 
 
 def _place(data: dict[str, Any]) -> int:
-    """Where in the message a block stands."""
+    """Return the index of an event's content block; 0 without one."""
     index = data.get("index")
     return index if isinstance(index, int) else 0

@@ -11,7 +11,7 @@ _WORDS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def table_at(value: Any, place: str) -> Mapping[str, Any]:
-    """A value that must be a table."""
+    """Return a value that must be a table; raise Invalid otherwise."""
     if not isinstance(value, Mapping):
         raise Invalid(
             f"[{place}] must be a table, not {type(value).__name__}", field=place, cure=_CURE
@@ -20,7 +20,7 @@ def table_at(value: Any, place: str) -> Mapping[str, Any]:
 
 
 def check_config_keys(table: Mapping[str, Any], known: AbstractSet[str], place: str) -> None:
-    """Refuse a key that has no meaning: it is a misspelt one."""
+    """Raise Invalid for an unknown key, which is probably misspelt."""
     for key in table:
         if key not in known:
             raise Invalid(
@@ -31,7 +31,7 @@ def check_config_keys(table: Mapping[str, Any], known: AbstractSet[str], place: 
 
 
 def config_text(table: Mapping[str, Any], key: str, place: str) -> str:
-    """A text without the spaces around it; empty when there is none."""
+    """Return a string, stripped; empty if the key is absent."""
     text = table.get(key, "")
     if not isinstance(text, str):
         raise Invalid(
@@ -43,7 +43,7 @@ def config_text(table: Mapping[str, Any], key: str, place: str) -> str:
 
 
 def config_texts(table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
-    """A list of names."""
+    """Return a list of names; empty if the key is absent."""
     texts = table.get(key, ())
     if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
         raise Invalid(
@@ -55,7 +55,7 @@ def config_texts(table: Mapping[str, Any], key: str, place: str) -> tuple[str, .
 
 
 def config_flag(table: Mapping[str, Any], key: str, place: str) -> bool | None:
-    """True or false, also as a variable of the environment says it; None when there is none."""
+    """Return a boolean, also from text such as "true" or "0"; None if the key is absent."""
     given = table.get(key)
     flag = _WORDS.get(given.strip().lower()) if isinstance(given, str) else given
     if given is not None and not isinstance(flag, bool):
@@ -70,7 +70,7 @@ def config_flag(table: Mapping[str, Any], key: str, place: str) -> bool | None:
 def config_count(
     table: Mapping[str, Any], key: str, place: str, *, least: int, most: int
 ) -> int | None:
-    """A whole number within bounds; None when there is none."""
+    """Return an integer between `least` and `most`; None if the key is absent."""
     number = table.get(key)
     if number is None:
         return None
@@ -84,7 +84,7 @@ def config_count(
 
 
 def config_seconds(table: Mapping[str, Any], key: str, place: str, *, most: float) -> float | None:
-    """A time in seconds, also as a variable of the environment says it; None when there is none."""
+    """Return a number of seconds, also from text; None if the key is absent or empty."""
     given = table.get(key)
     if given in (None, ""):
         return None

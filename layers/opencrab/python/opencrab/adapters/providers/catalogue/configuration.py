@@ -56,13 +56,13 @@ MANNERS: Mapping[Use, CallOptions] = {
 
 @dataclass(frozen=True)
 class ProviderSettings:
-    """One provider: how it is spoken to, where it is and what lets us in.
+    """The configuration of one provider: format (`kind`), address and credentials.
 
     `key_name` names the secret or environment variable of the key; `missing` is the variable
-    without which the provider is absent; `problem` is why it cannot be used for another reason.
-    `private` None goes by the address. `script` is a file for kind `scripted`. `configured_url` is
-    its address before its owner changed it. `unseen` says that the key only stands for one that
-    this process cannot read, and must not be judged.
+    without which the provider is absent; `problem` is another reason why it cannot be used.
+    `private` None means: judge by the address. `script` is a file for kind `scripted`.
+    `configured_url` is the address before the owner changed it at run time. `unseen` says that the
+    key is a placeholder for one that this process cannot read, and must not be checked.
     """
 
     name: str
@@ -88,11 +88,11 @@ class ProviderSettings:
 
 @dataclass(frozen=True)
 class ModelsSettings:
-    """All providers, who is asked for what, and facts of models by `provider:model`.
+    """All providers, the models for each use, and facts of models by `provider:model`.
 
     `default`, `uses`, `fallback` and the values of `aliases` name a model, a provider or an alias.
-    `vendors` are facts of all models of a kind of provider, `families` of those of alike names;
-    `listing` reads the public prices.
+    `vendors` are facts of all models of a kind of provider, `families` of models with similar
+    names; `listing` reads the public price list.
     """
 
     default: str = SCRIPTED
@@ -109,15 +109,15 @@ class ModelsSettings:
     listing: Listing = dict
 
     def with_provider(self, provider: ProviderSettings) -> "ModelsSettings":
-        """The settings with this provider, in place of one of the same name."""
+        """Return the settings with this provider added or replaced."""
         return replace(self, providers={**self.providers, provider.name: provider})
 
     def with_model(self, name: str, model: ModelSettings) -> "ModelsSettings":
-        """The settings with these facts about a model."""
+        """Return the settings with these facts about a model."""
         return replace(self, models={**self.models, name: model})
 
-    def only(self, name: str) -> "ModelsSettings":
-        """The settings with which all thinking goes to one model, whatever becomes of it."""
+    def with_single_model(self, name: str) -> "ModelsSettings":
+        """Return the settings with one model for all uses but embeddings, without fallback."""
         kept = {Use(use): model for use, model in self.uses.items() if use is Use.EMBEDDING}
         return replace(self, default=name, uses=kept, fallback=())
 
@@ -131,12 +131,12 @@ def models_settings(
     listing: Listing = dict,
     stored_key: Callable[[str], str | None] | None = None,
 ) -> ModelsSettings:
-    """The settings that the tables `[llm]` of the configuration and of the price list amount to.
+    """Build the settings from the `[llm]` tables of the configuration and the price list.
 
     `missing` names, for each provider that is absent, the environment variable that is not set, and
-    `key_names` the one of each provider's api_key.
-    `stored_key` is asked for each provider's key, and wins over the configured one. `listing` reads
-    the public prices. Raises Invalid, naming the place, for what cannot be meant.
+    `key_names` the variable of each provider's api_key. `stored_key` returns a provider's stored
+    key, which overrides the configured one. `listing` reads the public price list. Raises Invalid,
+    naming the setting.
     """
     absent, keys = missing or {}, key_names or {}
     providers = {
@@ -172,13 +172,14 @@ def models_settings(
 
 
 def alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
-    """Where a name leads when its aliases are followed; raises Invalid when they go in circles."""
+    """Follow aliases to the name behind them; raise Invalid if they are circular."""
     seen = [name]
     while name in aliases:
         name = aliases[name]
         if name in seen or len(seen) > MOST_HOPS:
             raise Invalid(
-                f"the alias {seen[0]!r} is circular: {' → '.join([*seen, name])}",
+                f"the alias {seen[0]!r} is circular, or leads over more than {MOST_HOPS} others: "
+                f"{' → '.join([*seen, name])}",
                 field=place,
                 cure="make each alias resolve to PROVIDER:MODEL",
             )
@@ -192,7 +193,7 @@ def check_alias_target(
     providers: Mapping[str, ProviderSettings],
     place: str,
 ) -> str:
-    """Where a name leads; raises Invalid unless that is a model of a known provider."""
+    """Resolve a name; raise Invalid unless it is a model of a known provider."""
     found = alias_target(name, aliases, place)
     provider = found.partition(":")[0]
     if provider not in providers and provider != "scripted":
@@ -212,7 +213,7 @@ def check_fallback_models(
     providers: Mapping[str, ProviderSettings],
     place: str = "llm.fallback.chain",
 ) -> None:
-    """Raise Invalid for an entry that is unknown, or that is there twice under whatever names."""
+    """Raise Invalid for an unknown model, or one listed twice, also under an alias."""
     seen: dict[str, str] = {}
     for name in fallback:
         found = check_alias_target(name, aliases, providers, place)
@@ -282,7 +283,7 @@ def _provider(
 def _apply_stored_key(
     provider: ProviderSettings, stored_key: Callable[[str], str | None]
 ) -> ProviderSettings:
-    """The provider with the key that is kept for it, if one is."""
+    """Return the provider with its stored key, if there is one."""
     key = stored_key(provider.key_name)
     if not key:
         return provider
@@ -291,7 +292,7 @@ def _apply_stored_key(
 
 
 def provider_key_name(provider: str) -> str:
-    """The usual name of a provider's key."""
+    """Return the default name of a provider's API key, such as OPENAI_API_KEY."""
     return f"{re.sub(r'[^A-Z0-9]', '_', provider.upper())}_API_KEY"
 
 
@@ -301,7 +302,7 @@ def _references(llm: Mapping[str, Any], section: str) -> dict[str, str]:
 
 
 def _reference(given: Any, place: str) -> str:
-    """`provider:model` from a table with both, or whatever a text names."""
+    """Return `provider:model` from a table with both keys, or a text as it is."""
     if isinstance(given, str) and given.strip():
         return given.strip()
     provider = model = None

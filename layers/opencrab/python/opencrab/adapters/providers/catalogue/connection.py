@@ -19,7 +19,14 @@ from opencrab.adapters.providers.wire.address import (
     is_private_address,
 )
 from opencrab.domain.errors import Invalid
-from opencrab.ports.models.model import ChatModel, Embedder, ModelInfo, ProviderHealth
+from opencrab.ports.models.model import (
+    SETTLE_BY_HAND,
+    CallUsage,
+    ChatModel,
+    Embedder,
+    ModelInfo,
+    ProviderHealth,
+)
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.wire.wire import Endpoint, Wire
@@ -50,7 +57,7 @@ _WIRES = {
 
 
 def missing_provider_setting(provider: ProviderSettings) -> str:
-    """Why a provider cannot be used; empty when it can."""
+    """Return why a provider cannot be used; empty if it can."""
     if not provider.enabled:
         return "it is disabled"
     if provider.problem:
@@ -63,7 +70,7 @@ def missing_provider_setting(provider: ProviderSettings) -> str:
 
 
 def missing_provider_key(provider: ProviderSettings) -> str:
-    """The variable without which the provider cannot work; empty when nothing is missing."""
+    """Return the name of the variable that the provider lacks; empty if none."""
     if provider.missing or provider.api_key:
         return provider.missing
     keyed = provider.kind == "azure" or (provider.kind in _KEYED and is_vendors_own(provider))
@@ -71,18 +78,18 @@ def missing_provider_key(provider: ProviderSettings) -> str:
 
 
 def is_vendors_own(provider: ProviderSettings) -> bool:
-    """Whether it is the vendor itself that answers, and not a server that speaks like it."""
+    """Check whether the address is the vendor's own, not a compatible server's."""
     return provider.base_url.rstrip("/") in {"", BASE_URLS.get(provider.kind, "")}
 
 
 def provider_address(provider: ProviderSettings, base_url: str | None = None) -> str:
-    """Where a provider is with its own base_url or another; empty when nobody says."""
+    """Return a provider's base URL, `base_url` if given; empty if it has none."""
     given = provider.base_url if base_url is None else base_url
     return given or BASE_URLS.get(provider.kind, "")
 
 
 def address_of_provider(provider: ProviderSettings) -> str:
-    """The address below which the wire's paths lie; raises Invalid for an unsafe one."""
+    """Return the URL below which API paths begin; raise Invalid if it is unsafe."""
     url = checked_provider_base_url(provider_address(provider), provider=provider.name)
     if provider.kind == "llamacpp" and not url.endswith("/v1"):
         return f"{url}/v1"
@@ -94,7 +101,7 @@ def address_of_provider(provider: ProviderSettings) -> str:
 
 
 def provider_stays_private(provider: ProviderSettings) -> bool:
-    """Whether nothing leaves the owner's machines, as far as the owner or the address says."""
+    """Check, by setting or address, whether prompts stay on the owner's machines."""
     if provider.private is not None:
         return provider.private
     if provider.kind in LOCAL_KINDS or provider.kind == "openai":
@@ -103,10 +110,10 @@ def provider_stays_private(provider: ProviderSettings) -> bool:
 
 
 def provider_costs_nothing(provider: ProviderSettings, model: str) -> bool:
-    """Whether a model runs on the owner's own machine, or is one that its vendor gives away.
+    """Check whether a model is free: run by the owner, or given away by its vendor.
 
-    An Ollama elsewhere is the owner's as well. A server that speaks like OpenAI may be a way to a
-    vendor who sends a bill, unless its owner calls it private.
+    Ollama counts as the owner's at any address. Another OpenAI-compatible server may pass requests
+    on to a vendor that bills, unless the owner marks it as private.
     """
     if provider.kind in {"ollama", "scripted"}:
         return True
@@ -120,7 +127,7 @@ def provider_costs_nothing(provider: ProviderSettings, model: str) -> bool:
 def chat_model(
     provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
 ) -> ChatModel:
-    """A model that can be talked to."""
+    """Create a chat model of a provider."""
     from opencrab.adapters.providers.vendor import VendorModel  # noqa: PLC0415  - see above
 
     return VendorModel(
@@ -134,7 +141,7 @@ def chat_model(
 
 
 def scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
-    """The model that is none, with the script of its provider."""
+    """Create the model that answers from the provider's script, without a network."""
     from opencrab.adapters.providers.scripted.model import Scripted  # noqa: PLC0415
     from opencrab.adapters.providers.scripted.script import load_script  # noqa: PLC0415  - see above
 
@@ -145,7 +152,7 @@ def scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
 def embedding_model(
     provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
 ) -> Embedder:
-    """A model that makes vectors; raises Invalid where the vendor has none."""
+    """Create an embedding model; raise Invalid if the provider has none."""
     from opencrab.adapters.providers.vendor import VendorEmbedder  # noqa: PLC0415  - see above
 
     wire = None if provider.kind == "scripted" else _wire(provider)
@@ -162,11 +169,24 @@ def embedding_model(
 def provider_health(
     provider: ProviderSettings, transport: Transport, timeout_seconds: float
 ) -> ProviderHealth:
-    """Ask a provider for its models."""
+    """Check a provider by listing its models."""
     from opencrab.adapters.providers.vendor import provider_health  # noqa: PLC0415  - see above
 
     wire, endpoint = _wire(provider), _endpoint(provider)
     return provider_health(wire, endpoint, transport, timeout_seconds)
+
+
+def call_usage(
+    provider: ProviderSettings, call_id: str, transport: Transport, timeout_seconds: float
+) -> CallUsage:
+    """Ask a provider what it counted for a call that has ended."""
+    from opencrab.adapters.providers.vendor import look_up_call_usage  # noqa: PLC0415  - see above
+    from opencrab.adapters.providers.wire.wire import UsageLookupWire  # noqa: PLC0415
+
+    wire = _wire(provider)
+    if not isinstance(wire, UsageLookupWire):
+        return CallUsage(None, f"{provider.name} has no usage lookup", SETTLE_BY_HAND)
+    return look_up_call_usage(wire, _endpoint(provider), call_id, transport, timeout_seconds)
 
 
 def _wire(provider: ProviderSettings) -> "Wire":
@@ -215,7 +235,7 @@ def _patient(provider: ProviderSettings, transport: Transport) -> Transport:
 
 @dataclass(frozen=True)
 class _Within:
-    """A transport that waits for one provider no longer than its owner wants."""
+    """A transport that limits the timeout to the provider's `timeout_seconds`."""
 
     transport: Transport
     most_seconds: float

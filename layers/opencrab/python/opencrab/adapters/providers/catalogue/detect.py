@@ -19,9 +19,9 @@ _EMBEDDING_WORDS = ("embed", "bge-", "minilm", "rerank")
 
 @dataclass(frozen=True)
 class LocalServer:
-    """A server that answered; `loading` means that its model will need a moment.
+    """A local model server that answered; `loading` means that its model is not ready yet.
 
-    `input_tokens` is the context that the server really gives, None when it does not say.
+    `input_tokens` is the context window it runs with; None if it does not report one.
     """
 
     provider: str
@@ -33,7 +33,7 @@ class LocalServer:
 
 @dataclass(frozen=True)
 class Detection:
-    """What was found, if anything, and what the owner should know of what was not usable."""
+    """The server that was found, if any, and notes on servers that cannot be used."""
 
     server: LocalServer | None
     notes: tuple[str, ...] = ()
@@ -47,10 +47,10 @@ def detect_local(
     preferred_model: str = OLLAMA_MODEL,
     timeout_seconds: float = 0.3,
 ) -> Detection:
-    """Ask both usual addresses; Ollama wins when both answer, as it names its models better.
+    """Probe the default addresses of Ollama and llama.cpp; Ollama wins if both answer.
 
-    Only what answers in the form of such a server counts: OpenCrab's own REST server likes the
-    same port as llama.cpp, and anything may listen on it.
+    Responses must have the expected form: OpenCrab's own REST server may use the port of llama.cpp,
+    and any program may listen on it.
     """
     ask = _Questions(transport, timeout_seconds)
     found = _ollama(ask, ollama_url.rstrip("/").removesuffix("/v1"), preferred_model)
@@ -62,13 +62,16 @@ def detect_local(
 
 @dataclass(frozen=True)
 class _Questions:
-    """Asks for JSON and takes every failure as no answer."""
+    """GET requests for JSON that treat every failure as no answer."""
 
     transport: Transport
     timeout_seconds: float
 
     def ask(self, url: str) -> tuple[int, dict[str, Any]]:
-        """Status and JSON object; status 0 when nothing answered, and {} for anything else."""
+        """Return status code and JSON object.
+
+        Status 0 without a response, {} for any other body.
+        """
         try:
             reply = self.transport.send(url, headers={}, timeout_seconds=self.timeout_seconds)
         except ModelCallFailed:
@@ -94,7 +97,7 @@ def _ollama(ask: _Questions, url: str, preferred: str) -> Detection:
 
 
 def _loaded_context(ask: _Questions, url: str, model: str) -> int | None:
-    """The context with which Ollama has loaded the model; unknown until it has."""
+    """Return the context window of a model that Ollama has loaded; None until it has."""
     _, body = ask.ask(f"{url}/api/ps")
     loaded = body.get("models")
     for entry in loaded if isinstance(loaded, list) else []:
@@ -119,7 +122,7 @@ def _llamacpp(ask: _Questions, url: str) -> LocalServer | None:
 
 
 def _loads(body: dict[str, Any]) -> bool:
-    """Whether this is how llama.cpp says that its model is not ready yet."""
+    """Check whether llama.cpp reports that its model is still loading."""
     error = body.get("error")
     message = error.get("message") if isinstance(error, dict) else None
     return isinstance(message, str) and "loading model" in message.lower()

@@ -29,14 +29,14 @@ from opencrab.domain.models.routing import Routing
 log = logging.getLogger(__name__)
 
 _OTHER_KEY = (
-    "the key {0.key_name} is not the one that was given for its address: give it again, as with "
-    "PUT /api/llm/providers/{0.name}"
+    "the key {0.key_name} is not the one that was stored for this base_url: store it again, as "
+    "with PUT /api/llm/providers/{0.name}"
 )
 ALWAYS_THERE = ProviderSettings(name="scripted", kind="scripted")
 
 
 def check_provider_settings(settings: ModelsSettings, preferences: Preferences) -> None:
-    """Raise Invalid, naming the place, for what cannot be meant in these settings."""
+    """Raise Invalid, naming the field, for preferences that these settings do not allow."""
     providers = settings.providers
     for name, change in preferences.providers.items():
         if name not in providers:
@@ -54,7 +54,7 @@ def check_provider_settings(settings: ModelsSettings, preferences: Preferences) 
 
 
 def merge_preferences(settings: ModelsSettings, preferences: Preferences) -> ModelsSettings:
-    """The settings with the preferences on top."""
+    """Return the settings with the owner's preferences applied."""
     providers = dict(settings.providers)
     for name, change in preferences.providers.items():
         if name in providers:
@@ -68,7 +68,7 @@ def merge_preferences(settings: ModelsSettings, preferences: Preferences) -> Mod
 
 
 def apply_provider_change(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
-    """The provider with what is different about it; raises Invalid for an unsafe address."""
+    """Return the provider with a change applied; raise Invalid for an unsafe address."""
     base_url, missing = provider.base_url, provider.missing
     if change.base_url is not None:
         base_url = checked_provider_base_url(change.base_url, provider=provider.name)
@@ -86,10 +86,10 @@ def apply_provider_change(provider: ProviderSettings, change: ProviderChange) ->
 
 
 def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
-    """The provider without a key that was given for another address.
+    """Remove the key if it was given for another address.
 
-    Keys and addresses are kept in two places, and others may change either at the same time: so
-    it is here, where they meet, that a key is held back.
+    Keys and addresses are stored in two places and may be changed at the same time, so the check is
+    here, where both are read.
     """
     there = origin_of(provider_address(provider))
     belongs = change.key_origin or origin_of(provider_address(provider, provider.configured_url))
@@ -104,10 +104,10 @@ def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> Provide
 
 
 def routing_of(settings: ModelsSettings) -> Routing:
-    """Who is asked for what, as far as providers are there to be asked.
+    """Return the routing, limited to providers that can be used.
 
-    When the default's cannot be asked, the first of the fallback that has a key takes its place;
-    where nobody has one it stays, so that whoever needs it is told what is missing.
+    If the default's provider cannot be used, the first fallback model whose provider has a key
+    takes its place. Without one the default stays, so that callers learn what is missing.
     """
     usable = _usable(settings)
     reachable = tuple(name for name in settings.fallback if usable(name))
@@ -125,9 +125,9 @@ def routing_of(settings: ModelsSettings) -> Routing:
 
 
 def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings, str]:
-    """The provider and the model that a name leads to, whether or not they can be used.
+    """Resolve a name to provider and model, whether or not they can be used.
 
-    Raises Invalid naming what is missing.
+    Raises Invalid, naming what is missing.
     """
     found = alias_target(name, settings.aliases, "model")
     provider_name, _, model = found.partition(":")
@@ -150,7 +150,7 @@ def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings
 
 
 def default_model(settings: ModelsSettings, provider: ProviderSettings) -> str:
-    """The model that is meant by the provider's name alone; empty when there is none."""
+    """Return the model that a provider's name alone stands for; empty if there is none."""
     name, _, model = settings.default.partition(":")
     of_all = model if name == provider.name else ""
     return provider.default_model or of_all or DEFAULT_MODELS.get(provider.kind, "")
@@ -161,7 +161,9 @@ def _usable(settings: ModelsSettings) -> Callable[[str], bool]:
         try:
             provider, _ = resolve_model(settings, name)
         except Invalid as error:
-            log.warning("ignoring %r: %s", name, error.message)
+            log.warning(
+                "cannot resolve model, ignoring it: model=%s, error=%s", name, error.message
+            )
             return False
         return not missing_provider_setting(provider)
 
@@ -179,22 +181,28 @@ def _has_key(settings: ModelsSettings, name: str) -> bool:
 
 
 def _apply_change_safely(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
-    """As `apply_change`; one with an unsafe address is absent, as its key may go nowhere."""
+    """Apply a change; disable the provider instead of raising for an unsafe address."""
     try:
         return apply_provider_change(provider, change)
     except Invalid as error:
-        log.warning("ignoring provider %r: %s", provider.name, error.message)
+        log.warning(
+            "invalid settings, disabling the provider: provider=%s, error=%s",
+            provider.name,
+            error.message,
+        )
         return replace(provider, problem=error.message)
 
 
 def _sound(aliases: Mapping[str, str], providers: Mapping[str, ProviderSettings]) -> dict[str, str]:
-    """The aliases that lead to a model."""
+    """Return the aliases that resolve to a model; log and drop the others."""
     sound = {}
     for alias, name in aliases.items():
         try:
             check_alias_target(alias, aliases, providers, f"aliases.{alias}")
         except Invalid as error:
-            log.warning("ignoring alias %r: %s", alias, error.message)
+            log.warning(
+                "invalid model alias, ignoring it: alias=%s, error=%s", alias, error.message
+            )
             continue
         sound[alias] = name
     return sound

@@ -52,7 +52,7 @@ class ModelSettings:
     """A model's limits, abilities and price, as far as they are known.
 
     `parts` are prices in US dollars per million tokens that complete those of another list. `chat`
-    False means that its vendor offers it in another format only than the one that is spoken here.
+    False means that the vendor offers the model only over an API that OpenCrab does not support.
     """
 
     max_input_tokens: int | None = None
@@ -71,8 +71,8 @@ class ModelSettings:
     parts: Mapping[str, Any] = field(default_factory=dict)
     as_of: date = _UNDATED
 
-    def over(self, other: "ModelSettings") -> "ModelSettings":
-        """These facts, and the other's where these say nothing."""
+    def with_defaults(self, other: "ModelSettings") -> "ModelSettings":
+        """Return these facts, completed by the other's where these are unknown."""
         known = {
             each.name: getattr(self, each.name)
             for each in fields(self)
@@ -92,9 +92,9 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class Family:
-    """What holds for all models whose names look alike, at any vendor or at some `kinds`.
+    """Facts of all models with similar names, at any vendor or at some `kinds` of provider.
 
-    `names` are patterns for what comes after the last "/", in small letters and dashes for dots.
+    `names` are glob patterns for the part after the last "/", lower case and with "-" for ".".
     """
 
     names: tuple[str, ...]
@@ -102,7 +102,10 @@ class Family:
     kinds: tuple[str, ...] = ()
 
     def has(self, kind: str | None, model: str) -> bool:
-        """Whether a model is one of them; `kind` is None where its vendor does not serve it."""
+        """Check whether a model belongs to the family.
+
+        `kind` is None at another vendor's server.
+        """
         if self.kinds and kind not in self.kinds:
             return False
         name = model.rpartition("/")[2].lower().replace(".", "-")
@@ -111,20 +114,21 @@ class Family:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What is known of any model, from three lists: ours, the public one, and newer prices.
+    """Facts of models from three lists: ours, the public one, and newer prices.
 
-    A newer price wins over the public list; over ours, which the owner wrote, where it is dearer.
+    A newer price overrides the public list; it overrides ours, which the owner wrote, only if
+    higher.
     """
 
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
     listing: Listing = dict
     dated: Mapping[str, DatedPrice] = field(default_factory=dict)
 
-    def of(self, *names: str) -> ModelSettings:
-        """The facts under the first of the names that a list has, in whatever spelling."""
+    def settings_for(self, *names: str) -> ModelSettings:
+        """Return the facts under the first of the names that a list has, in any spelling."""
         tried = tuple(dict.fromkeys(each for name in names for each in model_spellings(name)))
         own = _of(tried, self.models, self._own_by_name) or ModelSettings()
-        facts = own.over(self._listed(tried))
+        facts = own.with_defaults(self._listed(tried))
         newer = _of(tried, self.dated, self._dated_by_name)
         if newer is None or newer.as_of <= facts.as_of:
             return facts
@@ -133,7 +137,7 @@ class ModelFacts:
         return replace(facts, price=price, as_of=newer.as_of)
 
     def names(self) -> Iterator[str]:
-        """Every `provider:model` that a list has."""
+        """Yield every `provider:model` that a list has."""
         yield from self.models
         yield from _entries(self.listing())
 
@@ -155,15 +159,15 @@ class ModelFacts:
 
 
 def _of(tried: tuple[str, ...], exact: Mapping[str, T], by_name: Mapping[str, T]) -> T | None:
-    """What a list has under one of the names; as it is written, or in another spelling."""
+    """Return a list's entry under one of the names, first as written, then by other spellings."""
     names = ((table, name) for table in (exact, by_name) for name in tried)
     return next((table[name] for table, name in names if name in table), None)
 
 
 def own_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
-    """Limits, abilities and prices by `provider:model`, as config/pricing.toml gives them.
+    """Return limits, abilities and prices by `provider:model` from config/pricing.toml.
 
-    Raises Invalid naming the place of what cannot be meant.
+    Raises Invalid, naming the setting.
     """
     as_of = _date(pricing, "pricing.toml")
     return {
@@ -174,7 +178,7 @@ def own_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
 
 
 def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
-    """What holds for all models of a kind of provider unless its list says otherwise."""
+    """Return the facts of all models of a kind of provider, used where others are unknown."""
     return {
         kind: _own(table, f"vendors.{kind}", _UNDATED)
         for kind, table in table_at(pricing.get("vendors", {}), "vendors").items()
@@ -182,7 +186,7 @@ def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
 
 
 def family_facts(pricing: Mapping[str, Any]) -> tuple[Family, ...]:
-    """What holds for models of alike names; raises Invalid as `own_facts`."""
+    """Return the facts of models with similar names; raise Invalid as `own_facts`."""
     tables = pricing.get("families", [])
     if not isinstance(tables, list):
         raise Invalid(
@@ -204,7 +208,7 @@ def _family(table: Any, place: str) -> Family:
 
 
 def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
-    """The facts of one line of the exported list."""
+    """Return the facts of one entry of the public list."""
     table = table_at(entry, place)
     check_config_keys(table, _LISTED, place)
     parts = {part: table[part] for part in _PARTS if part in table}
@@ -250,7 +254,7 @@ def _price(parts: Mapping[str, Any], place: str) -> Price | None:
 
 
 def _date(table: Mapping[str, Any], place: str) -> date:
-    """When a list was true; one without a date is older than all others."""
+    """Return the date of a list; an undated one is older than all others."""
     given = table.get("as_of", _UNDATED)
     try:
         return given if isinstance(given, date) else date.fromisoformat(str(given))
@@ -267,7 +271,7 @@ def _entries(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _alias(entries: Mapping[str, Any], tried: tuple[str, ...]) -> str | None:
-    """The entry that has one of the names as another name of its own."""
+    """Return the entry that lists one of the names under `also`."""
     for name in tried:
         provider, _, model = name.partition(":")
         for other, entry in entries.items():

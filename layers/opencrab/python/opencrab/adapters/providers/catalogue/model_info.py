@@ -25,29 +25,29 @@ _SCRIPTED = "not a language model: it follows a script or simple rules"
 def known_model_info(
     settings: ModelsSettings, facts: ModelFacts, provider: ProviderSettings, model: str
 ) -> ModelSettings:
-    """What the lists say of a provider's model: of itself, of models named alike, of the vendor."""
+    """Return the known facts of a model: its own, completed by its family's and vendor's."""
     name, kind = f"{provider.name}:{model}", provider.kind
     own = is_vendors_own(provider) or kind == "azure"
-    known = facts.of(name, f"{kind}:{model}") if own else facts.of(name)
+    known = facts.settings_for(name, f"{kind}:{model}") if own else facts.settings_for(name)
     if kind == "azure" and known.price is None:
         known = _as_at_openai(known, facts, model)
     for family in settings.families:
         if family.has(kind if own else None, model):
-            known = known.over(family.facts)
-    return known.over(settings.vendors.get(kind, ModelSettings()))
+            known = known.with_defaults(family.facts)
+    return known.with_defaults(settings.vendors.get(kind, ModelSettings()))
 
 
 def _as_at_openai(known: ModelSettings, facts: ModelFacts, model: str) -> ModelSettings:
-    """Azure's facts of a deployment that has the name of OpenAI's model: it is usually that one."""
-    there = facts.of(f"openai:{model}")
+    """Complete an Azure deployment's facts by those of OpenAI's model of the same name."""
+    there = facts.settings_for(f"openai:{model}")
     if there.price is None:
         return known
     note = f"its price is OpenAI's for {model!r}, as Azure's own is not known"
-    return known.over(replace(there, notes=(*there.notes, note)))
+    return known.with_defaults(replace(there, notes=(*there.notes, note)))
 
 
 def model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> ModelInfo:
-    """What the engine is told of a provider's model of which this is known."""
+    """Build the engine's ModelInfo from a model's known facts, with defaults for the rest."""
     name = f"{provider.name}:{model}"
     tokens_in = known.max_input_tokens or _INPUT_TOKENS.get(provider.kind, _OTHER_INPUT_TOKENS)
     price = _price(provider, model, known.price)
@@ -78,7 +78,7 @@ def _price(provider: ProviderSettings, model: str, known: Price | None) -> Price
 
 
 def _with_cache(price: Price) -> Price:
-    """Anthropic's prices of its cache, which are the same shares of every model's input price."""
+    """Add Anthropic's cache prices, which are fixed shares of the input price."""
     plain = price.input_per_million
     return Price(
         input_per_million=plain,
@@ -92,7 +92,7 @@ def _with_cache(price: Price) -> Price:
 
 
 def _or_share(given: int | None, plain: int, share: Fraction) -> int:
-    """The given price, or the share of the plain one, rounded up."""
+    """Return the given price, or else a share of the plain price, rounded up."""
     return int(-(-plain * share // 1)) if given is None else given
 
 

@@ -59,7 +59,7 @@ _OLD_MODELS = re.compile(r"^ft:|ft-$|davinci|babbage|curie|^ada$|vision-preview|
 
 @dataclass(frozen=True)
 class PriceEntry:
-    """One entry: prices in US dollars per million tokens by part, and the other names it has.
+    """One list entry: prices in US dollars per million tokens by part, and other model names.
 
     The prices hold for inputs of at most `max_input_tokens`; `dearest` are those beyond it.
     """
@@ -71,16 +71,16 @@ class PriceEntry:
     also: tuple[str, ...] = ()
 
     def price(self, input_tokens: int | None = None) -> Price | None:
-        """The price of inputs up to a size; None when the parts make none."""
+        """Return the price of inputs up to a number of tokens; None if the parts are incomplete."""
         limit = self.max_input_tokens
         within = input_tokens is None or limit is None or input_tokens <= limit
         return price_of(self.parts if within else self.dearest)
 
 
 def price_of(parts: Mapping[str, Any]) -> Price | None:
-    """The price that parts in US dollars per million tokens make; rounded up, never down.
+    """Build a price from parts in US dollars per million tokens, rounded up to micro-dollars.
 
-    None unless input and output are there. Raises ValueError naming the part that cannot be.
+    None unless input and output are given. Raises ValueError, naming the invalid part.
     """
     micro = {part: price_micro_usd(usd, part) for part, usd in parts.items() if usd is not None}
     if "input" not in micro or "output" not in micro:
@@ -89,7 +89,7 @@ def price_of(parts: Mapping[str, Any]) -> Price | None:
 
 
 def price_micro_usd(usd: Any, part: str) -> int:
-    """US dollars as whole micro-dollars; raises ValueError for what is no price."""
+    """Convert US dollars to integer micro-dollars, rounded up; raise ValueError if invalid."""
     try:
         amount = Decimal("NaN") if isinstance(usd, bool) else Decimal(str(usd))
     except InvalidOperation:
@@ -101,7 +101,7 @@ def price_micro_usd(usd: Any, part: str) -> int:
 
 
 def read_price_list(document: Any, today: date) -> dict[str, PriceEntry]:
-    """The chat and embedding models of a list by `provider:model`, sorted; nonsense is left out."""
+    """Return a list's chat and embedding models by `provider:model`; skip invalid entries."""
     found = {}
     for provider in _objects(document):
         ours = PROVIDERS.get(str(provider.get("id")))
@@ -125,12 +125,11 @@ def newest_prices(
     limits: Mapping[str, int] | None = None,
     allow_lower: bool = False,
 ) -> NewPrices:
-    """Fetch the public list, and tell which of the known models cost something else by now.
+    """Fetch the public list, and return new prices of the known models.
 
-    `limits` are the most input tokens that each model is given: where the price rises below that,
-    the dearest one is told. A price that falls far is refused unless `allow_lower` says otherwise.
-    Raises Invalid for an unsafe address and Unavailable when there is no list, or one in another
-    unit.
+    `limits` are each model's maximum input tokens: if a higher price tier begins below, the highest
+    price is returned. A large price drop is rejected unless `allow_lower` is True. Raises Invalid
+    for an unsafe URL, and Unavailable if the list cannot be fetched or is in another unit.
     """
     listed = prices_by_normal_name(read_price_list(_fetch_price_list(transport, url), today))
     if not listed:
@@ -159,7 +158,7 @@ def _listed_price(listed: Mapping[str, PriceEntry], name: str, limit: int | None
 
 
 def model_spellings(name: str) -> tuple[str, ...]:
-    """A `provider:model` and the other ways in which Anthropic's models are written."""
+    """Return a `provider:model` and the other spellings of Anthropic's model names."""
     dashed = normal_model_name(name)
     if dashed == name and not name.partition(":")[2].startswith(_CLAUDE):
         return (name,)
@@ -167,20 +166,20 @@ def model_spellings(name: str) -> tuple[str, ...]:
 
 
 def normal_model_name(name: str) -> str:
-    """The one spelling of a `provider:model` under which all lists are searched."""
+    """Return the normalized spelling of a `provider:model`, used to search all lists."""
     provider, _, model = name.partition(":")
     return f"{provider}:{anthropic_model_name(model)}" if model.startswith(_CLAUDE) else name
 
 
 def prices_by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
-    """Entries by the one spelling of their names; one that is written so itself goes first."""
+    """Return entries by normalized name; an entry written so itself takes precedence."""
     return {normal_model_name(name): entry for name, entry in entries.items()} | {
         name: entry for name, entry in entries.items() if normal_model_name(name) == name
     }
 
 
 def anthropic_model_name(model: str) -> str:
-    """The name that Anthropic's API knows, for one with a dot in its version."""
+    """Return a model's name as Anthropic's API writes it, with "-" for "." in versions."""
     return re.sub(r"(?<=\d)\.(?=\d)", "-", model)
 
 
@@ -210,17 +209,26 @@ def _fetch_price_list(transport: Transport, url: str) -> Any:
     try:
         reply = transport.send(url, headers={}, timeout_seconds=_TIMEOUT_SECONDS)
     except ModelCallFailed as error:
-        raise Unavailable(f"the price list cannot be fetched: {error.message}") from error
+        raise Unavailable(
+            f"the price list cannot be fetched: {error.message}",
+            cure="check the network; the current prices stay in use",
+        ) from error
     if reply.status != _OK:
-        raise Unavailable(f"the price list at {url!r} returned status {reply.status}")
+        raise Unavailable(
+            f"the price list at {url!r} returned status {reply.status}",
+            cure="try again later, or correct llm.prices_url; the current prices stay in use",
+        )
     try:
         return json.loads(reply.body)
     except (ValueError, RecursionError):
-        raise Unavailable(f"the price list at {url!r} is not JSON") from None
+        raise Unavailable(
+            f"the price list at {url!r} is not JSON",
+            cure="correct llm.prices_url; the current prices stay in use",
+        ) from None
 
 
 def _is_wanted(provider: str, model: str) -> bool:
-    """Whether a model writes or embeds text, under a name that its provider takes."""
+    """Check whether a model generates or embeds text, under a name its provider accepts."""
     if provider == "openrouter":
         return "/" in model and not _OTHER_MODELS.search(model.removesuffix("-instruct"))
     if provider == "google" and not model.startswith(("gemini-", "gemma-")):
@@ -262,7 +270,7 @@ def _is_priced(entry: PriceEntry) -> bool:
 
 
 def _prices(prices: Any, today: date) -> Iterator[Mapping[str, Any]]:
-    """The tables that hold on a day: the last that has begun, and those of single hours."""
+    """Yield the price tables valid on a day: the newest that has begun, and time-of-day ones."""
     if isinstance(prices, Mapping):
         yield prices
         return
@@ -282,7 +290,7 @@ def _prices(prices: Any, today: date) -> Iterator[Mapping[str, Any]]:
 
 
 def _amounts(amount: Any) -> tuple[Decimal, Decimal, int | None] | None:
-    """The price of small inputs, the dearest, and above how many tokens it rises."""
+    """Return base price, highest price, and the input tokens above which the price rises."""
     if not isinstance(amount, Mapping):
         plain = _decimal(amount)
         return None if plain is None else (plain, plain, None)
@@ -300,7 +308,7 @@ def _tiers(amount: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _equals(match: Any, depth: int = 3) -> set[str]:
-    """The names that a rule of the list takes as they are."""
+    """Return the names that a match rule of the list accepts exactly."""
     if not isinstance(match, Mapping) or not depth:
         return set()
     exact = match.get("equals")

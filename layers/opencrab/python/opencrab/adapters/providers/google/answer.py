@@ -1,4 +1,4 @@
-"""Answers of Gemini: whatever body arrives becomes an Answer or Unanswered."""
+"""Answers of Gemini: every body becomes a ModelAnswer, or raises ModelCallFailed."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from opencrab.adapters.providers.google.error import google_error_of_body
 from opencrab.adapters.providers.google.request import REPLAY, model_id
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
-    as_list,
-    as_mapping,
     as_token_count,
+    dict_or_empty,
+    list_or_empty,
     raw_tool_arguments,
     read_tool_arguments,
     reply_json_excerpt,
@@ -56,20 +56,24 @@ _REPLAY_LENGTH = 256 * 1024
 
 
 def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
-    """The answer that a body holds; lenient wherever Google's servers are known to differ."""
+    """Convert a generateContent response to a model answer; raise ModelCallFailed for errors.
+
+    Lenient where Google's servers are known to deviate.
+    """
     if not isinstance(body, dict):
         raise ModelCallFailed(
             f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
         )
     if body.get("error"):
         raise google_error_of_body(body, party)
-    usage = _usage(as_mapping(body.get("usageMetadata")))
+    usage = _usage(dict_or_empty(body.get("usageMetadata")))
     counted = usage if usage.is_counted else None
     candidate = google_candidate(body)
     if candidate is None:
         raise _no_candidate(body, party, counted)
     parts = [
-        as_mapping(part) for part in as_list(as_mapping(candidate.get("content")).get("parts"))
+        dict_or_empty(part)
+        for part in list_or_empty(dict_or_empty(candidate.get("content")).get("parts"))
     ]
     finish = google_finish_reason(candidate.get("finishReason"))
     _check(candidate, parts, finish, party, counted)
@@ -79,26 +83,26 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
 
 
 def google_candidate(body: dict[str, Any]) -> dict[str, Any] | None:
-    """The first candidate, if it is one: we ask for no more."""
-    candidates = as_list(body.get("candidates"))
+    """Return the first candidate, as only one is requested; None without one."""
+    candidates = list_or_empty(body.get("candidates"))
     return candidates[0] if candidates and isinstance(candidates[0], dict) else None
 
 
 def google_part_says_something(part: Any) -> bool:
-    """Whether a part has words or a call."""
-    part = as_mapping(part)
+    """Check whether a part has text or a function call."""
+    part = dict_or_empty(part)
     return bool(part.get("text")) or "functionCall" in part
 
 
 def google_finish_reason(reason: Any) -> str:
-    """The finish reason by its name, also where it came as a number."""
+    """Return the finish reason's name, also if it came as a number."""
     if isinstance(reason, int) and not isinstance(reason, bool):
         return _REASONS[reason] if 0 < reason < len(_REASONS) else "OTHER" if reason else ""
     return "" if reason == _REASONS[0] else as_label(reason)
 
 
 def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) -> ModelCallFailed:
-    """Why there is not even a candidate: the prompt was blocked, or the body is none of ours."""
+    """Return the error for a response without candidates: a blocked prompt, or malformed."""
     reason = google_block_reason(body)
     if reason:
         return _blocked_error(party, "the request", reason, usage)
@@ -108,8 +112,8 @@ def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) 
 
 
 def google_block_reason(body: dict[str, Any]) -> str:
-    """Why a prompt was blocked; empty if it was not."""
-    feedback = as_mapping(body.get("promptFeedback"))
+    """Return why a prompt was blocked; empty if it was not."""
+    feedback = dict_or_empty(body.get("promptFeedback"))
     reason = feedback.get("blockReason") or ""
     words = as_label(feedback.get("blockReasonMessage"))
     return words or (as_label(reason) if isinstance(reason, str) else _short_json_excerpt(reason))
@@ -122,7 +126,7 @@ def _check(
     party: ErrorParty,
     usage: Usage | None,
 ) -> None:
-    """Raise ModelCallFailed for a candidate whose answer was withheld, or is no answer."""
+    """Raise ModelCallFailed if a candidate's answer was blocked, malformed or empty."""
     said = any(
         google_part_says_something(part) for part in parts if part.get("thought") is not True
     )
@@ -150,13 +154,13 @@ def _blocked_error(
 
 
 def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
-    """Words, thoughts and calls of the parts, and what Google wants back with them."""
+    """Build the answer from text, thought and functionCall parts, with data to send back."""
     texts, thoughts, calls, kept = [], [], list[ActionCall](), list[dict[str, str]]()
     text_signature = ""
     for part in parts:
         text, signature = part.get("text"), _opaque(part.get("thoughtSignature"))
         if "functionCall" in part:
-            entry = as_mapping(part["functionCall"])
+            entry = dict_or_empty(part["functionCall"])
             calls.append(_call(f"c{len(calls)}", entry))
             kept.append(_keep(id=_opaque(entry.get("id")), signature=signature))
         elif part.get("thought") is True:
@@ -188,7 +192,10 @@ def _call(call_id: str, entry: dict[str, Any]) -> ActionCall:
 
 
 def _replay(kept: list[dict[str, str]], text: str, party: ErrorParty) -> dict[str, Any] | None:
-    """Signatures and ids by their place; None when there are none, or more than can be kept."""
+    """Return signatures and ids of calls, in order.
+
+    None if there are none or they are too large.
+    """
     size = sum(len(value) for fields in kept for value in fields.values()) + len(text)
     if not 0 < size <= _REPLAY_LENGTH:
         return None
@@ -200,12 +207,12 @@ def _keep(**fields: str) -> dict[str, str]:
 
 
 def _opaque(value: Any) -> str:
-    """An id or signature exactly as it came, unless no store would give it back so."""
+    """Return an id or signature unchanged; empty if a store could not preserve it."""
     return value if isinstance(value, str) and value.isascii() and "\x00" not in value else ""
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
-    """Token counts; what the total holds beyond the input was paid for as output."""
+    """Return token counts; what totalTokenCount holds beyond the input counts as output."""
     tokens_in = as_token_count(usage.get("promptTokenCount")) + as_token_count(
         usage.get("toolUsePromptTokenCount")
     )

@@ -8,7 +8,12 @@ from opencrab.adapters.providers.google.error import google_error_of_body, googl
 from opencrab.adapters.providers.google.request import google_request_body, model_id
 from opencrab.adapters.providers.google.stream import GoogleAssembly, join_google_chunks
 from opencrab.adapters.providers.openai import embedding
-from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, as_token_count
+from opencrab.adapters.providers.wire.lenient import (
+    as_label,
+    as_token_count,
+    dict_or_empty,
+    list_or_empty,
+)
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelAnswer
@@ -16,7 +21,7 @@ from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
 
 
 class GoogleWire:
-    """The format of Google's Generative Language API."""
+    """The format of Google's Generative Language API (Gemini)."""
 
     framing: Framing = "sse"
     assembly = GoogleAssembly
@@ -46,7 +51,8 @@ class GoogleWire:
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
         listed = (
-            as_mapping(entry).get("name") for entry in as_list(as_mapping(body).get("models"))
+            dict_or_empty(entry).get("name")
+            for entry in list_or_empty(dict_or_empty(body).get("models"))
         )
         names = (model_id(as_label(name)) for name in listed)
         return tuple(dict.fromkeys(name for name in names if name))
@@ -65,10 +71,10 @@ class GoogleWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        if as_mapping(body).get("error"):
+        if dict_or_empty(body).get("error"):
             raise google_error_of_body(body, party)
-        rows = map(as_mapping, as_list(as_mapping(body).get("embeddings")))
-        counted = as_mapping(as_mapping(body).get("usageMetadata")).get("promptTokenCount")
+        rows = map(dict_or_empty, list_or_empty(dict_or_empty(body).get("embeddings")))
+        counted = dict_or_empty(dict_or_empty(body).get("usageMetadata")).get("promptTokenCount")
         placed = {"data": [{"embedding": row.get("values")} for row in rows]}
         usage = Usage(input_tokens=as_token_count(counted))
         return embedding.openai_embedding_answer(placed, len(texts), party, usage)

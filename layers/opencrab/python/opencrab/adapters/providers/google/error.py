@@ -7,9 +7,9 @@ from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
-    as_list,
-    as_mapping,
+    dict_or_empty,
     duration_seconds,
+    list_or_empty,
     retry_hint,
 )
 from opencrab.adapters.providers.wire.refusal import (
@@ -49,7 +49,7 @@ _OTHERS = {499: Fault.SERVER_ERROR, 504: Fault.TIMEOUT}
 
 
 def google_error_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
-    """The error for a reply whose status is not 200."""
+    """Return the error for a response whose status code is not 200."""
     return refusal_of(reply, party, google_error_of_body)
 
 
@@ -60,12 +60,14 @@ def google_error_of_body(
     status: int = 0,
     billed: bool | None = None,
 ) -> ModelCallFailed:
-    """The error that a body holds; without a status, its own code or name decides."""
+    """Return the error in a body; without a status code, judge by its own code or name."""
     body = body[0] if isinstance(body, list) and body else body
-    error = as_mapping(body).get("error") or body
-    details = [as_mapping(detail) for detail in as_list(as_mapping(error).get("details"))]
+    error = dict_or_empty(body).get("error") or body
+    details = [
+        dict_or_empty(detail) for detail in list_or_empty(dict_or_empty(error).get("details"))
+    ]
     told = _error_message(error)
-    fault = _fault(as_mapping(error), details, status, told.lower())
+    fault = _fault(dict_or_empty(error), details, status, told.lower())
     return ModelCallFailed(
         _MESSAGES.get(fault, _OTHERWISE).format(
             party=party, told=told, retry=retry_hint(_wait(details))
@@ -80,7 +82,7 @@ def google_error_of_body(
 def _fault(
     error: Mapping[str, Any], details: list[dict[str, Any]], status: int, told: str
 ) -> Fault:
-    """What an error means: its words and details first, then its name, then its number."""
+    """Classify an error: by its message and details first, then by its name, then by its code."""
     reasons = [as_label(detail.get("reason")).lower() for detail in details]
     if any(mark in told for mark in _TOO_LONG):
         return Fault.TOO_LONG
@@ -96,28 +98,28 @@ def _fault(
 
 
 def _waiting_is_vain(details: list[dict[str, Any]]) -> bool:
-    """Whether a quota is for a day, or so small that nothing is ever left of it."""
+    """Check whether an exhausted quota is per day or zero, so that a retry is pointless."""
     return any("PerDay" in name or limit == "0" for name, limit in _quotas(details))
 
 
 def _quotas(details: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """The name and the limit of each quota that an error mentions."""
+    """Yield name and limit of each quota in an error's details."""
     for detail in details:
-        for violation in map(as_mapping, as_list(detail.get("violations"))):
+        for violation in map(dict_or_empty, list_or_empty(detail.get("violations"))):
             yield as_label(violation.get("quotaId")), str(violation.get("quotaValue", ""))
-        metadata = as_mapping(detail.get("metadata"))
+        metadata = dict_or_empty(detail.get("metadata"))
         yield as_label(metadata.get("quota_limit")), str(metadata.get("quota_limit_value", ""))
 
 
 def _wait(details: list[dict[str, Any]]) -> float | None:
-    """How long Google asks us to wait; it says so in the body rather than in a header."""
+    """Return the seconds to wait before a retry; Google sends them in the body, not a header."""
     delays = [duration_seconds(detail.get("retryDelay")) for detail in details]
     return next((delay for delay in delays if delay is not None), None)
 
 
 def _error_message(error: Any) -> str:
     return refusal.vendor_message(
-        as_mapping(error).get("message") or as_mapping(error).get("status") or error
+        dict_or_empty(error).get("message") or dict_or_empty(error).get("status") or error
     )
 
 

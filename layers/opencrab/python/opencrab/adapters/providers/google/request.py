@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from opencrab.adapters.providers.google.schema import gemini_schema
-from opencrab.adapters.providers.wire.lenient import as_list, as_mapping
+from opencrab.adapters.providers.wire.lenient import dict_or_empty, list_or_empty
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
     ActionSchema,
@@ -32,7 +32,7 @@ _NO_RESULT = {"error": "this call has no result"}
 
 
 def google_request_body(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
-    """The body of generateContent and of streamGenerateContent alike."""
+    """Build the body for both generateContent and streamGenerateContent."""
     body: dict[str, Any] = {}
     if request.system:
         body["systemInstruction"] = {"parts": [{"text": request.system}]}
@@ -47,7 +47,7 @@ def google_request_body(request: ChatRequest, info: ModelInfo) -> dict[str, Any]
 
 
 def model_id(model: str) -> str:
-    """A model's name as Google's addresses have it, without the folder."""
+    """Return a model's name without the prefix `models/`."""
     return model.removeprefix("models/")
 
 
@@ -68,10 +68,10 @@ def _declaration(action: ActionSchema) -> dict[str, Any]:
 
 
 def _contents(request: ChatRequest, info: ModelInfo) -> list[dict[str, Any]]:
-    """Contents that begin and end with the user and alternate: neighbours of one role become one.
+    """Build alternating contents that begin and end with the user; merge turns of one role.
 
-    Gemini wants as many results right after a content as that has calls, in any words: what was
-    never answered is answered so, and a result that nobody asked for becomes text.
+    Gemini requires as many results after a content as it has calls: a call without a result gets an
+    error as its result, and a result without a call becomes text.
     """
     contents: list[dict[str, Any]] = []
     asked: list[tuple[ActionCall, str]] = []
@@ -99,7 +99,7 @@ def _content(role: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _assistant_parts(run: list[ChatMessage], model: str) -> list[dict[str, Any]]:
-    """The parts of what the assistant said, with the signatures that belong to them."""
+    """Return the parts of assistant messages, with their thought signatures."""
     parts: list[dict[str, Any]] = []
     first_call: dict[str, Any] | None = None
     for turn in run:
@@ -118,7 +118,7 @@ def _assistant_parts(run: list[ChatMessage], model: str) -> list[dict[str, Any]]
 def _user_parts(
     run: list[ChatMessage | CallReturn], asked: list[tuple[ActionCall, str]], info: ModelInfo
 ) -> list[dict[str, Any]]:
-    """The parts of what came back and of what people said: results first, in the calls' order."""
+    """Return function responses in the order of the calls, then stray results and messages."""
     results = [turn for turn in run if isinstance(turn, CallReturn)]
     parts: list[dict[str, Any]] = []
     for call, vendor_id in asked:
@@ -151,7 +151,7 @@ def _response(call: ActionCall, vendor_id: str, result: CallReturn | None) -> di
 
 
 def _calls_with_ids(turn: ChatMessage, model: str) -> Iterator[tuple[ActionCall, str]]:
-    """The calls of a turn with the ids that Google gave them."""
+    """Yield a message's calls with the ids that Google gave them."""
     for call, kept in _calls_with_replay(turn, _replay(turn, model)):
         yield call, kept.get("id") or ""
 
@@ -159,14 +159,14 @@ def _calls_with_ids(turn: ChatMessage, model: str) -> Iterator[tuple[ActionCall,
 def _calls_with_replay(
     turn: ChatMessage, replay: Mapping[str, Any]
 ) -> Iterator[tuple[ActionCall, dict[str, Any]]]:
-    """Each call with what was kept for its place."""
-    kept = as_list(replay.get("calls"))
+    """Yield each call with the id and signature stored for it."""
+    kept = list_or_empty(replay.get("calls"))
     for place, call in enumerate(turn.calls):
-        yield call, as_mapping(kept[place]) if place < len(kept) else {}
+        yield call, dict_or_empty(kept[place]) if place < len(kept) else {}
 
 
 def _replay(turn: ChatMessage, model: str) -> Mapping[str, Any]:
-    """What was kept of an answer, for the model that gave it and for no other."""
+    """Return the data stored with an answer of this model; empty for another model's."""
     replay = turn.replay or {}
     ours = replay.get("of") == REPLAY and replay.get("model") == model_id(model)
     return replay if ours else {}
@@ -181,7 +181,7 @@ def _id_field(vendor_id: Any) -> dict[str, Any]:
 
 
 def _function_name(name: str) -> str:
-    """A name that Google accepts; models invent others, and those are part of the history."""
+    """Return a name that Google accepts; names that models invented stay in the history."""
     name = _NOT_IN_FUNCTION_NAMES.sub("_", name) or "unnamed"
     name = name if _BEGINS_FUNCTION_NAME.match(name) else f"_{name}"
     return name[:_FUNCTION_NAME_LENGTH]

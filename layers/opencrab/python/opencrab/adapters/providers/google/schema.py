@@ -36,10 +36,10 @@ _DEEPEST = 64
 
 
 def gemini_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """The schema without keywords that Gemini refuses or ignores.
+    """Return the schema without keywords that Gemini rejects or ignores.
 
-    A constant becomes an enumeration of one, and an exclusive bound an inclusive one: the action
-    itself checks its arguments again, so that a wider schema loses nothing.
+    A `const` becomes an `enum` of one value, an exclusive bound an inclusive one. The schema may
+    become wider, since the action validates its arguments again.
     """
     if depth > _DEEPEST:
         return {}
@@ -55,7 +55,7 @@ def gemini_schema(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
 
 
 def _within(key: str, value: Any, depth: int) -> Any:
-    """The schemas inside a keyword's value; true and false are schemas, too."""
+    """Convert the schemas inside a keyword's value; true and false are schemas too."""
     match value:
         case Mapping() if key in _NAMED:
             return {name: _within("items", part, depth) for name, part in value.items()}
@@ -68,7 +68,7 @@ def _within(key: str, value: Any, depth: int) -> Any:
 
 
 def _merge_all_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with the parts of `allOf`, which Gemini does not know, as its own."""
+    """Merge the parts of `allOf`, which Gemini does not support, into the schema."""
     parts = schema.get("allOf")
     if not isinstance(parts, list | tuple):
         return dict(schema)
@@ -81,7 +81,7 @@ def _merge_all_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _widen(
     kept: dict[str, Any], whole: Mapping[str, Any], exclusive: str, inclusive: str, step: int
 ) -> None:
-    """Put an inclusive bound in place of an exclusive one; whole numbers keep its meaning."""
+    """Replace an exclusive bound by an inclusive one, exactly so for integers."""
     bound = whole.get(exclusive)
     if isinstance(bound, bool) or not isinstance(bound, int | float):
         return
@@ -90,7 +90,7 @@ def _widen(
 
 
 def _reference_alone(schema: dict[str, Any]) -> dict[str, Any]:
-    """Move a reference that stands beside other keywords into `anyOf`: Gemini wants it alone."""
+    """Move a `$ref` with sibling keywords into `anyOf`: Gemini allows no siblings."""
     if "$ref" not in schema or schema.keys() <= _BESIDE_REFERENCE:
         return schema
     reference = {"$ref": schema.pop("$ref")}

@@ -9,12 +9,16 @@ from opencrab.adapters.providers.google.answer import (
     google_part_says_something,
 )
 from opencrab.adapters.providers.google.error import google_error_of_body
-from opencrab.adapters.providers.wire.lenient import as_list, as_mapping, parse_provider_json
+from opencrab.adapters.providers.wire.lenient import (
+    dict_or_empty,
+    list_or_empty,
+    parse_provider_json,
+)
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 
 
 class GoogleAssembly:
-    """Joins the chunks of a stream: each is a body of its own with some more parts."""
+    """A response assembled from the chunks of a stream; each chunk has more parts."""
 
     def __init__(self, party: ErrorParty) -> None:
         self._party = party
@@ -24,11 +28,11 @@ class GoogleAssembly:
         self._began = False
 
     @property
-    def began(self) -> bool:
+    def has_content(self) -> bool:
         return self._began
 
     @property
-    def ended(self) -> bool:
+    def is_complete(self) -> bool:
         if self._candidate:
             return bool(google_finish_reason(self._candidate.get("finishReason")))
         return bool(google_block_reason(self._rest))
@@ -41,8 +45,8 @@ class GoogleAssembly:
             self.take(each)
 
     def take(self, chunk: Any) -> None:
-        """Add one chunk; raises ModelCallFailed for an error."""
-        chunk = as_mapping(chunk)
+        """Add one chunk; raise ModelCallFailed for an error."""
+        chunk = dict_or_empty(chunk)
         if chunk.get("error"):
             counted = bool(self._rest.get("usageMetadata"))
             raise google_error_of_body(chunk, self._party, billed=self._began or counted or None)
@@ -52,7 +56,7 @@ class GoogleAssembly:
         candidate = google_candidate(chunk)
         if candidate is None:
             return
-        parts = as_list(as_mapping(candidate.get("content")).get("parts"))
+        parts = list_or_empty(dict_or_empty(candidate.get("content")).get("parts"))
         self._parts.extend(parts)
         self._began = self._began or any(map(google_part_says_something, parts))
         self._candidate["index"] = 0
@@ -70,7 +74,7 @@ class GoogleAssembly:
 
 
 def join_google_chunks(chunks: list[Any], party: ErrorParty) -> Any:
-    """One body of many chunks, as a server sends them that was not asked for server-sent events."""
+    """Join the chunks of a response that came as a JSON array instead of server-sent events."""
     assembly = GoogleAssembly(party)
     for chunk in chunks:
         assembly.take(chunk)

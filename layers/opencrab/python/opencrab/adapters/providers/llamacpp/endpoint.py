@@ -9,12 +9,12 @@ _NOT_IMPLEMENTED = 501
 
 
 class LlamaCppWire(OpenAIWire):
-    """The format below `/v1`; what the server was not started for cannot be had by waiting."""
+    """The OpenAI-compatible API of llama.cpp below `/v1`; HTTP 501 means a missing start option."""
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """Without keeping the connection: the server hangs up after a stream and does not say so.
+        """Add `connection: close`: the server closes after a stream without announcing it.
 
-        A request that follows at once would meet the end of the connection and be lost.
+        A request that follows at once on the same connection would be lost.
         """
         return {"connection": "close", **super().headers(endpoint)}
 

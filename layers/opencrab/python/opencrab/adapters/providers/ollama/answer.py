@@ -1,13 +1,13 @@
-"""Answers of Ollama, whole or line by line: whatever arrives becomes an Answer or Unanswered."""
+"""Answers of Ollama, whole or line by line: each is a ModelAnswer, or raises ModelCallFailed."""
 
 from typing import Any
 
 from opencrab.adapters.providers.ollama.error import ollama_error_of_body
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
-    as_list,
-    as_mapping,
     as_token_count,
+    dict_or_empty,
+    list_or_empty,
     parse_provider_json,
     raw_tool_arguments,
     read_tool_arguments,
@@ -23,7 +23,7 @@ _SHOWN_LENGTH = 300
 
 
 def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
-    """The answer that a body holds; one that says itself that it is not done was cut."""
+    """Convert an /api/chat response to a model answer; `done: false` means it was cut off."""
     if not isinstance(body, dict):
         raise ModelCallFailed(
             f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
@@ -48,7 +48,7 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
 
 
 class OllamaAssembly:
-    """Joins the lines of a stream; the last one says that it is, and brings the counts."""
+    """A response assembled from JSON lines; the last has `done: true` and the token counts."""
 
     def __init__(self, party: ErrorParty) -> None:
         self._party = party
@@ -58,25 +58,25 @@ class OllamaAssembly:
         self._rest: dict[str, Any] = {}
 
     @property
-    def began(self) -> bool:
+    def has_content(self) -> bool:
         return bool(self._texts or self._thoughts or self._calls)
 
     @property
-    def ended(self) -> bool:
+    def is_complete(self) -> bool:
         return self._rest.get("done") is True
 
     def add(self, event: StreamFrame) -> None:
-        if self.ended:
+        if self.is_complete:
             return
-        line = as_mapping(parse_provider_json(event.data.encode("utf-8", "replace")))
+        line = dict_or_empty(parse_provider_json(event.data.encode("utf-8", "replace")))
         if line.get("error"):
-            raise ollama_error_of_body(line, self._party, billed=self.began or None)
-        message = as_mapping(line.pop("message", None))
+            raise ollama_error_of_body(line, self._party, billed=self.has_content or None)
+        message = dict_or_empty(line.pop("message", None))
         for field, pieces in (("content", self._texts), ("thinking", self._thoughts)):
             piece = message.get(field)
             if isinstance(piece, str) and piece:
                 pieces.append(piece)
-        self._calls.extend(as_list(message.get("tool_calls")))
+        self._calls.extend(list_or_empty(message.get("tool_calls")))
         self._rest |= line
 
     def body(self) -> Any:
@@ -90,7 +90,7 @@ class OllamaAssembly:
 
 def _answer(message: dict[str, Any]) -> ModelAnswer:
     words = sort_content_blocks(repair_text(_text(message.get("content"))))
-    entries = [entry for entry in as_list(message.get("tool_calls")) if entry]
+    entries = [entry for entry in list_or_empty(message.get("tool_calls")) if entry]
     calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
     judgment = (repair_text(_text(message.get("thinking"))).strip(), words.thought)
     thought = Reflection(
@@ -105,7 +105,7 @@ def _answer(message: dict[str, Any]) -> ModelAnswer:
 
 
 def _call(call_id: str, entry: Any) -> ActionCall:
-    function = as_mapping(as_mapping(entry).get("function"))
+    function = dict_or_empty(dict_or_empty(entry).get("function"))
     arguments = function.get("arguments")
     readable = read_tool_arguments(arguments)
     raw_text = "" if readable is not None else raw_tool_arguments(arguments)

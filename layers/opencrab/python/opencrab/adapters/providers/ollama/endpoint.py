@@ -6,7 +6,12 @@ from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
 from opencrab.adapters.providers.ollama.error import ollama_error_of_body, ollama_error_of_reply
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
-from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping, as_token_count
+from opencrab.adapters.providers.wire.lenient import (
+    as_label,
+    as_token_count,
+    dict_or_empty,
+    list_or_empty,
+)
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ActionCall
@@ -21,7 +26,7 @@ from opencrab.ports.models.model import (
 
 
 class OllamaWire:
-    """The format of /api/chat. Ollama cannot be told to answer with a call: it is only asked."""
+    """The format of Ollama's /api/chat; it has no option that forces a tool call."""
 
     framing: Framing = "ndjson"
     from_wire = staticmethod(answer_of)
@@ -50,7 +55,7 @@ class OllamaWire:
         return "/api/tags"
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = map(as_mapping, as_list(as_mapping(body).get("models")))
+        entries = map(dict_or_empty, list_or_empty(dict_or_empty(body).get("models")))
         names = (as_label(entry.get("model")) or as_label(entry.get("name")) for entry in entries)
         return tuple(dict.fromkeys(name for name in names if name))
 
@@ -63,17 +68,17 @@ class OllamaWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        body = as_mapping(body)
+        body = dict_or_empty(body)
         if body.get("error"):
             raise ollama_error_of_body(body, party)
         usage = Usage(input_tokens=as_token_count(body.get("prompt_eval_count")))
-        rows = [{"embedding": row} for row in as_list(body.get("embeddings"))]
+        rows = [{"embedding": row} for row in list_or_empty(body.get("embeddings"))]
         placed = {"data": rows, "model": body.get("model")}
         return embedding.openai_embedding_answer(placed, len(texts), party, usage)
 
 
 def _options(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
-    """Limits, the context window among them: Ollama's own is small, and cuts without a word."""
+    """Return the options, with num_ctx: Ollama's default is small and truncates silently."""
     options: dict[str, Any] = {
         "num_ctx": info.max_total_tokens or info.max_input_tokens,
         "num_predict": request.max_output_tokens,

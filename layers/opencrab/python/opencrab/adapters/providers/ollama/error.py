@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import as_mapping
+from opencrab.adapters.providers.wire.lenient import dict_or_empty
 from opencrab.adapters.providers.wire.refusal import (
     provider_key_place,
     refusal_by_status,
@@ -53,14 +53,14 @@ _CURES = {
 
 
 def ollama_error_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
-    """The error for a reply whose status is not 200."""
+    """Return the error for a response whose status code is not 200."""
     return refusal_of(reply, party, ollama_error_of_body)
 
 
 def ollama_error_of_body(
     body: Any, party: ErrorParty, *, status: int = 0, billed: bool | None = None
 ) -> ModelCallFailed:
-    """The error that a body or a line of a stream holds; without a status, its words decide."""
+    """Return the error in a body or stream line; without a status code, judge by its words."""
     told = _error_message(body)
     words = told.lower()
     if "model" in words and ("not found" in words or "try pulling it" in words):
@@ -104,6 +104,6 @@ def _by_words(words: str) -> Fault | None:
 
 
 def _error_message(body: Any) -> str:
-    """What Ollama said; the other APIs in it wrap the sentence once more."""
-    error = as_mapping(body).get("error") or body
-    return refusal.vendor_message(as_mapping(error).get("message") or error)
+    """Return Ollama's message, unwrapped from the form of its compatible APIs."""
+    error = dict_or_empty(body).get("error") or body
+    return refusal.vendor_message(dict_or_empty(error).get("message") or error)

@@ -1,4 +1,4 @@
-"""Answers of OpenAI-shaped servers: whatever arrives becomes an Answer or Unanswered."""
+"""Answers of OpenAI-shaped servers: each is a ModelAnswer, or raises ModelCallFailed."""
 
 import json
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from typing import Any
 from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
-    as_list,
-    as_mapping,
     as_token_count,
+    dict_or_empty,
     is_unsure_refusal,
+    list_or_empty,
     raw_tool_arguments,
     read_tool_arguments,
     reply_json_excerpt,
@@ -35,16 +35,16 @@ _FAILED = "error"
 
 
 def openai_usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG001  - one kind of function
-    """Token counts; what `total_tokens` holds beyond the prompt was paid for as output, too."""
-    counted = as_mapping(body.get("usage"))
+    """Return token counts; what `total_tokens` holds beyond the prompt counts as output."""
+    counted = dict_or_empty(body.get("usage"))
     tokens_in = as_token_count(counted.get("prompt_tokens"))
     beyond = as_token_count(counted.get("total_tokens")) - tokens_in
-    details = as_mapping(counted.get("prompt_tokens_details"))
+    details = dict_or_empty(counted.get("prompt_tokens_details"))
     cached = details.get("cached_tokens")
     if cached is None:
         cached = counted.get("prompt_cache_hit_tokens")
     cached = min(as_token_count(cached), tokens_in)
-    thinking = as_mapping(counted.get("completion_tokens_details")).get("reasoning_tokens")
+    thinking = dict_or_empty(counted.get("completion_tokens_details")).get("reasoning_tokens")
     tokens_out = max(as_token_count(counted.get("completion_tokens")), beyond)
     return Usage(
         input_tokens=tokens_in,
@@ -60,14 +60,14 @@ def openai_usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG
 def openai_answer(
     body: Any, party: ErrorParty = _NOBODY, counting: Counting = openai_usage
 ) -> ModelAnswer:
-    """The answer that a chat completion carries.
+    """Convert a chat completion to a model answer.
 
-    Lenient wherever servers are known to be careless; raises ModelCallFailed when the body holds an
-    error instead, or no answer at all, or the half of one that its server lost.
+    Lenient where servers are known to deviate. Raises ModelCallFailed if the body holds an error or
+    no answer, or if the finish reason says that the answer failed or was filtered.
     """
-    counted = counting(as_mapping(body), party)
+    counted = counting(dict_or_empty(body), party)
     choice = _first_choice(body, party, counted)
-    message = as_mapping(choice.get("message"))
+    message = dict_or_empty(choice.get("message"))
     words = sort_content_blocks(repair_text(_content(message)))
     finish = as_label(choice.get("finish_reason"))
     calls = _calls(message, cut=finish == _CUT)
@@ -82,7 +82,7 @@ def openai_answer(
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
         memory_update=words.memory,
-        model=as_label(as_mapping(body).get("model")) or party.model,
+        model=as_label(dict_or_empty(body).get("model")) or party.model,
         finish=finish,
         usage=counted,
         replay=_replay(message, party),
@@ -90,10 +90,10 @@ def openai_answer(
 
 
 def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any]:
-    """The first choice, unless the body or the choice is an error in disguise."""
-    choices = as_list(as_mapping(body).get("choices"))
-    choice = as_mapping(choices[0]) if choices else {}
-    error = as_mapping(body).get("error") or choice.get("error")
+    """Return the first choice; raise ModelCallFailed for an error or a malformed body."""
+    choices = list_or_empty(dict_or_empty(body).get("choices"))
+    choice = dict_or_empty(choices[0]) if choices else {}
+    error = dict_or_empty(body).get("error") or choice.get("error")
     if error:
         raise openai_error_within(error, party, usage=counted)
     if isinstance(choice.get("message"), dict):
@@ -107,10 +107,10 @@ def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any
 
 
 def _content(message: dict[str, Any]) -> str:
-    """The words of a message, which may come as text, as parts, or as a refusal."""
+    """Return a message's text, which may come as a string, as parts, or as a refusal."""
     content = message.get("content")
     if isinstance(content, list):
-        parts = (as_mapping(part).get("text") for part in content)
+        parts = (dict_or_empty(part).get("text") for part in content)
         content = "".join(part for part in parts if isinstance(part, str))
     if isinstance(content, str) and content:
         return content
@@ -119,7 +119,7 @@ def _content(message: dict[str, Any]) -> str:
 
 
 def _reasoning(message: dict[str, Any]) -> str:
-    """What a reasoning model thought; servers disagree on the field's name."""
+    """Return a reasoning model's thinking; servers differ in the field's name."""
     for field in ("reasoning_content", "reasoning"):
         reasoning = message.get(field)
         if isinstance(reasoning, str) and reasoning.strip():
@@ -128,8 +128,8 @@ def _reasoning(message: dict[str, Any]) -> str:
 
 
 def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """The calls of a message as they came, the older single function_call included."""
-    entries = [as_mapping(entry) for entry in as_list(message.get("tool_calls")) if entry]
+    """Return a message's tool calls, or the older single function_call."""
+    entries = [dict_or_empty(entry) for entry in list_or_empty(message.get("tool_calls")) if entry]
     older = message.get("function_call")
     return [{"function": older}] if not entries and isinstance(older, dict) else entries
 
@@ -143,12 +143,12 @@ def _calls(message: dict[str, Any], *, cut: bool) -> tuple[ActionCall, ...]:
 
 
 def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> ActionCall:
-    """A call; one that was cut before its arguments, or whose brackets a server closed, is none."""
+    """Convert a tool call; arguments that the token limit may have cut count as unreadable."""
     if "function" in entry:
-        function = as_mapping(entry["function"])
+        function = dict_or_empty(entry["function"])
         arguments = function.get("arguments")
     else:
-        function = as_mapping(entry.get("custom"))
+        function = dict_or_empty(entry.get("custom"))
         arguments = function.get("input", entry)
     readable = None if cut and is_unsure_refusal(arguments) else read_tool_arguments(arguments)
     return ActionCall(
@@ -160,14 +160,14 @@ def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> ActionCall:
 
 
 def _replay(message: dict[str, Any], party: ErrorParty) -> dict[str, Any] | None:
-    """What the same model wants back: the details of its reasoning, or its thoughts before calls.
+    """Return what the same model wants back: reasoning details, or reasoning before tool calls.
 
-    Details name the calls that they belong to, so the vendor's own ids go with them. DeepSeek
-    refuses results of calls whose thoughts are missing.
+    Details refer to tool calls by the vendor's ids, which are kept with them. DeepSeek rejects tool
+    results of calls without their reasoning. None if there is nothing, or it is too large.
     """
     entries = _entries(message)
     replay: dict[str, Any] = {"model": party.model}
-    if as_list(message.get("reasoning_details")):
+    if list_or_empty(message.get("reasoning_details")):
         replay["reasoning_details"] = message["reasoning_details"]
         replay["ids"] = [as_label(entry.get("id")) for entry in entries]
     elif entries and _reasoning({"reasoning_content": message.get("reasoning_content")}):

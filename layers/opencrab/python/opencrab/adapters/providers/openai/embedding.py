@@ -7,7 +7,7 @@ from base64 import b64decode
 from typing import Any
 
 from opencrab.adapters.providers.openai.error import openai_error_within
-from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping
+from opencrab.adapters.providers.wire.lenient import as_label, dict_or_empty, list_or_empty
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -17,25 +17,25 @@ _FLOAT_BYTES = 4
 
 
 def openai_embedding_request(model: str, texts: tuple[str, ...]) -> dict[str, Any]:
-    """The body of a request; an empty text, which servers refuse, becomes a space."""
+    """Build the request body; an empty text, which servers reject, becomes a space."""
     return {"model": model, "input": [text or " " for text in texts], "encoding_format": "float"}
 
 
 def openai_embedding_answer(body: Any, number: int, party: ErrorParty, usage: Usage) -> Embeddings:
-    """As many vectors as texts, in their order; raises ModelCallFailed otherwise."""
-    if error := as_mapping(body).get("error"):
+    """Return one vector per text, in order; raise ModelCallFailed otherwise."""
+    if error := dict_or_empty(body).get("error"):
         raise openai_error_within(error, party, usage=usage)
-    entries = [as_mapping(entry) for entry in as_list(as_mapping(body).get("data"))]
+    entries = [dict_or_empty(entry) for entry in list_or_empty(dict_or_empty(body).get("data"))]
     placed = {_place(entry, n): _vector(entry.get("embedding")) for n, entry in enumerate(entries)}
     vectors = tuple(placed.get(n, ()) for n in range(number))
     lengths = {len(vector) for vector in vectors}
     if len(entries) != number or 0 in lengths or len(lengths) > 1:
         raise ModelCallFailed(
-            f"{party.provider} did not return one vector for each of {number} texts",
+            f"{party.provider} did not return a vector of one length for each of {number} texts",
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,
         )
-    return Embeddings(vectors, usage, as_label(as_mapping(body).get("model")) or party.model)
+    return Embeddings(vectors, usage, as_label(dict_or_empty(body).get("model")) or party.model)
 
 
 def _place(entry: dict[str, Any], otherwise: int) -> int:
@@ -44,10 +44,10 @@ def _place(entry: dict[str, Any], otherwise: int) -> int:
 
 
 def _vector(embedding: Any) -> tuple[float, ...]:
-    """The numbers of a vector; empty if they are none."""
+    """Return a vector from numbers or base64 floats; empty if it is malformed."""
     if isinstance(embedding, str):
         return _finite(_decode_floats(embedding))
-    numbers = as_list(embedding)
+    numbers = list_or_empty(embedding)
     if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
         return ()
     try:

@@ -6,7 +6,7 @@ from opencrab.adapters.providers.openai import answer, embedding, error
 from opencrab.adapters.providers.openai import request as request_format
 from opencrab.adapters.providers.openai.stream import ChatAssembly
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.lenient import as_label, as_list, as_mapping
+from opencrab.adapters.providers.wire.lenient import as_label, dict_or_empty, list_or_empty
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamAssembly
 from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -15,7 +15,7 @@ from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
 
 
 class OpenAIWire:
-    """The format as OpenAI, xAI, DeepSeek, vLLM and LM Studio have it."""
+    """OpenAI's chat completions API, as xAI, DeepSeek, vLLM and LM Studio also offer it."""
 
     framing: Framing = "sse"
 
@@ -39,15 +39,15 @@ class OpenAIWire:
         return error.openai_error(reply, party)
 
     def usage(self, body: dict[str, Any], party: ErrorParty) -> Usage:
-        """What a body says that it cost, in tokens or in money."""
+        """Return the tokens, or the cost, that a body reports."""
         return answer.openai_usage(body, party)
 
     def models_path(self) -> str:
         return self._path("/models")
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        entries = as_list(body) or as_list(as_mapping(body).get("data"))
-        names = (as_label(as_mapping(entry).get("id")) for entry in entries)
+        entries = list_or_empty(body) or list_or_empty(dict_or_empty(body).get("data"))
+        names = (as_label(dict_or_empty(entry).get("id")) for entry in entries)
         return tuple(dict.fromkeys(filter(None, names)))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - one path for all
@@ -59,7 +59,7 @@ class OpenAIWire:
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        usage = self.usage(as_mapping(body), party)
+        usage = self.usage(dict_or_empty(body), party)
         return embedding.openai_embedding_answer(body, len(texts), party, usage)
 
     def _key(self, api_key: str) -> dict[str, str]:
@@ -72,7 +72,7 @@ class OpenAIWire:
 class AzureWire(OpenAIWire):
     """OpenAI's models on Azure: below `/openai/v1`, where `model` is the deployment's name.
 
-    With an `api_version` it speaks to the older `/openai/deployments/NAME` as well.
+    With an `api_version` it also supports the older `/openai/deployments/NAME`.
     """
 
     def __init__(self, api_version: str = "") -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import (
-    as_mapping,
+    dict_or_empty,
     duration_seconds,
     provider_retry_after,
     reply_json_excerpt,
@@ -106,7 +106,7 @@ _SENTENCES = {
 
 
 def openai_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
-    """The error for a reply whose status is not 200."""
+    """Return the error for a response whose status code is not 200."""
     if moved := redirect_refusal(reply, party):
         return moved
     error = _error_in(reply)
@@ -127,9 +127,9 @@ def openai_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
 def openai_error_within(
     error: Any, party: ErrorParty, *, usage: Usage, began: bool = False
 ) -> ModelCallFailed:
-    """The error that came with status 200, in the body or in the middle of a stream.
+    """Return the error that came with status code 200, in a body or within a stream.
 
-    It is judged by the status in its code, or else by its words.
+    It is classified by known words, or else by the status in its `code`.
     """
     return _provider_error(
         _by_words(_BY_WORDS, error) or _by_code(error),
@@ -180,7 +180,7 @@ def _by_status(status: int, error: Any) -> Fault:
 
 
 def _by_code(error: Any) -> Fault:
-    code = as_mapping(error).get("code")
+    code = dict_or_empty(error).get("code")
     if isinstance(code, str) and len(code) == 3 and code.isdecimal():  # noqa: PLR2004
         code = int(code)
     if isinstance(code, int) and _BAD_REQUEST <= code < _NO_STATUS:
@@ -194,8 +194,8 @@ def _by_words(table: tuple[tuple[Fault, tuple[str, ...]], ...], error: Any) -> F
 
 
 def _wait(headers: Mapping[str, str], error: Any) -> float | None:
-    """How many seconds to wait, as far as a reply tells without a clock."""
-    inner = as_mapping(as_mapping(as_mapping(error).get("metadata")).get("headers"))
+    """Return the seconds to wait before a retry, from headers or body; None if unknown."""
+    inner = dict_or_empty(dict_or_empty(dict_or_empty(error).get("metadata")).get("headers"))
     quoted = {str(name).lower(): value for name, value in inner.items() if isinstance(value, str)}
     told = provider_retry_after(headers)
     told = provider_retry_after(quoted) if told is None else told
@@ -203,7 +203,7 @@ def _wait(headers: Mapping[str, str], error: Any) -> float | None:
 
 
 def _until_reset(headers: Mapping[str, str]) -> float | None:
-    """The longest time until an exhausted allowance is full again; of all, if none says so."""
+    """Return the seconds until the exhausted limits reset, or all limits if none is exhausted."""
     resets = {
         found.group(1): time
         for name, value in headers.items()
@@ -218,14 +218,16 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
 
 
 def _error_in(reply: Reply) -> Any:
-    """The error object of a reply, or the beginning of whatever came instead."""
+    """Return a response's error object, or the beginning of its body."""
     body = refusal_body(reply)
-    return as_mapping(body).get("error") or body or response_excerpt(reply.body) or "no explanation"
+    return (
+        dict_or_empty(body).get("error") or body or response_excerpt(reply.body) or "no explanation"
+    )
 
 
 def _error_message(error: Any) -> str:
-    """What the provider said, on one line; with what stood behind it, where it only passes on."""
-    behind = as_mapping(as_mapping(error).get("metadata")).get("raw")
+    """Return the provider's message on one line, with the upstream error that it wraps."""
+    behind = dict_or_empty(dict_or_empty(error).get("metadata")).get("raw")
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code") or error
     text = error if isinstance(error, str) else reply_json_excerpt(error)
@@ -235,9 +237,9 @@ def _error_message(error: Any) -> str:
 
 
 def _marks(error: Any) -> str:
-    """Everything in an error that tells its kind, in lower case."""
+    """Join the fields that tell an error's kind, in lower case."""
     if not isinstance(error, dict):
         return error.lower()[:_MARKS_LENGTH] if isinstance(error, str) else ""
     fields = [error.get(field) for field in ("code", "type", "message")]
-    fields.append(as_mapping(error.get("metadata")).get("raw"))
+    fields.append(dict_or_empty(error.get("metadata")).get("raw"))
     return " ".join(field[:_MARKS_LENGTH] for field in fields if isinstance(field, str)).lower()

@@ -26,7 +26,7 @@ _REPLAYED = ("reasoning_content", "reasoning_details")
 
 
 def openai_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
-    """The body as a value, in the order in which prompt caches like it."""
+    """Build the request body, in an order that suits prompt caches."""
     body: dict[str, Any] = {"model": request.model}
     if request.actions and info.functions:
         body["tools"] = [_tool(action) for action in request.actions]
@@ -40,7 +40,7 @@ def openai_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> di
 
 
 def _limits(request: ChatRequest, info: ModelInfo) -> dict[str, Any]:
-    """How long and how: reasoning models take no temperature and no stop, and count otherwise."""
+    """Return token limit, temperature and stop; reasoning models accept only the token limit."""
     if not info.temperature:
         return {"max_completion_tokens": request.max_output_tokens}
     limits: dict[str, Any] = {"max_tokens": request.max_output_tokens}
@@ -62,7 +62,7 @@ def _tool(action: ActionSchema) -> dict[str, Any]:
 
 
 def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]:
-    """The conversation; what a vendor wants back goes back to the same model only."""
+    """Yield the messages; reasoning is sent back only to the model that produced it."""
     ids: dict[str, str] = {}
     for turn in pair_calls_with_results(request.turns) if info.functions else request.turns:
         if isinstance(turn, CallReturn):
@@ -78,7 +78,7 @@ def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]
 
 
 def _own_ids(calls: tuple[ActionCall, ...], replay: Mapping[str, Any]) -> dict[str, str]:
-    """The vendor's own id for each call, where it wants them back: its reasoning names them."""
+    """Return the vendor's id of each call, if its reasoning details refer to them."""
     ids = replay.get("ids")
     if not isinstance(ids, list) or len(ids) != len(calls) or len(set(ids)) != len(ids):
         return {}
@@ -104,7 +104,7 @@ def _chat_message(turn: ChatMessage, ids: Mapping[str, str], info: ModelInfo) ->
 def _tool_result_message(
     turn: CallReturn, ids: Mapping[str, str], info: ModelInfo
 ) -> dict[str, Any]:
-    """A result; a model that knows no functions reads it as words."""
+    """Return a tool result; as a user message if the model does not support tools."""
     if not info.functions:
         return {"role": "user", "content": f"[{turn.name}] {turn.content}"}
     call_id = ids.get(turn.call_id) or _call_id(turn.call_id)
@@ -126,11 +126,11 @@ def _tool_call(call: ActionCall, ids: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _arguments(call: ActionCall) -> str:
-    """Arguments as JSON; broken ones are wrapped, as servers parse what they are sent."""
+    """Return arguments as JSON; unreadable ones are wrapped, as servers parse them."""
     arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
     return json.dumps(arguments, ensure_ascii=False)
 
 
 def _call_id(call_id: str) -> str:
-    """Our id as it is, or a shorter name for it where OpenAI would refuse its length."""
+    """Return our call id, or its hash if it is longer than OpenAI allows."""
     return call_id if len(call_id) <= _CALL_ID_LENGTH else content_hash(call_id.encode())[:32]

@@ -8,8 +8,8 @@ from opencrab.adapters.providers.openai.answer import Counting
 from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
-    as_list,
-    as_mapping,
+    dict_or_empty,
+    list_or_empty,
     reply_json_excerpt,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
@@ -22,7 +22,7 @@ _ARGUMENTS = {"function": "arguments", "custom": "input"}
 
 
 class ChatAssembly:
-    """One completion on its way; of several choices the first is taken."""
+    """A chat completion assembled from stream chunks; only the first choice counts."""
 
     def __init__(self, party: ErrorParty, counting: Counting) -> None:
         self._party = party
@@ -39,21 +39,21 @@ class ChatAssembly:
         self._done = False
 
     @property
-    def began(self) -> bool:
-        """Whether any word, thought or call has come."""
+    def has_content(self) -> bool:
+        """True if any text, reasoning or tool call has arrived."""
         pieces = any(self._words.values()) or self._calls or self._details
         return bool(pieces or self._whole)
 
     @property
-    def ended(self) -> bool:
-        """Whether the last chunk has come; a server that marks none has told why it stopped."""
+    def is_complete(self) -> bool:
+        """True if the stream is complete: by [DONE], a finish reason, or a whole message."""
         return self._done or self._finish is not None or self._whole is not None
 
     def add(self, event: StreamFrame) -> None:
-        """Take one chunk; what follows the end is ignored, as are choices after the first.
+        """Process one chunk; ignore chunks after the end, and choices after the first.
 
-        An error counts even after a reason to finish: OpenRouter sends both in one chunk, and who
-        reports one after all words does not vouch for them.
+        Raises ModelCallFailed for an error, also after a finish reason: OpenRouter sends both in
+        one chunk, and an answer with an error after it is not reliable.
         """
         text = event.data.strip()
         if self._done or text == _DONE:
@@ -62,14 +62,14 @@ class ChatAssembly:
         chunk = self._parsed(text)
         self._model = self._model or chunk.get("model")
         self._usage = chunk.get("usage") or self._usage
-        choices = [as_mapping(choice) for choice in as_list(chunk.get("choices"))]
+        choices = [dict_or_empty(choice) for choice in list_or_empty(chunk.get("choices"))]
         choice = next((each for each in choices if each.get("index") in (0, None)), {})
         if error := chunk.get("error") or choice.get("error"):
             raise self._failed(error, is_final=bool(chunk.get("usage")))
         self._take(choice)
 
     def body(self) -> Any:
-        """What has come so far, as a completion in one piece."""
+        """Return what has arrived so far, as a non-streaming completion."""
         message: dict[str, Any] = {
             name: "".join(pieces) for name, pieces in self._words.items() if pieces
         }
@@ -82,16 +82,16 @@ class ChatAssembly:
         return {"model": self._model, "choices": choices, "usage": self._usage}
 
     def _failed(self, error: Any, *, is_final: bool) -> ModelCallFailed:
-        """The error; tokens counted before it are on the bill, but may not be all that will be."""
+        """Return the error; tokens counted so far are billed, but may be incomplete."""
         usage = self._counting({"usage": self._usage}, self._party)
-        began = self.began or usage.is_counted
+        began = self.has_content or usage.is_counted
         if not is_final and self._finish is None:
             usage = Usage()
         return openai_error_within(error, self._party, usage=usage, began=began)
 
     def _parsed(self, text: str) -> dict[str, Any]:
         try:
-            return as_mapping(json.loads(text))
+            return dict_or_empty(json.loads(text))
         except (ValueError, RecursionError):
             message = (
                 f"a chunk of {self._party.provider} is not JSON: {reply_json_excerpt(text[:200])}"
@@ -103,22 +103,22 @@ class ChatAssembly:
         self._finish = choice.get("finish_reason") or self._finish
         if isinstance(choice.get("message"), dict) and not choice.get("delta"):
             # An answer in one piece, or one more time all that has come in pieces.
-            self._whole = self._whole if self.began else choice["message"]
+            self._whole = self._whole if self.has_content else choice["message"]
             return
-        delta = as_mapping(choice.get("delta"))
+        delta = dict_or_empty(choice.get("delta"))
         for name, pieces in self._words.items():
             if isinstance(piece := delta.get(name), str) and piece:
                 pieces.append(piece)
-        for entry in as_list(delta.get("tool_calls")):
-            self._take_call(as_mapping(entry))
+        for entry in list_or_empty(delta.get("tool_calls")):
+            self._take_call(dict_or_empty(entry))
         if isinstance(delta.get("function_call"), dict):
             self._take_call({"index": 0, "function": delta["function_call"]})
-        for detail in as_list(delta.get("reasoning_details")):
-            self._take_detail(as_mapping(detail))
+        for detail in list_or_empty(delta.get("reasoning_details")):
+            self._take_detail(dict_or_empty(detail))
 
     def _take_call(self, entry: dict[str, Any]) -> None:
         kind = "custom" if "custom" in entry else "function"
-        function = as_mapping(entry.get(kind))
+        function = dict_or_empty(entry.get(kind))
         call_id, name = as_label(entry.get("id")), as_label(function.get("name"))
         index = entry.get("index") if isinstance(entry.get("index"), int) else None
         call = self._begun(index, call_id, name)
@@ -134,10 +134,10 @@ class ChatAssembly:
             call.given = arguments
 
     def _begun(self, index: int | None, call_id: str, name: str) -> "_Call | None":
-        """The call that a piece belongs to, None when it begins another one.
+        """Return the call that a delta continues; None if it begins another one.
 
-        Some servers count every call as the first, or count none: then another id or a second name
-        begins another call.
+        Some servers send index 0 for every call, or none: then another id or a second name begins
+        another call.
         """
         if index is not None:
             call = self._by_index.get(index)
@@ -149,17 +149,17 @@ class ChatAssembly:
         return None if is_other else call
 
     def _take_detail(self, detail: dict[str, Any]) -> None:
-        """Add a piece of reasoning to the one before it if both are text of one block."""
+        """Append a reasoning detail to the one before it if both are text of one block."""
         last = self._details[-1] if self._details else None
         if last is None or not last.takes(detail):
-            self._details.append(_Detail.begun(detail))
+            self._details.append(_Detail.from_first_delta(detail))
         else:
             last.add(detail)
 
 
 @dataclass
 class _Call:
-    """A call of which pieces have come."""
+    """A tool call whose deltas are arriving."""
 
     kind: str
     id: str = ""
@@ -168,37 +168,37 @@ class _Call:
     pieces: list[str] = field(default_factory=list)
 
     def entry(self) -> dict[str, Any]:
-        """The call as a completion in one piece has it."""
+        """Return the call as a non-streaming completion has it."""
         arguments = self.given if self.given is not None else "".join(self.pieces)
         return {"id": self.id, self.kind: {"name": self.name, _ARGUMENTS[self.kind]: arguments}}
 
 
 @dataclass
 class _Detail:
-    """A block of reasoning of which pieces have come; one without text comes whole."""
+    """A reasoning block whose deltas are arriving; one without text comes whole."""
 
     fields: dict[str, Any]
     text: str = ""
     pieces: list[str] = field(default_factory=list)
 
     @classmethod
-    def begun(cls, detail: dict[str, Any]) -> Self:
-        """A block, by its first piece."""
+    def from_first_delta(cls, detail: dict[str, Any]) -> Self:
+        """Create a block from its first delta."""
         text = next((key for key in ("text", "summary") if isinstance(detail.get(key), str)), "")
         return cls(dict(detail), text, [detail[text]] if text else [])
 
     def takes(self, detail: dict[str, Any]) -> bool:
-        """Whether a piece goes on with this block."""
+        """Check whether a delta continues this block."""
         same = all(self.fields.get(key) == detail.get(key) for key in ("type", "index"))
         return bool(self.text) and same
 
     def add(self, detail: dict[str, Any]) -> None:
-        """Take a piece; a signature comes with the last one."""
+        """Append a delta; the last one brings the signature."""
         more = detail.get(self.text)
         if isinstance(more, str):
             self.pieces.append(more)
         self.fields |= {key: value for key, value in detail.items() if value is not None}
 
     def entry(self) -> dict[str, Any]:
-        """The block as a completion in one piece has it."""
+        """Return the block as a non-streaming completion has it."""
         return self.fields | ({self.text: "".join(self.pieces)} if self.text else {})

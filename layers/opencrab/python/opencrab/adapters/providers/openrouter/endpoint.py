@@ -1,13 +1,16 @@
 """OpenRouter: OpenAI's format in front of many vendors, with the cost of each call in dollars."""
 
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
+from urllib.parse import quote
 
 from opencrab.adapters.providers.openai import error
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.lenient import (
-    as_mapping,
+    as_label,
+    dict_or_empty,
     parse_provider_json,
     provider_retry_after,
 )
@@ -18,15 +21,18 @@ from opencrab.ports.models.model import ChatRequest, ModelInfo
 
 _FREE = ":free"
 _IN_FLIGHT = "openrouter_in_flight_budget"
+_CALL_ID = "x-generation-id"
+_LONGEST_ID = 200
 _MICRO = 1_000_000
 _MOST_MICRO_USD = 10**12
+_MOST_TOKENS = 2**31 - 1
 
 
 class OpenRouterWire(OpenAIWire):
-    """Its own site and application are named by headers of the endpoint."""
+    """OpenRouter's API; the endpoint's headers name the owner's site and application."""
 
     def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
-        """As elsewhere; no vendor may be chosen whose price is above the one that we set aside."""
+        """Build the request body, with the reserved price as the maximum price of a vendor."""
         body = super().to_wire(request, info, stream=stream)
         return body if info.price is None else body | {"provider": _most(info.price)}
 
@@ -34,16 +40,54 @@ class OpenRouterWire(OpenAIWire):
         return super().usage(body, party).replaced(reported_micro_usd=_cost(body, party))
 
     def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
-        """As elsewhere; money that calls under way have set aside comes back in a moment."""
+        """Map an error.
+
+        Credit held by running calls counts as a rate limit, since it is released soon.
+        """
         found = error.openai_error(reply, party)
         wait = provider_retry_after(reply.headers)
         if found.fault is not Fault.QUOTA_SPENT or wait is None or not _is_in_flight(reply):
             return found
         return ModelCallFailed(found.message, Fault.RATE_LIMITED, retry_after_seconds=wait)
 
+    def call_id(self, headers: Mapping[str, str]) -> str:
+        return headers.get(_CALL_ID, "").strip()[:_LONGEST_ID]
+
+    def usage_path(self, call_id: str) -> str:
+        return f"/generation?id={quote(call_id, safe='')}"
+
+    def usage_from_wire(self, body: Any) -> Usage | None:
+        told = dict_or_empty(dict_or_empty(body).get("data"))
+        cost = _generation_cost(told)
+        if cost is None:
+            return None
+        return Usage(
+            input_tokens=_tokens(told, "native_tokens_prompt"),
+            output_tokens=_tokens(told, "native_tokens_completion"),
+            cached_tokens=_tokens(told, "native_tokens_cached"),
+            reasoning_tokens=_tokens(told, "native_tokens_reasoning"),
+            reported_micro_usd=cost,
+        )
+
+
+def _generation_cost(told: dict[str, Any]) -> int | None:
+    """Return a call's cost in micro-dollars, as `_cost` does for one that has an answer."""
+    if as_label(told.get("model")).endswith(_FREE):
+        return 0
+    cost = _micro_usd(told.get("total_cost"))
+    if cost is None or told.get("is_byok") is not True:
+        return cost
+    upstream = _micro_usd(told.get("upstream_inference_cost"))
+    return None if upstream is None else cost + upstream
+
+
+def _tokens(told: dict[str, Any], name: str) -> int:
+    count = told.get(name)
+    return count if isinstance(count, int) and 0 <= count <= _MOST_TOKENS else 0
+
 
 def _most(price: Price) -> dict[str, Any]:
-    """The dearest vendor that we take, in dollars per million tokens."""
+    """Return the maximum price of a vendor, in dollars per million tokens."""
     most = {
         "prompt": _dollars(price.input_per_million),
         "completion": _dollars(price.output_per_million),
@@ -56,17 +100,17 @@ def _dollars(micro_usd: int) -> str:
 
 
 def _cost(body: dict[str, Any], party: ErrorParty) -> int | None:
-    """What the call cost, rounded up; with a key of the owner's own, its vendor's share as well.
+    """Return the call's cost in micro-dollars, rounded up, with the vendor's share under BYOK.
 
-    None where that share is not told: the vendor bills it all the same.
+    None if that share is not reported: the vendor bills it to the owner's own key.
     """
     if party.model.endswith(_FREE):
         return 0
-    usage = as_mapping(body.get("usage"))
+    usage = dict_or_empty(body.get("usage"))
     cost = _micro_usd(usage.get("cost"))
     if cost is None or usage.get("is_byok") is not True:
         return cost
-    upstream = _micro_usd(as_mapping(usage.get("cost_details")).get("upstream_inference_cost"))
+    upstream = _micro_usd(dict_or_empty(usage.get("cost_details")).get("upstream_inference_cost"))
     return None if upstream is None else cost + upstream
 
 
@@ -84,5 +128,5 @@ def _is_in_flight(reply: Reply) -> bool:
         body = parse_provider_json(reply.body)
     except ModelCallFailed:
         return False
-    metadata = as_mapping(as_mapping(as_mapping(body).get("error")).get("metadata"))
+    metadata = dict_or_empty(dict_or_empty(dict_or_empty(body).get("error")).get("metadata"))
     return metadata.get("limit_source") == _IN_FLIGHT

@@ -19,20 +19,19 @@ _NOTE = "not a language model: it follows a script or simple rules"
 
 @dataclass(frozen=True)
 class ScriptedBill:
-    """What a provider would charge for, whether or not its answers arrived."""
+    """The calls and cost that a provider would charge, whether or not answers arrived."""
 
     calls: int = 0
     micro_usd: MicroUsd = 0
 
 
 class Scripted:
-    """A ChatModel without a network, the same for the same request every time.
+    """A deterministic ChatModel without a network.
 
-    With a script it answers from that; without one it does simple things that it is asked for, and
-    says what it is. `bill` counts on the provider's side, so that what a crash made of a call can
-    be compared with what was really charged; it counts whatever was received, failures as well.
-    `info` says more of the model than its name, price and limit: one without functions makes no
-    calls, and one without vision is sent no images.
+    With a script it answers from that; without one it follows simple rules and says what it is.
+    `bill` counts on the provider's side, failures as well, so that a test can compare the ledger
+    after a crash with what was really charged. `info` overrides name, price and limit and adds
+    abilities: without functions the model makes no tool calls, without vision it gets no images.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Scripted:
 
     @property
     def bill(self) -> ScriptedBill:
-        """Every call that was received so far, and what all of them cost."""
+        """All calls received so far, and their total cost in micro-dollars."""
         with self._lock:
             return self._bill
 
@@ -85,7 +84,7 @@ class Scripted:
         return scripted_reply(request if self._info.functions else replace(request, actions=()))
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
-        """A request much as vendors have it, so that its size is a usual one."""
+        """Build a request body of realistic size, similar to vendors' formats."""
         body: dict[str, Any] = {"model": request.model}
         if request.actions and self._info.functions:
             body["actions"] = [action.model_dump(mode="json") for action in request.actions]
@@ -106,7 +105,7 @@ class Scripted:
         return message
 
     def _scripted(self, request: ChatRequest) -> ScriptedAnswer | None:
-        """The script's answer; None when the rules answer."""
+        """Return the script's answer; None without a script, so that the rules answer."""
         if not self._script:
             return None
         found = scripted_answer(self._script, request) or ScriptedAnswer(
@@ -121,7 +120,7 @@ class Scripted:
 
 
 def _usage(request: ChatRequest, body: bytes, answer: ModelAnswer) -> Usage:
-    """A plausible number of tokens, never more than what is reserved for the request."""
+    """Return a plausible number of tokens, never more than is reserved for the request."""
     calls = [[call.name, call.arguments] for call in answer.calls]
     said = json.dumps([answer.text, calls], ensure_ascii=False).encode("utf-8", "replace")
     return Usage(

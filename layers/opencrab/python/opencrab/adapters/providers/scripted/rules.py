@@ -22,17 +22,16 @@ _SILENT_ACTIONS = {"send_speech", "send_noreact", "declare_done"}
 
 @dataclass(frozen=True)
 class ScriptRule:
-    """Words that are understood as an action; the pattern's groups become its arguments.
+    """A pattern that maps words to an action; its named groups become arguments.
 
-    A pattern that may begin anywhere sees the beginning of a text only, as the effort grows with
-    the square of the length.
+    An unanchored pattern is applied to the beginning of a text only, as its run time is quadratic.
     """
 
     action: str
     pattern: re.Pattern[str]
 
     def wanted(self, words: str) -> dict[str, str] | None:
-        """The arguments in the words, None when the rule does not fit."""
+        """Return the arguments in the words; None if the pattern does not match."""
         words = words.strip()
         anchored = self.pattern.pattern.startswith("^")
         found = self.pattern.search(words if anchored else words[:_SEARCHED])
@@ -109,7 +108,7 @@ _ABLE = {
 
 
 def scripted_reply(request: ChatRequest) -> ModelAnswer:
-    """What the rules answer: an action that was asked for, what came of it, or what this is."""
+    """Return the rules' answer: a tool call, a report of its result, or an introduction."""
     words, since = last_scripted_words(request), messages_since_last_words(request)
     language = "ja" if _JAPANESE.search(words) else "en"
     if not words or any(isinstance(turn, ChatMessage) and _answers(turn) for turn in since):
@@ -128,12 +127,12 @@ def scripted_reply(request: ChatRequest) -> ModelAnswer:
 
 
 def _answers(turn: ChatMessage) -> bool:
-    """Whether these are words of the agent that answer what was said before."""
+    """Check whether a message is an answer of the agent, not a tool call."""
     return turn.role == "assistant" and bool(turn.text) and not turn.calls
 
 
 def _unprompted_answer(request: ChatRequest, language: str) -> ModelAnswer:
-    """What to do where nobody asked: silence; in a discussion one sentence, and then it is done."""
+    """Answer without a user message: silence, or one sentence in a discussion."""
     offered = {action.name: action for action in request.actions}
     discussed = "declare_done" in last_scripted_words(request)
     if not discussed or "declare_done" not in offered:
@@ -145,7 +144,7 @@ def _unprompted_answer(request: ChatRequest, language: str) -> ModelAnswer:
 
 
 def _silence(request: ChatRequest) -> ModelAnswer:
-    """What to do when nobody waits for an answer."""
+    """Return a call of send_noreact if it is offered, else an empty answer."""
     for action in request.actions:
         if action.name == "send_noreact":
             return _calling(action, {})
@@ -158,9 +157,9 @@ def _calling(action: ActionSchema, wanted: dict[str, str]) -> ModelAnswer:
 
 
 def _arguments(action: ActionSchema, wanted: dict[str, str]) -> dict[str, Any]:
-    """The arguments under the names that the action gives them.
+    """Map a rule's groups to the action's parameter names.
 
-    A name that the action does not know goes to its next required argument that is still free.
+    A group with an unknown name fills the next required parameter that is still free.
     """
     properties = action.parameters.get("properties", {})
     required = action.parameters.get("required", [])
@@ -180,7 +179,7 @@ def _introduction(words: str, language: str) -> str:
 
 
 def _report(results: Iterable[CallReturn], language: str) -> str:
-    """What came of the calls, in words; nothing where the action spoke, or was to stay silent."""
+    """Describe the calls' results; empty if the action spoke itself or was to stay silent."""
     return "\n".join(filter(None, (_outcome(result, language) for result in results)))
 
 
@@ -201,7 +200,7 @@ def _outcome(result: CallReturn, language: str) -> str:
 
 
 def _data(content: str) -> Any:
-    """A result's data: JSON where it is, otherwise its words."""
+    """Parse a result's JSON, or return its text."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):
@@ -209,7 +208,7 @@ def _data(content: str) -> Any:
 
 
 def _plain(data: Any) -> str:
-    """Data in words: lists as lines, files by name, everything else by its fields."""
+    """Format data as text: lists as lines, files by name, other objects by their fields."""
     match data:
         case str() as text:
             pass

@@ -35,13 +35,13 @@ _CALL_FIELDS = {"name", "arguments"}
 
 @dataclass(frozen=True)
 class ScriptedCall:
-    """A call to make; arguments as text are read as a model's would be, broken ones too."""
+    """A tool call of a script; arguments as text are parsed like a model's, malformed ones too."""
 
     name: str
     arguments: dict[str, Any] | str
 
     def read(self, call_id: str) -> ActionCall:
-        """The call as it would have come from a provider."""
+        """Return the call as a provider would have sent it."""
         arguments = read_tool_arguments(self.arguments)
         unread = raw_tool_arguments(self.arguments) if arguments is None else ""
         return ActionCall(id=call_id, name=self.name, arguments=arguments, raw=unread)
@@ -49,7 +49,7 @@ class ScriptedCall:
 
 @dataclass(frozen=True)
 class ScriptedAnswer:
-    """One answer of a script; `when` limits it to conversations that end with such words.
+    """One answer of a script; `when` limits it to user messages that contain this text.
 
     `error` is the name of a fault, or a short name for a usual one.
     """
@@ -71,7 +71,7 @@ class ScriptedAnswer:
 
     @property
     def failure(self) -> ModelCallFailed | None:
-        """The error that this answer stands for."""
+        """The error of this answer; None if it has none."""
         if not self.error:
             return None
         fault = _ERRORS[self.error]
@@ -93,7 +93,7 @@ class ScriptedAnswer:
 
 
 def last_scripted_words(request: ChatRequest) -> str:
-    """What a person said last, without the name that the context puts before it."""
+    """Return the last user message, without the name that the context puts before it."""
     index = _last_user_index(request)
     turn = request.turns[index] if index >= 0 else None
     if not isinstance(turn, ChatMessage):
@@ -103,17 +103,16 @@ def last_scripted_words(request: ChatRequest) -> str:
 
 
 def messages_since_last_words(request: ChatRequest) -> tuple[ChatMessage | CallReturn, ...]:
-    """What happened after a person spoke last."""
+    """Return the turns after the last user message."""
     return request.turns[_last_user_index(request) + 1 :]
 
 
 def scripted_answer(
     script: Sequence[ScriptedAnswer], request: ChatRequest
 ) -> ScriptedAnswer | None:
-    """The answer whose turn it is: one for each answer since a person spoke last.
+    """Return the answer whose turn it is: one per answer since the last user message.
 
-    Answers whose `when` fits the person's words come before all others; None when the script has
-    run out.
+    Answers whose `when` matches come before all others; None after the last one.
     """
     words = last_scripted_words(request)
     fitting = [answer for answer in script if answer.when and answer.when in words]
@@ -126,23 +125,29 @@ def scripted_answer(
 
 
 def load_script(path: Path) -> tuple[ScriptedAnswer, ...]:
-    """The answers in a TOML or JSON file: a list named `answers`, or in JSON the list alone.
+    """Read answers from a TOML or JSON file: a list named `answers`, or in JSON the list alone.
 
-    Raises Invalid, naming the file, for what is not a script.
+    Raises Invalid, naming the file, if it cannot be read or is malformed.
     """
     try:
         text = path.read_text(encoding="utf-8")
         content = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError) as error:
-        raise Invalid(f"cannot read the script {str(path)!r}: {error}") from error
+        raise Invalid(
+            f"cannot read the script {str(path)!r}: {error}",
+            cure="check its path, and that it is TOML or JSON",
+        ) from error
     listed = content.get("answers") if isinstance(content, dict) else content
     if not isinstance(listed, list):
-        raise Invalid(f"the script {str(path)!r} has no list named 'answers'")
+        raise Invalid(
+            f"the script {str(path)!r} has no list named 'answers'",
+            cure="add the list; each answer is a table with text or calls",
+        )
     return tuple(_answer(entry, f"{path.name}, answer {n}") for n, entry in enumerate(listed, 1))
 
 
 def _last_user_index(request: ChatRequest) -> int:
-    """Where a person spoke last, -1 if never; facts that nobody said come without a name."""
+    """Return the index of the last user message, -1 without one; context has no name."""
     users = [
         (index, turn)
         for index, turn in enumerate(request.turns)
@@ -164,7 +169,7 @@ def _answer(entry: Any, place: str) -> ScriptedAnswer:
             when=str(entry.get("when", "")),
         )
     except (TypeError, ValueError) as error:
-        raise Invalid(f"{place}: {error}") from error
+        raise Invalid(f"{place}: {error}", cure="correct the value") from error
 
 
 def _call(entry: Any, place: str) -> ScriptedCall:
@@ -174,7 +179,7 @@ def _call(entry: Any, place: str) -> ScriptedCall:
 
 def _check_fields(entry: Any, fields: set[str], place: str) -> None:
     if not isinstance(entry, dict):
-        raise Invalid(f"{place}: must be a table")
+        raise Invalid(f"{place}: must be a table", cure="write a table, as in {text = 'Hello'}")
     if unknown := set(entry) - fields:
         raise Invalid(
             f"{place}: unknown {', '.join(map(repr, sorted(unknown)))}",

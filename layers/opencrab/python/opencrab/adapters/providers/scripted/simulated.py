@@ -32,7 +32,7 @@ _SILENT_SHARE = 2
 
 @dataclass(frozen=True)
 class _Situation:
-    """What a request is about: the words that woke the agent, and what it has done since."""
+    """What a request is about: the message that started the turn, and the calls since."""
 
     trigger: str
     note: str
@@ -44,7 +44,7 @@ class _Situation:
 
 
 class SimulatedModel:
-    """A ChatModel without a network that carries out goals, learns and mostly keeps silent."""
+    """A deterministic ChatModel without a network: works on goals, learns, is mostly silent."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -89,7 +89,7 @@ class SimulatedModel:
 
 
 class OnlyModel:
-    """`ports.models.model.Models` where there is just one, whatever is asked for."""
+    """`ports.models.model.Models` with one model, whatever name is asked for."""
 
     def __init__(self, model: SimulatedModel) -> None:
         self._model = model
@@ -102,11 +102,11 @@ class OnlyModel:
         return self._model
 
     def refresh(self, version: int) -> None:
-        """There is nothing to take over."""
+        """Do nothing: there are no preferences."""
 
 
 def _calls(situation: _Situation) -> tuple[ActionCall, ...]:
-    """What is done next; nothing once the turn has its result."""
+    """Return the next tool calls; empty once the turn has its result."""
     task, goal = _TASK.search(situation.trigger), _GOAL.search(situation.trigger)
     if task is not None:
         return _task_calls(situation, task[0])

@@ -11,7 +11,7 @@ REPLY_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server answered; header names are lower-case."""
+    """An HTTP response; header names are lower case."""
 
     status: int
     body: bytes
@@ -20,7 +20,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class OpenReply:
-    """A reply whose body is still on its way; iterating raises like `Transport.send` does."""
+    """A response whose body is still arriving; iterating raises like `Transport.send`."""
 
     status: int
     headers: Mapping[str, str]
@@ -28,13 +28,14 @@ class OpenReply:
 
 
 class Transport(Protocol):
-    """Carries one request to a server, without following redirects.
+    """An HTTP client that sends one request per call and does not follow redirects.
 
-    It goes out once, but for a kept connection that had ended before and so heard nothing of it.
+    A request is sent once; only if a reused connection was already closed, it is sent again on a
+    new one.
 
-    Every failure is Unanswered: UNREACHABLE when no connection came about, so that nothing was
-    sent; TIMEOUT when the time was over, be it before the first byte or in the middle; BROKEN_OFF
-    when the connection ended, or the reply is larger than REPLY_BYTES.
+    Every failure is a ModelCallFailed: UNREACHABLE if no connection was made, so that nothing was
+    sent; TIMEOUT if time ran out before or during the response; BROKEN_OFF if the connection ended,
+    or the response is larger than REPLY_BYTES.
     """
 
     def send(
@@ -45,16 +46,16 @@ class Transport(Protocol):
         body: bytes | None = None,
         timeout_seconds: float,
     ) -> Reply:
-        """POST the body, or GET when there is none; the timeout covers the whole exchange."""
+        """Send a POST, or a GET if body is None; the timeout covers the whole exchange."""
 
     def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
     ) -> AbstractContextManager[OpenReply]:
-        """POST the body and hand over the reply as it comes; the timeout covers all of it."""
+        """Send a POST and return the response as it arrives; the timeout covers all of it."""
 
 
 def response_excerpt(body: bytes, length: int = 200) -> str:
-    """The beginning of a reply on one line, fit for an error message."""
+    """Return the beginning of a body on one line, for an error message."""
     text = body[: 4 * length].decode("utf-8", "replace")
     words = "".join(char if char.isprintable() else " " for char in text).split()
     line = " ".join(words)

@@ -36,11 +36,11 @@ _UNTOLD = (httpx.LocalProtocolError, httpx.InvalidURL, UnicodeError)
 
 
 def new_client() -> httpx.BaseTransport:
-    """Connections that are kept; whoever composes shares them and closes them.
+    """Create a pooled httpx transport; the caller shares and closes it.
 
-    httpx's transport without its client: nothing here needs cookies, redirects or authentication,
-    and each request costs a third less CPU. The proxies of the environment are honoured, but never
-    for this machine itself, where local models run. Raises Invalid when one cannot be used.
+    httpx's client is not used: cookies, redirects and authentication are not needed, and without
+    them each request takes a third less CPU. The environment's proxies are used, except for this
+    machine, where local models run. Raises Invalid if a proxy cannot be used.
     """
     context = httpx.create_ssl_context()
     proxies = {
@@ -55,7 +55,7 @@ def new_client() -> httpx.BaseTransport:
 
 
 def _proxy_transport(scheme: str, proxy: str, context: SSLContext) -> httpx.BaseTransport:
-    """The way through a proxy, whose address may hold a password and is not quoted."""
+    """Create a transport through a proxy; errors do not quote its URL and password."""
     try:
         return _Way(context, proxy if "://" in proxy else f"http://{proxy}")
     except (ImportError, ValueError, httpx.InvalidURL) as error:
@@ -68,7 +68,7 @@ def _proxy_transport(scheme: str, proxy: str, context: SSLContext) -> httpx.Base
 
 
 class _Pool(httpx.HTTPTransport):
-    """Connections that keep to the deadline of each request; httpx has no setting for it."""
+    """A connection pool that enforces each request's deadline, which httpx cannot."""
 
     def __init__(self, context: SSLContext, limits: httpx.Limits, proxy: str | None) -> None:
         super().__init__(verify=context, limits=limits, proxy=proxy)
@@ -76,7 +76,7 @@ class _Pool(httpx.HTTPTransport):
 
 
 class _Way(httpx.BaseTransport):
-    """Connections that are kept, and new ones for what a kept one did not hear."""
+    """A transport that reuses connections, and resends on a new one if a reused one was closed."""
 
     def __init__(self, context: SSLContext, proxy: str | None = None) -> None:
         self._kept = _Pool(context, _LIMITS, proxy)
@@ -94,7 +94,7 @@ class _Way(httpx.BaseTransport):
 
 
 class _ByProxy(httpx.BaseTransport):
-    """One pool of direct connections, and one for each proxy of the environment."""
+    """One transport without a proxy, and one for each proxy of the environment."""
 
     def __init__(
         self, direct: httpx.BaseTransport, proxied: Mapping[str, httpx.BaseTransport]
@@ -116,7 +116,7 @@ class _ByProxy(httpx.BaseTransport):
 
 
 class HttpxTransport:
-    """A Transport over shared httpx connections."""
+    """`Transport` over a shared httpx transport."""
 
     def __init__(self, client: httpx.BaseTransport) -> None:
         self._client = client
@@ -159,7 +159,7 @@ class HttpxTransport:
 def _request(
     url: str, headers: Mapping[str, str], body: bytes | None, patience: Mapping[str, float]
 ) -> httpx.Request:
-    """A request; but for `pool`, its timeouts are points in time, as TimedStream has them."""
+    """Build a request; its timeouts are deadlines, as TimedStream expects, except `pool`."""
     request = httpx.Request(
         "GET" if body is None else "POST",
         url,
@@ -174,14 +174,14 @@ def _request(
 
 @dataclass(frozen=True)
 class _Exchange:
-    """One request and its reply: with whom, and until when (`deadline` is a monotonic time)."""
+    """One request: server, timeout, and deadline in monotonic time, for error messages."""
 
     origin: str
     timeout_seconds: float
     deadline: float
 
     def chunks(self, response: httpx.Response) -> Iterator[bytes]:
-        """The body, if it is small enough and arrives in time."""
+        """Yield the body; raise ModelCallFailed if it is too large or too slow."""
         size = 0
         with self.explained(begun=True):
             for chunk in response.iter_bytes():
@@ -195,7 +195,10 @@ class _Exchange:
 
     @contextmanager
     def explained(self, *, begun: bool = False) -> Iterator[None]:
-        """Turn the errors of httpx into faults; once a reply has begun, everything has left."""
+        """Translate httpx's errors into faults.
+
+        After the response began, nothing is UNREACHABLE.
+        """
         try:
             yield
         except httpx.TimeoutException as error:
@@ -234,7 +237,7 @@ def _is_here(host: str) -> bool:
 
 
 def _origin(url: str) -> str:
-    """Scheme, host and port: what names a server without quoting a whole address."""
+    """Return scheme, host and port, so that errors do not quote the whole URL."""
     return "/".join(url.split("/", 3)[:3])
 
 
@@ -255,11 +258,11 @@ _PIECE_BYTES = 64 * 1024
 
 
 class NeverHeard(Exception):
-    """A kept connection had ended when a request was sent on it, which thus reached nobody."""
+    """A reused connection was already closed, so the request did not reach the server."""
 
 
 class TimedBackend(httpcore.NetworkBackend):
-    """Makes such connections."""
+    """An httpcore backend that opens TimedStreams."""
 
     def __init__(self) -> None:
         self._backend = httpcore.SyncBackend()
@@ -279,7 +282,7 @@ class TimedBackend(httpcore.NetworkBackend):
 
 
 class TimedStream(httpcore.NetworkStream):
-    """One connection; `clock` counts seconds as `time.monotonic` does."""
+    """A connection whose timeouts are deadlines on `clock`, as of `time.monotonic`."""
 
     def __init__(self, stream: httpcore.NetworkStream, clock: Clock = monotonic) -> None:
         self._stream = stream
@@ -325,10 +328,9 @@ class TimedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
     def _check_heard(self) -> None:
-        """Raise NeverHeard where an end can only be the one that came before the request.
+        """Raise NeverHeard if the connection was closed before the request reached the server.
 
-        That is so on a connection over which an earlier request was answered, if it ends at once
-        and without a byte.
+        That is so if an earlier request was answered on it, and it ends at once without a byte.
         """
         at_once = self._clock() - self._written < PROMPT_SECONDS
         if self._is_kept and not self._heard and at_once:

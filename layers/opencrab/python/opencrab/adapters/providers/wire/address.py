@@ -6,6 +6,6 @@ __all__ = ["checked_provider_base_url", "is_private_address", "is_this_machine"]
 
 
 def checked_provider_base_url(url: str, *, provider: str) -> str:
-    """The base URL of a provider without a trailing slash, once it is known to be safe."""
+    """Return a provider's base URL without a trailing slash; raise Invalid if unsafe."""
     field = f"llm.providers.{provider}.base_url"
-    return BaseUrlRules(f"provider {provider!r}", field).checked(url)
+    return BaseUrlRules(f"provider {provider!r}", field).validate(url)

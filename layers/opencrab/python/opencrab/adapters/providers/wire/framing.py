@@ -22,7 +22,7 @@ _FIELDS = {"data", "event", "id", "retry"}
 
 
 def stream_frames(chunks: Iterable[bytes], framing: Framing) -> Iterator[StreamFrame]:
-    """The frames of a stream, in the time that its length takes.
+    """Split a stream into frames, in linear time.
 
     Raises ModelCallFailed (NONSENSE) for a line of more than LINE_BYTES.
     """
@@ -31,7 +31,7 @@ def stream_frames(chunks: Iterable[bytes], framing: Framing) -> Iterator[StreamF
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[tuple[str, bool]]:
-    """Lines that end in CR, LF or both, and whether they do: what follows the last end does not."""
+    """Yield lines ended by CR, LF or CRLF, each with True; a last, unended one with False."""
     parts, size, after_cr = [b""], 0, False
     for chunk in chunks:
         first, *others = _LINE_END.split(chunk[1:] if after_cr and chunk[:1] == b"\n" else chunk)
@@ -58,7 +58,7 @@ def _check(size: int) -> None:
 
 
 def _json_lines(lines: Iterator[tuple[str, bool]]) -> Iterator[StreamFrame]:
-    """One frame for each line; white space is none, and neither is JSON that was cut."""
+    """Yield one frame per line, except for blank lines and truncated JSON."""
     for line, ended in lines:
         text = line.removeprefix("\ufeff").strip()
         was_cut = not ended and text.startswith(_BARE_START) and not _is_json(text)
@@ -67,10 +67,10 @@ def _json_lines(lines: Iterator[tuple[str, bool]]) -> Iterator[StreamFrame]:
 
 
 def _server_sent(lines: Iterator[tuple[str, bool]]) -> Iterator[StreamFrame]:
-    """Server-sent events; one that no blank line ends is dropped, as is one without content.
+    """Yield server-sent events; drop events without data or without a final blank line.
 
-    Unlike the standard, JSON that stands outside any field is kept: it is how an error comes that
-    a server met in the middle of a stream. So is the last event if it is JSON and whole.
+    Unlike the standard, JSON outside any field is kept: servers send errors like that in the middle
+    of a stream. A last event without a blank line is kept if it is complete JSON.
     """
     frame, bare = _Frame(), list[str]()
     for number, (raw, _) in enumerate(lines):
@@ -94,14 +94,14 @@ def _server_sent(lines: Iterator[tuple[str, bool]]) -> Iterator[StreamFrame]:
 
 
 class _Frame:
-    """A server-sent event in the making."""
+    """A server-sent event whose lines are arriving."""
 
     def __init__(self) -> None:
         self._name = ""
         self._data: list[str] = []
 
     def take(self, line: str) -> None:
-        """Take one of its fields; those that matter to nobody are left out."""
+        """Process one field; fields other than data and event are ignored."""
         field, _, value = line.partition(":")
         if field == "data":
             self._data.append(value.removeprefix(" "))
@@ -109,7 +109,7 @@ class _Frame:
             self._name = value.removeprefix(" ")
 
     def ended(self) -> StreamFrame | None:
-        """The event, if it has content; the next one begins."""
+        """Return the event if it has data, and start the next one."""
         name, data = self._name, "\n".join(self._data)
         self._name, self._data = "", []
         return StreamFrame(data, name) if data.strip() else None
@@ -120,7 +120,7 @@ def _is_field(line: str) -> bool:
 
 
 def _bare(lines: list[str]) -> Iterator[StreamFrame]:
-    """The JSON that these lines are together; a comma before it is left out, cut JSON is none."""
+    """Yield the JSON formed by these lines, without a leading comma, if it is complete."""
     text = "\n".join(lines).strip().lstrip(",").strip()
     if _is_json(text):
         yield StreamFrame(text, BARE)

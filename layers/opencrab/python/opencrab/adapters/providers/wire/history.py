@@ -11,10 +11,9 @@ _NO_RESULT = "no result is known"
 def pair_calls_with_results(
     turns: Iterable[ChatMessage | CallReturn],
 ) -> Iterator[ChatMessage | CallReturn]:
-    """The turns, with each call answered right after it.
+    """Yield the turns, with a result right after each tool call.
 
-    A call that nobody answered has a result that says so; a result that nobody asked for becomes
-    words, after those that somebody did.
+    A call without a result gets one that says so; a result without a call becomes a user message.
     """
     waiting: list[ActionCall] = []
     strays: list[CallReturn] = []

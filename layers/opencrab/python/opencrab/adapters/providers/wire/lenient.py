@@ -24,9 +24,9 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def parse_provider_json(body: bytes) -> Any:
-    """The JSON of a reply's body, white space around it and a byte order mark allowed.
+    """Parse a response body as JSON; white space and a byte order mark are allowed.
 
-    Raises ModelCallFailed (NONSENSE), with the beginning of what came, when it is none.
+    Raises ModelCallFailed (NONSENSE), with the beginning of the body, if it is no JSON.
     """
     try:
         return json.loads(body.decode("utf-8-sig", "replace"))
@@ -35,18 +35,18 @@ def parse_provider_json(body: bytes) -> Any:
         raise ModelCallFailed(message, Fault.NONSENSE) from None
 
 
-def as_mapping(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
+def dict_or_empty(value: Any) -> dict[str, Any]:
+    """Return the value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def as_list(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
+def list_or_empty(value: Any) -> list[Any]:
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def as_token_count(value: Any) -> int:
-    """A number of tokens, also as text; nonsense and negative numbers count as none."""
+    """Return a number of tokens, also from text; 0 if it is malformed or negative."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -56,12 +56,12 @@ def as_token_count(value: Any) -> int:
 
 
 def as_label(value: Any) -> str:
-    """A short name, such as a model's or a finish reason's; empty if it is no text."""
+    """Return a short name, such as a model or finish reason; empty if it is no text."""
     return repair_text(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
 
 
 def reply_json_excerpt(value: Any) -> str:
-    """The beginning of a value as JSON."""
+    """Return the beginning of a value as JSON, for an error message."""
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):
@@ -70,7 +70,7 @@ def reply_json_excerpt(value: Any) -> str:
 
 
 def read_tool_arguments(arguments: Any) -> dict[str, Any] | None:
-    """A call's arguments, from JSON text or from an object; None when they cannot be read."""
+    """Parse a tool call's arguments, JSON text or an object; None if they are unreadable."""
     try:
         if isinstance(arguments, str):
             arguments = json.loads(arguments) if arguments.strip() else {}
@@ -82,22 +82,22 @@ def read_tool_arguments(arguments: Any) -> dict[str, Any] | None:
 
 
 def is_unsure_refusal(arguments: Any) -> bool:
-    """Whether nothing tells if the arguments of a call that was cut are all that was meant.
+    """Check whether truncated arguments cannot be told from complete ones.
 
-    Servers close the brackets of what the limit cut, or leave an empty object. Only the text of a
-    stream tells, and there the end is missing.
+    Servers close the brackets of truncated arguments, or send an empty object. Only the raw text of
+    a stream shows the truncation.
     """
     return not (isinstance(arguments, str) and arguments.strip())
 
 
 def raw_tool_arguments(arguments: Any) -> str:
-    """Unreadable arguments as text, cut to RAW_BYTES."""
+    """Return unreadable arguments as text, cut to RAW_BYTES."""
     text = arguments if isinstance(arguments, str) else reply_json_excerpt(arguments)
     return repair_text(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
 
 
 def duration_seconds(duration: Any) -> float | None:
-    """The seconds of a duration such as "34.4s", "6ms" or "1m0.052s"; None for anything else."""
+    """Parse a duration such as "34.4s", "6ms" or "1m0.052s"; None for anything else."""
     found = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
     if found is None:
         return None
@@ -106,12 +106,12 @@ def duration_seconds(duration: Any) -> float | None:
 
 
 def retry_hint(seconds: float | None) -> str:
-    """The part of a rate limit's message that says when to retry; empty if nobody said."""
+    """Return the part of a rate limit message that says when to retry; empty if unknown."""
     return "" if seconds is None else f"; retry in {seconds:g} s"
 
 
 def provider_retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds a server asks us to wait, if it says so as a number and not as a date."""
+    """Return the seconds of the retry-after-ms or retry-after header; None if absent or a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
         if _NUMBER.fullmatch(text):

@@ -32,7 +32,7 @@ _NO_OTHERS: Mapping[int, Fault] = {}
 
 
 class ErrorSorter(Protocol):
-    """Sorts the body of an error, by its words or by the status that it came with."""
+    """A function that classifies the body of an error, by its words or its status code."""
 
     def __call__(
         self, body: Any, party: ErrorParty, *, status: int = 0, billed: bool | None = None
@@ -40,7 +40,7 @@ class ErrorSorter(Protocol):
 
 
 def refusal_of(reply: Reply, party: ErrorParty, sort: ErrorSorter) -> ModelCallFailed:
-    """The error for a reply whose status is not 200, where the vendor has nothing to add."""
+    """Return the error for a response whose status code is not 200, classified by `sort`."""
     if moved := redirect_refusal(reply, party):
         return moved
     found = sort(
@@ -52,7 +52,7 @@ def refusal_of(reply: Reply, party: ErrorParty, sort: ErrorSorter) -> ModelCallF
 
 
 def redirect_refusal(reply: Reply, party: ErrorParty) -> ModelCallFailed | None:
-    """The error for a redirect, which is never followed: it would carry the key elsewhere."""
+    """Return the error for a redirect; following one would send the key elsewhere."""
     if not _REDIRECT <= reply.status < _REQUEST:
         return None
     return ModelCallFailed(
@@ -63,12 +63,12 @@ def redirect_refusal(reply: Reply, party: ErrorParty) -> ModelCallFailed | None:
 
 
 def refusal_billed_by(status: int) -> bool | None:
-    """Whether a status knows better than its fault: who never read a request bills none."""
+    """Return False for HTTP 408, as an unread request is not billed; None: by its fault."""
     return False if status == _REQUEST_TIMEOUT else None
 
 
 def refusal_body(reply: Reply) -> Any:
-    """The JSON of an error, or the beginning of whatever came instead."""
+    """Return the JSON of an error, or the beginning of another body."""
     try:
         return parse_provider_json(reply.body)
     except ModelCallFailed:
@@ -76,18 +76,18 @@ def refusal_body(reply: Reply) -> Any:
 
 
 def refusal_by_status(status: int, others: Mapping[int, Fault] = _NO_OTHERS) -> Fault:
-    """What a status means where words do not tell; `others` are those of one vendor."""
+    """Return the fault of a status code; `others` are the vendor's own."""
     known = others.get(status) or _BY_STATUS.get(status)
     is_ours = _REQUEST <= status < _SERVER
     return known or (Fault.BAD_REQUEST if is_ours else Fault.SERVER_ERROR)
 
 
 def provider_key_place(party: ErrorParty) -> str:
-    """Where the owner sets the key."""
+    """Return where the owner sets the key, for error messages."""
     return party.key_name or "the api_key of this provider"
 
 
 def vendor_message(words: Any) -> str:
-    """What a vendor said, on one short line."""
+    """Return a vendor's message on one line, cut to 500 characters."""
     text = words if isinstance(words, str) else reply_json_excerpt(words)
     return " ".join(repair_text(text[:_READ_LENGTH]).split())[:_TOLD_LENGTH]

@@ -14,12 +14,12 @@ _SHORTEST_IN_ANSWERS = 16
 
 @dataclass(frozen=True)
 class KeyRedactor:
-    """Hides one key; what comes out has three stars in its place."""
+    """A redactor that replaces one API key by `***`."""
 
     key: str = field(repr=False)
 
-    def error(self, body: bytes) -> bytes:
-        """What a server said of an error, without the key nor its beginning where it was cut."""
+    def redact_error(self, body: bytes) -> bytes:
+        """Redact an error's body, also where it ends in the middle of the key."""
         if len(self.key) < _SHORTEST_IN_ERRORS:
             return body
         try:
@@ -28,24 +28,24 @@ class KeyRedactor:
             return self._cut(body)
         return json.dumps(_without(self.key, value)).encode()
 
-    def value(self, value: Any) -> Any:
-        """A JSON value that turned out to be an error, without the key."""
+    def redact_json(self, value: Any) -> Any:
+        """Redact a JSON value that holds an error."""
         return _without(self.key, value) if len(self.key) >= _SHORTEST_IN_ERRORS else value
 
-    def words(self, text: str) -> str:
-        """Words of ours or of a model, without the key unless it could be a word itself."""
+    def redact_text(self, text: str) -> str:
+        """Redact a text, unless the key is so short that it could be a word."""
         is_long = len(self.key) >= _SHORTEST_IN_ANSWERS
         return text.replace(self.key, _HIDDEN) if is_long else text
 
-    def answer(self, answer: ModelAnswer) -> ModelAnswer:
-        """An answer without the key, in however many pieces it came."""
+    def redact_answer(self, answer: ModelAnswer) -> ModelAnswer:
+        """Redact a model answer."""
         if len(self.key) < _SHORTEST_IN_ANSWERS or self._written not in answer.model_dump_json():
             return answer
         return ModelAnswer.model_validate(_without(self.key, answer.model_dump(mode="json")))
 
     @property
     def _written(self) -> str:
-        """The key as it is written in JSON."""
+        """The key as it is escaped in JSON."""
         return json.dumps(self.key)[1:-1]
 
     def _cut(self, body: bytes) -> bytes:

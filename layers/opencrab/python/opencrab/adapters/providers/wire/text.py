@@ -17,7 +17,7 @@ _GAP = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True)
 class SortedText:
-    """An answer's words, sorted by whom they are for."""
+    """An answer's text, split into visible text, thinking and memory notes."""
 
     text: str
     thought: str
@@ -25,17 +25,17 @@ class SortedText:
 
 
 def repair_text(text: str) -> str:
-    """The text with surrogate pairs joined, lone ones replaced, and NUL characters removed."""
+    """Join surrogate pairs, replace lone surrogates, and remove NUL characters."""
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\x00", "")
 
 
 def sort_content_blocks(text: str) -> SortedText:
-    """Move thoughts and memories out of the words that will be delivered.
+    """Separate <think> and <memory> blocks from the visible text.
 
-    A block that never ends reaches to the end of the text; a thought that never began reaches to
-    its beginning, as some chat templates open it for the model.
+    An unclosed block reaches to the end of the text. A thought without an opening tag begins at the
+    start of the text, as some chat templates open it for the model.
     """
     thoughts = [found.group(1) for found in _THINK.finditer(text)]
     *unopened, text = _THOUGHT_END.split(_THINK.sub("\n", text))
@@ -51,17 +51,17 @@ def sort_content_blocks(text: str) -> SortedText:
 
 
 def repair_tool_json(value: Any, depth: int = 0) -> Any:
-    """A JSON value with its texts repaired.
+    """Repair the texts of a JSON value.
 
-    Raises ValueError on what is not JSON after all (NaN, Infinity) or nested too deeply.
+    Raises ValueError for NaN and Infinity, which are not JSON, and for too deep nesting.
     """
     if depth > MAX_DEPTH:
-        raise ValueError("nested too deeply")
+        raise ValueError(f"JSON is nested deeper than {MAX_DEPTH} levels")
     match value:
         case str():
             return repair_text(value)
         case float() if not math.isfinite(value):
-            raise ValueError("not a finite number")
+            raise ValueError(f"{value} is not a finite number")
         case dict():
             return {
                 repair_text(str(key)): repair_tool_json(item, depth + 1)

@@ -1,14 +1,16 @@
 """Wire: what a vendor's module must say of its format, so that one code can speak to all of them.
 
-A wire is pure: no network, no clock, no state. Whatever arrives becomes an Answer or Unanswered.
+A wire is pure: no network, no clock, nothing that changes between calls. Whatever arrives becomes a
+ModelAnswer, or raises ModelCallFailed.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.domain.models.fault import ModelCallFailed
+from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
 
@@ -17,7 +19,7 @@ Framing = Literal["sse", "ndjson"]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a server is and how to be let in; `key_name` tells the owner where the key is set.
+    """A server's address and credentials; `key_name` tells the owner where the key is set.
 
     `extra_headers` are a vendor's own, such as OpenAI's organization.
     """
@@ -31,7 +33,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class ErrorParty:
-    """Whom an error is about: the provider, its model, and where its key is set."""
+    """The subject of an error: the provider, its model, and where its key is set."""
 
     provider: str = "the provider"
     model: str = ""
@@ -40,70 +42,84 @@ class ErrorParty:
 
 @dataclass(frozen=True)
 class StreamFrame:
-    """One frame of a stream: its name, where the framing has names, and its data."""
+    """One frame of a stream: its data, and its event name if the framing has names."""
 
     data: str
     name: str = ""
 
 
 class StreamAssembly(Protocol):
-    """Puts a stream together into the body that the same answer has in one piece."""
+    """The assembly of a stream into the body of the equivalent non-streaming response."""
 
     @property
-    def began(self) -> bool:
-        """Whether any word, thought or call has come."""
+    def has_content(self) -> bool:
+        """True if any text, thinking or tool call has arrived."""
 
     @property
-    def ended(self) -> bool:
-        """Whether the vendor's own end has come: without it the stream was cut."""
+    def is_complete(self) -> bool:
+        """True if the stream's final frame has arrived; without it the stream was cut off."""
 
     def add(self, event: StreamFrame) -> None:
-        """Take one frame; frames of unknown kinds are ignored.
+        """Process one frame; ignore frames of unknown kinds.
 
-        Raises ModelCallFailed for an error inside the stream (billed, if anything had begun or was
-        counted, and with a usage only if that is final), and for a frame that is no JSON.
+        Raises ModelCallFailed for a malformed frame and for an error inside the stream; that is
+        billed if content or token counts had arrived, and has a usage only if that is final.
         """
 
     def body(self) -> Any:
-        """What has come so far, as `Wire.from_wire` reads it."""
+        """Return what has arrived so far, in the form that `Wire.from_wire` reads."""
 
 
 class Wire(Protocol):
-    """One vendor's format."""
+    """One vendor's API format."""
 
     framing: Framing
 
     def chat_path(self, model: str, *, stream: bool) -> str:
-        """The path below the base URL; the model's name is quoted where it is a part of it."""
+        """Return the path below the base URL; a model name in it is percent-encoded."""
 
     def headers(self, endpoint: Endpoint) -> dict[str, str]:
-        """Headers of every request, the key among them; a key is never in an address."""
+        """Return the headers of every request, with the key; a key is never in a URL."""
 
     def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
-        """The body of a chat request; what the model does not support is left out."""
+        """Build the body of a chat request, without features that the model does not support."""
 
     def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
-        """The answer that a body holds: lenient wherever servers are known to be careless."""
+        """Parse a body into an answer; lenient where servers are known to deviate."""
 
     def assembly(self, party: ErrorParty) -> StreamAssembly:
-        """A new assembly for one stream."""
+        """Create a new assembly for one stream."""
 
     def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
-        """The error for a reply whose status is not 200, sorted by what to do about it."""
+        """Return the error for a response whose status code is not 200, by what to do about it."""
 
     def models_path(self) -> str:
-        """The path below the base URL under which the provider lists its models, for GET."""
+        """Return the path below the base URL that lists the models, for GET."""
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
-        """The ids in such a list, as `chat_path` and `to_wire` take them."""
+        """Return the model ids of such a list, as `chat_path` and `to_wire` take them."""
 
     def embeddings_path(self, model: str) -> str | None:
-        """The path below the base URL; None where the vendor has no embeddings."""
+        """Return the path below the base URL; None if the vendor has no embeddings."""
 
     def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
-        """The body of an embeddings request."""
+        """Build the body of an embeddings request."""
 
     def embeddings_from_wire(
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
-        """As many vectors as texts, in their order; raises ModelCallFailed otherwise."""
+        """Return one vector per text, in order; raise ModelCallFailed otherwise."""
+
+
+@runtime_checkable
+class UsageLookupWire(Protocol):
+    """The format of a vendor that tells what a call cost after its end, also if it broke off."""
+
+    def call_id(self, headers: Mapping[str, str]) -> str:
+        """Return the vendor's id of a call, from the headers of its response; "" if absent."""
+
+    def usage_path(self, call_id: str) -> str:
+        """Return the path below the base URL that tells a call's usage, for GET."""
+
+    def usage_from_wire(self, body: Any) -> Usage | None:
+        """Return the tokens and the cost of a call; None if the body does not tell the cost."""

@@ -1,4 +1,4 @@
-"""The night's work on experiences: what was never of use, or is told twice, is proposed to go."""
+"""Nightly proposals to retire experiences that were never useful or duplicate another one."""
 
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
@@ -23,20 +23,19 @@ from opencrab.engine.learning.experience_changes import OTHER, experience_adjust
 from opencrab.engine.learning.snapshot import NightlyContext
 
 A_NIGHT = 5
-"""Experiences about which one night proposes something."""
+"""Most proposals of one night."""
 
 NEWEST, STRANGERS = 100, 20
-"""Experiences of its own, and out of strangers' words, that are compared with each other."""
+"""Most untainted and tainted experiences that are compared with each other."""
 
 PAGES = 10
-"""Pages of NEWEST that are read for them at most."""
+"""Most pages of NEWEST experiences that are read for the comparison."""
 
 OLDER = 100
-"""Experiences that are read in one night as they were never of use; where there are more, each
-night reads the next ones."""
+"""Most never useful experiences that one night reads; the next night reads the next ones."""
 
 LET_BE = timedelta(days=30)
-"""How long nothing is proposed again: after a proposal, and after somebody brought one back."""
+"""Time without a new proposal, after a proposal and after a restored experience."""
 
 NEVER_OF_USE, TOLD_TWICE = "never_of_use", "told_twice"
 
@@ -44,10 +43,10 @@ _MOVED = (AdjustmentState.APPLIED, AdjustmentState.PROPOSED)
 
 
 def experience_proposals(scene: NightlyContext) -> tuple[LearningChange, ...]:
-    """What searches showed often and was never of use, and what says the same as another one.
+    """Propose to retire experiences that were often found but never useful, or are duplicates.
 
-    At most A_NIGHT together; nothing changes before an owner follows. One to which another was
-    left, or is to be left, stays.
+    At most A_NIGHT proposals a night; an owner must follow them. An experience that another one is
+    or may be merged into stays.
     """
     tonight = sum(each.by == scene.period for each in _about_experiences(scene))
     if tonight >= A_NIGHT:
@@ -55,7 +54,7 @@ def experience_proposals(scene: NightlyContext) -> tuple[LearningChange, ...]:
     never, compared = _never_of_use(scene), _comparison_candidates(scene)
     made = _collect_proposals(scene, never, compared, frozenset())
     if made:
-        # Only then all changes are read that there ever were.
+        # All changes ever made are read only if there is something to propose.
         made = _collect_proposals(scene, never, compared, _staying(scene))
     return tuple(
         LearningChange(each, ends=_proposed_before(scene, each))
@@ -69,7 +68,7 @@ def _collect_proposals(
     compared: dict[str, Experience],
     stays: AbstractSet[str],
 ) -> tuple[Adjustment, ...]:
-    """What follows if these `stays`."""
+    """Return the proposals if the experiences in `stays` must not be retired."""
     going = {name: each for name, each in never.items() if name not in stays and not each.model}
     others = {name: each for name, each in (never | compared).items() if name not in going}
     return (
@@ -79,9 +78,9 @@ def _collect_proposals(
 
 
 def search_hits_of_experiences(scene: NightlyContext) -> dict[str, MemoryHits]:
-    """How often searches found each experience, and of what use it was, without retired ones.
+    """Return search hits and uses of each experience that is not retired.
 
-    What was found of late was retired of late, if it was.
+    Recent adjustments suffice to know the retired ones, since the hits are recent too.
     """
     about = _about_experiences(scene)
     retired = {each.subject for each in about if each.state is AdjustmentState.APPLIED}
@@ -98,7 +97,7 @@ def _experiences_in_cooldown(scene: NightlyContext) -> set[str]:
 
 
 def _staying(scene: NightlyContext) -> frozenset[str]:
-    """Experiences to which another one was left, or may be, as long as that can be followed."""
+    """Return the experiences that another one was merged into, or may be by a recent proposal."""
     found = experience_adjustments(scene.runtime.home.facts, scene.agent.id, *_MOVED)
     since = scene.at - LET_BE
     holds = (each for each in found if each.state is AdjustmentState.APPLIED or each.at >= since)
@@ -106,9 +105,9 @@ def _staying(scene: NightlyContext) -> frozenset[str]:
 
 
 def _never_of_use(scene: NightlyContext) -> dict[str, Experience]:
-    """Experiences that were never of use and about which something may be proposed, by id.
+    """Return experiences that were found but never useful, without pinned or decided ones, by id.
 
-    Of more than OLDER each night has the next ones.
+    If there are more than OLDER, each night reads the next ones.
     """
     since = scene.at - timedelta(days=RECALLED_DAYS)
     asked, recalled = _experiences_in_cooldown(scene), scene.evidence.experiences_recalled
@@ -118,16 +117,16 @@ def _never_of_use(scene: NightlyContext) -> dict[str, Experience]:
         first = scene.at.toordinal() * OLDER % len(names)
         names = (names[first:] + names[:first])[:OLDER]
     wanted = ((EXPERIENCE, name) for name in names)
-    stored = scene.runtime.home.facts.several(scene.agent.id, *wanted)
+    stored = scene.runtime.home.facts.get_many(scene.agent.id, *wanted)
     lived = (fact.read(Experience) for fact in stored)
     return {each.id: each for each in lived if not _is_decided(scene, each)}
 
 
 def _comparison_candidates(scene: NightlyContext) -> dict[str, Experience]:
-    """The newest experiences that may say the same, by id, as far as they are told.
+    """Return the newest experiences to compare for duplicates, by id.
 
-    Those are left out of which somebody was asked, or said, of late that they stay or go. What came
-    of strangers' words takes no place of the agent's own.
+    Feedback, retired experiences, and those proposed or restored within LET_BE are left out.
+    Tainted experiences have their own limit, STRANGERS, and take no place of the agent's own.
     """
     asked, found = _experiences_in_cooldown(scene), dict[str, Experience]()
     room = {False: NEWEST, True: STRANGERS}
@@ -153,7 +152,7 @@ def _newest(scene: NightlyContext) -> Iterator[Experience]:
 
 
 def _is_decided(scene: NightlyContext, lived: Experience) -> bool:
-    """Whether it is retired, or was brought back of late."""
+    """Return True if an experience is retired or was restored within LET_BE."""
     back = lived.restored_at
     return lived.retired_at is not None or (back is not None and back >= scene.at - LET_BE)
 
@@ -161,10 +160,10 @@ def _is_decided(scene: NightlyContext, lived: Experience) -> bool:
 def _twins(
     scene: NightlyContext, lived: Iterable[Experience], stays: AbstractSet[str]
 ) -> Iterator[tuple[Experience, Experience, float]]:
-    """Experiences that say the same of the same, each with the better one, and how alike they are.
+    """Yield near-duplicates: the experience to retire, the one to keep, and their similarity.
 
-    The better one is the agent's own rather than a stranger's, the more useful, the older. What
-    people thought of two turns is never the same.
+    Only experiences with the same outcome, model and persons are compared. The one to keep is
+    untainted rather than tainted, then the more useful, then the older. Feedback is never compared.
     """
     kept = dict[tuple[str, ...], list[tuple[Experience, TextTerms]]]()
     for each in sorted(lived, key=lambda each: _place(scene, each)):
@@ -174,7 +173,7 @@ def _twins(
         group = each.outcome.value, each.model, each.person_id, each.from_person
         better = kept.setdefault(group, [])
         if each.id not in stays and not is_subject_pinned(scene.mind, _subject(each.id)):
-            like = [(words.like(others), other) for other, others in better]
+            like = [(words.similarity_to(others), other) for other, others in better]
             most, twin = max(like, key=lambda one: one[0], default=(0.0, each))
             if most >= ALIKE:
                 yield each, twin, most
@@ -212,7 +211,7 @@ def _proposal(
 
 
 def _recall_counts(scene: NightlyContext, experience_id: str) -> dict[str, int]:
-    """How often searches showed an experience, and how often it was of use."""
+    """Return how often searches found an experience, and how often it was useful."""
     known = scene.evidence.experiences_recalled.get(experience_id)
     return {"found": known.found if known else 0, "useful": known.useful if known else 0}
 

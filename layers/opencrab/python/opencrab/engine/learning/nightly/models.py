@@ -1,4 +1,4 @@
-"""The night's work on models: mixes by what is known, and from where on they are watched."""
+"""Nightly decisions on models: new traffic splits, and regressions of those in force."""
 
 from datetime import UTC
 from typing import Any
@@ -32,17 +32,17 @@ from opencrab.domain.learning.regression_watch import (
     start_watch_after,
 )
 from opencrab.domain.learning.review_period import Standstill
-from opencrab.domain.models.optimization import Leave
+from opencrab.domain.models.optimization import LearningMode
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.engine.learning.changes import Alter, LearningChange
 from opencrab.engine.learning.snapshot import EvidenceSnapshot
 
 
 def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]:
-    """Mixes that hold and whose models have become worse than what they were chosen for.
+    """Return traffic splits in force whose models fell below the quality they were chosen for.
 
-    Only whole days after that of the change count: no turn before it was its doing. Each tells
-    which of its models `fell`.
+    Only whole days after that of the change count, since earlier turns did not use the split. Each
+    result lists the models that `fell`.
     """
     watching = (
         each
@@ -61,7 +61,7 @@ def find_model_regressions(findings: EvidenceSnapshot) -> tuple[Adjustment, ...]
 
 
 def subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
-    """What this night took back to another best model: that is left alone until the next one."""
+    """Return subjects that this run rolled back to another best model; a run skips these."""
     return frozenset(
         each.subject
         for each in findings.recent
@@ -72,11 +72,11 @@ def subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
 
 
 def update_regression_watches(findings: EvidenceSnapshot) -> dict[str, Adjustment]:
-    """Mixes that hold, by id, with what was known at the end of their day where that is new."""
+    """Return the splits in force, by id, whose baseline at the end of their first day is new."""
     found = dict[str, Adjustment]()
     for each in findings.recent:
         day = each.at.astimezone(UTC).date()
-        evidence = findings.folded.until(day) if is_watched_mix(each) else None
+        evidence = findings.aggregated.until(day) if is_watched_mix(each) else None
         if evidence is not None:
             counted = start_watch_after(each, evidence, day.isoformat())
             if counted != each:
@@ -87,20 +87,20 @@ def update_regression_watches(findings: EvidenceSnapshot) -> dict[str, Adjustmen
 def learned_mixes(
     findings: EvidenceSnapshot, skipped: frozenset[str] = frozenset()
 ) -> tuple[tuple[LearningChange, ...], tuple[Standstill, ...]]:
-    """What follows for each purpose and type of task, and why nothing does for the others.
+    """Return new traffic splits, and the reason for each subject that stays the same.
 
-    Nothing is looked at of a frozen agent, or where the owner left that off, nor those `skipped`.
+    Nothing is decided for a frozen agent, if the owner switched it off, or for `skipped` subjects.
     """
     if findings.frozen:
         return (), (Standstill(subject="models", reason="frozen"),)
     aim = findings.agent.llm.aim
-    if aim.leave is Leave.OFF:
+    if aim.leave is LearningMode.OFF:
         return (), (Standstill(subject="models", reason="off"),)
-    ground, seed = findings.ground(), f"{findings.agent.id}/{findings.period}"
+    ground, seed = findings.selection_input(), f"{findings.agent.id}/{findings.period}"
     follows = choose_models(ground, aim, findings.at, seed=seed, skipped=skipped)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
-        if aim.leave is Leave.RECOMMEND and _is_proposed(ground, name, mixed):
+        if aim.leave is LearningMode.RECOMMEND and _is_proposed(ground, name, mixed):
             still[name] = "proposed"
         else:
             changes.append(_change(findings, ground, name, mixed))
@@ -119,8 +119,8 @@ def _is_proposed(ground: SelectionInput, name: str, mixed: BanditMix) -> bool:
 def _change(
     findings: EvidenceSnapshot, ground: SelectionInput, name: str, mixed: BanditMix
 ) -> LearningChange:
-    """The adjustment by which a mix is proposed, or applied where the owner lets that be."""
-    applies = findings.agent.llm.aim.leave is Leave.APPLY
+    """Return the change that proposes a split, or applies it if the owner allows that."""
+    applies = findings.agent.llm.aim.leave is LearningMode.APPLY
     state = AdjustmentState.APPLIED if applies else AdjustmentState.PROPOSED
     made = mix_adjustment(ground, name, mixed, findings.at, by=findings.period, state=state)
     alter = apply_mix(name, made.before, made.after) if applies else None
@@ -128,13 +128,13 @@ def _change(
 
 
 def apply_mix(name: str, before: dict[str, Any], after: dict[str, Any]) -> Alter:
-    """What makes a mix of what was before; it raises Conflict where something else is by now."""
+    """Return a function that applies a split; it raises Conflict if the split or pin changed."""
 
     def alter(
         mind: AgentState, _skill: AcquiredSkill | None
     ) -> tuple[AgentState, AcquiredSkill | None]:
         if describe_mix(mix_of(mind, name)) != before or is_subject_pinned(mind, mix_subject(name)):
-            raise Conflict(f"the traffic split for {name!r} was changed concurrently")
+            raise Conflict(f"the traffic split for {name!r} was changed or pinned concurrently")
         return with_told_mix(mind, name, after), None
 
     return alter

@@ -1,9 +1,8 @@
-"""Night: one agent's day or week is looked at: what it told, what follows, and the report on it.
+"""The nightly review of one agent's day or week: evidence, decisions, and the report.
 
-By day its skills are reviewed, after many new sessions. No model is called. Whatever happens on
-the way may happen again: days are reckoned anew, changes have ids of the night's own, and the last
-write says that the night is done. Of a frozen agent it is measured what there is, and nothing is
-changed or proposed.
+After many new sessions its skills are reviewed during the day as well. No model is called. Every
+step can be repeated: days are computed again, changes have ids derived from the run, and the last
+write marks the run as done. A frozen agent is measured, but nothing is changed or proposed.
 """
 
 import logging
@@ -22,10 +21,10 @@ from opencrab.domain.learning.review_period import (
     KEPT,
     NIGHT,
     OPEN_DAYS,
-    Looked,
     NightlyRun,
     ReviewPeriod,
-    Span,
+    ReviewResult,
+    ReviewSpan,
     Standstill,
     day_period,
     last_ended_review_day,
@@ -40,7 +39,7 @@ from opencrab.engine.learning.changes import (
     learned_mind,
     recent_adjustments,
     roll_back_mix,
-    write_adjustment,
+    store_adjustment,
 )
 from opencrab.engine.learning.measures import candidate_models
 from opencrab.engine.learning.nightly.experiences import (
@@ -71,10 +70,10 @@ from opencrab.ports.turn.queue import Delivery, Queue
 log = logging.getLogger(__name__)
 
 SECONDS = 30.0
-"""A night is not begun with less time than this."""
+"""Least remaining seconds of the function with which a review is started."""
 
 RECENT = timedelta(days=62)
-"""How far back adjustments are read: what was proposed, followed and let be, 30 days each."""
+"""Age of the oldest adjustments that are read: 30 days as a proposal, 30 days of cooldown."""
 
 _TRIES = 3
 _LATER_SECONDS = 5
@@ -85,12 +84,12 @@ def run_nightly_review(
     delivery: Delivery,
     pace: Pace,
     *,
-    tell: Callable[[Looked], None] | None = None,
+    tell: Callable[[ReviewResult], None] | None = None,
 ) -> MessageOutcome:
-    """Look at the period that a message names, unless that is done, and `tell` of it.
+    """Review the period that a queue message names, unless that is done, and pass it to `tell`.
 
-    A message of unknown form ends among the dead letters, and nobody who is gone is looked at; all
-    else that fails is to be tried again. Raises Unavailable when a store is.
+    A malformed message goes to the dead-letter queue; an agent that no longer exists is skipped;
+    other errors are retried. Raises Unavailable if a store cannot be reached.
     """
     if pace.stopping() or pace.seconds_left() < SECONDS:
         return _later(runtime.home.nights, delivery)
@@ -116,20 +115,20 @@ def run_nightly_review(
 
 def review_agent_now(
     runtime: Runtime, agent_id: str, period: str, *, dry_run: bool = False
-) -> Looked:
-    """Look at an agent's last whole day or week, or review its skills, now.
+) -> ReviewResult:
+    """Review an agent's last whole day or week, or its skills, now.
 
-    With `dry_run` nothing is written. A period that was done is told again, and nothing comes of it
-    twice: another review is for the sessions of the next one. Raises NotFound, Invalid for a period
-    other than daily, weekly and review, Changed and Unavailable.
+    With `dry_run` nothing is written. A period that was reviewed before is returned again without
+    new changes. Raises NotFound, Invalid for a period other than daily, weekly and review, Changed
+    and Unavailable.
     """
-    if period not in {span.value for span in Span}:
+    if period not in {span.value for span in ReviewSpan}:
         cure = "use daily, weekly or review"
         raise Invalid(f"{period[:100]!r} is not a valid period", field="period", cure=cure)
-    if period == Span.REVIEW:
+    if period == ReviewSpan.REVIEW:
         stretch = current_review_period(runtime, agent_id)
     else:
-        stretch = newest_period(Span(period), last_ended_review_day(runtime.clock.now(), 0))
+        stretch = newest_period(ReviewSpan(period), last_ended_review_day(runtime.clock.now(), 0))
     for _ in range(_TRIES - 1):
         try:
             return review_agent_period(runtime, agent_id, stretch, dry_run=dry_run)
@@ -140,10 +139,10 @@ def review_agent_now(
 
 def review_agent_period(
     runtime: Runtime, agent_id: str, stretch: ReviewPeriod, *, dry_run: bool = False
-) -> Looked:
-    """Look at one period of an agent; raises NotFound, Changed and Unavailable.
+) -> ReviewResult:
+    """Review one period of an agent; raises NotFound, Changed and Unavailable.
 
-    What follows from the evidence follows day by day: a week begins with its last day, and tells.
+    Decisions are made by day: a week first reviews its last day, then only reports.
     """
     profile = runtime.home.agents.get(agent_id)
     current_preferences(runtime)
@@ -153,46 +152,47 @@ def review_agent_period(
         scene = _scene(runtime, profile, stretch, night.at)
         return _foreseen(_counting(scene), stretch, done=night.done_at is not None)
     last_day = day_period(stretch.last)
-    if stretch.span is Span.WEEKLY and not _is_done(runtime.home.facts, agent_id, last_day):
+    if stretch.span is ReviewSpan.WEEKLY and not _is_done(runtime.home.facts, agent_id, last_day):
         review_agent_period(runtime, agent_id, last_day)
     if fact is None:
         begun = new_fact(agent_id, NIGHT, stretch.id, night, expires_at=night.at + KEPT)
         runtime.home.facts.commit(begun)
         fact = begun
     scene = _scene(runtime, profile, stretch, night.at)
-    looked = _review(scene, stretch) if stretch.span is Span.REVIEW else _night(scene, stretch)
-    done = night.replaced(done_at=runtime.clock.now())
-    runtime.home.facts.commit(fact.holding(done))
+    work = _review if stretch.span is ReviewSpan.REVIEW else _night
+    looked = work(scene, stretch)
+    runtime.home.facts.commit(fact.with_body(night.replaced(done_at=runtime.clock.now())))
     return looked
 
 
-def _night(scene: NightlyContext, stretch: ReviewPeriod) -> Looked:
-    """Keep what a day or week told, do what follows, and report on it."""
+def _night(scene: NightlyContext, stretch: ReviewPeriod) -> ReviewResult:
+    """Save the evidence of a day or week, decide on changes, and write the report."""
     scene = _counting(scene, _hold)
     save_evidence(
         scene.runtime.home.facts,
         scene.agent.id,
-        scene.folded,
+        scene.aggregated,
         {skill.name for skill in scene.skills},
     )
-    standstills = _follow(scene) if stretch.span is Span.DAILY else learned_mixes(scene)[1]
+    standstills = _follow(scene) if stretch.span is ReviewSpan.DAILY else learned_mixes(scene)[1]
     scene, during = _again(scene), report_period(scene, stretch)
     looked = _period_summary(scene, stretch, during, standstills)
     if scene.agent.answers:
         looked = write_report(scene, looked, during)
     if looked.problem:
-        log.warning("nightly run %s of agent %s: %s", stretch.id, scene.agent.id, looked.problem)
+        shown = stretch.id, scene.agent.id, looked.problem
+        log.warning("report is incomplete: period=%s, agent=%s, problem=%s", *shown)
     return looked
 
 
-def _review(scene: NightlyContext, stretch: ReviewPeriod) -> Looked:
-    """Do what follows for skills; what the day told is kept by its night, which also reports."""
+def _review(scene: NightlyContext, stretch: ReviewPeriod) -> ReviewResult:
+    """Decide on skills only; the day's nightly run saves its evidence and reports."""
     _revise(scene)
     return _period_summary(_again(scene), stretch, report_period(scene, stretch), ())
 
 
 def _is_done(facts: Documents, agent_id: str, stretch: ReviewPeriod) -> bool:
-    """Whether a period was looked at: one read."""
+    """Return True if a period was reviewed; costs one read."""
     fact = facts.get(agent_id, NIGHT, stretch.id)
     return fact is not None and fact.read(NightlyRun).done_at is not None
 
@@ -208,7 +208,7 @@ def _is_there(agents: Agents, agent_id: str) -> bool:
 def _counting(
     scene: NightlyContext, hold: Callable[[NightlyContext, Adjustment], None] = lambda *_: None
 ) -> NightlyContext:
-    """The scene with from where on its mixes are watched, and `hold` of what is new of that."""
+    """Return the context with new baselines of watched splits, calling `hold` to store each."""
     counted = update_regression_watches(scene)
     for each in counted.values():
         hold(scene, each)
@@ -219,11 +219,11 @@ def _hold(scene: NightlyContext, made: Adjustment) -> None:
     facts = scene.runtime.home.facts
     fact = facts.get(scene.agent.id, ADJUSTMENT, made.id)
     if fact is not None and fact.read(Adjustment).state is made.state:
-        facts.commit(fact.holding(made))
+        facts.commit(fact.with_body(made))
 
 
 def _follow(scene: NightlyContext) -> tuple[Standstill, ...]:
-    """Do what follows from the evidence; answers where nothing does, and why."""
+    """Make the changes that the evidence supports; returns the subjects that stay, and why."""
     if not scene.changes:
         return learned_mixes(scene)[1] if scene.agent.answers else ()
     scene = _taken_back(scene)
@@ -234,7 +234,7 @@ def _follow(scene: NightlyContext) -> tuple[Standstill, ...]:
 
 
 def _taken_back(scene: NightlyContext) -> NightlyContext:
-    """The scene once all that fell is taken back: also what comes back, if it fell as well."""
+    """Roll back all splits that regressed, and those restored by it if they regressed too."""
     runtime, agent_id = scene.runtime, scene.agent.id
     while fell := find_model_regressions(scene):
         for each in fell:
@@ -251,9 +251,9 @@ def _taken_back(scene: NightlyContext) -> NightlyContext:
 
 
 def _revise(scene: NightlyContext) -> None:
-    """End and begin trials of skills, then propose, by all that is known now.
+    """End and begin trials of skills, then make proposals, by all evidence so far.
 
-    A review did so by day: a night that went by less would take what it lacks for something new.
+    Days after the period count too, since a review during the day used them already.
     """
     if scene.changes:
         known = _so_far(scene)
@@ -268,28 +268,28 @@ def _write(scene: NightlyContext, changes: tuple[LearningChange, ...]) -> None:
         _apply_unless_refused(
             runtime.home.agents,
             agent_id,
-            partial(write_adjustment, runtime.home.facts, agent_id, change),
+            partial(store_adjustment, runtime.home.facts, agent_id, change),
         )
 
 
 def _apply_unless_refused(agents: Agents, agent_id: str, act: Callable[[], Adjustment]) -> None:
-    """Do one thing; what somebody else has changed meanwhile is left, and who retired likewise."""
+    """Make one change; skip it if it conflicts with another one or the agent has retired."""
     try:
         if agents.get(agent_id).agent.answers:
             act()
     except Changed:
         raise
     except (Conflict, Refused) as error:
-        log.info("nightly run made no changes: agent=%s, error=%s", agent_id, error.message)
+        log.info("learning change skipped: agent=%s, error=%s", agent_id, error.message)
 
 
-def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> Looked:
-    """What a look finds that changes nothing: what it would do, or what was done before."""
-    is_review = stretch.span is Span.REVIEW
+def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> ReviewResult:
+    """Return what a review would do, or did before, without changing anything."""
+    is_review = stretch.span is ReviewSpan.REVIEW
     changes, standstills = ((), ()) if is_review else learned_mixes(scene)
     looked = _period_summary(scene, stretch, report_period(scene, stretch), standstills)
     looked = looked.replaced(dry_run=not done, done_before=done)
-    if done or stretch.span is Span.WEEKLY or not scene.changes:
+    if done or stretch.span is ReviewSpan.WEEKLY or not scene.changes:
         return looked
     fell = () if is_review else find_model_regressions(scene)
     back = (
@@ -306,12 +306,12 @@ def _period_summary(
     stretch: ReviewPeriod,
     during: PeriodSummary,
     standstills: tuple[Standstill, ...],
-) -> Looked:
-    """The look as it is told; what others changed in that time is part of it."""
-    days, since = len(stretch.days), stretch.ends() - timedelta(days=RECALLED_DAYS)
+) -> ReviewResult:
+    """Return the summary of a review, with changes that people made in the period."""
+    days, since = len(stretch.days), stretch.end_time() - timedelta(days=RECALLED_DAYS)
     adjusted = tuple(each for each in scene.recent if _belongs(each, stretch))
     moved = {each.subject for each in adjusted}
-    return Looked(
+    return ReviewResult(
         agent_id=scene.agent.id,
         period=stretch.id,
         first=stretch.first,
@@ -329,26 +329,26 @@ def _period_summary(
 
 
 def _belongs(each: Adjustment, stretch: ReviewPeriod) -> bool:
-    """Whether a change was made by a night of the period, ended by one, or made in that time.
+    """Return True if a change was made in the period, or made or ended by its runs.
 
-    To a review only its own belong; the day's night tells of them too.
+    A review has only its own changes; the day's nightly run reports them too.
     """
-    if stretch.span is Span.REVIEW:
+    if stretch.span is ReviewSpan.REVIEW:
         return each.by == stretch.id
     nights = {day_period(day).id for day in stretch.days}
-    in_time = stretch.begins() <= each.at < stretch.ends()
-    by_night = each.by.startswith(f"{Span.DAILY.value}-")
+    in_time = stretch.start_time() <= each.at < stretch.end_time()
+    by_night = each.by.startswith(f"{ReviewSpan.DAILY.value}-")
     return bool({each.by, each.ended_by} & nights) or (in_time and not by_night)
 
 
 def _scene(
     runtime: Runtime, profile: Profile, stretch: ReviewPeriod, at: datetime
 ) -> NightlyContext:
-    """What is known of an agent when a period has ended, or a day so far."""
+    """Load what is known of an agent at the end of a period, or of a day so far."""
     agent, facts = profile.agent, runtime.home.facts
     skills = _skills(runtime, agent.id)
     worded = {skill.name: skill.worded_at for skill in skills if skill.worded_at is not None}
-    graded = stretch.span is not Span.REVIEW
+    graded = stretch.span is not ReviewSpan.REVIEW
     known = aggregate_evidence_of_day(
         runtime.home, runtime.clock, agent.id, stretch.last, worded, graded=graded
     )
@@ -360,7 +360,7 @@ def _scene(
         agent=agent,
         mind=learned_mind(facts, agent.id),
         skills=skills,
-        folded=known,
+        aggregated=known,
         tallies=tallies,
         recent=recent_adjustments(facts, agent.id, at - RECENT),
         at=at,
@@ -374,12 +374,12 @@ def _scene(
 
 
 def _so_far(scene: NightlyContext) -> NightlyContext:
-    """The scene with what happened since the period ended."""
-    return replace(scene, folded=scene.folded.so_far)
+    """Return the context with the days since the period ended."""
+    return replace(scene, aggregated=scene.aggregated.through_now)
 
 
 def _again(scene: NightlyContext) -> NightlyContext:
-    """The scene with what this night, or anybody else, has changed since."""
+    """Return the context with the agent's state, skills and adjustments read again."""
     facts, agent_id = scene.runtime.home.facts, scene.agent.id
     return replace(
         scene,

@@ -1,8 +1,8 @@
-"""Nights: once a day each agent that was active is to look at what it did; here it is told so.
+"""Scheduling of nightly reviews: one queue message a day for each agent that was active.
 
-The messages go out in order of agents, and the installation's fact says how far they have come:
-whoever calls next goes on from there. A message that comes twice does no harm. Whose day had many
-new sessions is told by day too, to review its skills.
+Messages are sent in order of agents, and a document of the installation stores the progress, from
+which the next call continues. A duplicate message does no harm. Agents with many new sessions get a
+message during the day as well, to review their skills.
 """
 
 import heapq
@@ -41,11 +41,11 @@ log = logging.getLogger(__name__)
 
 _PAGE = 100
 _SKEW = timedelta(days=1)
-"""Where a night falls, clocks that differ a little are a day apart."""
+"""Tolerance for clocks: around the hour of the run they may disagree by a day."""
 
 
 class NightMessage(Value):
-    """The body of a message of the queue of nights."""
+    """Body of a message in the queue of nightly reviews."""
 
     v: Annotated[int, Field(ge=1, le=1, strict=True)] = 1
     agent: Identifier
@@ -53,10 +53,10 @@ class NightMessage(Value):
 
 
 def send_nightly_reviews(runtime: Runtime) -> int:
-    """Send a message for each active agent of the days that are over; answers how many were sent.
+    """Send a message for each agent active on the days that are over; returns the number sent.
 
-    Until a day is over this is one read. Nights that were missed are made up for, seven days back
-    at most. Raises Unavailable when a store is, and then the next call goes on.
+    Costs one read until a day is over. Missed nights are sent later, at most seven days back.
+    Raises Unavailable if a store cannot be reached; the next call then continues.
     """
     ended = last_ended_review_day(runtime.clock.now(), runtime.rules.trials.night_hour)
     fact, fallen = _load_send_progress(runtime.home.facts, ended)
@@ -69,18 +69,18 @@ def send_nightly_reviews(runtime: Runtime) -> int:
             fallen = NightlySending(done=day)
             fact = _save_send_progress(runtime.home.facts, fact, fallen)
     except Changed:
-        # Somebody else sends them now.
+        # Another process sends them now.
         return sent
     return sent
 
 
 def send_session_count_reviews(runtime: Runtime) -> int:
-    """Send a message for each agent whose day so far had enough new sessions since its last review.
+    """Send a message for each agent with enough sessions today since its last review.
 
-    Answers how many were sent. One read for each agent that was active today, and one before; those
-    that are due are read once more, and that they were told is written. Whoever had enough sessions
-    for several reviews since the last look gets one, and who cannot be looked at now is looked at
-    an hour later. Raises Unavailable when nobody can be listed.
+    Returns the number sent. Costs one read, and one for each agent that was active today, plus a
+    read and a write for each message. An agent with enough sessions for several reviews gets one
+    message; one whose data cannot be reached is tried again an hour later. Raises Unavailable if
+    the agents cannot be listed.
     """
     if not runtime.rules.trials.review_sessions:
         return 0
@@ -89,15 +89,17 @@ def send_session_count_reviews(runtime: Runtime) -> int:
         try:
             sent += _send_review_if_due(runtime, agent_id, now)
         except Changed:
-            # It begins already.
+            # The review has begun already.
             continue
         except Unavailable as error:
-            log.warning("skill review of agent %s skipped this hour: %s", agent_id, error.message)
+            log.warning(
+                "skill review skipped this hour: agent=%s, error=%s", agent_id, error.message
+            )
     return sent
 
 
 def _send_review_if_due(runtime: Runtime, agent_id: str, now: datetime) -> bool:
-    """Send one agent's message if that is due, and say so; answers whether it was."""
+    """Send an agent's message if it is due and record that; returns True if it was sent."""
     stretch = current_review_period(runtime, agent_id)
     if not stretch.number or runtime.home.facts.get(agent_id, NIGHT, stretch.id) is not None:
         return False
@@ -108,7 +110,7 @@ def _send_review_if_due(runtime: Runtime, agent_id: str, now: datetime) -> bool:
 
 
 def current_review_period(runtime: Runtime, agent_id: str) -> ReviewPeriod:
-    """An agent's day so far, by how many times enough sessions have begun in it: one read."""
+    """Return an agent's current day, numbered by how often enough sessions began; one read."""
     day, every = runtime.clock.now().astimezone(UTC).date(), runtime.rules.trials.review_sessions
     if not every:
         return review_period(day, 0)
@@ -117,11 +119,11 @@ def current_review_period(runtime: Runtime, agent_id: str) -> ReviewPeriod:
 
 
 def parse_review_message(body: str) -> tuple[str, ReviewPeriod]:
-    """The agent and the period that a message names; raises Invalid for one of unknown form."""
+    """Return the agent and the period that a message names; raises Invalid if it is malformed."""
     try:
         message = NightMessage.model_validate_json(body)
     except ValidationError:
-        raise Invalid("malformed nightly-run message") from None
+        raise Invalid(f"malformed message of the nightly queue: {body[:100]!r}") from None
     return message.agent, parse_review_period(message.period)
 
 
@@ -133,7 +135,7 @@ def _missed_days(fallen: NightlySending, ended: date) -> Iterator[date]:
 
 
 def _left(fallen: NightlySending, day: date) -> tuple[ReviewPeriod, ...]:
-    """The periods that end with a day, without those before the one that is being sent."""
+    """Return the periods that end with a day, from the one being sent on."""
     stretches = tuple(periods_ending_on(day))
     names = [stretch.id for stretch in stretches]
     return stretches[names.index(fallen.doing) :] if fallen.doing in names else stretches
@@ -142,7 +144,7 @@ def _left(fallen: NightlySending, day: date) -> tuple[ReviewPeriod, ...]:
 def _fall(
     home: Home, fact: Document | None, fallen: NightlySending, stretch: ReviewPeriod
 ) -> tuple[Document | None, NightlySending, int]:
-    """Send the messages of one period that were not sent yet, hundred by hundred."""
+    """Send the remaining messages of one period, saving the progress after every hundred."""
     after = fallen.after if fallen.doing == stretch.id else ""
     agents, sent = _active(home.tallies, stretch.days, after), 0
     while portion := tuple(islice(agents, _PAGE)):
@@ -163,26 +165,30 @@ def _send(nights: Queue, agent_id: str, stretch: ReviewPeriod) -> None:
 
 
 def _active(tallies: Tallies, days: tuple[date, ...], after: str) -> Iterator[str]:
-    """Agents that were active on any of the days, in order, each once, without the others."""
+    """Yield the agents that were active on any of the days, sorted and without duplicates."""
     merged = heapq.merge(*(_active_on(tallies, day.isoformat(), after) for day in days))
     return (agent_id for agent_id, _ in groupby(merged))
 
 
 def _active_on(tallies: Tallies, day: str, after: str) -> Iterator[str]:
-    return paginate(tallies.active, day, after=after, limit=_PAGE, key=str)
+    return paginate(tallies.active_agents, day, after=after, limit=_PAGE, key=str)
 
 
 def _load_send_progress(facts: Documents, ended: date) -> tuple[Document | None, NightlySending]:
-    """How far it came; an installation that is new begins with the day that just ended.
+    """Load the progress; a new installation begins with the day that just ended.
 
-    What was sent while a clock was ahead is sent again when its time has come.
+    Progress that a fast clock moved into the future is set back, so that the days are sent again.
     """
     fact = facts.get(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL)
     if fact is None:
         return None, NightlySending(done=ended - timedelta(days=1))
     fallen = fact.read(NightlySending)
     if fallen.done > ended + _SKEW:
-        log.warning("nightly runs were sent up to %s, but only %s has ended", fallen.done, ended)
+        log.warning(
+            "nightly runs were sent up to %s, which is after the last ended day %s; sending again",
+            fallen.done,
+            ended,
+        )
         fallen = NightlySending(done=ended - timedelta(days=MADE_UP_DAYS))
     return fact, fallen
 
@@ -190,10 +196,10 @@ def _load_send_progress(facts: Documents, ended: date) -> tuple[Document | None,
 def _save_send_progress(
     facts: Documents, fact: Document | None, fallen: NightlySending
 ) -> Document:
-    """Say how far it has come; raises Changed where somebody else went on."""
+    """Save the progress; raises Changed if another process saved it."""
     if fact is None:
         after = new_fact(INSTALLATION_FACTS, NIGHTFALL, NIGHTFALL, fallen)
     else:
-        after = fact.holding(fallen)
+        after = fact.with_body(fallen)
     facts.commit(after)
     return after

@@ -1,4 +1,4 @@
-"""The night's work on skills: trials are decided by their effect, and the next ones begin."""
+"""Nightly decisions on skills: verdicts on trials by their effect, and the start of new ones."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,7 +14,7 @@ from opencrab.domain.learning.change import (
     adjustment_id,
     is_subject_pinned,
 )
-from opencrab.domain.learning.review_period import Remark, Review
+from opencrab.domain.learning.review_period import Remark, SkillReview
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import (
     place_candidate,
@@ -26,7 +26,7 @@ from opencrab.domain.learning.skill_lifecycle import (
 from opencrab.domain.learning.treatment_effect import (
     SkillEffect,
     TrialVerdict,
-    overall_skill_effect,
+    skill_effect_over_models,
     skill_trial_verdict,
 )
 from opencrab.domain.skills.skill import BY_EVIDENCE, AcquiredSkill, Effectiveness, SkillStatus
@@ -35,22 +35,22 @@ from opencrab.engine.learning.changes import Alter, LearningChange, open_adjustm
 from opencrab.engine.learning.snapshot import EvidenceSnapshot
 
 ALIKE = 0.6
-"""The share of the terms of the shorter description that the other one has, to say the same."""
+"""Least share of common terms, of the shorter description, of two similar skills."""
 
 NO_TRIALS = "no_trials"
-"""Why a skill becomes active unmeasured: nothing is withheld any more."""
+"""Reason for promoting a skill without a trial: trials are disabled."""
 
 UNSEEN = timedelta(days=30)
-"""A trial of which too few judged turns told in so long makes room for a skill that waits."""
+"""Time after which a trial with too few judged turns makes room for a skill that waits."""
 
 _LEAST_TERMS = 4
 _POINTS = 100
 
 
 def decide_skill_trials(findings: EvidenceSnapshot) -> tuple[LearningChange, ...]:
-    """Trials that end by their evidence, and those that begin as there is room for them.
+    """Return the trials that end by their evidence, and those that begin in the free places.
 
-    What somebody brought back, or an owner decided once, is judged by what came to be known since.
+    A skill that was restored, or decided on by an owner, is judged by the evidence since then.
     """
     made = []
     on = [
@@ -60,7 +60,7 @@ def decide_skill_trials(findings: EvidenceSnapshot) -> tuple[LearningChange, ...
         and not is_subject_pinned(findings.mind, _subject(skill.name))
     ]
     for skill in on:
-        effect = overall_skill_effect(findings.evidence, skill.name)
+        effect = skill_effect_over_models(findings.evidence, skill.name)
         word, reason = _word(findings, skill, effect)
         if word is not TrialVerdict.KEEP:
             made.append(_trial_end_change(findings, skill, effect, word, reason))
@@ -69,17 +69,17 @@ def decide_skill_trials(findings: EvidenceSnapshot) -> tuple[LearningChange, ...
     return (*made, *_trial_start_changes(findings, len(on) - len(made)))
 
 
-def review_skills(findings: EvidenceSnapshot) -> tuple[Review, ...]:
-    """What is proposed for each skill that was measured, or is live."""
+def review_skills(findings: EvidenceSnapshot) -> tuple[SkillReview, ...]:
+    """Return the nightly review of each live skill, by name: keep, merge, retire or refine."""
     live = {skill.name: skill for skill in findings.skills if skill.status.is_live}
     twins = dict(_twins(tuple(live.values())))
     return tuple(_review(findings, live[name], twins.get(name, "")) for name in sorted(live))
 
 
 def skill_proposals(
-    findings: EvidenceSnapshot, reviews: tuple[Review, ...]
+    findings: EvidenceSnapshot, reviews: tuple[SkillReview, ...]
 ) -> tuple[LearningChange, ...]:
-    """The reviews that somebody may follow, unless they were proposed before."""
+    """Return proposals from the reviews, without those that are proposed already."""
     return tuple(
         change
         for review in reviews
@@ -88,7 +88,7 @@ def skill_proposals(
 
 
 def skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
-    """An effect in points of 100, as a skill tells it."""
+    """Convert an effect to points of 100 with its interval; None without an estimate."""
     found = effect.estimate
     if found is None:
         return None
@@ -102,7 +102,7 @@ def skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
 def _word(
     findings: EvidenceSnapshot, skill: AcquiredSkill, effect: SkillEffect
 ) -> tuple[TrialVerdict, str]:
-    """What becomes of a skill on trial; where trials are no more it is as good as any other."""
+    """Return the verdict on a skill on trial and its reason; promotes it if trials are disabled."""
     trials, word, reason = findings.trials, TrialVerdict.KEEP, ""
     if _is_news(skill, effect, trials):
         word, reason = skill_trial_verdict(effect, trials)
@@ -115,9 +115,9 @@ def _word(
 
 
 def _is_news(skill: AcquiredSkill, effect: SkillEffect, trials: TrialSettings) -> bool:
-    """Whether enough came to be known since a skill was last decided on, if it was.
+    """Return True if there are `least_turns` judged turns since the last decision, or no decision.
 
-    What is known of other words, or from before it was restored, is in neither number.
+    Neither count has turns with an earlier text of the skill or from before it was restored.
     """
     known = skill.effectiveness
     return known is None or effect.turns - known.turns >= trials.least_turns
@@ -149,9 +149,9 @@ def _trial_end_change(
 
 
 def _is_unseen(findings: EvidenceSnapshot, skill: AcquiredSkill, effect: SkillEffect) -> bool:
-    """Whether too few turns told of a trial for so long that others are to have its place.
+    """Return True if a trial has too few judged turns after 30 days and other skills wait.
 
-    What they told is kept, and counts when its turn comes again.
+    Its evidence is kept and counts when its trial resumes.
     """
     others = any(each.waits for each in findings.skills)
     is_little = effect.turns < findings.trials.least_turns
@@ -169,7 +169,7 @@ def _set_aside(findings: EvidenceSnapshot, skill: AcquiredSkill) -> LearningChan
 
 
 def _trial_start_changes(findings: EvidenceSnapshot, on_trial_now: int) -> Iterator[LearningChange]:
-    """Skills that waited longest: as many as there is room for; all without trials."""
+    """Yield the trials of skills that waited longest, up to the limit; all if trials are off."""
     waiting = sorted(
         (skill for skill in findings.skills if skill.waits),
         key=lambda skill: (skill.updated_at, skill.created_at, skill.name),
@@ -197,14 +197,14 @@ def _beginning(findings: EvidenceSnapshot, skill: AcquiredSkill, status: SkillSt
 
 
 def _as_it_was(stored: AcquiredSkill | None, skill: AcquiredSkill) -> AcquiredSkill:
-    """The skill as it is stored; raises Conflict where it stands elsewhere by now."""
+    """Return the stored skill; raises Conflict if its status has changed."""
     if stored is None or (stored.status, stored.waits) != (skill.status, skill.waits):
         raise Conflict(f"skill {skill.name!r} was changed concurrently")
     return stored
 
 
-def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> Review:
-    effect, trials = overall_skill_effect(findings.evidence, skill.name), findings.trials
+def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> SkillReview:
+    effect, trials = skill_effect_over_models(findings.evidence, skill.name), findings.trials
     word, reason = skill_trial_verdict(effect, trials)
     remark, other = Remark.KEEP, ""
     if twin:
@@ -213,7 +213,7 @@ def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> Revi
         remark, reason = Remark.RETIRE, "harms"
     elif word is TrialVerdict.KEEP and effect.estimate and effect.turns >= trials.most_turns // 2:
         remark, reason = Remark.REFINE, "no_use_seen"
-    return Review(
+    return SkillReview(
         skill=skill.name,
         status=skill.status.value,
         remark=remark,
@@ -225,7 +225,7 @@ def _review(findings: EvidenceSnapshot, skill: AcquiredSkill, twin: str) -> Revi
     )
 
 
-def _proposal(findings: EvidenceSnapshot, review: Review) -> LearningChange | None:
+def _proposal(findings: EvidenceSnapshot, review: SkillReview) -> LearningChange | None:
     after = {"remark": review.remark.value}
     if review.other:
         after["other"] = review.other
@@ -235,7 +235,7 @@ def _proposal(findings: EvidenceSnapshot, review: Review) -> LearningChange | No
             return None
     skill = next(each for each in findings.skills if each.name == review.skill)
     made = _adjustment(findings, skill, after, review.reason)
-    numbers = _numbers(overall_skill_effect(findings.evidence, review.skill))
+    numbers = _numbers(skill_effect_over_models(findings.evidence, review.skill))
     proposed = made.replaced(evidence=numbers, state=AdjustmentState.PROPOSED)
     earlier = _earlier(findings, review.skill)
     return LearningChange(
@@ -260,7 +260,7 @@ def _adjustment(
 
 
 def _numbers(effect: SkillEffect) -> dict[str, float]:
-    """What a decision rests on: points of 100, numbers of turns, and a probability."""
+    """Return the numbers behind a decision: effect and interval in points, sizes, probability."""
     told = skill_effectiveness(effect)
     known = {"given": effect.given, "held": effect.held, "turns": effect.turns}
     numbers = {**known, "helps": round(effect.helps, 4)}
@@ -274,7 +274,7 @@ def _earlier(findings: EvidenceSnapshot, name: str) -> tuple[Adjustment, ...]:
 
 
 def _twins(skills: tuple[AcquiredSkill, ...]) -> Iterator[tuple[str, str]]:
-    """Skills whose descriptions say the same, each with the one that was learned first."""
+    """Yield skills with similar descriptions, each with the one that was learned first."""
     listed = sorted(skills, key=lambda skill: (skill.created_at, skill.name))
     words = {skill.name: text_terms(skill.description) for skill in listed}
     for first, second in combinations(listed, 2):

@@ -1,4 +1,4 @@
-"""The learning report: its numbers, its words in two languages, its files.
+"""The learning report: its numbers, its texts in two languages, its files.
 
-What is decided is `engine/learning/nightly`.
+The decisions that it reports are made in `engine/learning/nightly`.
 """

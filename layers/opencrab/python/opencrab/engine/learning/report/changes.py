@@ -1,10 +1,10 @@
-"""What changed, as the learning report tells it, and how it writes numbers."""
+"""The list of changes in the learning report, and its number formats."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from opencrab.domain.learning.change import Adjustment, AdjustmentKind
-from opencrab.domain.learning.review_period import Looked
+from opencrab.domain.learning.review_period import ReviewResult
 from opencrab.domain.statistics.confidence import Estimate
 from opencrab.domain.value import Language
 from opencrab.engine.learning.report.phrases import report_phrase, report_reason_phrase
@@ -12,29 +12,29 @@ from opencrab.engine.learning.report.phrases import report_phrase, report_reason
 _MILLION = 1_000_000
 _LISTED = 30
 _PLACES = ((1.0, 2), (0.001, 4), (0.0, 6))
-"""Decimal places of amounts from so many dollars on."""
+"""Decimal places of amounts by their least size in dollars."""
 
 
 def report_usd(micro_usd: float) -> str:
-    """An amount in dollars: cents, or as many places as it takes to tell it from nothing."""
+    """Format an amount in dollars: two decimal places, or up to six for small amounts."""
     dollars = micro_usd / _MILLION
     places = next(places for least, places in _PLACES if not dollars or abs(dollars) >= least)
     return f"{dollars:.{places}f} USD"
 
 
-def report_points(found: Estimate, language: Language) -> str:
-    """A difference in points of 100 with its interval, as in +12 points (3 to 21)."""
+def format_report_points(found: Estimate, language: Language) -> str:
+    """Format a difference in points of 100 with its interval, as in +12 points (3 to 21)."""
     return _points(100 * found.mean, 100 * found.low, 100 * found.high, language)
 
 
-def report_percent(found: Estimate, language: Language) -> str:
-    """A mean in percent with its interval."""
+def format_report_percent(found: Estimate, language: Language) -> str:
+    """Format a mean in percent with its interval."""
     mean, low, high = (f"{100 * each:.0f}" for each in (found.mean, found.low, found.high))
     return report_phrase("percent", language, mean=mean, low=low, high=high)
 
 
-def report_change_lines(looked: Looked, language: Language) -> Iterator[str]:
-    """A line for each change or proposal, then one for each choice about which nothing follows."""
+def report_change_lines(looked: ReviewResult, language: Language) -> Iterator[str]:
+    """Yield a line for each change or proposal, then for each subject without one, and why."""
     for each in looked.adjustments[:_LISTED]:
         yield _change(each, language)
     more = len(looked.adjustments) - _LISTED
@@ -63,7 +63,7 @@ def _change(made: Adjustment, language: Language) -> str:
 
 
 def _standing(made: Adjustment, told: Mapping[str, Any], language: Language) -> str:
-    """What a change says of before or after."""
+    """Describe the state of a subject before or after a change."""
     if "weights" in told:
         listed = sorted(told["weights"].items(), key=lambda item: (-item[1], item[0]))
         shares = (f"{alias} {100 * weight:.0f} %" for alias, weight in listed)
@@ -93,7 +93,7 @@ def _evidence(made: Adjustment, language: Language) -> str:
         return report_phrase(
             "evidence_models",
             language,
-            quality=report_percent(Estimate.model_validate(told["quality"]), language),
+            quality=format_report_percent(Estimate.model_validate(told["quality"]), language),
             cost=report_usd(told["cost_micro_usd"]),
             turns=told["turns_a_day"],
         )

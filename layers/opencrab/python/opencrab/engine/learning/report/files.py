@@ -1,6 +1,6 @@
-"""Learning reports as files of a workspace: what nights write they know again, and nobody else's.
+"""Learning reports as workspace files: only files written by a nightly run are overwritten.
 
-Where somebody else has a file of that name the report lies beside it, and says so.
+If another file has the report's name, the report gets a second name and says so.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ FOLDER = "reports/learning"
 
 _BESIDE = "night"
 _MARK = "<!-- OpenCrab: learning report {period} -->"
-"""By its last line a night knows again what nights wrote; whatever else there is it leaves."""
+"""Last line of a report; a nightly run overwrites only files that end with it."""
 
 _ENDINGS = {Language.EN: "md", Language.JA: "ja.md"}
 LANGUAGES = tuple(_ENDINGS)
@@ -31,9 +31,10 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class NightReport:
-    """The report on one period of an agent; what code wrote of it is known again `until` then.
+    """The file of one report; hashes of what code wrote are kept until `until`.
 
-    The mark alone does not say so: the agent itself may have edited the file and left the mark.
+    The mark at the end of the file is not enough, since the agent may have edited the file and left
+    the mark.
     """
 
     home: Home
@@ -42,9 +43,9 @@ class NightReport:
     until: datetime
 
     def put(self, language: Language, text: str, *, known: bool = True) -> str:
-        """Write the report, and answer its path; one that is not to be worded need not be known.
+        """Write the report and return its path; the hash is kept if `known`.
 
-        Raises Conflict where it may be written nowhere, and TooLarge.
+        Raises Conflict if both paths have other files, and TooLarge.
         """
         for _ in range(_TRIES - 1):
             with suppress(Conflict):
@@ -52,14 +53,15 @@ class NightReport:
         return self._put(language, text, known=known)
 
     def written(self, language: Language) -> str:
-        """Its text as it lies there; "" where none lies there that code wrote."""
+        """Return the report's text; "" if there is none or somebody edited it."""
         found = self._found(language)
         return "" if found is None else found[2]
 
-    def reworked(self, language: Language, head: str, body: Callable[[str], str]) -> None:
-        """Put a section on top of it, in the place of one with that heading; `body` of the rest.
+    def replace_section(self, language: Language, head: str, body: Callable[[str], str]) -> None:
+        """Insert a section at the top, replacing the one with this heading.
 
-        Raises Conflict where somebody else writes the file at this moment, and TooLarge.
+        `body` makes its text from the rest of the report. Does nothing if somebody edited the file.
+        Raises Conflict if the file is being written by another process, and TooLarge.
         """
         found = self._found(language)
         if found is None:
@@ -78,7 +80,7 @@ class NightReport:
         return path
 
     def _write(self, path: str, text: str, condition: str, *, known: bool) -> None:
-        """Write it; it is known before it lies there, so that a crash leaves nothing unknown."""
+        """Write the file; its hash is stored first, so that a crash leaves no unknown file."""
         content = f"{text}\n{_mark(self.period)}\n".encode()
         if known:
             self._remember(hashlib.sha256(content).hexdigest())
@@ -92,12 +94,12 @@ class NightReport:
         if after == before:
             return
         first = new_fact(self.agent_id, WRITTEN, self.period, after, expires_at=self.until)
-        facts.commit(fact.holding(after) if fact else first)
+        facts.commit(fact.with_body(after) if fact else first)
 
     def _found(self, language: Language) -> tuple[str, str, str] | None:
-        """Path, version and text of the report, as it was when a night or its words came.
+        """Return path, version and text of the report as code wrote it, else None.
 
-        One that others have edited is theirs: their words are nothing to ask a model about.
+        A report that somebody edited is not used: its text must not be part of a prompt.
         """
         fact = self.home.facts.get(self.agent_id, WRITTEN, self.period)
         digests = fact.read(WrittenReports).digests if fact else ()
@@ -114,7 +116,7 @@ class NightReport:
         return None
 
     def _place(self, language: Language) -> tuple[str, str]:
-        """Where a night may write, and on what condition; raises Conflict where it may nowhere."""
+        """Return the path to write and the condition; raises Conflict if both are taken."""
         paths = _paths(self.period, language)
         for path in paths:
             try:
@@ -123,18 +125,21 @@ class NightReport:
                 return path, ABSENT
             if _is_ours(content, self.period):
                 return path, stored.version
-        raise Conflict(f"{paths[-1]} and the file beside it are not learning reports and are kept")
+        raise Conflict(
+            f"files {paths[0]!r} and {paths[1]!r} exist and are not learning reports",
+            cure="rename or delete one of them",
+        )
 
 
 def with_report_section(text: str, told: tuple[str, str]) -> str:
-    """A report with a section, its heading and its body, before all others, once."""
+    """Return a report with a section (heading, body) at the top, replacing an earlier one."""
     head, body = told
     title, first, rest = without_report_section(text, head).partition("\n## ")
     return f"{title}\n{head}\n\n{body}\n{first}{rest}"
 
 
 def without_report_section(text: str, head: str) -> str:
-    """A report without the section of that heading."""
+    """Return a report without the section with this heading."""
     title, found, rest = text.partition(f"\n{head}\n\n")
     if not found:
         return text

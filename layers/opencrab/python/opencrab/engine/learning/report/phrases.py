@@ -1,4 +1,4 @@
-"""The words of the learning report, in Japanese and English."""
+"""Texts of the learning report, in Japanese and English."""
 
 from opencrab.domain.value import Language
 from opencrab.ports.texts import Texts
@@ -7,11 +7,11 @@ _SENTENCES = Texts(__file__)
 
 
 def report_phrase(key: str, language: Language, **parts: object) -> str:
-    """A sentence with its parts filled in."""
+    """Return a text with its placeholders filled in."""
     return _SENTENCES[key][language].format(**parts)
 
 
 def report_reason_phrase(reason: str, language: Language) -> str:
-    """Why something was done, in words; a reason that has none is told as it is."""
+    """Return the text for a reason, or the reason's code if there is none."""
     key = f"reason_{reason}"
     return report_phrase(key, language) if key in _SENTENCES else reason.replace("_", " ")

@@ -1,4 +1,4 @@
-"""The learning report: what a day or week of an agent came to, in its workspace, twice told."""
+"""The learning report on a day or week of an agent, in its workspace, in two languages."""
 
 import logging
 from collections.abc import Iterator
@@ -8,15 +8,15 @@ from itertools import combinations
 from opencrab.domain.errors import Conflict, TooLarge
 from opencrab.domain.learning.calibration import calibration_curve
 from opencrab.domain.learning.evidence import Evidence
-from opencrab.domain.learning.review_period import KEPT, Looked, ReviewPeriod, Span
+from opencrab.domain.learning.review_period import KEPT, ReviewPeriod, ReviewResult, ReviewSpan
 from opencrab.domain.statistics.confidence import estimate_difference, estimate_mean
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.value import Language
 from opencrab.engine.learning.aggregation import evidence_by_day
 from opencrab.engine.learning.report.changes import (
+    format_report_percent,
+    format_report_points,
     report_change_lines,
-    report_percent,
-    report_points,
     report_usd,
 )
 from opencrab.engine.learning.report.files import LANGUAGES, NightReport, with_report_section
@@ -32,7 +32,7 @@ from opencrab.engine.learning.snapshot import NightlyContext
 log = logging.getLogger(__name__)
 
 _WORTH_TELLING = 0.1
-"""A share of failed calls that is a waste."""
+"""Share of failed calls above which a model is reported as waste."""
 
 _FEW = 10
 _CHEAPER = 0.8
@@ -41,22 +41,22 @@ _LISTED = 20
 
 @dataclass(frozen=True)
 class PeriodSummary:
-    """What happened in a period itself: its turns' evidence, and what its calls came to."""
+    """Evidence of a period's turns, and the tallies of its calls."""
 
     evidence: Evidence
     tallies: tuple[DailyTally, ...]
 
     @property
     def spent_micro_usd(self) -> int:
-        """What the calls cost."""
+        """Total cost of the calls in micro-dollars."""
         return sum(tally.counts.get("cost", 0) for tally in self.tallies)
 
 
 def report_period(scene: NightlyContext, stretch: ReviewPeriod) -> PeriodSummary:
-    """What happened in a period; a week is reckoned anew from the signals of its turns."""
+    """Return the summary of a period; a week is computed again from its turns' signals."""
     runtime, agent_id = scene.runtime, scene.agent.id
-    if stretch.span is not Span.WEEKLY:
-        evidence = scene.folded.open.get(stretch.last, Evidence())
+    if stretch.span is not ReviewSpan.WEEKLY:
+        evidence = scene.aggregated.open.get(stretch.last, Evidence())
     else:
         days = evidence_by_day(runtime.home, agent_id, stretch.first, stretch.last, {})
         evidence = sum(days.values(), Evidence())
@@ -64,11 +64,13 @@ def report_period(scene: NightlyContext, stretch: ReviewPeriod) -> PeriodSummary
     return PeriodSummary(evidence, runtime.home.tallies.between(agent_id, first, last))
 
 
-def write_report(scene: NightlyContext, looked: Looked, during: PeriodSummary) -> Looked:
-    """Write the report in both languages; what hinders that is told, and hinders nothing else.
+def write_report(
+    scene: NightlyContext, looked: ReviewResult, during: PeriodSummary
+) -> ReviewResult:
+    """Write the report in both languages; a failure is logged and returned as `problem`.
 
-    Where its owner wants that, a model is to say later what the report comes to. Raises Unavailable
-    when that cannot be asked for.
+    Requests the wording by a model if the owner enabled it. Raises Unavailable if that request
+    cannot be queued.
     """
     agent, home = scene.agent, scene.runtime.home
     page = NightReport(home, agent.id, looked.period, scene.at + KEPT)
@@ -81,17 +83,17 @@ def write_report(scene: NightlyContext, looked: Looked, during: PeriodSummary) -
         try:
             paths.append(page.put(language, text, known=is_report_worded(agent, looked)))
         except (Conflict, TooLarge) as error:
-            log.warning("learning report of agent %s is missing: %s", agent.id, error.message)
+            log.warning("cannot write learning report: agent=%s, error=%s", agent.id, error.message)
             return looked.replaced(report=tuple(paths), problem=error.message)
     settle_report_wording(scene, looked, wording)
     return looked.replaced(report=tuple(paths))
 
 
 def learning_report(
-    scene: NightlyContext, looked: Looked, during: PeriodSummary, language: Language
+    scene: NightlyContext, looked: ReviewResult, during: PeriodSummary, language: Language
 ) -> str:
-    """The report as Markdown."""
-    daily = looked.period.startswith(Span.DAILY.value)
+    """Return the report as Markdown."""
+    daily = looked.period.startswith(ReviewSpan.DAILY.value)
     title = report_phrase(
         "title_daily" if daily else "title_weekly",
         language,
@@ -115,7 +117,7 @@ def learning_report(
     return "\n".join(told)
 
 
-def _budget(looked: Looked, during: PeriodSummary, language: Language) -> Iterator[str]:
+def _budget(looked: ReviewResult, during: PeriodSummary, language: Language) -> Iterator[str]:
     if not during.tallies:
         yield report_phrase("budget_none", language)
         return
@@ -143,7 +145,7 @@ def _quality(scene: NightlyContext, language: Language) -> Iterator[str]:
     goal = scene.agent.llm.aim.min_quality
     lines = []
     for key, known in sorted(scene.evidence.models.items()):
-        found = estimate_mean(known.worth)
+        found = estimate_mean(known.value_sums)
         if found is None:
             continue
         says = "near_goal"
@@ -155,7 +157,7 @@ def _quality(scene: NightlyContext, language: Language) -> Iterator[str]:
             language,
             subject=subject,
             model=model,
-            quality=report_percent(found, language),
+            quality=format_report_percent(found, language),
             turns=found.n,
             says=report_phrase(says, language),
         )
@@ -168,7 +170,7 @@ def _quality(scene: NightlyContext, language: Language) -> Iterator[str]:
 
 
 def _waste(scene: NightlyContext, during: PeriodSummary, language: Language) -> Iterator[str]:
-    """Dearer models that are not better, and models that often gave no answer."""
+    """Yield expensive models that are not better, and models with many failed calls."""
     lines, compared = [], False
     known = sorted(scene.evidence.models)
     for first, second in combinations(known, 2):
@@ -191,14 +193,18 @@ def _waste(scene: NightlyContext, during: PeriodSummary, language: Language) -> 
 
 
 def _dearer(evidence: Evidence, first: str, second: str, language: Language) -> str | None:
-    """That the dearer of two models is not better; "" if it may be, None if nobody knows."""
+    """Return a line if the more expensive of two models is not better, else "".
+
+    None without costs, or with fewer than 10 judged turns of either. Compares the difference of
+    means with its 95 % confidence interval.
+    """
     one, other = evidence.models[first], evidence.models[second]
     if one.cost.mean is None or other.cost.mean is None:
         return None
     dear, cheap = (first, second) if one.cost.mean >= other.cost.mean else (second, first)
     above, below = evidence.models[dear], evidence.models[cheap]
-    found = estimate_difference(above.worth, below.worth)
-    if found is None or min(above.worth.n, below.worth.n) < _FEW:
+    found = estimate_difference(above.value_sums, below.value_sums)
+    if found is None or min(above.value_sums.n, below.value_sums.n) < _FEW:
         return None
     dear_cost, cheap_cost = above.cost.mean or 0.0, below.cost.mean or 0.0
     if found.low > 0 or found.mean > 0 or cheap_cost > _CHEAPER * dear_cost:
@@ -211,15 +217,15 @@ def _dearer(evidence: Evidence, first: str, second: str, language: Language) -> 
         cheap=_split_evidence_key(cheap)[1],
         dear_cost=report_usd(dear_cost),
         cheap_cost=report_usd(cheap_cost),
-        difference=report_points(found, language),
+        difference=format_report_points(found, language),
     )
 
 
-def _skills(looked: Looked, language: Language) -> Iterator[str]:
+def _skills(looked: ReviewResult, language: Language) -> Iterator[str]:
     for review in looked.reviews:
         effect = report_phrase("no_effect", language)
         if review.effect is not None:
-            told = report_points(review.effect, language)
+            told = format_report_points(review.effect, language)
             turns = review.given + review.held
             effect = report_phrase("effect", language, points=told, turns=turns)
         yield report_phrase(
@@ -234,7 +240,7 @@ def _skills(looked: Looked, language: Language) -> Iterator[str]:
         yield report_phrase("skill_none", language)
 
 
-def _memories(scene: NightlyContext, looked: Looked, language: Language) -> Iterator[str]:
+def _memories(scene: NightlyContext, looked: ReviewResult, language: Language) -> Iterator[str]:
     paired = scene.evidence.memories
     if looked.junk.rate is None:
         yield report_phrase("memories_none", language)
@@ -244,7 +250,9 @@ def _memories(scene: NightlyContext, looked: Looked, language: Language) -> Iter
             yield report_phrase(key, language, found=junk.found, useless=useless, rate=rate)
     found = estimate_difference(paired.given, paired.held)
     if found is not None:
-        yield report_phrase("memories_effect", language, points=report_points(found, language))
+        yield report_phrase(
+            "memories_effect", language, points=format_report_points(found, language)
+        )
 
 
 def _grades(scene: NightlyContext, language: Language) -> Iterator[str]:
@@ -270,7 +278,7 @@ def _grades(scene: NightlyContext, language: Language) -> Iterator[str]:
 
 
 def _by_model(tallies: tuple[DailyTally, ...]) -> dict[str, dict[str, int]]:
-    """Counts of each model, dearest first."""
+    """Sum the counts of each model, most expensive first, at most 20."""
     found: dict[str, dict[str, int]] = {}
     for tally in tallies:
         counts = found.setdefault(tally.cell.name, {})
@@ -281,6 +289,6 @@ def _by_model(tallies: tuple[DailyTally, ...]) -> dict[str, dict[str, int]]:
 
 
 def _split_evidence_key(key: str) -> tuple[str, str]:
-    """The purpose and type of task, and the model, of what evidence is filed under."""
+    """Split a key of evidence into PURPOSE/TASK_TYPE and model."""
     purpose, task_type, model = key.split("/", 2)
     return f"{purpose}/{task_type}", model

@@ -1,8 +1,9 @@
-"""Words for a report: one model call, if its owner wants it, says what a night's numbers come to.
+"""Wording of a learning report: one optional model call that summarises its numbers.
 
-A night only wishes for it. Whoever makes summaries opens one turn for each period, whose id the
-period gives: nobody asks twice, a worker that dies in mid-call is paid for and not made up for, and
-an answer is a fact in the transaction that settles it, before it is put into the report.
+The nightly run only requests it. The compaction worker opens one turn for each period, whose id is
+derived from the period, so the model is asked once; a call interrupted by a crash is paid for and
+not repeated. The answer is stored in the transaction that settles its cost, then inserted into the
+report.
 """
 
 import json
@@ -24,7 +25,12 @@ from opencrab.domain.learning.report_wording import (
     first_report_sentences,
     report_wording_flaw,
 )
-from opencrab.domain.learning.review_period import KEPT, Looked, Span, parse_review_period
+from opencrab.domain.learning.review_period import (
+    KEPT,
+    ReviewResult,
+    ReviewSpan,
+    parse_review_period,
+)
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult, Record
@@ -47,16 +53,16 @@ from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.work import QuestionJob, TurnWork
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
-from opencrab.ports.models.model import ChatRequest, ModelInfo
+from opencrab.ports.models.model import ChatRequest, ModelInfo, TrustedText
 from opencrab.ports.turn.action import one_line
 
 log = logging.getLogger(__name__)
 
 SHARE_PERCENT = 10
-"""What one wording may cost at most, of its agent's day; it is part of the heartbeats' share."""
+"""Most that one wording may cost, in percent of its agent's day; part of the heartbeats' share."""
 
 REPORT_TOKENS = 6_000
-"""Most of a report that is shown to a model."""
+"""Most tokens of a report that are shown to a model."""
 
 OUTPUT_TOKENS = 1_024
 
@@ -68,7 +74,7 @@ _TRIES = 5
 
 @dataclass(frozen=True)
 class WordingTurn:
-    """The `QuestionJob` for the wording of one report, `report` as it lies there now."""
+    """The `QuestionJob` for the wording of one report; `report` is its current text."""
 
     period: str
     report: str
@@ -76,7 +82,7 @@ class WordingTurn:
 
     @classmethod
     def of(cls, runtime: Runtime, turn: Turn, agent: Agent) -> "WordingTurn":
-        """What a turn is to word; raises Invalid for a period of unknown form."""
+        """Load the report that a turn is to word; raises Invalid for a malformed period."""
         period, language = parse_review_period(turn.group.removeprefix(_GROUP)).id, agent.language
         text = _report(runtime.home, runtime.clock, agent.id, period).written(language)
         return cls(
@@ -84,7 +90,7 @@ class WordingTurn:
         )
 
     def limits(self, work: TurnWork, limits: Limits) -> Limits:
-        """What is left of the agent's day for this, and no more drawn than is missing."""
+        """Limit the turn to SHARE_PERCENT of the agent's day, drawing only what it needs."""
         day = limits.agent_day(work.profile.agent.day_limit_micro_usd)
         most = min(day * SHARE_PERCENT // 100, limits.turn_micro_usd)
         return limits.replaced(turn_micro_usd=most, session_micro_usd=None, block_micro_usd=1)
@@ -98,15 +104,17 @@ class WordingTurn:
 
     def request(self, work: TurnWork, info: ModelInfo, manner: CallOptions) -> ChatRequest:
         language = self.language
-        lines = truncate_prompt_lines(self.report, REPORT_TOKENS, language).splitlines()
-        question = report_wording_question(self.period.partition("-")[2], lines, language)
+        # A report has counts, and names that the owner or the configuration gave.
+        report = truncate_prompt_lines(TrustedText(self.report), REPORT_TOKENS, language)
+        day = self.period.partition("-")[2]
+        question = TrustedText(report_wording_question(day, report.splitlines(), language))
         output = min(model_output_token_limit(info, work.runtime.rules), OUTPUT_TOKENS)
-        system = report_wording_rules(work.profile, language)
+        system = TrustedText(report_wording_rules(work.profile, language))
         return single_question_request(
             work, info, manner, system=system, question=question, output=output
         )
 
-    def answered(self, work: TurnWork, result: ModelResult, turn: Turn) -> None:
+    def end_with_answer(self, work: TurnWork, result: ModelResult, turn: Turn) -> None:
         intent, answer = work.transcript.open_intent, result.answer or ModelAnswer()
         model = intent.model if isinstance(intent, ModelIntent) else ""
         said = one_line(answer.text, _READ)
@@ -122,12 +130,12 @@ class WordingTurn:
         status = TurnStatus.IDLE if missing else TurnStatus.COMPLETED
         self._end(work, (result,), turn.replaced(status=status, note=missing), told)
 
-    def failed(
+    def end_without_answer(
         self, work: TurnWork, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
     ) -> None:
-        """End without words, for a reason that the report will tell.
+        """End the turn without a wording; the report will say why.
 
-        An agent whose budget has no room for it does without: nothing is wrong with that.
+        A turn that found no room in the agent's budget ends as idle, not as exhausted.
         """
         missing = self._missing(work, status)
         spared = status is TurnStatus.EXHAUSTED and missing == "budget"
@@ -140,7 +148,7 @@ class WordingTurn:
         return ReportWording(at=now, turn_id=turn.id, language=self.language, missing=missing)
 
     def _missing(self, work: TurnWork, status: TurnStatus) -> str:
-        """The word for why there is no wording."""
+        """Return the code of the reason why there is no wording."""
         if status is TurnStatus.STOPPED:
             return "stopped" if work.turn.stop is not None else "frozen"
         if status is TurnStatus.EXHAUSTED:
@@ -150,14 +158,14 @@ class WordingTurn:
     def _end(
         self, work: TurnWork, records: tuple[Record, ...], header: Turn, told: ReportWording | None
     ) -> None:
-        """End the turn together with what came of it."""
+        """End the turn and store its wording, if any, in one transaction."""
         now, agent_id = work.runtime.clock.now(), work.turn.agent_id
         facts = list[Document]()
         if told is not None:
             facts.append(
                 new_fact(agent_id, WORDING, self.period, told, expires_at=now + RECORDS_KEPT)
             )
-        draws = header.returns(now.strftime("%Y-%m-%d"))
+        draws = header.closing_budget_draws(now.strftime("%Y-%m-%d"))
         ended = header.replaced(ended_at=now, allowance=0)
         work.save(
             ended, *records, beside=ExtraWrites(draws=draws, facts=tuple(facts)), progress=True
@@ -165,15 +173,15 @@ class WordingTurn:
 
 
 class WordingJob(TurnJob):
-    """Words for reports: what a night's numbers come to, where an owner wants it."""
+    """Background job that words reports, if the owner enabled it."""
 
-    def opens(self, runtime: Runtime, message: Mapping[str, str]) -> bool:
+    def open_turn(self, runtime: Runtime, message: Mapping[str, str]) -> bool:
         if "period" not in message:
             return False
         _open_words(runtime.home, runtime.clock, message["agent"], message["period"])
         return True
 
-    def serves(self, turn: Turn) -> bool:
+    def handles_turn(self, turn: Turn) -> bool:
         return turn.trigger is Trigger.COMPACTION and turn.group.startswith(_GROUP)
 
     def prepare(
@@ -181,13 +189,13 @@ class WordingJob(TurnJob):
     ) -> tuple[Turn, Session, QuestionJob]:
         return turn, _nowhere(turn, profile), WordingTurn.of(runtime, turn, profile.agent)
 
-    def after(self, runtime: Runtime, turn: Turn) -> None:
-        """Show what was to be worded where it belongs, or why it is not there."""
+    def after_end(self, runtime: Runtime, turn: Turn) -> None:
+        """Insert the wording, or why there is none, into the report."""
         _show_words(runtime.home, runtime.clock, turn)
 
 
-def stored_report_wording(scene: NightlyContext, looked: Looked) -> ReportWording | None:
-    """What is known of a report's wording when a night writes it; None for nothing."""
+def stored_report_wording(scene: NightlyContext, looked: ReviewResult) -> ReportWording | None:
+    """Return the known wording of a report, or why there is none; None if nothing is known."""
     agent, facts = scene.agent, scene.runtime.home.facts
     if not is_report_worded(agent, looked):
         return None
@@ -199,12 +207,12 @@ def stored_report_wording(scene: NightlyContext, looked: Looked) -> ReportWordin
 
 
 def settle_report_wording(
-    scene: NightlyContext, looked: Looked, shown: ReportWording | None
+    scene: NightlyContext, looked: ReviewResult, shown: ReportWording | None
 ) -> None:
-    """See to it that a report that was written gets its wording, but for what it was `shown` with.
+    """Insert or request the wording of a report written with the wording `shown`.
 
-    One that came meanwhile is shown; else whoever makes summaries is asked for one, where that is
-    wanted. Raises Unavailable.
+    A wording stored meanwhile is inserted; otherwise one is requested if the owner enabled it.
+    Raises Unavailable if a store or the queue cannot be reached.
     """
     runtime, agent = scene.runtime, scene.agent
     if not is_report_worded(agent, looked) or (shown is not None and shown.turn_id):
@@ -220,7 +228,7 @@ def settle_report_wording(
 
 
 def _open_words(home: Home, clock: Clock, agent_id: str, period: str) -> None:
-    """Open and queue the turn that words a report; raises NotFound, and Invalid for no period."""
+    """Open and queue the turn that words a report; raises NotFound, Invalid for a bad period."""
     agent, now = home.agents.get(agent_id).agent, clock.now()
     name = parse_review_period(period).id
     if not agent.answers or not agent.llm.aim.worded:
@@ -246,7 +254,7 @@ def _open_words(home: Home, clock: Clock, agent_id: str, period: str) -> None:
 
 
 def _nowhere(turn: Turn, profile: Profile) -> Session:
-    """A session for a turn that belongs to none: it is stored nowhere, and nobody hears of it."""
+    """Return a placeholder session for a turn without one; it is never stored or delivered."""
     return Session(
         id=turn.id,
         participants=(Participant(agent_id=profile.agent.id),),
@@ -257,27 +265,28 @@ def _nowhere(turn: Turn, profile: Profile) -> Session:
 
 
 def _show_words(home: Home, clock: Clock, turn: Turn) -> None:
-    """Put what came of a turn into the report, once however often; raises Unavailable."""
+    """Insert a turn's wording into the report; repeating it changes nothing. Raises Unavailable."""
     period = turn.group.removeprefix(_GROUP)
     fact = home.facts.get(turn.agent_id, WORDING, period)
     if fact is not None:
         _show(home, clock, turn.agent_id, period, fact.read(ReportWording))
 
 
-def is_report_worded(agent: Agent, looked: Looked) -> bool:
-    """Whether a report is worded: on days and weeks that are over, and in which there were turns.
+def is_report_worded(agent: Agent, looked: ReviewResult) -> bool:
+    """Return True if the report gets a wording: enabled, daily or weekly, and with turns.
 
-    The call itself makes an agent an active one that day: words for a day of words alone would go
-    on for ever.
+    The wording's own call makes an agent active on that day; without the last condition a wording
+    would cause the next day's.
     """
-    over = looked.period.startswith((Span.DAILY.value, Span.WEEKLY.value))
+    over = looked.period.startswith((ReviewSpan.DAILY.value, ReviewSpan.WEEKLY.value))
     return agent.llm.aim.worded and over and looked.turns > 0
 
 
 def report_wording_section(told: ReportWording, report: str) -> tuple[str, str]:
-    """The section, its heading and its body, in which a report tells its wording.
+    """Return the section with the wording, as heading and body.
 
-    Numbers may have moved since a model saw them: words that do not fit them are not shown.
+    Numbers may have changed since the model saw them: a wording that does not fit them is not
+    shown.
     """
     return report_phrase("words_head", told.language), _body(told, report)
 
@@ -294,11 +303,16 @@ def _show(home: Home, clock: Clock, agent_id: str, period: str, told: ReportWord
     page, head = _report(home, clock, agent_id, period), report_phrase("words_head", told.language)
     for _ in range(_TRIES):
         try:
-            page.reworked(told.language, head, partial(_body, told))
+            page.replace_section(told.language, head, partial(_body, told))
         except Conflict:
             continue
         except TooLarge as error:
-            log.warning("report %s of agent %s not written: %s", period, agent_id, error.message)
+            log.warning(
+                "cannot add wording to a report: period=%s, agent=%s, error=%s",
+                period,
+                agent_id,
+                error.message,
+            )
         return
     raise Unavailable(
         f"concurrent updates to report {period!r} of agent {agent_id!r}; retries exhausted"

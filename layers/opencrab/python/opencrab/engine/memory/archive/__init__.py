@@ -1,4 +1,4 @@
-"""An agent's memory as a zip file: written, read, and taken in as far as it can be trusted.
+"""Export and import of an agent's memory as a zip file.
 
-What of it was forgotten stays so, by `engine/erasure`.
+Erased data stays erased on import, by the marks of `engine/erasure`.
 """

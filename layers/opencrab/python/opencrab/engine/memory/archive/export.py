@@ -1,7 +1,7 @@
-"""Archive: an agent's past as a zip that its owner keeps, and what of one an agent takes in.
+"""Export of an agent's memory and sessions as a zip archive.
 
-Lines of sessions are exported for people and other programs. They are not taken in again: a journal
-tells what happened here, and nothing else may be written into it.
+Lines of sessions are exported for people and other programs. They are not imported again: a journal
+records what happened here, and nothing else may be written into it.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ _SESSIONS = 100
 
 @dataclass(frozen=True)
 class ExportSelection:
-    """What of the past is exported: sessions only if asked, one or all, of a time or of all."""
+    """The data to export: memory always, sessions optionally, one or all, limited in time."""
 
     sessions: bool = True
     session_id: str | None = None
@@ -64,23 +64,23 @@ class ExportSelection:
     until: datetime | None = None
 
     def covers(self, at: datetime) -> bool:
-        """Whether a moment belongs to it: since <= at < until."""
+        """Check whether a time is in the selection: since <= at < until."""
         early = self.since is not None and at < self.since
         late = self.until is not None and at >= self.until
         return not (early or late)
 
 
 def archive_member(kind: str) -> str:
-    """The member of an archive that holds the facts of a kind."""
+    """Return the name of the archive member with the documents of a kind."""
     return f"{kind}.jsonl"
 
 
 def export_memory_archive(
     home: Home, clock: Clock, agent_id: str, wanted: ExportSelection
 ) -> bytes:
-    """All that an agent keeps of its past, and the sessions that are wanted, as a zip.
+    """Export an agent's memory and the selected sessions as the bytes of a zip.
 
-    Raises NotFound, Invalid, and TooLarge where the archive could not be sent.
+    Raises NotFound, Invalid, and TooLarge if the archive exceeds the request limit.
     """
     home.agents.get(agent_id)
     if wanted.since and wanted.until and wanted.until <= wanted.since:
@@ -114,7 +114,7 @@ def _sessions(sessions: Sessions, agent_id: str, wanted: ExportSelection) -> Ite
         yield session_known_to_agent(sessions, agent_id, wanted.session_id)
         return
     for each in paginate(sessions.page, limit=_SESSIONS):
-        if agent_id in each.ever_ids:
+        if agent_id in each.all_time_agent_ids:
             yield each
 
 
@@ -127,7 +127,7 @@ def _lines(
 
 
 def _memories(agent_id: str, memories: list[Memory]) -> str:
-    """Memories by category, for reading."""
+    """Format memories by category as Markdown."""
     rows = [f"# {agent_id}", ""]
     for category in sorted({memory.category for memory in memories}):
         rows += [f"## {category}", ""]
@@ -141,7 +141,7 @@ def _memories(agent_id: str, memories: list[Memory]) -> str:
 
 
 def _conversation(session: Session, lines: list[Line]) -> str:
-    """What was said in a session, for reading."""
+    """Format the lines of a session as Markdown."""
     rows = [f"# {session.name or session.theme or session.id}", ""]
     for line in lines:
         if line.kind is not LineKind.ACTION and line.text:

@@ -1,7 +1,7 @@
-"""Archives: an agent's past as one zip file, in JSON lines to be read back and in Markdown to read.
+"""Archive files: an agent's memory as one zip of JSON lines, for import, and Markdown, to read.
 
-What an archive says is checked like any other input: it may come from another agent, another
-installation, or somebody who means harm. Nothing in it names a path that is written to.
+An archive is validated like any other input: it may come from another agent, another installation,
+or an attacker. Nothing in it names a path that is written to.
 """
 
 import io
@@ -20,7 +20,7 @@ from opencrab.domain.value import Identifier, Value, is_json
 MANIFEST = "manifest.json"
 
 ARCHIVE_BYTES = 4 << 20
-"""Largest archive that is made or taken: what a request and its answer can carry on AWS."""
+"""The largest archive in bytes: what a request and its response can carry on AWS."""
 
 UNPACKED_BYTES = 64 << 20
 ROW_BYTES = 256 << 10
@@ -31,7 +31,7 @@ _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 class ArchiveManifest(Value):
-    """What an archive holds, and of whom."""
+    """The manifest of an archive: its agent, time, and number of rows by kind."""
 
     format: Literal["opencrab-memory"] = "opencrab-memory"
     version: Literal[1] = 1
@@ -41,9 +41,9 @@ class ArchiveManifest(Value):
 
 
 def pack_archive_zip(members: Mapping[str, str], at: datetime) -> bytes:
-    """A zip of texts by name; the same texts at the same time are the same bytes.
+    """Pack texts by name into a zip; the same texts and time give the same bytes.
 
-    Raises TooLarge when it could not be sent.
+    Raises TooLarge if it exceeds ARCHIVE_BYTES.
     """
     buffer = io.BytesIO()
     moment = (max(at.year, 1980), at.month, at.day, at.hour, at.minute, at.second)
@@ -63,12 +63,12 @@ def pack_archive_zip(members: Mapping[str, str], at: datetime) -> bytes:
 
 
 def archive_rows(values: Iterable[Value]) -> str:
-    """Values as JSON lines."""
+    """Format values as JSON lines."""
     return "".join(f"{value.model_dump_json(exclude_defaults=True)}\n" for value in values)
 
 
 class MemoryArchive:
-    """An archive that somebody gave: nothing is unpacked but what is asked for, a row at a time.
+    """An archive from outside: only requested members are unpacked, one row at a time.
 
     Raises TooLarge and Invalid, which name the member and the line.
     """
@@ -91,14 +91,16 @@ class MemoryArchive:
         self.manifest = self._manifest()
 
     def rows(self, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The rows of a member with their line numbers; nothing when it is not there."""
+        """Yield the rows of a member with their line numbers; nothing if the member is missing."""
         if name not in self._members:
             return
         for number, line in enumerate(self._text(name).split("\n"), 1):
             if not line.strip():
                 continue
             if number > ROWS:
-                raise TooLarge(f"{name} has more than {ROWS} rows", field="archive")
+                raise TooLarge(
+                    f"{name} has more than {ROWS} rows", field="archive", cure="export in parts"
+                )
             yield number, _row(name, number, line)
 
     def _manifest(self) -> ArchiveManifest:
@@ -121,26 +123,38 @@ class MemoryArchive:
             with self._zip.open(self._members[name]) as member:
                 content = member.read(room + 1)
         except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError) as error:
-            raise Invalid(f"{name!r} cannot be decompressed: {error}", field="archive") from None
+            raise Invalid(
+                f"{name!r} cannot be decompressed: {error}",
+                field="archive",
+                cure="export the archive again, and send the file unchanged",
+            ) from None
         self._unpacked += len(content)
         if self._unpacked > UNPACKED_BYTES:
             raise _unpacks_too_large()
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError:
-            raise Invalid(f"{name!r} is not UTF-8", field="archive") from None
+            raise Invalid(
+                f"{name!r} is not UTF-8",
+                field="archive",
+                cure="save it as UTF-8, or export the archive again",
+            ) from None
 
 
 def _validate_members(infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
     if len(infos) > MEMBERS:
-        raise TooLarge(f"the archive has more than {MEMBERS} members", field="archive")
+        raise TooLarge(
+            f"the archive has {len(infos)} members, at most {MEMBERS} are allowed",
+            field="archive",
+            cure="export less at a time",
+        )
     members = {info.filename: info for info in infos}
     if len(members) < len(infos):
-        raise ValueError("two members have the same name")
+        raise ValueError("several members have the same name")
     if any(info.flag_bits & 1 for info in infos):
-        raise ValueError("it is encrypted")
+        raise ValueError("encrypted members are not supported")
     if any(info.compress_type not in _METHODS for info in infos):
-        raise ValueError("unsupported compression method")
+        raise ValueError("compression methods other than stored and deflated are not supported")
     if sum(info.file_size for info in infos) > UNPACKED_BYTES:
         raise _unpacks_too_large()
     return members
@@ -157,19 +171,25 @@ def _unpacks_too_large() -> TooLarge:
 def _row(name: str, number: int, line: str) -> dict[str, Any]:
     if len(line) > ROW_BYTES:
         raise TooLarge(
-            f"{name}, line {number}: longer than {ROW_BYTES} characters", field="archive"
+            f"{name}, line {number}: {len(line)} characters, at most {ROW_BYTES} are allowed",
+            field="archive",
+            cure="shorten or remove this line",
         )
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict) or not is_json(row):
-        raise Invalid(f"{name}, line {number}: not a JSON object", field="archive")
+        raise Invalid(
+            f"{name}, line {number}: not a valid JSON object",
+            field="archive",
+            cure="correct this line, or export the archive again",
+        )
     return row
 
 
 def describe_archive_error(error: ValidationError) -> str:
-    """What is wrong and where, without what was said."""
+    """Describe what is wrong and where, without the invalid content."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"])) or "it"
     return f"{place}: {first['msg']}"

@@ -1,8 +1,9 @@
-"""Archive names: under which ids what an archive brings is kept, and what of it stays forgotten.
+"""Ids of imported documents: which of them are kept, replaced, or remain erased.
 
-An id of an archive is kept only where it could have been made here by now: copies of an index read
-on from the last id they know, so that one far in the future would hide everything after it. All
-others get an id that follows from theirs alone, and what was forgotten comes back under another.
+An id of an archive is kept only if it could have been created here by now: copies of an index
+continue after the last id they know, so that an id far in the future would hide everything after
+it. All other ids are derived from the archive's id, and a restored erased document gets another
+one.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ _AFTER = timedelta(milliseconds=1)
 
 
 class IdMap:
-    """The ids of one agent's kept things as they are to be, and its marks of forgetting."""
+    """The ids of an agent's imported documents, and the agent's erasure marks."""
 
     def __init__(self, facts: Documents, clock: Clock, agent_id: str, *, trusted: bool) -> None:
         self._now = _milliseconds(clock.now())
@@ -31,13 +32,13 @@ class IdMap:
             if mark.everything:
                 self._everything = mark_id, mark
 
-    def kept(
+    def id_and_time(
         self, kind: str, old_id: str, born: datetime, at: datetime
     ) -> tuple[str, datetime] | None:
-        """The id and the time of what can be found again; None for what stays forgotten.
+        """Return the id and time for an indexed document; None if it remains erased.
 
-        What the owner brings back has another id and a time after the mark: every copy of an index
-        obeys the mark for ever.
+        An erased document that a trusted archive restores gets another id, and a time after the
+        mark, since every copy of an index applies the mark forever.
         """
         name = self._own(kind, old_id, born)
         while (over := self._over(f"{kind}:{name}", at)) is not None:
@@ -49,7 +50,7 @@ class IdMap:
         return name, at
 
     def is_forgotten(self, at: datetime) -> bool:
-        """Whether what has no id of its own lies before the end of everything."""
+        """Check whether a document without its own id falls under an erasure of everything."""
         return not self._trusted and self._over("", at) is not None
 
     def _own(self, kind: str, old_id: str, born: datetime) -> str:
@@ -61,7 +62,7 @@ class IdMap:
         return new_ulid(moment if 0 <= moment <= self._now else 0, _bytes(kind, old_id))
 
     def _over(self, named: str, at: datetime) -> tuple[str, ErasureMark] | None:
-        """The mark by which something is forgotten."""
+        """Return the mark that erased a document, or None."""
         everything = self._everything
         if everything is not None and at <= everything[1].at:
             return everything

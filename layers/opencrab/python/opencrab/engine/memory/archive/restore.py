@@ -1,6 +1,6 @@
-"""Taking in an archive: its kept things become an agent's, as far as they can be trusted.
+"""Import of an archive: its documents become an agent's, as far as they can be trusted.
 
-Everything is checked before anything is written; a second time changes nothing.
+Everything is validated before anything is written; a second import changes nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -59,12 +59,12 @@ _OF_TRUST = {
     *("confirmed", "refuted", "tested_at", "competence", "reliability"),
     *("interactions", "successes", "last_at", "last_session"),
 }
-"""What an archive that is not trusted does not decide."""
+"""The fields that an untrusted archive does not decide."""
 
 
 @dataclass
 class RestoreCounts:
-    """How many of each kind were taken in, were known, are known with other words, or forgotten."""
+    """Counts by kind of documents: imported, already known, known with other content, or erased."""
 
     taken: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
@@ -72,19 +72,19 @@ class RestoreCounts:
     forgotten: dict[str, int] = field(default_factory=dict)
 
     def count(self, where: dict[str, int], kind: str) -> None:
-        """Count one."""
+        """Increment one count."""
         where[kind] = where.get(kind, 0) + 1
 
 
 def restore_memory_archive(
     home: Home, clock: Clock, agent_id: str, content: bytes, *, trusted: bool
 ) -> RestoreCounts:
-    """Make the memories, experiences, impressions, knowledge, beliefs, peers of an archive its own.
+    """Import memories, experiences, impressions, knowledge, beliefs and peers.
 
-    Unless the owner trusts it, all of it counts as learned from strangers: it is tainted, private
-    and none of it becomes core. What has the id of something that says something else is left
-    out and counted, and so is what was forgotten here, which only a trusted archive brings back.
-    Raises NotFound, Invalid and TooLarge, before anything was written.
+    Unless the owner trusts the archive, all of it counts as learned from strangers: it is tainted,
+    private and none of it becomes core. A document whose id exists with other content is left out
+    and counted, and so is one erased here, unless the archive is trusted. Raises NotFound, Invalid
+    and TooLarge, before anything is written.
     """
     home.agents.get(agent_id)
     report = RestoreCounts()
@@ -120,7 +120,7 @@ def _read_archive_facts(
     *,
     trusted: bool,
 ) -> list[tuple[str, Document]]:
-    """Everything in an archive as the agent's own; what was forgotten is counted instead."""
+    """Return an archive's documents for the agent; erased ones are only counted."""
     places = _Places(home.sessions, agent_id)
     names = IdMap(home.facts, clock, agent_id, trusted=trusted)
     ids, read = dict[str, str | None](), list[tuple[str, Value, str]]()
@@ -149,13 +149,13 @@ def _read_archive_facts(
 
 
 def _assign_id(kind: str, value: Value, given: str, names: IdMap) -> tuple[Value, str] | None:
-    """A value under the id that it is kept under; None for what stays forgotten."""
+    """Return a value with its id here; None if it remains erased."""
     if isinstance(value, Memory):
-        if (kept := names.kept(kind, given, value.created_at, value.updated_at)) is None:
+        if (kept := names.id_and_time(kind, given, value.created_at, value.updated_at)) is None:
             return None
         return value.replaced(id=kept[0], updated_at=kept[1]), kept[0]
     if isinstance(value, Experience):
-        if (kept := names.kept(kind, given, value.at, value.at)) is None:
+        if (kept := names.id_and_time(kind, given, value.at, value.at)) is None:
             return None
         return value.replaced(id=kept[0], at=kept[1]), kept[0]
     if isinstance(value, Belief):
@@ -171,7 +171,7 @@ def _last_changed(value: Value) -> datetime | None:
 
 
 def _remap_memory_links(value: Value, ids: Mapping[str, str | None]) -> Value:
-    """A value that names other memories of the archive by the ids that they have here."""
+    """Replace ids of the archive's memories in a value by their ids here."""
     if isinstance(value, Memory):
         links = (ids.get(each, each) for each in value.links)
         return value.replaced(links=tuple(each for each in links if each is not None))
@@ -181,7 +181,7 @@ def _remap_memory_links(value: Value, ids: Mapping[str, str | None]) -> Value:
 
 
 class _Places:
-    """Which sessions are the agent's own here: all others mean nothing."""
+    """The agent's sessions in this installation; ids of other sessions are dropped."""
 
     def __init__(self, sessions: Sessions, agent_id: str) -> None:
         self._sessions = sessions
@@ -189,11 +189,11 @@ class _Places:
         self._known = dict[str, bool]()
 
     def has(self, session_id: str) -> bool:
-        """Whether the agent ever took part in a session of this id."""
+        """Check whether the agent ever took part in a session of this id."""
         if session_id not in self._known:
             try:
                 session = self._sessions.get(session_id)
-                self._known[session_id] = self._agent_id in session.ever_ids
+                self._known[session_id] = self._agent_id in session.all_time_agent_ids
             except NotFound:
                 self._known[session_id] = False
         return self._known[session_id]
@@ -214,6 +214,7 @@ def _values(archive: MemoryArchive, kind: str) -> Iterator[tuple[Value, str]]:
             raise Invalid(
                 f"{name}, line {number}: {describe_archive_error(error)}; nothing was imported",
                 field="archive",
+                cure="correct this line and import again",
             ) from None
         yield value, _id(kind, row)
 
@@ -231,7 +232,7 @@ def _id(kind: str, row: dict[str, object]) -> str:
 
 
 def _own(value: Value, places: _Places, *, trusted: bool) -> Value:
-    """The value as this agent may hold it."""
+    """Return the value with the provenance and rights that this agent may give it."""
     session_id = str(getattr(value, "session_id", ""))
     here = bool(session_id) and places.has(session_id)
     if "session_id" in type(value).model_fields and not here:
@@ -254,7 +255,7 @@ def _own(value: Value, places: _Places, *, trusted: bool) -> Value:
 
 
 def _own_inner(value: Belief | Peer, places: _Places, *, trusted: bool) -> Value:
-    """What a stranger's archive has tested or counted counts for nothing."""
+    """Remove test results and counts that an untrusted archive claims."""
     if isinstance(value, Peer) and not places.has(value.last_session):
         value = value.replaced(last_session="")
     if trusted:
@@ -285,7 +286,9 @@ def _require_id(agent_id: str, kind: str, value: Value, fact_id: str) -> None:
     except ValidationError as error:
         why = f"{fact_id[:80]!r} is not a valid ID: {describe_archive_error(error)}"
         raise Invalid(
-            f"{archive_member(kind)}: {why}; nothing was imported", field="archive"
+            f"{archive_member(kind)}: {why}; nothing was imported",
+            field="archive",
+            cure="correct the ID and import again",
         ) from None
 
 
@@ -296,7 +299,7 @@ def _require_room(facts: Documents, agent_id: str, memories: int) -> None:
             f"{kept} memories are stored and {memories} are in the archive; the limit is "
             f"{MEMORIES}",
             field="archive",
-            cure="forget unused ones, or remove them from the archive",
+            cure="delete unused ones here, or remove them from the archive",
         )
 
 
@@ -309,8 +312,8 @@ def _require_inner_room(
     kept = {fact.id for fact in all_pages(facts, agent_id, kind)}
     if len(kept | new) > most:
         raise TooLarge(
-            f"{len(kept)} of kind {kind} are kept, {len(new - kept)} more are in the archive, "
-            f"{most} may be kept",
+            f"{len(kept)} of kind {kind} are stored, {len(new - kept)} more are in the archive; "
+            f"the limit is {most}",
             field="archive",
             cure="remove unused ones here or from the archive",
         )
@@ -321,7 +324,7 @@ def _is_core(fact: Document) -> bool:
 
 
 def _write_core(facts: Documents, clock: Clock, fact: Document, report: RestoreCounts) -> None:
-    """Write a core memory with the mind that holds it, or as a plain one where that is full."""
+    """Write a core memory with the agent state, or as a plain memory if core is full."""
     known, mind = stored_agent_state(facts, fact.owner)
     try:
         aware = with_core_memory(mind, fact.read(Memory))
@@ -329,7 +332,7 @@ def _write_core(facts: Documents, clock: Clock, fact: Document, report: RestoreC
         plain = {**(fact.body or {}), "category": FACT}
         _write_one(facts, clock, MEMORY, fact.replaced(body=plain), report)
         return
-    changed = known.holding(aware) if known else new_fact(fact.owner, MIND, MIND, aware)
+    changed = known.with_body(aware) if known else new_fact(fact.owner, MIND, MIND, aware)
     _write_one(facts, clock, MEMORY, fact, report, changed)
 
 
@@ -340,7 +343,7 @@ def _write(
     read: list[tuple[str, Document]],
     report: RestoreCounts,
 ) -> None:
-    """Write some facts at once, or one by one where one of them is there already."""
+    """Write some documents at once, or one by one if one of them exists already."""
     by_key = {fact.key: (kind, fact) for kind, fact in read}
     new = [fact for _, fact in by_key.values()]
     try:
@@ -354,7 +357,7 @@ def _write(
 
 
 def _reindex_marks(clock: Clock, agent_id: str, facts: list[Document]) -> Iterator[Document]:
-    """What tells copies of an index, which know all up to some later id, to look for these too."""
+    """Yield marks that make index copies, which only read newer ids, read these as well."""
     for kind in _FOUND_AGAIN:
         if ids := [fact.id for fact in facts if fact.kind == kind]:
             yield index_rewrite_mark(clock, agent_id, *ids, kind=kind)
@@ -389,7 +392,7 @@ def _write_one(
 
 
 def _is_trusted_now(stored: Document, fact: Document) -> bool:
-    """Whether the same words were taken in before as a stranger's, and an owner trusts them now."""
+    """Check whether an owner now trusts the same content, imported before as untrusted."""
     before, after = stored.body or {}, fact.body or {}
     words = (set(before) | set(after)) - _OF_TRUST
     same = all(before.get(name) == after.get(name) for name in words)

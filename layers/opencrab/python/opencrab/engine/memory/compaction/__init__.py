@@ -1,4 +1,4 @@
-"""Compaction: old lines become summaries, each by a turn of its own.
+"""Compaction: old lines become summaries, each written by a turn of its own.
 
-The raw lines stay where they are, in the journal.
+The original lines stay in the journal.
 """

@@ -1,19 +1,19 @@
-"""Summarising: the words by which a model is asked for a summary, and how its answer is read.
+"""The prompt that asks a model for a summary, and the parser of its answer.
 
-Who changes the words changes `PROMPT_VERSION` in domain/summary.py with them.
+A change of the prompt must increase `PROMPT_VERSION` in domain/summary.py.
 """
 
 from collections.abc import Iterable
 
 from opencrab.domain.memory.search_row import SearchRow
-from opencrab.domain.memory.summary import SUMMARY_CHARACTERS, Span, Summary
+from opencrab.domain.memory.summary import SUMMARY_CHARACTERS, Summary, SummarySpan
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.value import Language
 from opencrab.ports.turn.action import one_line
 
 OVERHEAD_TOKENS = 800
-"""What the words around the sources take."""
+"""The tokens of the prompt without its sources."""
 
 _TITLE = 120
 _ROW_TOKENS = 12
@@ -39,12 +39,12 @@ You keep the records of "{name}". Write a summary in English that {name} will re
 - Call no actions; answer in plain text.""",
 }
 _ASKED = {
-    (Language.JA, Span.TOPIC): "次の会話({about})を要約してください。",
-    (Language.JA, Span.DAY): "{about}(UTC)の次の要約を、1日の要約にまとめてください。",
-    (Language.JA, Span.MONTH): "{about}の次の要約を、1か月の要約にまとめてください。",
-    (Language.EN, Span.TOPIC): "Summarise this conversation ({about}).",
-    (Language.EN, Span.DAY): "Make one summary of the day {about} (UTC) from these.",
-    (Language.EN, Span.MONTH): "Make one summary of the month {about} from these.",
+    (Language.JA, SummarySpan.TOPIC): "次の会話({about})を要約してください。",
+    (Language.JA, SummarySpan.DAY): "{about}(UTC)の次の要約を、1日の要約にまとめてください。",
+    (Language.JA, SummarySpan.MONTH): "{about}の次の要約を、1か月の要約にまとめてください。",
+    (Language.EN, SummarySpan.TOPIC): "Summarise this conversation ({about}).",
+    (Language.EN, SummarySpan.DAY): "Make one summary of the day {about} (UTC) from these.",
+    (Language.EN, SummarySpan.MONTH): "Make one summary of the month {about} from these.",
 }
 _EDGES = {
     Language.JA: ("[ここから資料]", "[ここまで資料]"),
@@ -53,36 +53,41 @@ _EDGES = {
 
 
 def summary_rules(name: str, language: Language) -> str:
-    """What a summary is like, whatever it is of."""
+    """Return the system prompt for summaries of every span."""
     return _RULES[language].format(name=one_line(name))
 
 
-def summary_question(span: Span, about: str, sources: Iterable[str], language: Language) -> str:
-    """The question with its sources, each of which is one line that cannot pretend to be two."""
+def summary_question(
+    span: SummarySpan, about: str, sources: Iterable[str], language: Language
+) -> str:
+    """Return the question with its sources, one line each, so that none can imitate two."""
     first, last = _EDGES[language]
     question = _ASKED[language, span].format(about=one_line(about))
     return "\n".join((question, first, *sources, last))
 
 
 def summary_source_of_row(row: SearchRow, most_tokens: int) -> str:
-    """A line of a conversation; of one that is too long its beginning and its end."""
+    """Format a line of a conversation; of a long one the beginning and the end."""
     head = f"{row.sequence} {row.at:%Y-%m-%d %H:%M} {one_line(row.speaker)} ({row.speaker_id}): "
     return head + _cut(row.text, most_tokens)
 
 
 def summary_source_of_summary(summary: Summary, most_tokens: int) -> str:
-    """A summary that another is made of."""
+    """Format a summary as one input line of the prompt for a summary of summaries.
+
+    A long one is cut in the middle.
+    """
     head = f"{summary.id} {summary.since:%Y-%m-%d %H:%M} {one_line(summary.title, _TITLE)}: "
     return head + _cut(summary.text, most_tokens)
 
 
 def summary_source_tokens(source: str) -> int:
-    """About the tokens that a source takes."""
+    """Estimate the tokens of a source."""
     return estimated_tokens(source) + _ROW_TOKENS
 
 
 def parse_summary_answer(answer: ModelAnswer) -> tuple[str, str]:
-    """Title and text; raises ValueError naming what is wrong with an answer that is no summary."""
+    """Return title and text; raise ValueError saying why an answer is no summary."""
     said = answer.text.replace("\x00", "").strip()
     if answer.calls:
         raise ValueError("the model returned tool calls instead of a summary")
@@ -90,7 +95,7 @@ def parse_summary_answer(answer: ModelAnswer) -> tuple[str, str]:
         raise ValueError("empty model response")
     if len(said) > SUMMARY_CHARACTERS:
         raise ValueError(
-            f"the summary has {len(said)} characters, {SUMMARY_CHARACTERS} are allowed"
+            f"the summary has {len(said)} characters, at most {SUMMARY_CHARACTERS} are allowed"
         )
     first, _, rest = said.partition("\n")
     title = one_line(first.strip("#*「」『』\"' \t\u3000"), _TITLE)

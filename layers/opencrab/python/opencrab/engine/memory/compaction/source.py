@@ -1,4 +1,4 @@
-"""Digest: what one summary is made of, the question for it, and what is kept of the answer."""
+"""One summary: its sources, the question to the model, and the storing of the answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from opencrab.domain.memory.summary import (
     SHELF,
     SUMMARY,
     CompactionState,
-    Span,
     Summary,
     SummaryIndex,
     SummarySource,
+    SummarySpan,
     SummaryTopic,
     summary_key,
 )
@@ -48,38 +48,44 @@ from opencrab.engine.turn.prompt.request import (
 from opencrab.engine.turn.prompt.single_question import single_question_request
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.documents import Documents
-from opencrab.ports.models.model import ChatRequest, ModelInfo, Models
+from opencrab.ports.models.model import (
+    ChatRequest,
+    ModelInfo,
+    Models,
+    TrustedText,
+    label_text,
+)
 from opencrab.ports.turn.journal import Journal
 
 SOURCE_TOKENS = 16_000
-"""Most of what one summary is made of, where the model would take more."""
+"""The most tokens of sources for one summary, even if the model would accept more."""
 
 _TRIES = 5
 
 
 class StoredSummaries:
-    """Where an agent's summaries stand, with the facts that say so."""
+    """An agent's stored summaries and their progress, with the documents that hold them."""
 
     def __init__(self, facts: Documents, agent_id: str) -> None:
         self._facts = facts
         self._agent_id = agent_id
 
     def compaction(self, session_id: str) -> tuple[Document, CompactionState]:
-        """How far a session is summarised; the fact is new where it never was."""
+        """Return the summary progress of a session, with its document, which may be new."""
         fact = self._fact(COMPACTION, session_id)
         return fact, fact.read(CompactionState)
 
     def load_summary_index(self) -> tuple[Document, SummaryIndex]:
-        """The newest number, and what waits."""
+        """Return the index of summaries: the newest number, and the periods that wait."""
         fact = self._fact(SHELF, SHELF)
         return fact, fact.read(SummaryIndex)
 
     def summaries(self, ids: tuple[str, ...]) -> tuple[Summary, ...]:
-        """Those of these summaries that are still there."""
+        """Return those of these summaries that still exist."""
         stored = (self._facts.get(self._agent_id, SUMMARY, summary_key(each)) for each in ids)
         return tuple(fact.read(Summary) for fact in stored if fact is not None)
 
-    def missed(
+    def failure_document(
         self,
         stretch: "SummaryStretch",
         session_id: str,
@@ -88,13 +94,13 @@ class StoredSummaries:
         *,
         blamed: bool = True,
     ) -> Document:
-        """The fact in which it is counted that a summary could not be made."""
-        if stretch.span is Span.TOPIC:
+        """Return the write that counts a failed summary."""
+        if stretch.span is SummarySpan.TOPIC:
             fact, compaction = self.compaction(session_id)
             lines = stretch.first, stretch.last
-            return fact.holding(compaction.missed(*lines, why, now, blamed=blamed))
+            return fact.with_body(compaction.with_failed_lines(*lines, why, now, blamed=blamed))
         fact, shelf = self.load_summary_index()
-        return fact.holding(shelf.missed(stretch.key, why, now, blamed=blamed))
+        return fact.with_body(shelf.with_failed_period(stretch.key, why, now, blamed=blamed))
 
     def _fact(self, kind: str, fact_id: str) -> Document:
         stored = self._facts.get(self._agent_id, kind, fact_id)
@@ -103,34 +109,34 @@ class StoredSummaries:
 
 @dataclass(frozen=True)
 class SummaryStretch:
-    """What a turn's summary is of: lines of its session, or a day or month of the agent's."""
+    """The range of one summary: lines of a session, or a day or month of the agent's."""
 
-    span: Span
+    span: SummarySpan
     first: int = 0
     last: int = 0
     key: str = ""
 
     @classmethod
     def named(cls, name: str) -> "SummaryStretch":
-        """The stretch that a turn's header names; raises Invalid."""
+        """Parse the range in a turn's header; raise Invalid."""
         span, _, rest = name.partition(":")
         first, _, last = rest.partition("-")
         try:
-            if span == Span.TOPIC:
-                return cls(Span.TOPIC, first=int(first), last=int(last))
-            return cls(Span(span), key=rest)
+            if span == SummarySpan.TOPIC:
+                return cls(SummarySpan.TOPIC, first=int(first), last=int(last))
+            return cls(SummarySpan(span), key=rest)
         except ValueError:
-            raise Invalid(f"there is no summary {name!r}") from None
+            raise Invalid(f"invalid range of a summary: {name!r}") from None
 
     @property
     def name(self) -> str:
-        """What a header says of it."""
+        """The range as it is written in a turn's header."""
         return f"{self.span.value}:{self.key or f'{self.first}-{self.last}'}"
 
 
 @dataclass(frozen=True)
 class PendingSummary:
-    """The `QuestionJob` for one summary; `draft` is all of it but number, title and words."""
+    """The `QuestionJob` for one summary; `draft` has all of it except number, title and text."""
 
     stretch: SummaryStretch
     sources: tuple[str, ...]
@@ -138,21 +144,21 @@ class PendingSummary:
 
     @classmethod
     def of(cls, runtime: Runtime, turn: Turn, agent: Agent, session: Session) -> "PendingSummary":
-        """The summary that a turn is to make, with its sources as they are now."""
+        """Create the summary that a turn has to write, with its sources as they are now."""
         stretch = SummaryStretch.named(turn.group)
         room = summary_source_room(runtime.models, runtime.rules, agent)
-        if stretch.span is Span.TOPIC:
+        if stretch.span is SummarySpan.TOPIC:
             return _of_lines(runtime.home.journal, turn, session, stretch, room)
         return _of_parts(runtime.home.facts, turn, stretch, room)
 
     def limits(self, work: TurnWork, limits: Limits) -> Limits:  # noqa: ARG002 - the port's
-        """All of them, and no others."""
+        """Return the turn's limits unchanged."""
         return limits
 
     def skip_reason(self, work: TurnWork) -> str:
-        """Why the summary is not wanted any more; "" while it is."""
+        """Return why the summary is no longer needed; "" while it is."""
         library = _library(work)
-        if self.stretch.span is Span.TOPIC:
+        if self.stretch.span is SummarySpan.TOPIC:
             wanted = library.compaction(work.turn.session_id)[1].wants(self.stretch.first)
             return "" if wanted else "these lines are summarised already"
         waiting = (period.key for period in library.load_summary_index()[1].periods)
@@ -161,17 +167,20 @@ class PendingSummary:
     def request(self, work: TurnWork, info: ModelInfo, manner: CallOptions) -> ChatRequest:
         language = work.profile.agent.language
         if not self.sources:
-            raise Invalid("the lines to summarise no longer exist")
-        system = summary_rules(work.profile.soul.persona_name, language)
+            raise Invalid(f"the sources of summary {self.stretch.name!r} no longer exist")
+        system = TrustedText(summary_rules(work.profile.soul.persona_name, language))
         draft = self.draft
         about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
-        question = summary_question(self.stretch.span, about, self.sources, language)
+        question = label_text(
+            summary_question(self.stretch.span, about, self.sources, language),
+            tainted=draft.tainted,
+        )
         output = model_output_token_limit(info, work.runtime.rules)
         return single_question_request(
             work, info, manner, system=system, question=question, output=output
         )
 
-    def answered(self, work: TurnWork, result: ModelResult, turn: Turn) -> None:
+    def end_with_answer(self, work: TurnWork, result: ModelResult, turn: Turn) -> None:
         intent = work.transcript.open_intent
         model = intent.model if isinstance(intent, ModelIntent) else ""
         try:
@@ -181,17 +190,17 @@ class PendingSummary:
         except (ValueError, ValidationError) as error:
             why = "the summary has invalid characters"
             why = why if isinstance(error, ValidationError) else str(error)
-            self.failed(work, TurnStatus.FAILED, (result,), turn, why)
+            self.end_without_answer(work, TurnStatus.FAILED, (result,), turn, why)
             return
         now = PendingSummary.of(work.runtime, work.turn, work.profile.agent, work.session)
         if now.sources != self.sources:
             why = "the summarised lines were changed concurrently"
-            self.failed(work, TurnStatus.FAILED, (result,), turn, why)
+            self.end_without_answer(work, TurnStatus.FAILED, (result,), turn, why)
             return
         done = turn.replaced(status=TurnStatus.COMPLETED)
         self._end(work, (result,), done, lambda: self._kept(work, made))
 
-    def failed(
+    def end_without_answer(
         self, work: TurnWork, status: TurnStatus, result: tuple[Record, ...], turn: Turn, why: str
     ) -> None:
         ended = turn.replaced(status=status, note=why[:1_000])
@@ -208,9 +217,9 @@ class PendingSummary:
         header: Turn,
         facts: Callable[[], tuple[Document, ...]],
     ) -> None:
-        """End the turn in one transaction, with facts made of what is stored at that moment."""
+        """End the turn in one transaction; `facts` is called again after a concurrent change."""
         now = work.runtime.clock.now()
-        draws = header.returns(now.strftime("%Y-%m-%d"))
+        draws = header.closing_budget_draws(now.strftime("%Y-%m-%d"))
         for _ in range(_TRIES):
             told = facts()
             ended = header.replaced(ended_at=now, allowance=0)
@@ -225,11 +234,12 @@ class PendingSummary:
             return
         raise Unavailable(
             f"concurrent updates to the summaries of agent {work.turn.agent_id!r}; retries "
-            "exhausted"
+            "exhausted",
+            cure="try again",
         )
 
     def _kept(self, work: TurnWork, made: Summary) -> tuple[Document, ...]:
-        """The summary under the next number, and what it moves on; nothing if it came too late."""
+        """Return the writes of the summary and its progress; empty if it was already written."""
         if self.skip_reason(work):
             return ()
         library, now = _library(work), work.runtime.clock.now()
@@ -237,11 +247,11 @@ class PendingSummary:
         made = made.replaced(id=f"S{shelf.last + 1}", at=now)
         shelf = shelf.replaced(last=shelf.last + 1)
         stored = new_fact(work.turn.agent_id, SUMMARY, summary_key(made.id), made)
-        if self.stretch.span is not Span.TOPIC:
+        if self.stretch.span is not SummarySpan.TOPIC:
             shelf = shelf.succeeded(now).without_parts(self.stretch.key, set(made.parts))
-            if self.stretch.span is Span.DAY:
+            if self.stretch.span is SummarySpan.DAY:
                 shelf = shelf.with_part(self.stretch.key[: len("2026-10")], made.id)
-            return stored, shelved.holding(shelf)
+            return stored, shelved.with_body(shelf)
         shelf = shelf.with_part(f"{made.until:%Y-%m-%d}", made.id)
         fact, compaction = library.compaction(work.turn.session_id)
         topic = SummaryTopic(
@@ -251,18 +261,18 @@ class PendingSummary:
             until=made.until,
             tainted=made.tainted,
         )
-        compaction = compaction.succeeded(now).telling(topic, self.stretch.first)
-        return stored, shelved.holding(shelf), fact.holding(compaction)
+        compaction = compaction.succeeded(now).with_topic(topic, self.stretch.first)
+        return stored, shelved.with_body(shelf), fact.with_body(compaction)
 
     def _missed(self, work: TurnWork, why: str, blamed: bool) -> tuple[Document, ...]:  # noqa: FBT001
         if self.skip_reason(work):
             return ()
         now, session_id = work.runtime.clock.now(), work.turn.session_id
-        return (_library(work).missed(self.stretch, session_id, why, now, blamed=blamed),)
+        return (_library(work).failure_document(self.stretch, session_id, why, now, blamed=blamed),)
 
 
 def summary_source_room(models: Models, rules: Rules, agent: Agent) -> int:
-    """Tokens of source that the model which makes an agent's summaries takes well."""
+    """Return how many tokens of sources the agent's summary model accepts."""
     basis = RoutingBasis(model=agent.model, models=agent.llm.models)
     info = router.leading_model(models, Use.ANALYSIS, basis, ())[0].info
     most = request_token_limit(
@@ -278,7 +288,7 @@ def _library(work: TurnWork) -> StoredSummaries:
 def _of_lines(
     journal: Journal, turn: Turn, session: Session, stretch: SummaryStretch, room: int
 ) -> PendingSummary:
-    """Of what everybody in the session could hear; thoughts and instructions stay out of it."""
+    """Prepare a summary of what everyone could hear, without thoughts and instructions."""
     lines = journal.lines(
         session.id,
         after=stretch.first - 1,
@@ -289,7 +299,7 @@ def _of_lines(
     spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
     draft = _draft(
         turn,
-        span=Span.TOPIC,
+        span=SummarySpan.TOPIC,
         sources=(SummarySource(session_id=session.id, first=stretch.first, last=stretch.last),),
         session_id=session.id,
         hearing=session.hearing,
@@ -301,7 +311,7 @@ def _of_lines(
 
 
 def _of_parts(facts: Documents, turn: Turn, stretch: SummaryStretch, room: int) -> PendingSummary:
-    """Of the period's summaries, as many as the model takes; the others wait for the next."""
+    """Prepare a summary of a period's summaries, as many as the model accepts; the rest waits."""
     library = StoredSummaries(facts, turn.agent_id)
     waiting = (
         period.parts
@@ -333,6 +343,6 @@ def _of_parts(facts: Documents, turn: Turn, stretch: SummaryStretch, room: int) 
 
 
 def _draft(turn: Turn, *, times: list[datetime], **known: Any) -> Summary:
-    """A summary without number, title and words."""
+    """Create a summary without number, title and text."""
     since, until = min(times, default=turn.created_at), max(times, default=turn.created_at)
     return Summary(id="S1", text="…", since=since, until=until, at=turn.created_at, **known)

@@ -1,4 +1,4 @@
-"""Growth: the end of a turn tells the job that summarises how far its session has come."""
+"""Requests a summary after a turn, once its session has grown enough."""
 
 import json
 from contextlib import suppress
@@ -10,17 +10,17 @@ from opencrab.ports.turn.queue import Queue
 
 
 class CompactionConsequence(Consequence):
-    """A session that has grown enough is summarised."""
+    """Requests a summary of a session that has grown enough."""
 
     def after_close(self, work: TurnWork) -> None:
         _request_when_grown(work)
 
 
 def _request_when_grown(work: TurnWork) -> None:
-    """Ask for a summary once a session has grown by so many lines since the agent's last turn.
+    """Request a summary once a session has grown by `compact_every` lines.
 
-    Only what is at hand decides. A wish that is lost is made up for by the next one: the job goes
-    on from where the session was summarised last.
+    Only data at hand is read. A lost request is made up for by the next one: the job continues
+    after the last summarized line.
     """
     every, lines = work.runtime.rules.compact_every, work.history
     if every <= 0 or not lines:
@@ -39,7 +39,7 @@ def _request_when_grown(work: TurnWork) -> None:
 
 
 def request_compaction(compactions: Queue, agent_id: str, session_id: str, cause: str) -> None:
-    """Ask the job to look at a session; the same cause within a few minutes asks once."""
+    """Queue a check of a session for summaries; one request per cause in a few minutes."""
     body = json.dumps({"v": 1, "agent": agent_id, "session": session_id}, separators=(",", ":"))
     compactions.send(
         body,

@@ -1,7 +1,7 @@
-"""Compaction: one turn of its own kind makes one summary, paid for like every other model call.
+"""Compaction turns: each writes one summary and is paid for like every other model call.
 
-A turn is opened for a stretch of a session, or for a day or month that has passed; its header says
-which. What it writes is written when it ends: the summary, and how far its session has come.
+A turn is opened for a range of a session's lines, or for a day or month that is over; its header
+says which. The summary and the session's progress are written when the turn ends.
 """
 
 import logging
@@ -13,7 +13,12 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.search_row import RowKind, SearchRow, search_row_of_line
-from opencrab.domain.memory.summary import PROMPT_VERSION, Span, SummaryAttempts, SummaryPeriod
+from opencrab.domain.memory.summary import (
+    PROMPT_VERSION,
+    SummaryAttempts,
+    SummaryPeriod,
+    SummarySpan,
+)
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.memory.compaction.prompt import summary_source_of_row, summary_source_tokens
 from opencrab.engine.memory.compaction.source import (
@@ -34,19 +39,19 @@ from opencrab.ports.models.model import Models
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""Summaries that follow from one wish: a long past is caught up with step by step."""
+"""The most summaries that follow from one request: a long history is done step by step."""
 
 
 class SummaryJob(TurnJob):
-    """Summaries of stretches of a session, and of days and months that have passed."""
+    """Background turns that summarize ranges of a session, and days and months that are over."""
 
-    def opens(self, runtime: Runtime, message: Mapping[str, str]) -> bool:
+    def open_turn(self, runtime: Runtime, message: Mapping[str, str]) -> bool:
         if "session" not in message:
             return False
         _open_next(runtime, message["agent"], message["session"], hops=0)
         return True
 
-    def serves(self, turn: Turn) -> bool:
+    def handles_turn(self, turn: Turn) -> bool:
         return turn.trigger is Trigger.COMPACTION
 
     def prepare(
@@ -56,26 +61,26 @@ class SummaryJob(TurnJob):
         digest = PendingSummary.of(runtime, turn, profile.agent, session)
         return turn.replaced(taint=digest.draft.tainted), session, digest
 
-    def after(self, runtime: Runtime, turn: Turn) -> None:
-        """What follows: the next summary, unless this one failed."""
+    def after_end(self, runtime: Runtime, turn: Turn) -> None:
+        """Open the next summary's turn, unless this one failed."""
         made = turn.trigger is Trigger.COMPACTION and turn.status is TurnStatus.COMPLETED
         if made and turn.hops < AT_ONCE:
             _open_next(runtime, turn.agent_id, turn.session_id, hops=turn.hops)
 
 
 def retry_compaction(runtime: Runtime, agent_id: str, session_id: str) -> None:
-    """Try again now what has failed, however often it did, and what was passed over."""
+    """Retry failed and skipped summaries of an agent now, ignoring their backoff."""
     library = StoredSummaries(runtime.home.facts, agent_id)
     for stored, value in (library.compaction(session_id), library.load_summary_index()):
         if value.failures or value.gaps:
-            runtime.home.facts.commit(stored.holding(value.again()))
+            runtime.home.facts.commit(stored.with_body(value.with_failures_reset()))
     request_compaction(
         runtime.home.compactions, agent_id, session_id, f"retry {runtime.clock.now().isoformat()}"
     )
 
 
 def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -> None:
-    """Open and queue the turn of the summary that is due next, if one is."""
+    """Open and queue the turn of the next summary that is due, if any."""
     agent = runtime.home.agents.get(agent_id).agent
     if runtime.rules.compact_every <= 0 or not agent.answers:
         return
@@ -110,15 +115,15 @@ def _open_next(runtime: Runtime, agent_id: str, session_id: str, *, hops: int) -
     opened = runtime.home.journal.open(turn)
     if opened.status.is_end:
         # It ended without a word of it where its world could not be read; the next is another.
-        runtime.home.facts.commit(library.missed(stretch, session_id, opened.note, now))
+        runtime.home.facts.commit(library.failure_document(stretch, session_id, opened.note, now))
     enqueue_turn(runtime.home, opened)
 
 
 def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | None:
-    """The next lines of a session to be summarised together, when there are enough of them.
+    """Return the next range of lines to summarize, or None if there are too few.
 
-    Gaps that are tried again come first. Stretches in which nobody spoke, or all of which is
-    forgotten, need no summary.
+    Skipped ranges that are retried come first. A range without speech, or whose lines are all
+    erased, is passed without a summary.
     """
     library, journal = StoredSummaries(runtime.home.facts, agent.id), runtime.home.journal
     session, every = runtime.home.sessions.get(session_id), runtime.rules.compact_every
@@ -126,7 +131,7 @@ def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | 
         stored, compaction = library.compaction(session_id)
         if not compaction.may_try(runtime.clock.now()):
             return None
-        gap = compaction.retried
+        gap = compaction.gap_to_retry
         first = gap.first if gap else compaction.done + 1
         end = gap.last if gap else (compaction.done // every + 1) * every
         lines = journal.lines(session_id, after=first - 1, before=end + 1, limit=end - first + 1)
@@ -136,14 +141,14 @@ def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | 
         spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
         if spoken:
             last = end if gap else _last(runtime.models, runtime.rules, agent, spoken, end)
-            return SummaryStretch(Span.TOPIC, first=first, last=last)
-        passed = compaction.succeeded(runtime.clock.now()).closing(first)
+            return SummaryStretch(SummarySpan.TOPIC, first=first, last=last)
+        passed = compaction.succeeded(runtime.clock.now()).without_gap(first)
         passed = passed.replaced(done=max(compaction.done, end))
-        runtime.home.facts.commit(stored.holding(passed))
+        runtime.home.facts.commit(stored.with_body(passed))
 
 
 def _last(models: Models, rules: Rules, agent: Agent, spoken: list[SearchRow], end: int) -> int:
-    """Where a stretch ends whose words the model takes at once."""
+    """Return the last line of a range that fits the model's input."""
     room = summary_source_room(models, rules, agent)
     used = summary_source_tokens(summary_source_of_row(spoken[0], room))
     for row in spoken[1:]:
@@ -154,12 +159,12 @@ def _last(models: Models, rules: Rules, agent: Agent, spoken: list[SearchRow], e
 
 
 def _period(facts: Documents, clock: Clock, library: StoredSummaries) -> SummaryPeriod | None:
-    """The day or month whose summary is due, without those of which nothing is left."""
+    """Return the day or month whose summary is due; drop those whose parts no longer exist."""
     while True:
         stored, shelf = library.load_summary_index()
         now = clock.now()
-        period = shelf.due(now) if shelf.may_try(now) else None
+        period = shelf.next_period(now) if shelf.may_try(now) else None
         if period is None or library.summaries(period.parts):
             return period
         emptied = shelf.without_parts(period.key, set(period.parts))
-        facts.commit(stored.holding(emptied))
+        facts.commit(stored.with_body(emptied))

@@ -1,4 +1,4 @@
-"""Made-up worlds in which ways to learn are compared, since their truth is known.
+"""Simulated environments with known true effects, in which learning policies are compared.
 
-The learning that is tried there is the product's own, `engine/learning`.
+The product's policy runs its own code, `engine/learning`.
 """

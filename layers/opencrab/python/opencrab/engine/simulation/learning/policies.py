@@ -1,6 +1,6 @@
-"""School rules: how models and skills are chosen in a made-up world, and two ways to learn that.
+"""Interface of a learning policy, and two baselines: greedy by mean reward, by self-grades.
 
-They are those that ours is compared with: by the best mean so far, and by self-grades.
+The product's policy is compared with these two.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ _TRIED, _LEAST = 5, 20
 
 @dataclass
 class SimulatedDay:
-    """What a day let be seen."""
+    """Observations of one day: signals, feedback and self-grades."""
 
     signals: list[TurnSignals] = field(default_factory=list)
     opinions: list[TurnOpinion] = field(default_factory=list)
@@ -34,7 +34,7 @@ class SimulatedDay:
 
 @dataclass(frozen=True)
 class SkillDecision:
-    """What became of a skill on a day, on how many judged turns, and why."""
+    """Verdict on a skill: day, reason, and the effect by which it was decided."""
 
     skill: str
     verdict: TrialVerdict
@@ -44,19 +44,19 @@ class SkillDecision:
 
 
 class SelectionRule(Protocol):
-    """A way to choose models and skills, and to learn each night."""
+    """A policy that chooses models and skills, and learns each night."""
 
-    def model(self, asked: SimulatedQuestion) -> tuple[str, float]:
-        """The model that is asked, and how likely that was."""
+    def choose_model(self, asked: SimulatedQuestion) -> tuple[str, float]:
+        """Return the model to call, and the probability with which it was chosen."""
 
-    def skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
-        """Skills that the turn is given, and those that are withheld from it."""
+    def choose_skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
+        """Return the skills that the turn is given, and those withheld from it."""
 
-    def measured(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
-        """Those of these skills of which a turn tells."""
+    def measured_skills(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
+        """Return the names of those of these skills that the turn's signals record."""
 
-    def night(self, day: int, seen: SimulatedDay) -> None:
-        """Learn from a day."""
+    def learn_from_day(self, day: int, seen: SimulatedDay) -> None:
+        """Learn from the observations of a day."""
 
 
 def fitting_skills(
@@ -65,7 +65,7 @@ def fitting_skills(
     live: Iterable[str],
     trying: Collection[str] = (),
 ) -> list[TrialSkill]:
-    """The skills that fit, of those that are shown at all; those on trial come last."""
+    """Return the live skills that fit the question, at most FITTING; those on trial come last."""
     known = set(live)
     topic = (world.skills[place] for place in asked.topic)
     found = sorted(
@@ -75,10 +75,10 @@ def fitting_skills(
 
 
 class ByMean:
-    """Always what had the best mean so far: nothing is tried out again, nothing is withheld.
+    """Greedy policy: always the model with the best mean reward; no exploration, no hold-out.
 
-    Each model is asked a few times at first. A skill whose turns came out below the mean of all
-    turns is dropped.
+    Each model is first called 5 times per type of task. A skill is dropped after 20 turns if its
+    mean is below that of all turns.
     """
 
     def __init__(self, world: LearningWorld) -> None:
@@ -88,8 +88,8 @@ class ByMean:
         self._skills = defaultdict[str, list[float]](list)
         self._asked = defaultdict[int, int](int)
 
-    def model(self, asked: SimulatedQuestion) -> tuple[str, float]:
-        """Each in turn at first, then the one with the best mean."""
+    def choose_model(self, asked: SimulatedQuestion) -> tuple[str, float]:
+        """Return each model in turn at first, then the one with the best mean."""
         names = [model.name for model in self.world.models]
         number = self._asked[asked.task]
         self._asked[asked.task] += 1
@@ -97,16 +97,16 @@ class ByMean:
             return names[number % len(names)], 1.0
         return max(names, key=lambda name: _mean(self._models[asked.task, name])), 1.0
 
-    def skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
-        """All that fit."""
+    def choose_skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
+        """Return all live skills that fit; none is withheld."""
         return fitting_skills(self.world, asked, self.live), []
 
-    def measured(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
-        """All of them."""
+    def measured_skills(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
+        """Return the names of all skills."""
         return tuple(skill.name for skill in skills)
 
-    def night(self, _day: int, seen: SimulatedDay) -> None:
-        """Add up what turns were worth."""
+    def learn_from_day(self, _day: int, seen: SimulatedDay) -> None:
+        """Add the values of the day's turns to the means, and drop skills below the mean."""
         for turn in judged_turns(seen.signals, seen.opinions):
             signals, value = turn.signals, self.value(turn, seen)
             if value is None:
@@ -124,20 +124,20 @@ class ByMean:
         ]
 
     def value(self, turn: JudgedTurn, _seen: SimulatedDay) -> float | None:
-        """What a turn counts as: its worth by objective signals."""
+        """Return the value of a turn by objective signals, None if unknown."""
         return turn.worth
 
 
 class BySelfGrade(ByMean):
-    """The same, but a turn counts as what its model says of it."""
+    """The greedy policy with the model's own grade as the value of a turn."""
 
     def value(self, turn: JudgedTurn, seen: SimulatedDay) -> float | None:
-        """The grade; None where there is none."""
+        """Return the model's grade of its answer, None if there is none."""
         return seen.grades.get(simulated_row_id(turn.signals))
 
 
 def simulated_row_id(signals: TurnSignals) -> str:
-    """The metrics id of a turn's only call."""
+    """Return the metrics id of a turn's only call."""
     return f"{signals.at:%Y%m%dT%H%M%S.%fZ}-{signals.turn_id}-0001"
 
 

@@ -1,6 +1,6 @@
-"""School ours: what the product does each night, by the night's own functions, in a made-up world.
+"""The product's learning policy in a simulated environment, by the nightly run's own functions.
 
-What is stored elsewhere is held here: evidence, skills, the mind, and changes with what they end.
+Evidence, skills, the agent's state and adjustments are held in memory instead of stores.
 """
 
 from collections import Counter, defaultdict
@@ -24,8 +24,8 @@ from opencrab.domain.learning.review_period import day_period
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.signals import skills_on_trial, withheld_skills
 from opencrab.domain.learning.skill_lifecycle import index_skill, place_candidate
-from opencrab.domain.learning.treatment_effect import TrialVerdict, overall_skill_effect
-from opencrab.domain.models.optimization import Aim, Leave, Wish
+from opencrab.domain.learning.treatment_effect import TrialVerdict, skill_effect_over_models
+from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
 from opencrab.domain.money.budget import Price
 from opencrab.domain.skills.skill import AcquiredSkill, SkillStatus, SourceType
@@ -57,17 +57,19 @@ from opencrab.engine.simulation.learning.world import (
 )
 
 TRIALS = TrialSettings()
-AIM = Aim(leave=Leave.APPLY, goal=Wish.MAXIMIZE_QUALITY, min_quality=0.4, explore=0.2)
+AIM = Aim(
+    leave=LearningMode.APPLY, goal=OptimizationGoal.MAXIMIZE_QUALITY, min_quality=0.4, explore=0.2
+)
 USE = Use.CONVERSATION
 FIRST_MODEL = 2
-"""The model that everybody asks before anything is known: the middle one."""
+"""Index of the model that is used before there is evidence: the middle one."""
 
 _TOKENS = 1_000
 _VERDICTS = {SkillStatus.ACTIVE: TrialVerdict.PROMOTE, SkillStatus.ARCHIVED: TrialVerdict.RETIRE}
 
 
 class ProductPolicy:
-    """An agent whose owner lets evidence change it."""
+    """The product's policy for an agent whose owner lets evidence change it."""
 
     def __init__(self, world: LearningWorld) -> None:
         self.world = world
@@ -96,19 +98,19 @@ class ProductPolicy:
 
     @property
     def evidence(self) -> Evidence:
-        """All that is known."""
+        """Total evidence of all days so far."""
         return self.folded.evidence
 
-    def model(self, asked: SimulatedQuestion) -> tuple[str, float]:
-        """Drawn from the mix, as a turn draws its lot."""
+    def choose_model(self, asked: SimulatedQuestion) -> tuple[str, float]:
+        """Return a model drawn from the traffic split by hash bucket, as in a real turn."""
         mix = mix_of(self.mind, simulated_subject(asked.task))
         if mix is None:
             return self.world.models[FIRST_MODEL].name, 1.0
         alias = draw_hash_bucket(mix.weights, "model", asked.id, mix.subject)
         return self.routing.aliases[alias], mix.weights[alias] / sum(mix.weights.values())
 
-    def skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
-        """Those that fit; a withheld one leaves its place empty."""
+    def choose_skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
+        """Return the fitting skills, and those of them withheld; these are not replaced."""
         live = (skill.name for skill in self.mind.skills)
         fit = fitting_skills(self.world, asked, live, skills_on_trial(self.mind))
         resting = withheld_skills(self.mind, asked.id, TRIALS.skill_percent)
@@ -117,13 +119,13 @@ class ProductPolicy:
             [skill for skill in fit if skill.name in resting],
         )
 
-    def measured(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
-        """Those that are on trial."""
+    def measured_skills(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
+        """Return the names of those that are on trial."""
         on_trial = skills_on_trial(self.mind)
         return tuple(skill.name for skill in skills if skill.name in on_trial)
 
-    def night(self, day: int, seen: SimulatedDay) -> None:
-        """Fold the day, take back what fell, mix anew, and decide on skills."""
+    def learn_from_day(self, day: int, seen: SimulatedDay) -> None:
+        """Aggregate the day, roll back regressions, choose new splits, and decide on skills."""
         found = self._findings(START.date() + timedelta(days=day), seen)
         while fell := find_model_regressions(found):
             for each in fell:
@@ -135,7 +137,7 @@ class ProductPolicy:
             self._note(day, change.adjustment)
 
     def newest_undone(self) -> bool:
-        """Whether undoing the newest mix brings back what was there before it."""
+        """Return True if undoing the newest split restores the one before it."""
         made = next((each for each in reversed(self.adjustments) if _is_mix(each)), None)
         if made is None:
             return False
@@ -146,7 +148,7 @@ class ProductPolicy:
         return held == ({} if kept is None else {"weights": kept.weights})
 
     def _learn(self, name: str, at: datetime) -> None:
-        """A skill as it is once somebody approved it."""
+        """Add a skill as if an owner had approved it at this time."""
         fresh = AcquiredSkill(
             name=name,
             description=name,
@@ -161,7 +163,7 @@ class ProductPolicy:
         self.mind = index_skill(self.mind, skill)
 
     def _findings(self, day: date, seen: SimulatedDay) -> EvidenceSnapshot:
-        """What is known when a day has ended."""
+        """Return the snapshot at the end of a day."""
         self._open[day] = seen
         signals = [each for one in self._open.values() for each in one.signals]
         said = [each for one in self._open.values() for each in one.opinions]
@@ -172,7 +174,7 @@ class ProductPolicy:
             agent=self.agent,
             mind=self.mind,
             skills=tuple(self.skills_kept.values()),
-            folded=self.folded,
+            aggregated=self.folded,
             tallies=tuple(self._tallies()),
             recent=tuple(reversed(self.adjustments)),
             at=datetime.combine(day, START.timetz()) + timedelta(days=1),
@@ -198,7 +200,7 @@ class ProductPolicy:
         return replace(found, mind=self.mind, recent=recent)
 
     def _tallies(self) -> Iterable[DailyTally]:
-        """What the calls of the open days came to."""
+        """Yield the tallies of the calls of the open days."""
         counts = defaultdict[tuple[date, str, str], Counter[str]](Counter)
         for day in self.folded.open:
             for served in (each for signals in self._open[day].signals for each in signals.served):
@@ -230,9 +232,9 @@ class ProductPolicy:
                 self.adjustments[place] = held.replaced(state=AdjustmentState.APPLIED)
 
     def _do(self, change: LearningChange) -> None:
-        """Do what a change says, as it is done where everything is stored."""
+        """Apply a change in memory, as `store_adjustment` does in the store."""
         made = change.adjustment
-        self.mind, skill = change.done(self.mind, self.skills_kept.get(made.subject))
+        self.mind, skill = change.apply(self.mind, self.skills_kept.get(made.subject))
         if skill is not None:
             self.skills_kept[skill.name] = skill
         over = {each.id for each in change.ends}
@@ -245,7 +247,7 @@ class ProductPolicy:
         self.adjustments.append(made)
 
     def _note(self, day: int, made: Adjustment) -> None:
-        """Keep with what a trial ended, as it was known then."""
+        """Record the verdict on a skill with its effect at that time."""
         status = self.skills_kept[made.subject].status if made.subject in self.skills_kept else None
         if status in _VERDICTS:
             decision = SkillDecision(
@@ -253,13 +255,13 @@ class ProductPolicy:
                 verdict=_VERDICTS[status],
                 reason=made.reason,
                 day=day,
-                effect=overall_skill_effect(self.evidence, made.subject),
+                effect=skill_effect_over_models(self.evidence, made.subject),
             )
             self.decisions.append(decision)
 
 
 def simulated_subject(task: int) -> str:
-    """How a type of task is named where models are mixed for it."""
+    """Return the subject of a type of task's traffic split."""
     return f"{USE.value}/{TASK_TYPES[task]}"
 
 
@@ -268,7 +270,7 @@ def _alias(name: str) -> str:
 
 
 def _choice(name: str, cost: int) -> CandidateModel:
-    """A model at a price at which the tokens of a turn cost that much."""
+    """Return a candidate model whose price makes an average turn cost `cost` micro-dollars."""
     price = Price(input_per_million=cost * 1_000_000 // _TOKENS, output_per_million=0)
     return CandidateModel(name=name, price=price)
 

@@ -1,18 +1,21 @@
-"""School figures: what schooling came to in one world, and in many together."""
+"""Scores of learning policies in one simulated environment, and over many seeds."""
 
 from collections.abc import Iterable, Sequence
 
 from opencrab.domain.value import MicroUsd, Value
 
 STEPS = (50, 100, 200, 300, 400, 600)
-"""Judged turns after which it is told how many skills have been decided on."""
+"""Numbers of judged turns at which the share of decided skills is reported."""
 
 KINDS = ("helpful", "harmful", "idle")
 _HUNDRED = 100
 
 
 class MeasuredInterval(Value):
-    """What was measured in points, and the truth; None where nothing could be."""
+    """An estimate in points with its 95 % confidence interval, and the true value.
+
+    Numbers that could not be computed are None.
+    """
 
     turns: int
     points: float | None = None
@@ -22,17 +25,17 @@ class MeasuredInterval(Value):
 
     @property
     def holds(self) -> bool | None:
-        """Whether the truth lies within; None where there is no interval."""
+        """True if the interval contains the true value; None without an interval."""
         if self.low is None or self.high is None or self.truth is None:
             return None
         return self.low <= self.truth <= self.high
 
 
 class SkillFate(MeasuredInterval):
-    """What became of a skill: its effect when it was decided on, or in the end.
+    """Outcome of a skill: its verdict, and its effect then, or at the end if there is none.
 
-    `turns` are the judged turns of its trial, `truth` is its effect on what turns are worth by what
-    can be seen of them, `true_quality` the one on their quality.
+    `turns` are the judged turns of its trial, `truth` is its true effect on the value of turns as
+    measured by signals, `true_quality` its true effect on their quality.
     """
 
     skill: str
@@ -44,13 +47,13 @@ class SkillFate(MeasuredInterval):
 
 
 class MeasuredQuality(MeasuredInterval):
-    """A model's quality for a type of task, as it was measured."""
+    """A model's measured quality for a type of task, with its true value."""
 
     subject: str
 
 
 class RuleScore(Value):
-    """What one rule came to; regret is in points of quality a turn, against the best possible.
+    """Score of one policy; regret is in points of quality per turn, against the optimal policy.
 
     `late` is the regret of the last third of all turns.
     """
@@ -63,9 +66,9 @@ class RuleScore(Value):
 
 
 class QualityDrop(Value):
-    """A model that got worse on a night, and after how many nights its mix was taken back.
+    """A model whose quality was made to drop on a night, and the nights until its rollback.
 
-    `left_after` is where it was held for best no longer before that, as it was learned anew.
+    `left_after` is set if another model was learned as the best before a rollback.
     """
 
     subject: str = ""
@@ -76,7 +79,7 @@ class QualityDrop(Value):
 
 
 class LearningTrial(Value):
-    """What came of one seed; `undone` is whether the newest change could be taken back whole."""
+    """Results of one seed; `undone` is true if the newest change could be undone completely."""
 
     seed: int
     lying: bool
@@ -94,21 +97,22 @@ class LearningTrial(Value):
 
 
 class IntervalCoverage(Value):
-    """How many intervals held the truth, of how many."""
+    """Coverage of confidence intervals: `held` of `of` intervals contain the true value."""
 
     held: int
     of: int
 
     @property
     def share(self) -> float | None:
-        """The share of those that held it."""
+        """Share of intervals that contain the true value; None if there are none."""
         return round(self.held / self.of, 4) if self.of else None
 
 
 class TrialScore(Value):
-    """Skills of one kind: how many, what became of them, and by how many judged turns.
+    """Skills of one kind: counts by verdict, and the judged turns until a verdict.
 
-    `promoted_by` and `retired_by` are shares of all of the kind, by STEPS.
+    `promoted_by` and `retired_by` are shares of all skills of the kind, by number of judged turns
+    (STEPS).
     """
 
     skills: int
@@ -121,7 +125,7 @@ class TrialScore(Value):
 
 
 class LearningTrialSummary(Value):
-    """Many seeds together; regrets are means in points, `won` counts seeds with less regret."""
+    """Results over many seeds; regrets are means in points, `won` counts seeds with less regret."""
 
     seeds: int
     lying: bool
@@ -146,7 +150,7 @@ class LearningTrialSummary(Value):
 def policy_score(
     regrets: Sequence[float], *, most_spent: int, day_micro_usd: int, unanswered: int
 ) -> RuleScore:
-    """What a rule came to."""
+    """Compute a policy's score from its regret per turn; late regret is the last third's."""
     late = regrets[-max(len(regrets) // 3, 1) :]
     return RuleScore(
         regret=round(_HUNDRED * sum(regrets) / len(regrets), 3),
@@ -158,7 +162,7 @@ def policy_score(
 
 
 def combine_lessons(all_of: Sequence[LearningTrial]) -> LearningTrialSummary:
-    """What many seeds came to; there is at least one."""
+    """Combine the results of at least one seed."""
     fates = [fate for each in all_of for fate in each.fates]
     ours = [each.outcomes["ours"] for each in all_of]
     rules = tuple(all_of[0].outcomes)
@@ -194,13 +198,13 @@ def combine_lessons(all_of: Sequence[LearningTrial]) -> LearningTrialSummary:
 
 
 def interval_coverage(intervals: Iterable[MeasuredInterval]) -> IntervalCoverage:
-    """How many of them hold the truth; those that are none are not counted."""
+    """Count the intervals that contain the true value; missing intervals do not count."""
     known = [each.holds for each in intervals if each.holds is not None]
     return IntervalCoverage(held=sum(known), of=len(known))
 
 
 def share_in_points(value: float | None) -> float | None:
-    """A share in points; None stays None."""
+    """Convert a share to points of 100; None stays None."""
     return None if value is None else round(_HUNDRED * value, 3)
 
 

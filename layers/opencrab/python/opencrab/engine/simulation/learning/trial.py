@@ -1,7 +1,7 @@
-"""School: ways to learn are tried on made-up worlds, where it is known what is true.
+"""Comparison of learning policies in simulated environments whose true effects are known.
 
-The way of the product runs through the product's own functions: the coin, what a turn was worth,
-the sums, the intervals, verdicts on skills, mixes of models and their being taken back.
+The product's policy runs the product's own functions: hash buckets, rewards, evidence, confidence
+intervals, verdicts on skills, traffic splits and their rollback.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.regression_watch import is_watched_mix
 from opencrab.domain.learning.signals import ServedCalls
-from opencrab.domain.learning.treatment_effect import overall_skill_effect
+from opencrab.domain.learning.treatment_effect import skill_effect_over_models
 from opencrab.domain.statistics.confidence import estimate_mean
 from opencrab.engine.simulation.learning.policies import (
     ByMean,
@@ -55,27 +55,30 @@ from opencrab.engine.simulation.learning.world import (
 NIGHTS, TURNS = 60, 100
 MOST_NIGHTS, MOST_TURNS = 1_000, 10_000
 LOSS, SETTLED = 0.35, 12
-"""What the best model loses where one gets worse, and nights before that."""
+"""Loss of quality in `run_quality_drop`, and nights before a drop is possible."""
 
 
 @dataclass
 class TrueEffect:
-    """The worth that turns would have had with a skill and without it, weighed as they are seen."""
+    """True turn values with and without a skill: weighted sums and sums of weights.
+
+    The weight is the probability that a turn is judged.
+    """
 
     given: list[float] = field(default_factory=lambda: [0.0, 0.0])
     held: list[float] = field(default_factory=lambda: [0.0, 0.0])
 
     @property
     def effect(self) -> float:
-        """By how much they differ."""
+        """Difference of the weighted mean values with and without the skill."""
         return self.given[0] / self.given[1] - self.held[0] / self.held[1]
 
 
 @dataclass(frozen=True)
 class TrialTurn:
-    """An answered question: by which model, with which skills; `less` is what the model lost.
+    """An answered question: its model and skills; `less` is the model's loss of quality.
 
-    `silent` is the model that was asked before and had no answer.
+    `silent` is the model that was called first and did not answer, if any.
     """
 
     asked: SimulatedQuestion
@@ -88,7 +91,7 @@ class TrialTurn:
 
 @dataclass
 class PolicyRun:
-    """One rule in one world, and what truly came of it."""
+    """A run of one policy in one environment, with true values that the policy does not see."""
 
     world: LearningWorld
     rule: SelectionRule
@@ -105,24 +108,24 @@ class PolicyRun:
     worse: dict[str, float] = field(default_factory=dict)
     corrects: str = ""
 
-    def live(self, day: int, asked_today: Sequence[SimulatedQuestion]) -> None:
-        """A day with all its turns, and the night after it."""
+    def run_day(self, day: int, asked_today: Sequence[SimulatedQuestion]) -> None:
+        """Run all turns of a day, then the policy's nightly learning."""
         seen, left = SimulatedDay(), self.world.day_micro_usd
         for place, asked in enumerate(asked_today, start=1):
             left -= self._answer(asked, seen, left, len(asked_today) - place)
         self.most_spent = max(self.most_spent, self.world.day_micro_usd - left)
-        self.rule.night(day, seen)
+        self.rule.learn_from_day(day, seen)
         if isinstance(self.rule, ProductPolicy):
             for decision in self.rule.decisions:
                 if decision.skill not in self.truths:
                     self.truths[decision.skill] = self.effects[decision.skill].effect
 
     def _answer(self, asked: SimulatedQuestion, seen: SimulatedDay, left: int, others: int) -> int:
-        """One turn; what it cost."""
+        """Run one turn and return its cost in micro-dollars."""
         best = self._best(asked)
         self.best_quality += best
-        given, held = self.rule.skills(asked)
-        wanted, probability = self.rule.model(asked)
+        given, held = self.rule.choose_skills(asked)
+        wanted, probability = self.rule.choose_model(asked)
         model = self._affordable(wanted, left, others)
         if model is None:
             self.unanswered += 1
@@ -141,9 +144,9 @@ class PolicyRun:
         return self.world.quality(turn.model, turn.asked, skills, turn.less)
 
     def _affordable(self, wanted: str, left: int, others: int) -> TrialModel | None:
-        """The wanted model, or the cheapest, or none: never more than is left can be spent.
+        """Return the wanted model, or the cheapest, or None, so that the day's budget holds.
 
-        What all other turns of the day cost with the cheapest at most is kept for them.
+        The upper bound of the remaining turns with the cheapest model is reserved.
         """
         model = next(each for each in self.world.models if each.name == wanted)
         cheapest = self.world.cheapest
@@ -155,8 +158,8 @@ class PolicyRun:
         asked, quality = turn.asked, self._quality(turn, turn.given)
         part = TurnInputs(
             served=served,
-            given=self.rule.measured(turn.given),
-            held=self.rule.measured(turn.held),
+            given=self.rule.measured_skills(turn.given),
+            held=self.rule.measured_skills(turn.held),
             corrects=self.corrects,
             acts=action_rate_with_skills(turn.given),
         )
@@ -168,7 +171,7 @@ class PolicyRun:
             seen.grades[simulated_row_id(signals)] = self.world.grade(turn.model, asked, quality)
 
     def _note(self, turn: TrialTurn, first: TrialModel) -> None:
-        """Keep what nobody in the world can know, of the model that was asked first."""
+        """Record the true values of a turn, for the model that was called first."""
         less = self.worse.get(first.name, 0.0)
         quality = self.world.quality(first, turn.asked, turn.given, less)
         judged, value = simulated_judgement_rates(quality, action_rate_with_skills(turn.given))
@@ -189,13 +192,13 @@ class PolicyRun:
                 sums[1] += judged
 
     def _best(self, asked: SimulatedQuestion) -> float:
-        """The quality of the best rule that keeps to the budget and knows everything."""
+        """Return the expected quality of the optimal policy within the budget."""
         helpful = (skill.name for skill in self.world.skills if skill.effect > 0)
         skills = fitting_skills(self.world, asked, helpful)
         by_name = {model.name: model for model in self.world.models}
         return sum(
             weight
-            * self.world.expected(
+            * self.world.expected_quality(
                 by_name[name], lambda model: self.world.quality(model, asked, skills)
             )
             for name, weight in self.best[asked.task].items()
@@ -205,11 +208,11 @@ class PolicyRun:
 def run_learning_trial(
     seed: int, *, nights: int = NIGHTS, turns: int = TURNS, lying: bool = False
 ) -> LearningTrial:
-    """One world, and all rules in it; raises Invalid for a number out of range."""
+    """Run all policies in the environment of a seed; raises Invalid for a number out of range."""
     if not 1 <= nights <= MOST_NIGHTS:
-        raise Invalid(f"--nights must be from 1 to {MOST_NIGHTS}", field="nights")
+        raise Invalid(f"--nights must be from 1 to {MOST_NIGHTS}, not {nights}", field="nights")
     if not 1 <= turns <= MOST_TURNS:
-        raise Invalid(f"--turns must be from 1 to {MOST_TURNS}", field="turns")
+        raise Invalid(f"--turns must be from 1 to {MOST_TURNS}, not {turns}", field="turns")
     found = learning_world(seed, turns=turns, lying=lying)
     best, ours = optimal_mix(found), ProductPolicy(found)
     rules: dict[str, SelectionRule] = {
@@ -221,7 +224,7 @@ def run_learning_trial(
     for day in range(nights):
         asked_today = tuple(found.day(day))
         for pupil in pupils.values():
-            pupil.live(day, asked_today)
+            pupil.run_day(day, asked_today)
     first = pupils["ours"]
     return LearningTrial(
         seed=seed,
@@ -249,12 +252,15 @@ def run_learning_trial(
 
 
 def run_quality_drop(of: LearningWorld, nights: int) -> QualityDrop:
-    """The same world, in which a model gets worse on the night on which it was chosen anew."""
+    """Run the product's policy again, and let a newly chosen model's quality drop.
+
+    Returns the number of nights until the policy rolled it back or chose another model.
+    """
     rule = ProductPolicy(of)
     pupil = PolicyRun(of, rule, optimal_mix(of))
     found = QualityDrop()
     for day in range(nights):
-        pupil.live(day, tuple(of.day(day)))
+        pupil.run_day(day, tuple(of.day(day)))
         if not found.night:
             fresh = _first_adjustment_of_day(rule, day)
             if fresh is not None:
@@ -292,7 +298,9 @@ def _first_adjustment_of_day(rule: ProductPolicy, day: int) -> Adjustment | None
 
 def _fate(pupil: PolicyRun, rule: ProductPolicy, skill: TrialSkill) -> SkillFate:
     decision = next((each for each in rule.decisions if each.skill == skill.name), None)
-    found = overall_skill_effect(rule.evidence, skill.name) if decision is None else decision.effect
+    found = (
+        skill_effect_over_models(rule.evidence, skill.name) if decision is None else decision.effect
+    )
     known, truth = found.estimate, pupil.truths.get(skill.name)
     if decision is None and found.given and found.held:
         truth = pupil.effects[skill.name].effect
@@ -316,7 +324,7 @@ def _qualities(pupil: PolicyRun, rule: ProductPolicy) -> Iterator[MeasuredQualit
     for key, evidence in sorted(rule.evidence.models.items()):
         _, task, model = key.split("/", 2)
         worth, judged = pupil.models[TASK_TYPES.index(task), model]
-        found = estimate_mean(evidence.worth)
+        found = estimate_mean(evidence.value_sums)
         if found is not None and judged:
             yield MeasuredQuality(
                 subject=key,
@@ -329,10 +337,11 @@ def _qualities(pupil: PolicyRun, rule: ProductPolicy) -> Iterator[MeasuredQualit
 
 
 def optimal_mix(of: LearningWorld) -> dict[int, dict[str, float]]:
-    """How often each model is asked by whoever knows all and keeps to the budget on average.
+    """Return the optimal model shares by type of task within the average daily budget.
 
-    At a price on money each type of task has a best model; the price is the lowest at which the
-    day can be paid, and at it the money is split between two models of one type of task.
+    Solves the linear relaxation of a multiple-choice knapsack by its Lagrange multiplier: at a
+    price on money each type of task has a best model. Bisection finds the lowest price at which the
+    day can be paid, and at it the shares are split between the two models of one type of task.
     """
 
     def chosen(price: float) -> list[TrialModel]:
@@ -359,11 +368,11 @@ def optimal_mix(of: LearningWorld) -> dict[int, dict[str, float]]:
 
 
 def _worth(of: LearningWorld, model: TrialModel, task: int) -> float:
-    return of.expected(model, lambda each: each.quality[task])
+    return of.expected_quality(model, lambda each: each.quality[task])
 
 
 def _calls_by_model(turn: TrialTurn, wanted: str, probability: float) -> Iterator[ServedCalls]:
-    """The calls of a turn: one that had no answer cost nothing."""
+    """Yield the calls of a turn; one without an answer costs nothing."""
     if turn.silent:
         yield _call(turn, turn.silent, wanted, probability).model_copy(
             update={"failed": 1, "cost": 0, "latency_ms": 0}

@@ -1,4 +1,4 @@
-"""School world: made-up models, skills and people whose truth is known, the same for a seed."""
+"""Simulated environment: models, skills and questions with known true effects, fixed by a seed."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 TASK_TYPES = ("chat", "code", "search")
 HELPFUL, HARMFUL, IDLE = 5, 5, 10
 FITTING = 2
-"""Skills that a turn is given at most, as everywhere."""
+"""Most skills that a turn is given, as in the product."""
 
 OPINIONS, OUTCOMES, ACTIONS, CORRECTIONS = 0.3, 0.25, 0.35, 0.12
-"""How often a turn has an opinion, a task's outcome, actions, and, if it failed, a correction."""
+"""Probabilities that a turn has feedback, an outcome, actions and, if it failed, a correction."""
 
 BUSY = 0.3
-"""How much more often models act where they are given some of the skills, good or bad."""
+"""Increase of the probability of actions by some of the skills, helpful or not."""
 
 MOST_ACTIONS = 3
 MOST_FAILURES = 0.08
@@ -33,9 +33,9 @@ _DEAREST_FACTOR = 1.5
 
 @dataclass(frozen=True)
 class TrialModel:
-    """A model as it truly is: quality by type of task, micro-dollars and milliseconds a turn.
+    """A model's true quality by type of task, micro-dollars and milliseconds per turn.
 
-    In a share of turns it `fails` to answer, and another one does.
+    `fails` is the share of turns in which it does not answer and the cheapest model does.
     """
 
     name: str
@@ -47,15 +47,15 @@ class TrialModel:
 
     @property
     def bound(self) -> int:
-        """The most that a turn with it costs: what is set aside before it."""
+        """Upper bound of a turn's cost in micro-dollars, reserved before the call."""
         return int(self.cost * _DEAREST_FACTOR)
 
 
 @dataclass(frozen=True)
 class TrialSkill:
-    """A skill and what it truly adds to the quality of a turn that is given it.
+    """A skill and its true effect on the quality of a turn that is given it.
 
-    It may also make models act more often; that is no merit.
+    `busy` is how much more often models act with it, which has no effect on quality.
     """
 
     name: str
@@ -64,13 +64,13 @@ class TrialSkill:
 
     @property
     def kind(self) -> str:
-        """Whether it helps, harms or does nothing."""
+        """Kind of the true effect: helpful, harmful or idle."""
         return "helpful" if self.effect > 0 else "harmful" if self.effect < 0 else "idle"
 
 
 @dataclass(frozen=True)
 class SimulatedQuestion:
-    """What somebody asks, and all chance that plays a part in how it goes, whoever answers."""
+    """A question and all random numbers of its turn, the same for every policy."""
 
     id: str
     at: datetime
@@ -89,7 +89,7 @@ class SimulatedQuestion:
 
 @dataclass(frozen=True)
 class LearningWorld:
-    """Five models, three types of task and twenty skills; the day's money is short."""
+    """Five models, three types of task and twenty skills, with a scarce daily budget."""
 
     seed: int
     models: tuple[TrialModel, ...]
@@ -101,15 +101,15 @@ class LearningWorld:
 
     @property
     def cheapest(self) -> TrialModel:
-        """The model that costs least; it answers where another one does not."""
+        """The cheapest model, which answers if another one fails."""
         return min(self.models, key=lambda each: each.cost)
 
-    def expected(self, model: TrialModel, quality: Callable[[TrialModel], float]) -> float:
-        """The quality of a turn for which a model is asked, with those who stand in for it."""
+    def expected_quality(self, model: TrialModel, quality: Callable[[TrialModel], float]) -> float:
+        """Return the expected value of `quality`, with the fallback if the model fails."""
         return (1 - model.fails) * quality(model) + model.fails * quality(self.cheapest)
 
     def day(self, day: int) -> Iterator[SimulatedQuestion]:
-        """What is asked on a day."""
+        """Yield the questions of a day."""
         chance = Random(f"{self.seed}/{day}")  # noqa: S311 - the same day each time
         for number in range(self.turns):
             yield _random_question(self, chance, day, number)
@@ -121,21 +121,21 @@ class LearningWorld:
         skills: Sequence[TrialSkill],
         less: float = 0,
     ) -> float:
-        """How probable it is that each sign of a turn is a good one."""
+        """Return the probability that a signal of the turn is positive, from 0.02 to 0.98."""
         whole = model.quality[asked.task] + sum(skill.effect for skill in skills) - less
         return min(max(whole, _WORST), _BEST)
 
     def grade(self, model: TrialModel, asked: SimulatedQuestion, quality: float) -> float:
-        """What a model says of its own answer: it flatters itself, some models more than others.
+        """Return a model's grade of its own answer, 0 to 1, biased upwards by its `flattery`.
 
-        Where grades lie they always praise, and the worse the answer is the more.
+        If `lying`, grades are high for every answer, and higher for worse ones.
         """
         said = 0.99 - 0.2 * quality if self.lying else 0.68 + 0.15 * quality + model.flattery
         return min(max(said + asked.mood * (0.3 if self.lying else 1.0), 0.0), 1.0)
 
 
 def learning_world(seed: int, *, turns: int, lying: bool = False) -> LearningWorld:
-    """The world of a seed."""
+    """Create the environment of a seed."""
     chance = Random(f"world/{seed}")  # noqa: S311 - the same world each time
     tiers = ((150, 900), (700, 1_200), (2_500, 2_000), (7_000, 3_500), (20_000, 6_000))
     bases = (0.42, 0.5, 0.57, 0.63, 0.7)
@@ -174,7 +174,7 @@ def learning_world(seed: int, *, turns: int, lying: bool = False) -> LearningWor
 
 @dataclass(frozen=True)
 class TurnInputs:
-    """Who and what had a part in a turn."""
+    """The models and skills that took part in a turn, and how likely it acts."""
 
     served: tuple[ServedCalls, ...]
     given: tuple[str, ...]
@@ -186,9 +186,9 @@ class TurnInputs:
 def simulated_signals(
     asked: SimulatedQuestion, quality: float, part: TurnInputs
 ) -> tuple[TurnSignals, tuple[TurnOpinion, ...], bool]:
-    """What an answered question lets be seen, and whether the next message corrects it.
+    """Return an answered question's signals and feedback, and whether it will be corrected.
 
-    Signals are made without being checked: there are very many.
+    Signals are built without validation for speed.
     """
     luck = asked.luck
     tried = asked.actions if asked.acting < part.acts else 0
@@ -213,18 +213,18 @@ def simulated_signals(
 
 
 def simulated_judgement_rates(quality: float, acts: float) -> tuple[float, float]:
-    """How often turns of a quality are judged at all, and what they are worth then on average.
+    """Return the probability that a turn is judged, and its expected value if it is.
 
-    `acts` is how often models act in them; effects of skills are measured as if they never did.
-    That is the truth that measuring can find. It lies a little below the quality, since what goes
-    wrong is corrected aloud, and what goes right is not.
+    `acts` is how often models act in it; true effects of skills are computed with 0. This expected
+    value is what an unbiased measurement converges to. It is a little below the quality, since only
+    failures are corrected.
     """
     judged, value = _judgement_table(round(acts, 3))[round(quality * _STEPS)]
     return judged, value
 
 
 def action_rate_with_skills(skills: Sequence[TrialSkill]) -> float:
-    """How often models act in turns that are given skills."""
+    """Return how often models act in turns that are given these skills."""
     return ACTIONS + sum(skill.busy for skill in skills)
 
 
@@ -234,7 +234,7 @@ def _judgement_table(acts: float) -> tuple[tuple[float, float], ...]:
 
 
 def _expected_judgement(quality: float, acts: float) -> tuple[float, float]:
-    """The mean over everything that can be seen of a turn, by the product's own judgement."""
+    """Return the probability of a judgement and its mean over all possible signals."""
     judged = total = 0.0
     for (opinion, outcome, actions, corrected), value in _judgements():
         chance = (

@@ -1,13 +1,13 @@
-"""Window: which part of a session a model is shown, and what it is told of the rest.
+"""Window: the part of a session that fits the prompt, and a note about the rest.
 
-The budget alone decides. What is left out is counted, its first line and the last speeches stay,
-and the newest topics that lie before the window are named.
+The token budget alone decides. The opening line and the last speeches stay, the lines left out are
+counted, and the newest topics before the window are named.
 """
 
 from collections.abc import Callable, Iterable
 
 from opencrab.domain.conversation.message import Audience, Line, LineKind
-from opencrab.domain.memory.search_row import RowKind, SearchRow, search_clearance
+from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryTopic
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.turn import Trigger, Turn
@@ -17,22 +17,22 @@ from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
 from opencrab.engine.turn.prompt.system_text import omitted_history_note, summary_title_line
 from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.models.model import ChatMessage
+from opencrab.ports.models.model import PromptText, labelled_message
 
 SPEECHES = 5
-"""The last speeches, which are shown whatever else must go."""
+"""The number of last speeches that are kept when other lines must go."""
 
 TOPICS = 8
-"""Topics that are named at most."""
+"""The most topics that are named."""
 
 OPENING_SHARE = 8
-"""The first line takes at most such a part of the room, or it goes like any other."""
+"""The opening line is kept if it takes at most one such part of the room."""
 
 _NOTE_TOKENS = 24
 
 
 def recent_history_tokens(turn: Turn, rules: Rules) -> int | None:
-    """Most tokens of history that an agent's own session takes; None where others spoke there."""
+    """Return the most tokens of history in a heartbeat's or schedule's turn; None in others."""
     if turn.trigger not in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
         return None
     share = rules.autonomy.shares.recent
@@ -42,7 +42,7 @@ def recent_history_tokens(turn: Turn, rules: Rules) -> int | None:
 def earlier_history(
     work: TurnWork, render: Callable[[Line], MessageGroup | None]
 ) -> EarlierHistory:
-    """What is told of the lines before the turn's history, read once."""
+    """Return the opening line and the topics from before the turn's history, read once."""
     if work.prompt.earlier is None:
         line = _first_line(work)
         opening = None if line is None else render(line)
@@ -57,10 +57,10 @@ def history_that_fits(
     language: Language,
     earlier: Callable[[], EarlierHistory],
 ) -> Shown:
-    """The newest groups that fit, and the trigger in any case; what is left out is counted.
+    """Return the newest groups that fit, and always the trigger; what is left out is counted.
 
-    When something must go, the cut snaps to a coarse boundary between low and high water, so that
-    the beginning of the prompt stays the same for many turns.
+    When something must go, the cut snaps to a coarse boundary, so that the beginning of the prompt
+    stays the same for many turns and providers' prompt caches hit.
     """
     if not groups:
         return ()
@@ -82,7 +82,9 @@ def history_that_fits(
     before = sorted((each for each in extra if each.place < first), key=lambda each: each.place)
     gone = first - 1 - len(before)
     lines = [text for last, text in names.items() if last < first][-TOPICS:]
-    note = (ChatMessage("user", omitted_history_note(language, gone, lines)),) if gone > 0 else ()
+    note = (
+        (labelled_message("user", omitted_history_note(language, gone, lines)),) if gone > 0 else ()
+    )
     opens = bool(before) and before[0].place == 1
     return (
         *_messages(before[:opens]),
@@ -97,7 +99,7 @@ def _messages(groups: Iterable[MessageGroup]) -> Shown:
 
 
 def _start(groups: tuple[MessageGroup, ...], counted: set[int], room: int) -> int:
-    """Where the newest groups begin that fit into a room, in which some are counted already."""
+    """Return the index of the first of the newest groups that fit; `counted` ones take no room."""
     used = 0
     for place, group in reversed(list(enumerate(groups))):
         used += 0 if group.place in counted else group.tokens
@@ -112,7 +114,7 @@ def _select_pinned_groups(
     opening: MessageGroup | None,
     room: int,
 ) -> tuple[tuple[MessageGroup, ...], int]:
-    """The last speeches and the first line, as far as there is room, and the room that is left."""
+    """Return the last speeches and the opening line as far as they fit, and the room left."""
     kept, left = list[MessageGroup](), room
     speeches = [group for group in groups if group.is_speech and group is not trigger]
     for group in reversed(speeches[-SPEECHES:]):
@@ -128,7 +130,7 @@ def _select_pinned_groups(
 
 
 def _align_window_start(groups: tuple[MessageGroup, ...], start: int) -> int:
-    """The first group at or after `start` whose place is a multiple of a power of two."""
+    """Return the first index from `start` on whose place crosses a multiple of a power of 2."""
     kept = len(groups) - start
     grain = 1 << max((kept // 2).bit_length() - 1, 0)
     for at in range(start, len(groups)):
@@ -138,30 +140,27 @@ def _align_window_start(groups: tuple[MessageGroup, ...], start: int) -> int:
     return start
 
 
-def _names(topics: tuple[SummaryTopic, ...], language: Language) -> dict[int, str]:
-    """A line for each topic, by the last line of the session that it tells of."""
-    return {
-        topic.last: summary_title_line(topic.id, f"{topic.until:%Y-%m-%d}", topic.title, language)
-        for topic in topics
-    }
+def _names(topics: tuple[SummaryTopic, ...], language: Language) -> dict[int, PromptText]:
+    """Return a line for each topic, by the last line of the session that it covers."""
+    return {topic.last: summary_title_line(topic, language) for topic in topics}
 
 
 def _first_line(work: TurnWork) -> Line | None:
-    """A session's first line, where it is speech that this turn may hear without harm."""
+    """Return the session's first line if it is speech to all that does not newly taint the turn."""
     if not work.history or work.history[0].sequence <= 1:
         return None
     line = next(iter(work.runtime.home.journal.lines(work.turn.session_id, limit=1)), None)
-    if line is None or line.sequence != 1 or line.forgotten:
+    if line is None or line.sequence != 1 or line.is_erased:
         return None
     heard = line.kind is LineKind.SPEECH and line.audience is Audience.ALL
     foreign = line.taints_reader(work.turn.agent_id) and not work.turn.taint
-    return line if heard and not foreign else None
+    return line if heard and not foreign and work.clearance.reads_line(line) else None
 
 
 def _topics(work: TurnWork) -> tuple[SummaryTopic, ...]:
-    """The topics of the session that the turn may hear of, oldest first.
+    """Return the topics of the session that the turn may see, oldest first.
 
-    The words of a tainted one are left out where the turn is not tainted itself.
+    A tainted topic has no title in a turn that is not tainted itself.
     """
     turn, session = work.turn, work.session
     summary = SearchRow(
@@ -175,7 +174,7 @@ def _topics(work: TurnWork) -> tuple[SummaryTopic, ...]:
         text="",
         guild_id=session.guild_id or "",
     )
-    if not search_clearance(turn.authority, session, turn.principal_id).allows(summary):
+    if not work.clearance.search.allows(summary):
         return ()
     stored = work.runtime.home.facts.get(turn.agent_id, COMPACTION, session.id)
     if stored is None:

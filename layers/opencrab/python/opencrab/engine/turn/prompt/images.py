@@ -1,7 +1,7 @@
-"""Vision: the pictures of the message that a turn answers, for a model that can see.
+"""Vision: the images of the message that a turn answers, for a model that takes images.
 
-Only pictures in the agent's own workspace are shown, and only to the owner and to users: an address
-elsewhere stays the text that it is, and nobody from outside may have an agent look around.
+Only images in the agent's own workspace are sent, and only in messages of the owner and of users.
+An address elsewhere stays text, and nobody else may have an agent open its files.
 """
 
 from base64 import b64encode
@@ -12,15 +12,16 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.workspace.path import workspace_path
+from opencrab.engine.turn.cleared_files import files_of_turn
 from opencrab.engine.turn.prompt_cache import MessageGroup
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, Image
 
 IMAGES = 4
-"""So many pictures of one message are shown, the first ones."""
+"""The most images of one message that are sent, the first ones."""
 
 IMAGE_BYTES = 3_500_000
-"""A larger one is not shown: vendors take 5 MB of base64."""
+"""The most bytes of an image that is sent: vendors take 5 MB of base64."""
 
 _WORKSPACE = "workspace:"
 _TRUSTED = {Authority.OWNER, Authority.USER}
@@ -33,7 +34,7 @@ _MARKS = (
 
 
 def trigger_with_images(work: TurnWork, trigger: MessageGroup, image_tokens: int) -> MessageGroup:
-    """The trigger with its pictures, for a model that counts each as so many tokens."""
+    """Return the trigger with its images, each of which counts `image_tokens`."""
     images = _images(work)
     *before, last = trigger.messages
     if not images or not isinstance(last, ChatMessage):
@@ -43,7 +44,7 @@ def trigger_with_images(work: TurnWork, trigger: MessageGroup, image_tokens: int
 
 
 def _images(work: TurnWork) -> tuple[Image, ...]:
-    """Read once for a turn, however many steps it takes."""
+    """Return the trigger's images, read once for all steps of a turn."""
     if work.prompt.images is None:
         line = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
         references = _references(line) if line is not None else []
@@ -61,7 +62,7 @@ def _references(line: Line) -> list[str]:
 def _image(work: TurnWork, reference: str) -> Image | None:
     if not reference.startswith(_WORKSPACE):
         return None
-    files, agent_id = work.runtime.home.files, work.turn.agent_id
+    files, agent_id = files_of_turn(work), work.turn.agent_id
     try:
         path = workspace_path(reference.removeprefix(_WORKSPACE))
         info = files.info(agent_id, path)
@@ -71,12 +72,12 @@ def _image(work: TurnWork, reference: str) -> Image | None:
     except (Invalid, NotFound):
         return None
     if not info.clean:
-        # What is in a picture can be read, and somebody else drew it.
+        # A model reads text in an image, and somebody else made this one.
         work.turn = work.turn.replaced(taint=True)
     kind = _media_type(content)
     return None if kind is None else Image(kind, b64encode(content).decode())
 
 
 def _media_type(content: bytes) -> str | None:
-    """What a picture is by its first bytes, whatever its name says."""
+    """Return an image's media type by its first bytes; None if it is not one of the four."""
     return next((kind for kind, at, mark in _MARKS if content[at : at + len(mark)] == mark), None)

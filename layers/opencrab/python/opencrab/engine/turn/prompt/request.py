@@ -1,4 +1,4 @@
-"""Context: what a model is shown, in one fixed order and within a real token budget.
+"""Context: the request to a model, in one fixed order and within a token budget.
 
 The order is action schemas, system text, history, this turn's steps, and last the volatile facts;
 two renders of the same turn differ only in that last part, so providers' prompt caches hit.
@@ -6,19 +6,26 @@ two renders of the same turn differ only in that last part, so providers' prompt
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
 
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.learning.signals import withheld_skills
-from opencrab.domain.memory.search_row import search_clearance, search_row_of_core_memory
+from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ActionCall, CallResult
 from opencrab.domain.turn.transcript import TurnStep
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
-from opencrab.engine.skills.offering import skill_index, skill_text, skills_of_agent
+from opencrab.engine.skills.offering import (
+    skill_index,
+    skill_text,
+    skills_of_agent,
+    unreadable_skills,
+)
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
 from opencrab.engine.turn.prompt.history import (
     earlier_history,
@@ -30,35 +37,42 @@ from opencrab.engine.turn.prompt.surroundings import orientation_text
 from opencrab.engine.turn.prompt.system_text import (
     core_memory_text,
     goal_prompt_note,
-    instruction_text,
+    guidance_text,
     system_text,
     volatile_text,
 )
 from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import (
+    LABELS,
+    NO_TEXT,
     ActionSchema,
     CallReturn,
     ChatMessage,
     ChatRequest,
     ModelInfo,
+    PromptText,
+    join_prompt_texts,
+    labelled_message,
+    labelled_request,
+    labelled_result,
 )
+from opencrab.ports.turn.action import one_line
 
 CORE_PERCENT = 5
-"""The share of high water that core memories may take."""
+"""The share of `high_water_tokens` that core memories may take, in percent."""
 
 _PER_MESSAGE = 8
-"""Tokens that a provider adds around each message."""
+"""The number of tokens that a provider adds around each message."""
 
 
 def build_model_request(
     work: TurnWork, info: ModelInfo, manner: CallOptions, look: PreCallState, share: float = 1.0
 ) -> ChatRequest:
-    """The request for the turn's next model call, asked in the manner of its use.
+    """Build the request for the turn's next model call, with the options of its use.
 
-    `share` is how much of the usual room the history may take.
-
-    Raises Invalid when even the fixed parts do not fit the model.
+    `share` is how much of its usual room the history may take, 0 to 1. Raises Invalid when even the
+    parts that are always shown do not fit the model.
     """
     agent, rules = work.profile.agent, work.runtime.rules
     schemas = _schemas(work, info)
@@ -66,16 +80,16 @@ def build_model_request(
     output = model_output_token_limit(info, rules)
     most = model_input_token_limit(info, output)
     water = request_token_limit(most, rules)
-    shares = rules.autonomy.shares if work.turn.unasked else None
+    shares = rules.autonomy.shares if work.turn.is_autonomous else None
     memories = _memories(work, water, shares)
     system = system_text(
-        work.profile, work.session, work.prompt.skill_index or "", memories, shares
+        work.profile, work.session, work.prompt.skill_index or NO_TEXT, memories, shares
     )
-    # What is said last stands behind everything that a cache could hold.
+    # What changes from call to call comes last, behind everything that a cache could hold.
     around, used = work.prompt.around, estimated_tokens(memories)
-    found = "" if around is None else orientation_text(work, around, look.at, used)
-    moment = (*work.prompt.guidance, found, goal_prompt_note(work), volatile_text(work, look))
-    last = ChatMessage("user", "\n\n".join(filter(None, moment)))
+    found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
+    moment = (*work.prompt.skill_texts, found, goal_prompt_note(work), volatile_text(work, look))
+    last = labelled_message("user", join_prompt_texts("\n\n", moment))
     steps = _steps(work, {item.id: item for item in look.boundary.instructions})
     if work.prompt.shown is None:
         work.prompt.shown = render_history(work.history, work.turn.agent_id, agent.language)
@@ -88,7 +102,7 @@ def build_model_request(
             cure="choose a model with a larger input limit, or send less at once",
         )
     room = round((water - fixed) * share)
-    return ChatRequest(
+    return labelled_request(
         model=info.name.partition(":")[2],
         actions=schemas,
         system=system,
@@ -103,7 +117,7 @@ def build_model_request(
 def _window(
     work: TurnWork, shown: tuple[MessageGroup, ...], trigger: MessageGroup | None, room: int
 ) -> Shown:
-    """The part of the session that is shown, and what is told of the rest."""
+    """Return the part of the session that is shown, with a note about the rest."""
     language = work.profile.agent.language
 
     def one(line: Line) -> MessageGroup | None:
@@ -115,12 +129,11 @@ def _window(
     return history_that_fits(shown, trigger, room, language, lambda: earlier_history(work, one))
 
 
-def _memories(work: TurnWork, water: int, shares: Shares | None) -> str:
-    """The core memories of which this turn may hear, within their share of the budget."""
-    turn, core = work.turn, work.profile.mind.core
+def _memories(work: TurnWork, water: int, shares: Shares | None) -> PromptText:
+    """Return the core memories that this turn may see, within their share of the budget."""
+    core, cleared = work.profile.mind.core, work.clearance.search
     if not core:
-        return ""
-    cleared = search_clearance(turn.authority, work.session, turn.principal_id)
+        return NO_TEXT
     told = [each for each in core if cleared.allows(search_row_of_core_memory(each))]
     most = water * CORE_PERCENT // 100
     if shares is not None:
@@ -131,7 +144,7 @@ def _memories(work: TurnWork, water: int, shares: Shares | None) -> str:
 def _with_pictures(
     work: TurnWork, info: ModelInfo, shown: tuple[MessageGroup, ...]
 ) -> tuple[tuple[MessageGroup, ...], MessageGroup | None]:
-    """The history and the turn's trigger in it, with what there is to see."""
+    """Return the history and the trigger in it, with its images if the model takes them."""
     trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
     if trigger is None:
         return shown, None
@@ -140,7 +153,7 @@ def _with_pictures(
 
 
 def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
-    """The actions that the model is told of: none, if it cannot call any."""
+    """Return the schemas of the offered actions; () if the model cannot call tools."""
     if not info.functions:
         return ()
     profile, routing = work.profile, work.runtime.models.routing
@@ -148,16 +161,21 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
 
 
 def _find_skills(work: TurnWork) -> None:
-    """Find out, once for a turn, what its prompts tell of skills, and which of them fit it.
+    """Choose, once for a turn, the skills that its prompts list, and those that fit it.
 
-    The coin withholds some of those on trial, and no other takes such a place. What was decided
-    for a turn's first model call holds for all of it.
+    Hash bucketing withholds some skills on trial, and no other skill takes such a place. What was
+    chosen for a turn's first model call holds for the whole turn, as far as its listeners may
+    hear it.
     """
     prompt, agent, first = work.prompt, work.profile.agent, work.transcript.first_call
     if prompt.skill_index is not None:
         return
     about, shipped = _about(work), work.runtime.skills
-    skills = skills_of_agent(shipped.all(), work.profile.mind)
+    facts, mind = work.runtime.home.facts, work.profile.mind
+    hidden = unreadable_skills(facts, agent.id, mind, work.clearance)
+    if hidden:
+        mind = mind.replaced(skills=tuple(one for one in mind.skills if one.name not in hidden))
+    skills = skills_of_agent(shipped.all(), mind)
     prompt.skills_offered, listed = skill_index(skills, agent.language)
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
@@ -169,33 +187,37 @@ def _find_skills(work: TurnWork) -> None:
         fit = fitting_skills(skills, about)
         prompt.skills = tuple(name for name in fit if name not in resting)
         prompt.skills_held = tuple(name for name in fit if name in resting)
-    facts = work.runtime.home.facts
-    texts = (skill_text(name, shipped, facts, agent.id, agent.language) for name in prompt.skills)
-    prompt.guidance = tuple(text for text in texts if text)
-    # Last: with it all of this is known, also where another model has to be asked.
+    # A turn that continues may have more listeners than at its first call.
+    texts = (
+        skill_text(name, shipped, facts, agent.id, agent.language)
+        for name in prompt.skills
+        if name not in hidden or shipped.find(name)
+    )
+    prompt.skill_texts = tuple(text for text in texts if text)
+    # Last, since it marks all of this as read, also for a fallback model.
     prompt.skill_index = listed
 
 
 def _about(work: TurnWork) -> str:
-    """What a turn is about: the words that began it, and the task that it serves."""
+    """Return the words that skills are matched with: the trigger's text, the task's name."""
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
     task = work.served.current if work.served else None
     return "\n".join((trigger.text if trigger else "", task.name if task else ""))
 
 
 def request_token_limit(limit: int, rules: Rules) -> int:
-    """Most tokens of one request: half of what the model takes, never more than the setting."""
+    """Return the most tokens of a request: half of what the model takes, or the setting if less."""
     return min(limit // 2, rules.high_water_tokens)
 
 
 def model_output_token_limit(info: ModelInfo, rules: Rules) -> int:
-    """Most tokens of one answer: where input and output share a window, at most a quarter of it."""
+    """Return the most tokens of one answer: at most a quarter of a window shared with the input."""
     limit = min(info.max_output_tokens, rules.max_output_tokens)
     return limit if info.max_total_tokens is None else min(limit, info.max_total_tokens // 4)
 
 
 def model_input_token_limit(info: ModelInfo, output_tokens: int) -> int:
-    """Most tokens that may be sent: the model's own limit, and what its total leaves."""
+    """Return the most tokens of the input: the model's limit, or what its total leaves if less."""
     if info.max_total_tokens is None:
         return info.max_input_tokens
     return min(info.max_input_tokens, info.max_total_tokens - output_tokens)
@@ -204,7 +226,7 @@ def model_input_token_limit(info: ModelInfo, output_tokens: int) -> int:
 def render_history(
     lines: tuple[Line, ...], agent_id: str, language: Language
 ) -> tuple[MessageGroup, ...]:
-    """The history as groups that are shown whole: a call never without its result."""
+    """Return the history as groups that are shown whole: a call never without its result."""
     groups = []
     for line in lines:
         messages = _render_line(line, agent_id, language)
@@ -216,35 +238,37 @@ def render_history(
 
 def _render_line(line: Line, agent_id: str, language: Language) -> Shown:
     own = line.speaker_id == agent_id
+    label = LABELS[line.taints_reader(agent_id)]
+    said = label(line.text)
     match line.kind:
-        case _ if line.forgotten or (own and line.audience is Audience.AGENTS):
+        case _ if line.is_erased or (own and line.audience is Audience.AGENTS):
             return ()
         case LineKind.SPEECH if own:
-            return (ChatMessage("assistant", line.text),)
+            return (labelled_message("assistant", said),)
         case LineKind.SYSTEM if line.audience is Audience.AGENTS:
             giver = _person(line.speaker_name, line.speaker_id)
-            return (
-                ChatMessage("user", instruction_text(language, line.text, line.authority, giver)),
-            )
+            told = guidance_text(language, line.text, line.authority, giver, tainted=said.tainted)
+            return (labelled_message("user", told),)
         case LineKind.SPEECH | LineKind.SYSTEM:
             name = "OpenCrab" if line.from_agent and line.kind is LineKind.SYSTEM else None
             speaker = name or _person(line.speaker_name, line.speaker_id)
-            return (ChatMessage("user", f"{speaker}: {line.text}", name=line.speaker_id),)
+            told = label(f"{speaker}: {line.text}")
+            return (labelled_message("user", told, name=line.speaker_id),)
         case LineKind.ACTION if own and line.data is not None:
             call = ActionCall.model_construct(
                 id=f"h{line.sequence}", name=line.data["name"], arguments=_past(line)
             )
-            result = str(line.data.get("result", ""))
+            result = label(str(line.data.get("result", "")))
             return (
-                ChatMessage("assistant", "", calls=(call,)),
-                CallReturn(call.id, call.name, result),
+                labelled_message("assistant", label(""), calls=(call,)),
+                labelled_result(call.id, call.name, result),
             )
         case _:
             return ()
 
 
 def _past(line: Line) -> dict[str, object]:
-    """An old call's arguments; a cut one is shown as the text that was kept."""
+    """Return an old call's arguments; truncated ones as the text that was kept, under `cut`."""
     kept = str((line.data or {}).get("arguments", "{}"))
     try:
         arguments = json.loads(kept)
@@ -253,54 +277,66 @@ def _past(line: Line) -> dict[str, object]:
     return arguments if isinstance(arguments, dict) else {}
 
 
-def _steps(work: TurnWork, instructions: dict[str, Instruction]) -> list[ChatMessage | CallReturn]:
+def _steps(work: TurnWork, guidance: dict[str, Instruction]) -> list[ChatMessage | CallReturn]:
     language = work.profile.agent.language
     shown: list[ChatMessage | CallReturn] = []
     told: set[str] = set()
     for step in work.transcript.steps:
-        shown.extend(_render_instructions(step.heard, instructions, language))
+        shown.extend(_render_guidance(step.heard, guidance, language))
         told.update(step.heard)
-        shown.extend(_step(step))
-    fresh = (key for key in instructions if key not in told)
-    shown.extend(_render_instructions(fresh, instructions, language))
+        shown.extend(_step(step, tainted=work.turn.taint))
+    fresh = (key for key in guidance if key not in told)
+    shown.extend(_render_guidance(fresh, guidance, language))
     return shown
 
 
-def _render_instructions(
-    ids: Iterable[str], instructions: dict[str, Instruction], language: Language
+def _render_guidance(
+    ids: Iterable[str], guidance: dict[str, Instruction], language: Language
 ) -> list[ChatMessage]:
-    given = [instructions[key] for key in ids if key in instructions]
+    given = [guidance[key] for key in ids if key in guidance]
     return [
-        ChatMessage(
+        labelled_message(
             "user",
-            instruction_text(language, each.text, each.authority, _person(each.name, each.by)),
+            guidance_text(language, each.text, each.authority, _person(each.name, each.by)),
         )
         for each in given
     ]
 
 
+@lru_cache(maxsize=512)
 def _person(name: str, person_id: str) -> str:
-    return f"{name} ({person_id})" if name else person_id
+    """Return a speaker as `name (id)`; a name cannot contain what would make it look like another.
+
+    Whoever sends a message chooses the name, but not the id.
+    """
+    shown = one_line(name.translate(_NO_NAME_MARKS))
+    return f"{shown} ({person_id})" if shown else person_id
 
 
-def _step(step: TurnStep) -> list[ChatMessage | CallReturn]:
+_NO_NAME_MARKS = str.maketrans("", "", "()（）[]:：")
+
+
+def _step(step: TurnStep, *, tainted: bool) -> list[ChatMessage | CallReturn]:
+    """Return what the agent said and did in a step; what it said has the taint of its turn."""
     answer = step.answer
+    said = LABELS[tainted](answer.text)
     shown: list[ChatMessage | CallReturn] = [
-        ChatMessage("assistant", answer.text, calls=answer.calls, replay=answer.replay)
+        labelled_message("assistant", said, calls=answer.calls, replay=answer.replay)
     ]
     shown.extend(
-        CallReturn(call.id, call.name, _content(step.results[call.id]))
+        labelled_result(call.id, call.name, _content(step.results[call.id], tainted=tainted))
         for call in step.answer.calls
         if call.id in step.results
     )
     return shown
 
 
-def _content(record: CallResult) -> str:
+def _content(record: CallResult, *, tainted: bool) -> PromptText:
     result = record.result
+    told: dict[str, Any] = {"state": record.state.value, "error": result.error}
     if result.success:
-        return json.dumps(result.data or {"done": True}, ensure_ascii=False)
-    return json.dumps({"state": record.state.value, "error": result.error}, ensure_ascii=False)
+        told = result.data or {"done": True}
+    return LABELS[tainted or result.taint](json.dumps(told, ensure_ascii=False))
 
 
 def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:

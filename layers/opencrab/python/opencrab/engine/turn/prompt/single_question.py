@@ -1,28 +1,40 @@
-"""Question: what a model is asked by a turn that answers nobody: one message, and no actions."""
+"""Question: the request of a background turn, one message without actions."""
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.engine.turn.prompt.request import model_input_token_limit
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
+from opencrab.ports.models.model import (
+    ChatRequest,
+    ModelInfo,
+    PromptText,
+    labelled_message,
+    labelled_request,
+)
 
 
 def single_question_request(
-    work: TurnWork, info: ModelInfo, manner: CallOptions, *, system: str, question: str, output: int
+    work: TurnWork,
+    info: ModelInfo,
+    manner: CallOptions,
+    *,
+    system: PromptText,
+    question: PromptText,
+    output: int,
 ) -> ChatRequest:
-    """The request for an answer of so many tokens; raises Invalid where the model takes less."""
+    """Return the request for an answer of `output` tokens; raises Invalid if it is too long."""
     most, needed = model_input_token_limit(info, output), estimated_tokens(system + question)
     if needed > most:
         raise Invalid(
             f"model {info.name!r} accepts {most} tokens; this request needs about {needed}",
             cure="choose a model with a larger input limit for `analysis`",
         )
-    return ChatRequest(
+    return labelled_request(
         model=info.name.partition(":")[2],
         actions=(),
         system=system,
-        turns=(ChatMessage("user", question),),
+        turns=(labelled_message("user", question),),
         max_output_tokens=output,
         temperature=manner.temperature if info.temperature else None,
         stop=manner.stop,

@@ -1,4 +1,4 @@
-"""Orient: what an agent that acts of its own accord looks at before it decides."""
+"""Orient: read what an agent that acts without being asked must know before it decides."""
 
 from datetime import datetime
 from itertools import takewhile
@@ -10,6 +10,7 @@ from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Document
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
+from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
@@ -18,13 +19,15 @@ from opencrab.engine.turn.prompt.surroundings_text import (
     render_surroundings,
     waking_text,
 )
-from opencrab.engine.turn.prompt.system_text import instruction_text
+from opencrab.engine.turn.prompt.system_text import guidance_text
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.documents import Documents
+from opencrab.ports.models.model import NO_TEXT, PromptText, join_prompt_texts, label_text
+from opencrab.ports.turn.action import one_line
 
 EVENTS_READ = 50
-"""Unread events that one turn takes up at most, the oldest first; the next turn goes on."""
+"""The most unread events that one turn reads, the oldest first; the next turn reads on."""
 
 _NAMES = (
     (VITALS, VITALS),
@@ -33,21 +36,27 @@ _NAMES = (
     (EXPECTATIONS, EXPECTATIONS),
 )
 _MILLION = 1_000_000
+_UNTOLD = "private"
+"""The source of events that are not told to others."""
 
 
-def read_surroundings(facts: Documents, turn: Turn, profile: Profile) -> Surroundings | None:
-    """What lies around an agent that acts for itself: one read, and a second for unread events.
+def read_surroundings(
+    facts: Documents, turn: Turn, profile: Profile, clearance: Clearance
+) -> Surroundings | None:
+    """Read the surroundings of an agent that acts unasked: one read, a second for unread events.
 
-    None for turns that others asked for, and for those on behalf of peers or of the public: these
-    are told nothing of what an agent wants, believes and notes.
+    None for turns that a person asked for, and for those on behalf of peers or of the public: these
+    see nothing of the agent's goals, beliefs and notes. Nor does a turn whose answer others hear,
+    such as a heartbeat that speaks to a channel; of events it sees that there are some.
     """
-    if not turn.unasked or turn.authority not in {Authority.SELF, Authority.OWNER}:
+    if not turn.is_autonomous or turn.authority not in {Authority.SELF, Authority.OWNER}:
         return None
     agent_id = turn.agent_id
-    opened = [goal_key(goal_id) for goal_id in profile.mind.agenda.open]
+    opened = [goal_key(goal_id) for goal_id in profile.mind.agenda.open if clearance.whole]
     serves = () if turn.task is None else (goal_key(goal_id_of(turn.task)),)
     keys = dict.fromkeys((*opened, *serves))
-    found = facts.several(agent_id, *_NAMES, *((GOAL, key) for key in keys))
+    names = _NAMES if clearance.whole else _NAMES[:1]
+    found = facts.get_many(agent_id, *names, *((GOAL, key) for key in keys))
     goals = {fact.id: fact for fact in found if fact.kind == GOAL}
     single = {fact.kind: fact for fact in found if fact.kind != GOAL}
     signs = single[VITALS].read(VitalSigns) if VITALS in single else None
@@ -59,15 +68,18 @@ def read_surroundings(facts: Documents, turn: Turn, profile: Profile) -> Surroun
         working=None if working is None else working.read(WorkingMemory),
         outlook=SalientBeliefs() if outlook is None else outlook.read(SalientBeliefs),
         capability=(Expectations() if expected is None else expected.read(Expectations)).capability,
-        events=_unread(facts, turn, signs),
+        events=tuple(
+            event if clearance.whole else event.replaced(text="", source=_UNTOLD)
+            for event in _unread(facts, turn, signs)
+        ),
         served=next((goals[key] for key in serves if key in goals), None),
     )
 
 
 def _unread(facts: Documents, turn: Turn, signs: VitalSigns | None) -> tuple[AgentEvent, ...]:
-    """Events are looked at by the heartbeat itself, and not by the work that it began.
+    """Return unread events for a heartbeat's own turn; () for the work on goals that it began.
 
-    Those from the first one in others' words on are left for a turn that no channel hears.
+    A turn with a channel gets only those before the first tainted event.
     """
     looks = turn.trigger is Trigger.HEARTBEAT and turn.task is None
     if not looks or signs is None or signs.unread == 0:
@@ -81,8 +93,8 @@ def _unread(facts: Documents, turn: Turn, signs: VitalSigns | None) -> tuple[Age
     return tuple(takewhile(lambda event: not event.tainted, events))
 
 
-def has_foreign_words(around: Surroundings | None) -> bool:
-    """Whether what an agent is told of its surroundings has words from outside."""
+def has_untrusted_text(around: Surroundings | None) -> bool:
+    """Check whether the surroundings contain untrusted words."""
     if around is None:
         return False
     noted = around.working is not None and around.working.tainted
@@ -91,10 +103,10 @@ def has_foreign_words(around: Surroundings | None) -> bool:
 
 def orientation_text(
     work: TurnWork, around: Surroundings, now: datetime, memory_used: int = 0
-) -> str:
-    """What an agent that acts of its own accord is told of what it found.
+) -> PromptText:
+    """Return the prompt's text on the surroundings of an agent that acts unasked.
 
-    `memory_used` are the tokens of its share of memory that core memories take.
+    `memory_used` are the tokens of the memory's share that core memories take.
     """
     turn, agent = work.turn, work.profile.agent
     autonomy, hours = work.runtime.rules.autonomy, agent.heartbeat.active_hours
@@ -106,17 +118,20 @@ def orientation_text(
         zone="UTC" if hours is None else hours.zone,
         drives=work.profile.soul.weights,
         tainted=turn.taint,
-        reason=woke.text if beats and woke is not None else "",
+        reason=NO_TEXT
+        if not beats or woke is None
+        else label_text(one_line(woke.text, 500), tainted=woke.taints_reader(turn.agent_id)),
         budget=_budget(work, agent),
     )
     told = render_surroundings(around, moment, autonomy, memory_used)
     instructions = agent.heartbeat.instructions.strip()
-    if not beats or not agent.heartbeat.acts_unasked:
+    if not beats or not agent.heartbeat.acts_on_its_own:
         return told
-    return "\n\n".join((instruction_text(agent.language, instructions, Authority.OWNER, ""), told))
+    ordered = guidance_text(agent.language, instructions, Authority.OWNER, "")
+    return join_prompt_texts("\n\n", (ordered, told))
 
 
-def _budget(work: TurnWork, agent: Agent) -> str:
+def _budget(work: TurnWork, agent: Agent) -> PromptText:
     limits = work.limits
     day = limits.agent_day(agent.day_limit_micro_usd) / _MILLION
     left = max(limits.turn_micro_usd - work.turn.spent, 0) / _MILLION

@@ -1,6 +1,6 @@
-"""Orient text: what an agent that woke of its own accord is told, in words and within shares.
+"""Orient text: the surroundings of an agent that acts unasked, as text within token shares.
 
-It knows no store and no clock: whoever loads the surroundings says what time it is.
+It reads no store and no clock: the caller passes the surroundings and the time.
 """
 
 from collections.abc import Iterable
@@ -19,43 +19,51 @@ from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.prompt_cache import Surroundings
+from opencrab.ports.models.model import (
+    NO_TEXT,
+    PromptText,
+    TrustedText,
+    fill_prompt_template,
+    join_prompt_texts,
+    label_text,
+)
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
 
 GOALS, EVENTS, RECEIPTS = 5, 10, 5
-"""How many of each are told at most."""
+"""The most goals, events and receipts that are listed."""
 
 EVENT_CHARACTERS = 200
 
 RECENT_PART = 4
-"""The deeds that are listed take such a part of the share of recent actions; history the rest."""
+"""Receipts take one such part of the share of recent actions; the history takes the rest."""
 
 
 @dataclass(frozen=True)
 class WakingMoment:
-    """Who woke, when and why, and whether foreign words are in this turn already."""
+    """The moment of waking: time, reason, drives, and whether the turn is tainted already."""
 
     language: Language
     now: datetime
     zone: str
     drives: Drives
     tainted: bool
-    reason: str = ""
-    budget: str = ""
+    reason: PromptText = NO_TEXT
+    budget: PromptText = NO_TEXT
 
 
 _TEXTS = Texts(__file__)
 
 
-def waking_text(key: str, language: Language, **facts: object) -> str:
-    """A line of what a heartbeat's turn is told."""
-    return _TEXTS[key][language].format(**facts)
+def waking_text(key: str, language: Language, **facts: PromptText | float) -> PromptText:
+    """Return one line of the text by its key."""
+    return fill_prompt_template(_TEXTS[key][language], **facts)
 
 
 def render_surroundings(
     around: Surroundings, moment: WakingMoment, autonomy: Autonomy, memory_used: int = 0
-) -> str:
-    """What an agent is told when it wakes; `memory_used` tokens of memory are told elsewhere."""
+) -> PromptText:
+    """Return the text on the surroundings; core memories have used `memory_used` tokens."""
     shares, language = autonomy.shares, moment.language
     goals = truncate_prompt_lines(_goals(around, moment), shares.world // 2, language)
     events = truncate_prompt_lines(_events(around.events, moment), shares.world // 2, language)
@@ -70,25 +78,26 @@ def render_surroundings(
         recent,
         waking_text("end", language),
     )
-    return "\n".join(part for part in parts if part)
+    return join_prompt_texts("\n", parts)
 
 
-def _head(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> str:
+def _head(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> PromptText:
     language = moment.language
     here = moment.now.astimezone(ZoneInfo(moment.zone))
+    now = f"{here:%Y-%m-%d %H:%M} {moment.zone}"
     rows = [waking_text("head", language)]
     if moment.reason:
-        rows.append(waking_text("why", language, what=one_line(moment.reason, 500)))
-    rows.append(waking_text("now", language, what=f"{here:%Y-%m-%d %H:%M} {moment.zone}"))
+        rows.append(waking_text("why", language, what=moment.reason))
+    rows.append(waking_text("now", language, what=TrustedText(now)))
     in_vain = around.signs.in_vain if around.signs is not None else 0
     if in_vain >= autonomy.warn_after:
         rows.append(waking_text("in_vain", language, count=in_vain, most=autonomy.dormant_after))
     if moment.budget:
         rows.append(waking_text("budget", language, what=moment.budget))
-    return "\n".join(rows)
+    return join_prompt_texts("\n", rows)
 
 
-def _goals(around: Surroundings, moment: WakingMoment) -> str:
+def _goals(around: Surroundings, moment: WakingMoment) -> PromptText:
     language = moment.language
     order = rank_goals(around.goals, around.capability, moment.drives, moment.now)
     rows = [_goal(goal, score, moment) for goal, score in order[:GOALS]]
@@ -97,7 +106,7 @@ def _goals(around: Surroundings, moment: WakingMoment) -> str:
     return _titled_list(waking_text("goals", language), rows)
 
 
-def _goal(goal: Goal, score: Score, moment: WakingMoment) -> str:
+def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
     language = moment.language
     terms = (
         score.urgency,
@@ -106,20 +115,24 @@ def _goal(goal: Goal, score: Score, moment: WakingMoment) -> str:
         score.novelty,
         score.social_value,
     )
-    told = (
-        waking_text("hidden", language)
-        if goal.taint and not moment.tainted
-        else one_line(goal.name, 120)
+    hidden = goal.taint and not moment.tainted
+    told = waking_text("hidden", language) if hidden else one_line(goal.name, 120)
+    due = (
+        waking_text("deadline", language, at=TrustedText(_at(goal.deadline, moment)))
+        if goal.deadline
+        else ""
     )
-    due = waking_text("deadline", language, at=_at(goal.deadline, moment)) if goal.deadline else ""
     sum_of = " + ".join(f"{term:.2f}" for term in terms)
     kind = f"{goal.horizon}/{goal.source}/{goal.status}"
-    return f"- {goal.id} {score.priority:.2f} = {sum_of} [{kind}]{due} {told}"
+    return label_text(
+        f"- {goal.id} {score.priority:.2f} = {sum_of} [{kind}]{due} {told}",
+        tainted=goal.taint and not hidden,
+    )
 
 
-def _events(events: tuple[AgentEvent, ...], moment: WakingMoment) -> str:
+def _events(events: tuple[AgentEvent, ...], moment: WakingMoment) -> PromptText:
     language = moment.language
-    rows = list[str]()
+    rows = list[PromptText]()
     if len(events) > EVENTS:
         rows.append(waking_text("more_events", language, count=len(events) - EVENTS))
     for event in events[-EVENTS:]:
@@ -127,18 +140,19 @@ def _events(events: tuple[AgentEvent, ...], moment: WakingMoment) -> str:
         mark = waking_text("others", language) if event.tainted and said else ""
         told = f": 「{said}」" if said and moment.language is Language.JA else f': "{said}"'
         row = f"- {_at(event.at, moment)} {event.type} {event.source}"
-        rows.append(f"{row}{told if said else ''}{mark}")
+        rows.append(label_text(f"{row}{told if said else ''}{mark}", tainted=event.tainted))
     return _titled_list(waking_text("events", language), rows)
 
 
-def _memory(around: Surroundings, moment: WakingMoment, autonomy: Autonomy, room: int) -> str:
-    """Notes in half of the room at most, peers in a quarter, and beliefs in what is left."""
+def _memory(
+    around: Surroundings, moment: WakingMoment, autonomy: Autonomy, room: int
+) -> PromptText:
+    """Return notes in at most half of the tokens, peers in a quarter, and beliefs in the rest."""
     language, working = moment.language, around.working
-    notes = (
-        f"{waking_text('working', language)}\n{working.text}"
-        if working is not None and working.text
-        else ""
-    )
+    notes: PromptText = NO_TEXT
+    if working is not None and working.text:
+        noted = label_text(working.text, tainted=working.tainted)
+        notes = join_prompt_texts("\n", (waking_text("working", language), noted))
     notes = truncate_prompt_lines(notes, room // 2, language)
     peers = truncate_prompt_lines(
         _peers(around.outlook.peers, moment, autonomy), room // 4, language
@@ -146,20 +160,20 @@ def _memory(around: Surroundings, moment: WakingMoment, autonomy: Autonomy, room
     left = room // 2 if notes else room - (room // 4 if peers else 0)
     left -= room // 4 if notes and peers else 0
     beliefs = truncate_prompt_lines(_beliefs(around.outlook.beliefs, moment), left, language)
-    return "\n".join(part for part in (beliefs, peers, notes) if part)
+    return join_prompt_texts("\n", (beliefs, peers, notes))
 
 
-def _peers(peers: tuple[Peer, ...], moment: WakingMoment, autonomy: Autonomy) -> str:
-    """Peers by trust; interests that came of foreign words are told to tainted turns only."""
+def _peers(peers: tuple[Peer, ...], moment: WakingMoment, autonomy: Autonomy) -> PromptText:
+    """Return the peers by trust; only tainted turns see interests learned from untrusted words."""
     language = moment.language
     known = [(peer_trust(peer, moment.now, autonomy.peer_prior), peer) for peer in peers]
     known.sort(key=lambda each: -each[0])
-    rows = list[str]()
+    rows = list[PromptText]()
     for trusted, peer in known:
         row = waking_text(
             "peer",
             language,
-            id=peer.agent_id,
+            id=TrustedText(peer.agent_id),
             trust=trusted,
             able=peer.competence,
             true=peer.reliability,
@@ -167,25 +181,34 @@ def _peers(peers: tuple[Peer, ...], moment: WakingMoment, autonomy: Autonomy) ->
             met=peer.interactions,
         )
         if peer.interests and (moment.tainted or not peer.tainted):
-            row += waking_text("interests", language, what=one_line(", ".join(peer.interests), 100))
+            what = one_line(", ".join(peer.interests), 100)
+            told = label_text(what, tainted=peer.tainted)
+            row = join_prompt_texts("", (row, waking_text("interests", language, what=told)))
         rows.append(row)
     return _titled_list(waking_text("peers", language), rows)
 
 
-def _beliefs(beliefs: tuple[BriefBelief, ...], moment: WakingMoment) -> str:
-    """Beliefs; those that came of foreign words are told to tainted turns only."""
+def _beliefs(beliefs: tuple[BriefBelief, ...], moment: WakingMoment) -> PromptText:
+    """Return the beliefs; only tainted turns see those that rest on untrusted words."""
     told = (belief for belief in beliefs if moment.tainted or not belief.tainted)
-    rows = [f"- {belief.confidence:.2f} {one_line(belief.claim, 200)}" for belief in told]
+    rows = [
+        label_text(
+            f"- {belief.confidence:.2f} {one_line(belief.claim, 200)}", tainted=belief.tainted
+        )
+        for belief in told
+    ]
     return _titled_list(waking_text("beliefs", moment.language), rows)
 
 
-def _recent(goals: tuple[Goal, ...], moment: WakingMoment) -> str:
-    """Deeds; paths that a goal with foreign words was given are told to tainted turns only."""
-    rows = list[str]()
+def _recent(goals: tuple[Goal, ...], moment: WakingMoment) -> PromptText:
+    """Return the receipts of recent calls; only tainted turns see the paths of tainted goals."""
+    rows = list[PromptText]()
     for goal in goals:
+        hidden = goal.taint and not moment.tainted
         for receipt in _receipts(goal):
-            path = "" if goal.taint and not moment.tainted else one_line(receipt.path or "", 120)
-            rows.append(f"- {goal.id} {receipt.action} {path}".rstrip())
+            path = "" if hidden else one_line(receipt.path or "", 120)
+            row = f"- {goal.id} {receipt.action} {path}".rstrip()
+            rows.append(label_text(row, tainted=goal.taint and not hidden))
     return _titled_list(waking_text("recent", moment.language), rows[-RECEIPTS:])
 
 
@@ -199,5 +222,5 @@ def _at(moment: datetime | None, here: WakingMoment) -> str:
     return "" if moment is None else f"{moment.astimezone(ZoneInfo(here.zone)):%m-%d %H:%M}"
 
 
-def _titled_list(title: str, rows: list[str]) -> str:
-    return "\n".join((title, *rows)) if rows else ""
+def _titled_list(title: PromptText, rows: list[PromptText]) -> PromptText:
+    return join_prompt_texts("\n", (title, *rows)) if rows else NO_TEXT

@@ -1,24 +1,33 @@
-"""The words of the prompt, in Japanese and English: rules first, volatile facts last."""
+"""The texts of the prompt, in Japanese and English: rules first, what changes per call last."""
 
 from collections.abc import Sequence
 
-from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.authority import Authority, taints_reading_turn
 from opencrab.domain.agents.agent import Agent, Profile, selectable_aliases
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.goals.goal import task_message
+from opencrab.domain.goals.goal import Goal, task_message
 from opencrab.domain.memory.memory import CoreMemory
+from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis, Use
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.work import PreCallState, TurnWork
+from opencrab.ports.models.model import (
+    NO_TEXT,
+    PromptText,
+    TrustedText,
+    fill_prompt_template,
+    join_prompt_texts,
+    label_text,
+)
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
 
 CORE_BYTES = 4_096
-"""Most that a prompt tells of core memories, whatever its room."""
+"""The most bytes of core memories in a prompt, whatever its token budget."""
 
 _TEXTS = Texts(__file__)
 _MODELS_NOTE_BYTES = 300
@@ -31,62 +40,73 @@ _NO_MARKS = str.maketrans("", "", "[]")
 def system_text(
     profile: Profile,
     session: Session,
-    skills: str = "",
-    memories: str = "",
+    skills: PromptText = NO_TEXT,
+    memories: PromptText = NO_TEXT,
     shares: Shares | None = None,
-) -> str:
-    """The part of the prompt that stays the same for an agent in a session: no clock, no ids.
+) -> PromptText:
+    """Return the part of the prompt that stays the same for an agent in a session: no time, no ids.
 
-    With shares, those of rules and identity are kept: the skills and the soul are cut first.
+    With `shares` the rules and the identity keep to theirs; skills and soul are cut first.
     """
     agent = profile.agent
     language = agent.language
     rules = _TEXTS["rules"][language]
-    who = [
-        profile.identity.describe(language),
-        f"{_TEXTS['purpose'][language]}: {agent.purpose or _TEXTS['no_purpose'][language]}",
-        profile.soul.describe(language),
+    purpose = agent.purpose or _TEXTS["no_purpose"][language]
+    # Identity, purpose, soul and theme are set by owners and known users; set_purpose asks first
+    # in a tainted turn.
+    who: list[PromptText] = [
+        TrustedText(profile.identity.describe(language)),
+        TrustedText(f"{_TEXTS['purpose'][language]}: {purpose}"),
+        TrustedText(profile.soul.describe(language)),
     ]
-    place = f"\n{_TEXTS['theme'][language]}: {_one_line(session.theme)}" if session.theme else ""
+    theme = f"\n{_TEXTS['theme'][language]}: {_one_line(session.theme)}" if session.theme else ""
+    place = TrustedText(theme)
     if shares is not None:
         who = _in_order(who, shares.identity, language)
         used = estimated_tokens(rules) + estimated_tokens(place)
         skills = truncate_prompt_lines(skills, max(shares.rules - used, 0), language)
-    return rules.format(
-        name=profile.soul.persona_name,
+    filled = fill_prompt_template(
+        rules,
+        name=TrustedText(profile.soul.persona_name),
         identity=who[0],
         soul=who[2],
-        purpose=f"\n{who[1]}\n",
+        purpose=fill_prompt_template("\n{text}\n", text=who[1]),
         theme=place,
-    ) + "".join(f"\n\n{part}" for part in (memories, skills) if part)
+    )
+    return join_prompt_texts("\n\n", (filled, memories, skills))
 
 
-def _in_order(texts: Sequence[str], room: int, language: Language) -> list[str]:
-    """The texts as far as they fit, each in the room that those before it have left."""
-    kept = list[str]()
+def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> list[PromptText]:
+    """Return the texts as far as they fit, each in the tokens that those before it have left."""
+    kept = list[PromptText]()
     for text in texts:
         kept.append(truncate_prompt_lines(text, max(room, 0), language))
         room -= estimated_tokens(kept[-1])
     return kept
 
 
-def volatile_text(work: TurnWork, look: PreCallState) -> str:
-    """What changes from call to call, kept behind everything that a cache could hold."""
+def volatile_text(work: TurnWork, look: PreCallState) -> PromptText:
+    """Return the line that changes with each call: time, channel, calls and budget left, models."""
     turn = work.turn
     now = look.at.strftime("%Y-%m-%d %H:%M UTC")
     left = max(work.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
     routing = work.runtime.models.routing
     models = models_prompt_note(work.profile.agent, routing, look.basis, work.transcript.choices)
     door = turn.channel.target if turn.channel else turn.source.value
-    return _TEXTS["context"][work.profile.agent.language].format(
-        now=now, door=door, calls=look.calls_left, left=left, models=models
+    return fill_prompt_template(
+        _TEXTS["context"][work.profile.agent.language],
+        now=TrustedText(now),
+        door=TrustedText(door),
+        calls=look.calls_left,
+        left=left,
+        models=TrustedText(models),
     )
 
 
 def models_prompt_note(
     agent: Agent, routing: Routing, basis: RoutingBasis, choices: Sequence[ModelChosen] = ()
 ) -> str:
-    """Which model the agent thinks with for which use, and which it may choose: 300 bytes."""
+    """Return the model of each use, and those that the agent may choose, in at most 300 bytes."""
     uses: dict[str, list[str]] = {}
     for use in Use:
         if use is not Use.EMBEDDING:
@@ -105,11 +125,15 @@ def models_prompt_note(
     return note.encode()[: _MODELS_NOTE_BYTES - 3].decode(errors="ignore") + "…"
 
 
-def goal_prompt_note(work: TurnWork) -> str:
-    """What the turn serves, for turns that carry a goal out; "" for all others."""
+def goal_prompt_note(work: TurnWork) -> PromptText:
+    """Return the note on the goal and task that the turn carries out; "" for all other turns."""
     goal, language = work.served, work.profile.agent.language
     if goal is None or goal.status.is_end:
-        return ""
+        return NO_TEXT
+    return label_text(_goal_note(goal, language), tainted=goal.taint)
+
+
+def _goal_note(goal: Goal, language: Language) -> str:
     facts: dict[str, object] = {"goal": goal.id, "goal_name": goal.name}
     task = goal.current
     if task is not None:
@@ -132,30 +156,46 @@ def goal_prompt_note(work: TurnWork) -> str:
     return system_phrase(key, language, rows="\n".join(rows), cause=goal.stuck, **facts)
 
 
-def instruction_text(language: Language, text: str, authority: Authority, giver: str) -> str:
-    """An instruction, which people in the session do not see; who is no owner is named."""
+def guidance_text(
+    language: Language, text: str, authority: Authority, giver: str, *, tainted: bool = False
+) -> PromptText:
+    """Return guidance or heartbeat instructions for the prompt, with a giver who is no owner."""
     if authority is Authority.OWNER:
-        return _TEXTS["owner_instruction"][language].format(text=text)
+        told = _TEXTS["owner_instruction"][language].format(text=text)
+        return label_text(told, tainted=tainted)
     named = _one_line(giver.translate(_NO_MARKS))
-    return _TEXTS["other_instruction"][language].format(named=named, text=text)
+    told = _TEXTS["other_instruction"][language].format(named=named, text=text)
+    return label_text(told, tainted=tainted or taints_reading_turn(authority))
 
 
-def omitted_history_note(language: Language, count: int, topics: Sequence[str] = ()) -> str:
-    """Says how much of the history is not shown, and what the newest of it was about."""
-    note = _TEXTS["omitted"][language].format(count=count)
-    return "\n".join((note, _TEXTS["omitted_topics"][language], *topics)) if topics else note
+def omitted_history_note(
+    language: Language, count: int, topics: Sequence[PromptText] = ()
+) -> PromptText:
+    """Return a note of how many lines are not shown, and what the newest of them were about."""
+    note = TrustedText(_TEXTS["omitted"][language].format(count=count))
+    if not topics:
+        return note
+    return join_prompt_texts("\n", (note, TrustedText(_TEXTS["omitted_topics"][language]), *topics))
 
 
-def summary_title_line(summary_id: str, day: str, title: str, language: Language) -> str:
-    """A line that names a summary; words from outside are left for who opens it."""
-    shown = title or _TEXTS["hidden_title"][language]
-    return f"{summary_id} {day}: {shown}"
+def summary_title_line(topic: SummaryTopic, language: Language) -> PromptText:
+    """Return a line that names a summary.
+
+    If its title is withheld, the line says that the summary contains untrusted text.
+    """
+    shown = topic.title or _TEXTS["hidden_title"][language]
+    hidden = not topic.title
+    return label_text(
+        f"{topic.id} {topic.until:%Y-%m-%d}: {shown}", tainted=topic.tainted and not hidden
+    )
 
 
-def core_memory_text(memories: Sequence[CoreMemory], language: Language, most_tokens: int) -> str:
-    """What an agent never loses sight of, in the order in which its mind holds it.
+def core_memory_text(
+    memories: Sequence[CoreMemory], language: Language, most_tokens: int
+) -> PromptText:
+    """Return the core memories in their stored order, as a record and not as instructions.
 
-    They are facts and no orders; the first that does not fit ends the list.
+    The first that does not fit ends the list.
     """
     shown, used, size = list[str](), estimated_tokens(_TEXTS["core_memories"][language]), 0
     for memory in memories:
@@ -165,7 +205,10 @@ def core_memory_text(memories: Sequence[CoreMemory], language: Language, most_to
         if used > most_tokens or size > CORE_BYTES:
             break
         shown.append(row)
-    return "\n".join((_TEXTS["core_memories"][language], *shown)) if shown else ""
+    if not shown:
+        return NO_TEXT
+    # A tainted memory never becomes a core memory (domain/agents/core_memory.py).
+    return TrustedText("\n".join((_TEXTS["core_memories"][language], *shown)))
 
 
 def _one_line(text: str) -> str:

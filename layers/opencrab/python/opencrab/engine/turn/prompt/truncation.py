@@ -1,24 +1,25 @@
-"""Shares: a text within its share of the prompt, cut at a line and saying so."""
+"""Truncation: cut a text to its share of the prompt at the end of a line, and mark the cut."""
 
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import Language
+from opencrab.ports.models.model import NO_TEXT, PromptText, label_text
 
 _CUT = {Language.JA: "…(ここまで。残りは省略)", Language.EN: "… (cut here)"}
 _CHARACTER = 1.65
-"""Most tokens that the estimate counts for one character."""
+"""The most tokens that the estimate counts for one character."""
 
 
-def truncate_prompt_lines(text: str, most_tokens: int, language: Language) -> str:
-    """As many whole lines as fit, and a word that there are more; "" where there is no room.
+def truncate_prompt_lines(text: PromptText, most_tokens: int, language: Language) -> PromptText:
+    """Return as many whole lines as fit, and a mark of the cut; "" where there is no room.
 
-    A line that would leave half of the room empty is cut itself.
+    A line that does not fit is itself cut if more than half of the room is left.
     """
     if not text or estimated_tokens(text) <= most_tokens:
         return text
     note = _CUT[language]
     room = most_tokens - _size(note)
     if room <= 0:
-        return ""
+        return NO_TEXT
     kept = list[str]()
     for line in text.split("\n"):
         size = _size(line)
@@ -28,7 +29,7 @@ def truncate_prompt_lines(text: str, most_tokens: int, language: Language) -> st
             break
         kept.append(line)
         room -= size
-    return "\n".join((*kept, note))
+    return label_text("\n".join((*kept, note)), tainted=text.tainted)
 
 
 def _size(line: str) -> int:

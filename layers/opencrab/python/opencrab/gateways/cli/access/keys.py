@@ -1,7 +1,7 @@
 """Commands about API keys: create, list and revoke them."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
@@ -10,7 +10,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 class KeyScope(StrEnum):
-    """What a key may do; each includes the ones before it."""
+    """The scopes of an API key; each includes the ones before it."""
 
     READ = "read"
     CHAT = "chat"
@@ -21,16 +21,31 @@ class KeyScope(StrEnum):
 def create_key(
     terminal: Terminal,
     name: Annotated[str, cli_option("What the key is for.")],
-    scope: Annotated[KeyScope, cli_option("What it may do: owner or chat.")] = KeyScope.CHAT,
+    scope: Annotated[KeyScope, cli_option("What it may do: owner, chat or read.")] = KeyScope.CHAT,
+    principal: Annotated[
+        str | None, cli_option("Another key of this person; by default a new person.", "ID")
+    ] = None,
+    grant: Annotated[
+        list[str] | None,
+        cli_option(
+            "What a read key may see: sessions:ID, agent:ID, metrics or all; repeatable.", "GRANT"
+        ),
+    ] = None,
 ) -> None:
     """Create an API key and show its secret once."""
-    created = terminal.client.post("keys", body={"name": name, "scope": scope.value})
+    body: dict[str, Any] = {"name": name, "scope": scope.value}
+    if principal is not None:
+        body["principal_id"] = principal
+    if grant:
+        body["grants"] = grant
+    created = terminal.client.post("keys", body=body)
     if terminal.options.json:
         terminal.json(created)
         return
-    terminal.note("key_created", name=created["name"], scope=scope.value, id=created["id"])
+    terminal.print_note("key_created", name=created["name"], scope=scope.value, id=created["id"])
     terminal.line(created["secret"])
-    terminal.note("key_shown_once")
+    terminal.print_note("key_principal", id=created["principal_id"])
+    terminal.print_note("key_shown_once")
 
 
 @cli_command
@@ -41,12 +56,14 @@ def list_keys(terminal: Terminal) -> None:
         terminal.json(keys)
         return
 
-    heads = ("id", "name", "scope", "created", "revoked")
+    heads = ("id", "name", "scope", "principal", "grants", "created", "revoked")
     rows = [
         (
             key["id"],
             key["name"],
             key["scope"],
+            key["principal_id"],
+            _format_grants(terminal, key["grants"]),
             format_time(key["created_at"]),
             format_time(key["revoked_at"]),
         )
@@ -55,10 +72,15 @@ def list_keys(terminal: Terminal) -> None:
     terminal.table(heads, rows)
 
 
+def _format_grants(terminal: Terminal, grants: list[str]) -> str:
+    """Return what a read key may see; a key of an earlier release says so."""
+    return terminal.words("grants_legacy") if grants == ["legacy"] else ", ".join(grants) or "-"
+
+
 @cli_command
 def revoke_key(
     terminal: Terminal, key_id: Annotated[str, cli_argument("A key's id.", "ID")]
 ) -> None:
     """Revoke an API key, immediately and for good."""
     revoked = terminal.client.delete("keys", key_id)
-    terminal.answer(revoked, "key_revoked", name=revoked["name"])
+    terminal.print_result(revoked, "key_revoked", name=revoked["name"])

@@ -47,8 +47,8 @@ def list_agents(
     if terminal.options.json:
         terminal.json(agents)
     elif not agents:
-        terminal.say("no_agents")
-        terminal.say("no_agents_cure")
+        terminal.print_sentence("no_agents")
+        terminal.print_sentence("no_agents_cure")
     else:
         _draw(terminal, agents)
 
@@ -62,9 +62,9 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
         agent = create_agent_by_dialogue(terminal, draft)
     else:
         agent = _create_from_draft(terminal, draft)
-    terminal.answer(agent, "agent_created", name=agent["name"], id=agent["id"])
+    terminal.print_result(agent, "agent_created", name=agent["name"], id=agent["id"])
     if not terminal.options.json:
-        terminal.say("agent_created_next", name=agent["name"])
+        terminal.print_sentence("agent_created_next", name=agent["name"])
 
 
 @cli_command
@@ -92,7 +92,7 @@ def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     else:
         raise typer.BadParameter(terminal.words("nothing_to_edit"), param_hint="--name")
     changed = _save(terminal, found, wanted)
-    terminal.answer(
+    terminal.print_result(
         changed, "agent_changed" if changed != found else "unchanged", name=changed["name"]
     )
 
@@ -108,10 +108,10 @@ def retire_agent(
     found = find_agent(terminal, agent)
     question = terminal.words("really_retire", name=found["name"])
     if not confirm_or_refuse(terminal, question, yes=yes, needed="yes_needed"):
-        terminal.say("unchanged", name=found["name"])
+        terminal.print_sentence("unchanged", name=found["name"])
         return
     retired = terminal.client.delete("agents", found["id"])
-    terminal.answer(retired, "agent_retired", name=retired["name"])
+    terminal.print_result(retired, "agent_retired", name=retired["name"])
 
 
 def create_agent_by_dialogue(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
@@ -144,19 +144,22 @@ def _create_from_draft(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
 
 
 def _policy(text: str) -> str | list[str]:
-    """A named policy, or the list of what runs unasked."""
+    """Return the name of a policy, or the list of impacts and actions that run unasked."""
     said = text.strip()
     return said if said in _POLICIES else [name.strip() for name in said.split(",") if name.strip()]
 
 
 def _editable(agent: AgentView) -> dict[str, Any]:
-    """What may be changed about an agent, apart from retiring it."""
+    """Return the fields of an agent that may be edited; retiring is a command of its own."""
     settings = {name: agent[name] for name in _EDITABLE}
     return {**settings, "soul": agent["soul"], "identity": agent["identity"]}
 
 
 def _with_draft(agent: AgentView, draft: dict[str, Any]) -> dict[str, Any]:
-    """What an agent is to be; a new name is also its persona's, where that had the old one."""
+    """Return an agent's fields changed by a draft; a new name also replaces the persona's.
+
+    The names of the identity and the persona change only if they were the agent's name.
+    """
     wanted = _editable(agent)
     wanted |= {name: draft[name] for name in _SETTINGS if draft[name] is not None}
     if draft["model"] == "default":
@@ -175,10 +178,13 @@ def _with_draft(agent: AgentView, draft: dict[str, Any]) -> dict[str, Any]:
 
 
 def _save(terminal: Terminal, agent: AgentView, wanted: dict[str, Any]) -> AgentView:
-    """Save what differs, if the agent is still the one that was read."""
+    """Save the fields that differ, if the agent is still at the version that was read."""
     unknown = sorted(wanted.keys() - _editable(agent).keys())
     if unknown:
-        raise Invalid(terminal.words("unknown_fields", names=", ".join(unknown)))
+        raise Invalid(
+            terminal.words("unknown_fields", names=", ".join(unknown)),
+            cure=terminal.words("unknown_fields_cure"),
+        )
     client, agent_id, version = terminal.client, agent["id"], agent["version"]
     for part in ("soul", "identity"):
         if part in wanted and wanted[part] != agent[part]:

@@ -54,9 +54,9 @@ def list_presets(terminal: Terminal) -> None:
 def _create_preset_agent(
     terminal: Terminal, each: "Preset", name: str | None
 ) -> dict[str, Any] | None:
-    """The agent of a preset; under the same name it is made once, in whatever language.
+    """Create a preset's agent, at most once per name, whatever its language.
 
-    None where there is one already that is not quite the same any more.
+    Returns None if such an agent exists and was created from other settings.
     """
     from opencrab.engine.agents.presets import agent_from_preset
 
@@ -70,13 +70,13 @@ def _create_preset_agent(
 
 
 def _tell(terminal: Terminal, made: "dict[str, dict[str, Any] | None]") -> None:
-    """The agents that there are now, by what they were made of."""
+    """Print the agents by the presets from which they were created."""
     if terminal.options.json:
         terminal.json([agent for agent in made.values() if agent is not None])
         return
     for key, agent in made.items():
         if agent is None:
-            terminal.say("seeded_before", preset=key)
+            terminal.print_sentence("seeded_before", preset=key)
         else:
             terminal.line(f"{agent['name']}  {agent['id']}")
 

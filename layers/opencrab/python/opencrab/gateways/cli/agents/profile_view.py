@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.amounts import format_micro_usd
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.lookup import AgentView
 from opencrab.gateways.cli.terminal.tables import draw_fact_table
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -14,7 +14,7 @@ _BAR = 10
 
 
 def draw_agent(terminal: Terminal, agent: AgentView) -> None:
-    """Everything about an agent that a person would ask for."""
+    """Draw an agent's settings, identity, personality and drives."""
     words, soul, identity = terminal.words, agent["soul"], agent["identity"]
     terminal.draw(Text(clean_terminal_text(agent["name"]), style="bold"))
     limit = agent["day_limit_micro_usd"]
@@ -43,13 +43,13 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
 
 
 def trait_bar(share: float, shown: float | None = None) -> str:
-    """A number from 0 to 1 as a bar and as itself; `shown` is the number to write instead."""
+    """Format a number from 0 to 1 as a bar and a number; `shown` replaces the number."""
     full = round(min(max(share, 0.0), 1.0) * _BAR)
     return f"{'━' * full}{'╌' * (_BAR - full)} {share if shown is None else shown:.2g}"
 
 
 def _drives(soul: dict[str, Any]) -> dict[str, float]:
-    """The drives that act, also where they follow from the personality."""
+    """Return the agent's drives, derived from the personality if none are set."""
     from opencrab.domain.agents.soul import Personality, soul_drives
 
     derived = soul_drives(Personality.model_validate(soul["personality"]))

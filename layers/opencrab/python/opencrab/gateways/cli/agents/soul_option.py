@@ -23,9 +23,9 @@ PERSONA_NAME = 100
 
 
 def with_traits(soul: dict[str, Any], text: str) -> dict[str, Any]:
-    """The soul with the traits of a text: known names are numbers, any other name is words.
+    """Return the soul with the traits `name=value`: known names take numbers, other names words.
 
-    Raises Invalid for what is neither, naming the nearest known name.
+    Raises Invalid for any other text, naming the nearest known name.
     """
     changed = {
         part: dict(value) if isinstance(value, dict) else value for part, value in soul.items()
@@ -48,7 +48,7 @@ def with_traits(soul: dict[str, Any], text: str) -> dict[str, Any]:
 
 
 def with_persona(soul: dict[str, Any], text: str) -> dict[str, Any]:
-    """The soul with a persona: a name, or a description when it is too long for one."""
+    """Return the soul with a persona: a name, or a description if it is too long for a name."""
     line = text.strip()
     if len(line) <= PERSONA_NAME and "\n" not in line:
         return {**soul, "persona_name": line}

@@ -1,6 +1,5 @@
 """Commands about approvals: see and decide what waits, sign links, and give leave beforehand."""
 
-import json
 import re
 from collections.abc import Callable
 from enum import StrEnum
@@ -9,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.terminal.approval_call import call_lines, print_call_to_approve
 from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time
@@ -18,13 +18,17 @@ from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
 ApprovalView = dict[str, Any]
 ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="An approval's id.")]
+ShownCallHash = Annotated[
+    str, typer.Option("--hash", help="The hash of the call that you read; another is not approved.")
+]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_SHORT_HASH = 16
 _PENDING, _SHOWN_PENDING = "pending", "waiting"
 
 
 class ImpactName(StrEnum):
-    """What a call may touch."""
+    """The impacts that a grant may allow."""
 
     READ = "read"
     SELF = "self"
@@ -44,9 +48,11 @@ def list_approvals(
     if terminal.options.json:
         terminal.json(found)
     elif not found:
-        terminal.say("no_decided" if decided else "no_approvals")
+        terminal.print_sentence("no_decided" if decided else "no_approvals")
     else:
         _draw(terminal, found, decided=decided)
+        if not decided:
+            terminal.print_note("approvals_in_short")
 
 
 @cli_command
@@ -57,15 +63,17 @@ def show_approval(terminal: Terminal, approval: ApprovalId) -> None:
 
 
 @cli_command
-def approve_call(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
-    """Approve the tool call with exactly these arguments."""
-    _decide(terminal, approval, reason, approved=True)
+def approve_call(
+    terminal: Terminal, approval: ApprovalId, reason: Reason = "", shown: ShownCallHash = ""
+) -> None:
+    """Show the whole tool call and approve it, with exactly these arguments."""
+    _decide(terminal, approval, reason, shown, approved=True)
 
 
 @cli_command
 def reject_call(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
     """Reject the tool call; its turn ends."""
-    _decide(terminal, approval, reason, approved=False)
+    _decide(terminal, approval, reason, "", approved=False)
 
 
 @cli_command
@@ -82,7 +90,7 @@ def make_link(
     if terminal.options.json:
         terminal.json(link)
         return
-    terminal.note("link_made", until=format_time(link["expires_at"]))
+    terminal.print_note("link_made", until=format_time(link["expires_at"]))
     terminal.line(link["url"])
 
 
@@ -113,7 +121,7 @@ def give_grant(
     made = terminal.client.post("agents", found["id"], "grants", body=body)
     until = format_time(made["until"])
     facts = {"name": found["name"], "calls": calls, "until": until, "id": made["id"]}
-    terminal.answer(made, "grant_made", **facts)
+    terminal.print_result(made, "grant_made", **facts)
 
 
 @cli_command
@@ -134,7 +142,7 @@ def revoke_grant(
     grant = _validate_approval_id(terminal, grant)
     found = find_agent(terminal, agent)
     revoked = terminal.client.delete("agents", found["id"], "grants", grant)
-    terminal.answer(revoked, "grant_revoked", id=revoked["id"])
+    terminal.print_result(revoked, "grant_revoked", id=revoked["id"])
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -150,7 +158,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 
 def _validate_approval_id(terminal: Terminal, wanted: str) -> str:
-    """An id; raises Invalid for what is none, before anything is sent."""
+    """Return the id; raises Invalid before any request if it is malformed."""
     if _ID.fullmatch(wanted) is None:
         raise Invalid(
             terminal.words("no_id", id=visible_terminal_text(wanted)),
@@ -159,12 +167,24 @@ def _validate_approval_id(terminal: Terminal, wanted: str) -> str:
     return wanted
 
 
-def _decide(terminal: Terminal, approval: str, reason: str, *, approved: bool) -> None:
-    body = {"approved": approved, "reason": reason}
+def _decide(terminal: Terminal, approval: str, reason: str, shown: str, *, approved: bool) -> None:
     approval = _validate_approval_id(terminal, approval)
+    body: dict[str, object] = {"approved": approved, "reason": reason}
+    if approved:
+        body["argument_hash"] = shown or print_call_to_approve(terminal, approval)
+        if not shown and terminal.interactive and not terminal.options.json:
+            _require_agreement(terminal)
     decided = terminal.client.post("approvals", approval, "decide", body=body)
     key = "approval_approved" if approved else "approval_rejected"
-    terminal.answer(decided, key, what=visible_terminal_text(decided["what"]))
+    terminal.print_result(decided, key, what=visible_terminal_text(decided["what"]))
+
+
+def _require_agreement(terminal: Terminal) -> None:
+    """Ask whoever sits there, now that the whole call is shown; raises Exit without a yes."""
+    from opencrab.gateways.cli.terminal.input import ask_yes_or_no
+
+    if not ask_yes_or_no(terminal.words("may_it"), default=False):
+        raise typer.Exit(1)
 
 
 def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> None:
@@ -187,7 +207,7 @@ def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> No
 
 
 def _tell(terminal: Terminal, found: ApprovalView) -> None:
-    words, arguments = terminal.words, found["arguments"]
+    words = terminal.words
     waits = found["state"] == _PENDING
     pairs: list[tuple[str, object]] = [
         ("what", found["what"]),
@@ -202,14 +222,14 @@ def _tell(terminal: Terminal, found: ApprovalView) -> None:
         ("by", found["by"]),
         ("reason", found["reason"]),
     ]
-    terminal.facts(pairs, exact=True)
-    if arguments is not None:
-        terminal.line(words("head_arguments"))
-        terminal.line(visible_terminal_text(json.dumps(arguments, ensure_ascii=False, indent=2)))
+    terminal.print_fields(pairs, exact=True)
+    for line in call_lines(terminal, found):
+        terminal.line(line)
     if waits:
         if found["tainted"]:
-            terminal.note("approval_tainted")
-        terminal.note("approval_next", id=found["id"])
+            terminal.print_note("approval_tainted")
+        hashed = (found["argument_hash"] or "")[:_SHORT_HASH]
+        terminal.print_note("approval_next", id=found["id"], hash=hashed)
 
 
 def _draw_grants(terminal: Terminal, grants: list[dict[str, Any]]) -> None:

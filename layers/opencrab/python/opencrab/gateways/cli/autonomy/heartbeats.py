@@ -23,7 +23,7 @@ def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
     if not terminal.options.json:
         status = terminal.client.get("agents", found["id"], "status")["status"]
         if status == "dormant":
-            terminal.say("heartbeat_asleep", name=found["name"])
+            terminal.print_sentence("heartbeat_asleep", name=found["name"])
 
 
 @cli_command
@@ -31,7 +31,7 @@ def wake_agent(terminal: Terminal, agent: AgentName) -> None:
     """Wake a dormant agent; an active one does not change."""
     found = find_agent(terminal, agent)
     status = terminal.client.put("agents", found["id"], "status", body={"status": "active"})
-    terminal.answer(status, "heartbeat_awake", name=found["name"])
+    terminal.print_result(status, "heartbeat_awake", name=found["name"])
 
 
 @cli_command
@@ -84,7 +84,9 @@ def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
         row = (format_time(beat["at"]), ", ".join(beat["reasons"]), beat.get("turn_id") or "")
         terminal.line("  ".join(row).rstrip())
     totals = page["totals"]
-    terminal.say("beats_so_far", beats=totals["beats"], idle=totals["idle"], turns=totals["turns"])
+    terminal.print_sentence(
+        "beats_so_far", beats=totals["beats"], idle=totals["idle"], turns=totals["turns"]
+    )
 
 
 def _hours(before: Any, hours: str | None, zone: str | None) -> dict[str, Any] | None:
@@ -104,12 +106,14 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
         terminal.json(heartbeat)
         return
     key = "heartbeat_on" if heartbeat["enabled"] else "heartbeat_off"
-    terminal.say(key, name=name, seconds=heartbeat["interval_seconds"])
+    terminal.print_sentence(key, name=name, seconds=heartbeat["interval_seconds"])
     hours = heartbeat.get("active_hours")
     if hours:
-        terminal.say("heartbeat_hours", **{k: hours[k] for k in ("start", "end", "zone")})
+        terminal.print_sentence(
+            "heartbeat_hours", **{k: hours[k] for k in ("start", "end", "zone")}
+        )
     acts = heartbeat["initiative"] and heartbeat["instructions"].strip()
-    terminal.say("heartbeat_unasked" if acts else "heartbeat_asked")
+    terminal.print_sentence("heartbeat_unasked" if acts else "heartbeat_asked")
     if heartbeat["instructions"]:
         terminal.line(clean_terminal_text(heartbeat["instructions"]))
 

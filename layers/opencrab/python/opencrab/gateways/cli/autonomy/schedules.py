@@ -29,7 +29,7 @@ _PLACE = {
     ),
     **cli_parameter("channel", str | None, help="Where messages are sent: KIND:ADDRESS, or none."),
 }
-_WHEN = "@every 5m, 2h or 1d, or five cron fields: minute hour day month weekday."
+_WHEN = "@every 5m, @every 2h or @every 1d, or five cron fields: minute hour day month weekday."
 _CHANGES = {
     **cli_parameter("name", str | None, help="The schedule's name."),
     **cli_parameter("when", str | None, help=_WHEN),
@@ -102,9 +102,9 @@ def resume_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName
 
 @cli_command
 def run_schedule(terminal: Terminal, agent: AgentName, schedule: ScheduleName) -> None:
-    """Run a schedule's instructions now; its times stay."""
+    """Run a schedule now; its next scheduled run does not move."""
     begun = terminal.client.post(*_find_schedule(terminal, agent, schedule)[0], "run")
-    terminal.answer(begun, "schedule_begun", turn=", ".join(begun["turn_ids"]))
+    terminal.print_result(begun, "schedule_begun", turn=", ".join(begun["turn_ids"]))
 
 
 @cli_command
@@ -119,10 +119,10 @@ def delete_schedule(
     place, shown = _find_schedule(terminal, agent, schedule)
     question = terminal.words("really_delete_schedule", name=shown["name"])
     if not confirm_or_refuse(terminal, question, yes=yes, needed="schedule_yes"):
-        terminal.say("unchanged", name=shown["name"])
+        terminal.print_sentence("unchanged", name=shown["name"])
         return
     gone = terminal.client.delete(*place)
-    terminal.answer(gone, "schedule_deleted", name=gone["name"])
+    terminal.print_result(gone, "schedule_deleted", name=gone["name"])
 
 
 COMMANDS = {
@@ -140,7 +140,7 @@ _Place = tuple[str, str, str, str]
 
 
 def _find_schedule(terminal: Terminal, agent: str, wanted: str) -> tuple[_Place, ScheduleView]:
-    """A schedule by its id, or the only one with this name; raises NotFound, Conflict."""
+    """Find a schedule by its id, or by a name that is unique; raises NotFound, Conflict."""
     owner = find_agent(terminal, agent)
     schedules = list(terminal.client.items("agents", owner["id"], "schedules"))
     found = [each for each in schedules if each["id"] == wanted]
@@ -159,7 +159,7 @@ def _find_schedule(terminal: Terminal, agent: str, wanted: str) -> tuple[_Place,
 
 
 def _schedule_body(terminal: Terminal, given: dict[str, Any]) -> dict[str, Any]:
-    """What the options say of a schedule, as the server takes it."""
+    """Return the request body of a schedule with the options that were given."""
     body = {name: given[name] for name in ("name", "when", "zone") if given.get(name) is not None}
     if given["text"] is not None:
         body["instructions"] = given["text"]
@@ -188,9 +188,11 @@ def _print_next_run(terminal: Terminal, schedule: ScheduleView) -> None:
     if terminal.options.json:
         terminal.json(schedule)
     elif schedule["enabled"]:
-        terminal.say("schedule_next", name=schedule["name"], at=format_time(schedule["next_at"]))
+        terminal.print_sentence(
+            "schedule_next", name=schedule["name"], at=format_time(schedule["next_at"])
+        )
     else:
-        terminal.say("schedule_is_off", name=schedule["name"])
+        terminal.print_sentence("schedule_is_off", name=schedule["name"])
 
 
 def _status(terminal: Terminal, schedule: ScheduleView) -> str:
@@ -240,6 +242,6 @@ def _tell(terminal: Terminal, schedule: ScheduleView) -> None:
         ("said_to", f"{channel['kind']}:{channel['address']}" if channel else ""),
         ("changed", format_time(schedule["updated_at"])),
     ]
-    terminal.facts(pairs, exact=True)
+    terminal.print_fields(pairs, exact=True)
     terminal.line()
     terminal.line(visible_terminal_text(schedule["instructions"]))

@@ -1,11 +1,12 @@
 """Address: which server a command speaks to, and with which key.
 
-The key that `opencrab up` made is for the server that made it: it is sent to this computer, or to
-the address that the same folder names, and to nobody else.
+A key is sent to the address that the user gave with it, or to the one that the data folder names,
+and to nobody else. A server on this computer proves first that it runs on that folder: when it has
+stopped, another program may listen on its port.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -20,10 +21,16 @@ _KEY = re.compile(r"[!-~]+")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """A server's base address without a slash at its end, and the key to use there."""
+    """A server's base address without a slash at its end, and the key to use there.
+
+    If `folder` is given, the key is sent only after the server has proved that it runs on that data
+    folder. `withheld` is the file of a key that is not sent, because it is not for this address.
+    """
 
     url: str
     key: str | None
+    folder: Path | None = None
+    withheld: Path | None = None
 
     @property
     def host(self) -> str:
@@ -32,25 +39,55 @@ class ServerAddress:
 
     @property
     def is_here(self) -> bool:
-        """Whether the server runs on this computer."""
+        """True if the server runs on this computer."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost" or self.host.endswith(".localhost")
 
+    def is_same_server(self, other: "ServerAddress") -> bool:
+        """Check whether both name the same server; names of this computer are equal."""
+        if not (self.is_here and other.is_here):
+            return self.url == other.url
+        mine, its = urlsplit(self.url), urlsplit(other.url)
+        return (mine.scheme, mine.port) == (its.scheme, its.port)
+
 
 def find_server_address(
     *, data: Path, url: str | None = None, key: str | None = None
 ) -> ServerAddress:
-    """What was said, else what `opencrab up` wrote, else the usual address."""
-    known = _content(data / "endpoint")
-    place = _validate_url(url or known or DEFAULT_URL)
-    address = ServerAddress(place, key or None)
-    if address.key is None and (address.is_here or (known and place == _validate_url(known))):
-        address = ServerAddress(place, _content(data / "owner.key") or None)
+    """Find the server: the given `url`, else the one in `data/endpoint`, else the default."""
+    known = _known_address(data)
+    given = ServerAddress(_validate_url(url), key or None) if url else None
+    if given is None or (not key and known is not None and known.is_same_server(given)):
+        address = _address_of_folder(data, known, key)
+    else:
+        address = given if key else _without_key(data, given)
     if address.key and not _KEY.fullmatch(address.key):
         raise Invalid("the API key contains invalid characters", field="key", cure="copy it again")
     return address
+
+
+def _known_address(data: Path) -> ServerAddress | None:
+    """Return the address in `data/endpoint`; None if nothing runs there."""
+    known = read_data_file(data / "endpoint")
+    return ServerAddress(_validate_url(known), None) if known else None
+
+
+def _address_of_folder(data: Path, known: ServerAddress | None, key: str | None) -> ServerAddress:
+    """Return the address that the folder names, or the default one, with the key for it.
+
+    Only another computer's address, which somebody wrote there by hand, needs no proof.
+    """
+    address = known or ServerAddress(DEFAULT_URL, None)
+    key = key or read_data_file(data / "owner.key") or None
+    by_hand = not address.is_here and not read_data_file(data / "instance")
+    return replace(address, key=key, folder=None if key is None or by_hand else data)
+
+
+def _without_key(data: Path, address: ServerAddress) -> ServerAddress:
+    file = data / "owner.key"
+    return replace(address, withheld=file) if read_data_file(file) else address
 
 
 def _validate_url(url: str) -> str:
@@ -66,7 +103,8 @@ def _validate_url(url: str) -> str:
     return url
 
 
-def _content(path: Path) -> str:
+def read_data_file(path: Path) -> str:
+    """Return a file's text, empty if there is none; raises Refused if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8").strip()
     except (FileNotFoundError, NotADirectoryError):

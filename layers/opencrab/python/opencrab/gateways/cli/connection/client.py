@@ -12,6 +12,7 @@ import httpx
 from opencrab.domain import errors
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.gateways.cli.connection.address import ServerAddress
+from opencrab.gateways.cli.connection.proven_key import ProvenKey
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 
 PAGE = 100
@@ -38,23 +39,23 @@ _GATEWAY = "apigw-requestid"
 
 
 def new_idempotency_key() -> str:
-    """A name for one request, under which it may be repeated without happening twice."""
+    """Return a new Idempotency-Key, with which a request may safely be repeated."""
     return secrets.token_hex(16)
 
 
 def request_path(*parts: str) -> str:
-    """A path under /api from parts that may hold anything."""
+    """Return a path under /api, with each part percent-encoded."""
     return "/api/" + "/".join(map(_quote_path_part, parts))
 
 
 def _quote_path_part(part: str) -> str:
-    """One part of a path; a dot or two would lead elsewhere, and nothing is no part."""
+    """Encode one part of a path; `.` and `..` are escaped too, and an empty part becomes `-`."""
     text = quote(part, safe="", errors="replace")
     return text.replace(".", "%2E") if text in {".", ".."} else text or "-"
 
 
 class Client:
-    """Speaks to one server with one key."""
+    """A client of one server, with one API key."""
 
     def __init__(
         self,
@@ -72,17 +73,18 @@ class Client:
             "Accept": "application/json",
             "Accept-Language": words.tongue,
         }
-        if address.key:
+        if address.key and address.folder is None:
             headers["Authorization"] = f"Bearer {address.key}"
         self._http = httpx.Client(
             base_url=address.url,
             headers=headers,
+            auth=ProvenKey(address, self._unproven) if address.key and address.folder else None,
             transport=transport,
             trust_env=not address.is_here,  # a proxy is for other computers
         )
 
     def get(self, *parts: str, **query: object) -> dict[str, Any]:
-        """Read one thing."""
+        """Send a GET request and return its JSON."""
         return self._send("GET", parts, query=query)
 
     def post(
@@ -93,10 +95,10 @@ class Client:
         wait: int | None = None,
         version: int | None = None,
     ) -> dict[str, Any]:
-        """Do something once: a repeat with the same `key` is answered and not done again.
+        """Send a POST request; a repeat with the same `key` returns the first response.
 
-        `wait` is how many seconds the server may wait for what comes of it; with `version` it is
-        done only if the thing still has it.
+        `wait` is how many seconds the server may wait for the result; with `version` the request
+        fails unless the object still has that version.
         """
         headers = {"Idempotency-Key": key or new_idempotency_key(), **_if(version)}
         if wait is not None:
@@ -106,21 +108,21 @@ class Client:
     def patch(
         self, *parts: str, body: Mapping[str, Any], version: int | None = None
     ) -> dict[str, Any]:
-        """Change some fields of one thing, if this is still its version."""
+        """Change some fields of an object, if it still has this version."""
         return self._send("PATCH", parts, body=body, headers=_if(version))
 
     def put(
         self, *parts: str, body: Mapping[str, Any], version: int | None = None
     ) -> dict[str, Any]:
-        """Replace one thing, if this is still its version."""
+        """Replace an object, if it still has this version."""
         return self._send("PUT", parts, body=body, headers=_if(version))
 
-    def delete(self, *parts: str) -> dict[str, Any]:
-        """Delete, retire or revoke one thing."""
-        return self._send("DELETE", parts)
+    def delete(self, *parts: str, **query: object) -> dict[str, Any]:
+        """Send a DELETE request: delete, retire or revoke an object."""
+        return self._send("DELETE", parts, query=query)
 
     def download(self, *parts: str, **query: object) -> tuple[bytes, str]:
-        """A file's content as it is, and its version."""
+        """Download a file and return its bytes and its version."""
         response = self._request("GET", parts, query=query, headers={"Accept": "*/*"})
         if response.is_success and "ETag" in response.headers:
             return response.content, response.headers["ETag"].strip('"')
@@ -129,13 +131,13 @@ class Client:
     def upload(
         self, *parts: str, content: bytes, method: str = "PUT", **query: object
     ) -> dict[str, Any]:
-        """Send a file, whole."""
+        """Upload a whole file."""
         headers = {"Content-Type": "application/octet-stream"}
         response = self._request(method, parts, query=query, content=content, headers=headers)
         return self._value(response)
 
     def items(self, *parts: str, **query: object) -> Iterator[dict[str, Any]]:
-        """Everything in a list, page after page."""
+        """Return an iterator over all items of a list, which reads page after page."""
         cursor: str | None = None
         while True:
             page = self._send("GET", parts, query={**query, "limit": PAGE, "cursor": cursor})
@@ -145,7 +147,7 @@ class Client:
                 return
 
     def json_lines(self, *parts: str, after: str | None) -> tuple[str, str | None]:
-        """JSON Lines after a place, and the place behind them: the same when nothing is new."""
+        """Fetch JSON Lines after a cursor; return them and the next cursor (unchanged if none)."""
         headers = {"Accept": "application/x-ndjson"}
         response = self._request("GET", parts, query={"after": after}, headers=headers)
         if response.is_success and "ndjson" in response.headers.get("Content-Type", ""):
@@ -155,7 +157,7 @@ class Client:
     def events(
         self, *parts: str, last: str = "", **query: object
     ) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Server-sent events after the last one seen, each with its id, until the server ends.
+        """Stream server-sent events after `last`, each with its id, until the server closes it.
 
         Raises Unavailable when the connection is lost.
         """
@@ -222,7 +224,7 @@ class Client:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """What goes wrong on the way, as errors of ours."""
+        """Translate errors of httpx within the block into OpenCrab's errors."""
         try:
             yield
         except httpx.ConnectError as error:
@@ -253,7 +255,7 @@ class Client:
         return error(message, field=problem.get("field"), cure=str(cure) if cure else None)
 
     def _error_before(self, response: httpx.Response) -> OpenCrabError:
-        """What came from something in front of OpenCrab, or from something else altogether."""
+        """Return the error for a response that came from a gateway, or from another server."""
         status, gateway = response.status_code, _GATEWAY in response.headers
         if gateway and status in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
             return self._unauthenticated()
@@ -263,7 +265,15 @@ class Client:
         key = "busy" if busy else "not_opencrab"
         return self._unavailable(key, url=self.address.url, status=status)
 
+    def _unproven(self, key: str) -> OpenCrabError:
+        facts = {"url": self.address.url, "folder": self.address.folder}
+        return Unavailable(self._words(key, **facts), cure=self._words("unproven_cure"))
+
     def _unauthenticated(self) -> OpenCrabError:
+        if self.address.withheld is not None:
+            facts = {"url": self.address.url, "file": self.address.withheld}
+            why = self._words("withheld", **facts)
+            return errors.Unauthenticated(why, cure=self._words("unproven_cure"))
         why = self._words("wrong_key" if self.address.key else "no_key")
         return errors.Unauthenticated(why, cure=self._words("key_cure"))
 
@@ -277,7 +287,7 @@ class Client:
 
 
 def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """The fields of each event that has data."""
+    """Parse server-sent events and return the fields of each that has data."""
     fields = dict[str, str]()
     for line in lines:
         name, _, text = line.partition(":")
@@ -289,12 +299,12 @@ def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 def _encode_query(query: Mapping[str, object]) -> dict[str, str]:
-    """What of a query is there."""
+    """Return the query without its None values, as text."""
     return {name: str(value) for name, value in query.items() if value is not None}
 
 
 def _json(response: httpx.Response) -> Any:
-    """What an answer says, or None when it is not JSON."""
+    """Return a response's JSON, or None if it is not JSON."""
     try:
         return response.json()
     except ValueError:

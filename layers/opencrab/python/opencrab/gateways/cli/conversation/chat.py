@@ -48,7 +48,7 @@ def chat(
 
 
 def _agent(terminal: Terminal, wanted: str | None) -> AgentView:
-    """The agent to talk to: the one that was named, the only one, or one to choose or create."""
+    """Return the agent that was named, the only one, or one that the user chooses or creates."""
     if wanted is not None:
         return find_agent(terminal, wanted)
     agents = living_agents(terminal)
@@ -70,11 +70,11 @@ def _choice(terminal: Terminal, agents: list[AgentView]) -> AgentView:
 def _first(terminal: Terminal) -> AgentView:
     from opencrab.gateways.cli.agents.agents import create_agent_by_dialogue
 
-    terminal.say("no_agents")
+    terminal.print_sentence("no_agents")
     if not ask_yes_or_no(terminal.words("create_one"), default=True):
         raise typer.Exit
     agent = create_agent_by_dialogue(terminal, {})
-    terminal.say("agent_created", name=agent["name"], id=agent["id"])
+    terminal.print_sentence("agent_created", name=agent["name"], id=agent["id"])
     return agent
 
 

@@ -34,11 +34,11 @@ _SHOWN_ON_REQUEST = 30
 
 
 class DialogueLeft(Exception):
-    """The person leaves."""
+    """The user leaves the dialogue."""
 
 
 class Dialogue:
-    """One person and a session's agents; it goes on until the person leaves."""
+    """A conversation in the terminal with a session's agents, until the user leaves."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Dialogue:
         self._follow(self._exchange)
 
     def _follow(self, exchange: Exchange) -> None:
-        """Wait for everything that comes; one interruption stops the turns, the next one leaves."""
+        """Wait for all replies; the first interruption stops the turns, the second leaves."""
         interrupted = stop = False
         while True:
             try:
@@ -142,7 +142,7 @@ class Dialogue:
                 self._dim(self._words("stopping"))
 
     def _wait(self, exchange: Exchange) -> bool:
-        """Wait a while and show what is new; False when nothing more comes."""
+        """Wait a while and show new replies; returns False when no more will come."""
         waiting = self._words("thinking", name=self._agent["name"])
         with self._terminal.console.status(
             Text(clean_terminal_text(waiting), style="dim"), spinner="dots"
@@ -160,7 +160,7 @@ class Dialogue:
         return self._decided(exchange.waits_for_approval())
 
     def _decided(self, turns: tuple[dict[str, Any], ...]) -> bool:
-        """Ask about every turn that waits for a human; False when this is not theirs to decide."""
+        """Ask about every turn that waits for approval; False if this key may not decide."""
         for turn in turns:
             if not self._private:
                 self._dim(self._words("owner_decides"))
@@ -170,7 +170,7 @@ class Dialogue:
         return True
 
     def _between(self, exchange: Exchange) -> list[dict[str, Any]]:
-        """What the exchange's turns did since the last look, as far as this key may see it."""
+        """Fetch what the exchange's turns did since the last call, if this key may read it."""
         if not self._private:
             return []
         try:
@@ -212,7 +212,7 @@ class Dialogue:
             self._seen = max(self._seen, lines[-1]["sequence"])
 
     def _help(self) -> None:
-        self._terminal.say("chat_help")
+        self._terminal.print_sentence("chat_help")
 
     def _history(self) -> None:
         self._recall(_SHOWN_ON_REQUEST)
@@ -240,7 +240,7 @@ class Dialogue:
             self._follow(self._exchange)
 
     def _dim(self, text: str) -> None:
-        self._terminal.dim(text)
+        self._terminal.print_dim(text)
 
     def _state(self) -> None:
         words, client = self._words, self._terminal.client
@@ -257,4 +257,4 @@ class Dialogue:
             turn = client.get("turns", exchange.turn_ids[0])
             status = words.term(turn["status"])
             pairs.append(("turn", f"{turn['id']} ({status})"))
-        self._terminal.facts(pairs)
+        self._terminal.print_fields(pairs)

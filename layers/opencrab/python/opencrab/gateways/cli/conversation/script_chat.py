@@ -8,7 +8,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 class Speaker:
-    """Says things in one session, which it opens when there is something to say."""
+    """A chat for piped input in one session, which is opened with the first message."""
 
     def __init__(self, terminal: Terminal, place: Callable[[], str], name: str | None) -> None:
         self._terminal = terminal
@@ -18,7 +18,7 @@ class Speaker:
         self._session_id = ""
 
     def say(self, text: str) -> bool:
-        """Say one thing and write what comes back; False when that was a notice of a failure."""
+        """Send a message and print its replies; returns False if a turn ended without an answer."""
         text = check_message_text(self._terminal, text)
         self._session_id = self._session_id or self._place()
         exchange = Exchange(self._terminal.client, self._session_id, text, self._name)
@@ -26,11 +26,11 @@ class Speaker:
         if self._terminal.options.json:
             self._terminal.json(exchange.report())
         for turn in waiting:
-            self._terminal.note("how_to_decide", id=turn["id"])
+            self._terminal.print_note("how_to_decide", id=turn["id"])
         return not exchange.ended_without_answer()
 
     def _hear(self, exchange: Exchange) -> tuple[dict[str, Any], ...]:
-        """Write replies as they come; the turns that wait for a human in the end."""
+        """Print replies until no more come; return the turns that wait for approval."""
         while True:
             for reply in self._patience.ask(exchange):
                 if not self._terminal.options.json:

@@ -48,32 +48,72 @@ def show_session(
 
     for line in lines:
         draw_session_line(terminal, line)
+    if found.get("members"):
+        terminal.print_sentence("session_members", members=", ".join(found["members"]))
+    if found.get("speaks_freely"):
+        terminal.print_sentence("speaks_freely", id=found["id"])
     if found.get("ended_by"):
-        terminal.say("discussion_over", why=terminal.words.term(found["ended_by"]))
+        terminal.print_sentence("discussion_over", why=terminal.words.term(found["ended_by"]))
 
 
 @cli_command
 def end_session(terminal: Terminal, session: SessionId) -> None:
     """End a conversation; it stays readable."""
     ended = terminal.client.post("sessions", session, "end")
-    terminal.answer(ended, "session_ended", id=ended["id"])
+    terminal.print_result(ended, "session_ended", id=ended["id"])
+
+
+@cli_command
+def invite(
+    terminal: Terminal,
+    session: SessionId,
+    principal: Annotated[str, cli_argument("A person's principal, from `keys list`.", "PRINCIPAL")],
+) -> None:
+    """Share a conversation with a person, who reads all of it and writes in it."""
+    shared = terminal.client.put("sessions", session, "members", principal, body={})
+    terminal.print_result(shared, "session_shared", id=shared["id"], principal=principal)
+
+
+@cli_command
+def uninvite(
+    terminal: Terminal,
+    session: SessionId,
+    principal: Annotated[str, cli_argument("A person's principal, from `keys list`.", "PRINCIPAL")],
+) -> None:
+    """Stop sharing a conversation with a person."""
+    kept = terminal.client.delete("sessions", session, "members", principal)
+    terminal.print_result(kept, "session_unshared", id=kept["id"], principal=principal)
+
+
+@cli_command
+def let_speak_freely(
+    terminal: Terminal,
+    session: SessionId,
+    *,
+    off: Annotated[bool, cli_option("Use only what every reader may know again.")] = False,
+) -> None:
+    """Let agents use private memories in a conversation although others read it (owner)."""
+    body = {"speaks_freely": not off}
+    changed = terminal.client.put("sessions", session, "speak-freely", body=body)
+    key = "speaks_freely" if changed["speaks_freely"] else "speaks_with_care"
+    terminal.print_result(changed, key, id=changed["id"])
 
 
 @cli_command
 def mentor(
     terminal: Terminal,
     session: SessionId,
-    text: Annotated[str, cli_argument("The instruction.", "TEXT")],
+    text: Annotated[str, cli_argument("The guidance.", "TEXT")],
 ) -> None:
-    """Give a session's agents an instruction that only they and the owner can read."""
+    """Give a session's agents guidance that only they and the owner can read."""
     placed = terminal.client.post("sessions", session, "mentor", body={"text": text})
-    terminal.answer(placed, "mentored")
+    terminal.print_result(placed, "mentored")
 
 
 def read_session_lines(
     terminal: Terminal, session_id: str, last: int, *, everything: bool = False
 ) -> list[dict[str, Any]]:
-    """The newest lines of a session, oldest first."""
+    """Return the newest lines of a session, oldest first."""
     kinds = "speech,system,approval,inner_voice,action" if everything else None
     newest: Iterator[dict[str, Any]] = terminal.client.items(
         "sessions", session_id, "messages", order="newest", kinds=kinds
@@ -102,7 +142,7 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
     ]
     heads = ("agent", "role", "turns", "speeches", "characters", "share", "silent")
     terminal.table(heads, rows)
-    terminal.say("fairness", index=f"{told['index']:.2f}")
+    terminal.print_sentence("fairness", index=f"{told['index']:.2f}")
 
 
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.text import Text
 
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -21,7 +21,7 @@ _MARKS = {"completed": "✓", "running": "…", "pending": "…", "waiting": "?"
 
 
 def print_turn_story(terminal: Terminal, turn: dict[str, Any]) -> None:
-    """The whole turn: what set it off, what was thought and done, what it cost, how it ended."""
+    """Print a whole turn: its trigger, thoughts, tool calls, cost and outcome."""
     lines = _lines(terminal, turn)
     _begin(terminal, turn, lines)
     for step in turn["steps"]:
@@ -123,7 +123,7 @@ def _end(terminal: Terminal, turn: dict[str, Any], *, told: bool) -> None:
     if turn["note"] and not told and turn["status"] not in {"completed", "idle"}:
         _detail(terminal, "", turn["note"], "yellow")
     if turn["status"] == "waiting":
-        terminal.say("how_to_decide", id=turn["id"])
+        terminal.print_sentence("how_to_decide", id=turn["id"])
 
 
 def _detail(terminal: Terminal, label: str, text: str, style: str) -> None:
@@ -134,7 +134,7 @@ def _detail(terminal: Terminal, label: str, text: str, style: str) -> None:
 
 
 def _lines(terminal: Terminal, turn: dict[str, Any]) -> list[dict[str, Any]]:
-    """The newest lines of the turn's session, as far as this key may read them."""
+    """Fetch the newest lines of the turn's session; none if this key may not read them."""
     try:
         page = terminal.client.get(
             "sessions", turn["session_id"], "messages", order="newest", limit=_LINES

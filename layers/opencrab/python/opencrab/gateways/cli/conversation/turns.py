@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from opencrab.gateways.cli.terminal.approval_call import print_call_to_approve
 from opencrab.gateways.cli.terminal.arguments import Reason, TurnId
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -49,10 +50,15 @@ def decide_turn(
         raise typer.BadParameter(
             terminal.words("decision_needed"), param_hint="--approve / --reject"
         )
-    body = {"approved": approve, "reason": reason}
+    body: dict[str, object] = {"approved": approve, "reason": reason}
+    if approve:
+        waiting = terminal.client.items("approvals", state="open")
+        asked = next((each["id"] for each in waiting if each["turn_id"] == turn), None)
+        if asked is not None:
+            body["argument_hash"] = print_call_to_approve(terminal, asked)
     decided = terminal.client.post("turns", turn, "decide", body=body)
     _report(terminal, "turn_approved" if approve else "turn_rejected", decided)
 
 
 def _report(terminal: Terminal, key: str, turn: dict[str, str]) -> None:
-    terminal.answer(turn, key, id=turn["id"], status=terminal.words.term(turn["status"]))
+    terminal.print_result(turn, key, id=turn["id"], status=terminal.words.term(turn["status"]))

@@ -50,11 +50,11 @@ def register(
     if changes:
         question, needed = terminal.words("discord_really_register"), "discord_yes_needed"
         if not confirm_or_refuse(terminal, question, yes=yes, needed=needed, default=True):
-            terminal.say("discord_not_registered")
+            terminal.print_sentence("discord_not_registered")
             return
         body = {} if guild is None else {"guild_id": guild}
         found = terminal.client.put(*place, body=body)
-    terminal.answer(found, "discord_registered" if changes else "discord_same")
+    terminal.print_result(found, "discord_registered" if changes else "discord_same")
 
 
 @cli_command
@@ -65,7 +65,7 @@ def invite(terminal: Terminal) -> None:
         terminal.json(links)
         return
     for kind, sentence in _LINKS.items():
-        terminal.say(sentence)
+        terminal.print_sentence(sentence)
         terminal.line(f"  {links[kind]}")
 
 
@@ -135,7 +135,7 @@ def relay(terminal: Terminal) -> None:
         raise Unavailable(terminal.words("relay_none"), cure=terminal.words("relay_none_cure"))
     client = terminal.client
     client.get("discord", "presences")  # whether OpenCrab answers, and knows this key
-    terminal.say("relay_starts", url=client.address.url)
+    terminal.print_sentence("relay_starts", url=client.address.url)
 
     def bring(what: str, body: Mapping[str, Any], /, *, key: str) -> Mapping[str, Any]:
         return client.post("discord", what, body=body, key=key)
@@ -144,7 +144,7 @@ def relay(terminal: Terminal) -> None:
         return list(client.get("discord", "presences")["items"])
 
     def tell(what: str, **facts: object) -> None:
-        terminal.note(_TOLD[what], **facts)
+        terminal.print_note(_TOLD[what], **facts)
 
     data = terminal.options.data
     launch(RelayWay(bring, presences, tell, data, data / _MEMORY))
@@ -168,7 +168,7 @@ def _draw_difference(terminal: Terminal, difference: Mapping[str, Any]) -> None:
         for name in difference[kind]:
             terminal.line(f"{mark} {name}")
     if difference["same"]:
-        terminal.say("discord_unchanged", count=len(difference["same"]))
+        terminal.print_sentence("discord_unchanged", count=len(difference["same"]))
 
 
 def _draw_presence(terminal: Terminal, name: str, shown: Mapping[str, Any]) -> None:
@@ -185,7 +185,7 @@ def _draw_presence(terminal: Terminal, name: str, shown: Mapping[str, Any]) -> N
         ("role_ids", ", ".join(shown["role_ids"])),
         ("token_secret", shown["token_secret"]),
     ]
-    terminal.facts(pairs, exact=True)
+    terminal.print_fields(pairs, exact=True)
 
 
 def _spot(terminal: Terminal, spot: Mapping[str, Any]) -> str:

@@ -39,7 +39,7 @@ def doctor(terminal: Terminal) -> None:
 
 
 def examine_installation(terminal: Terminal) -> Iterator[Finding]:
-    """Every check whose ground still stands; each one needs what the ones before it found."""
+    """Run every check, and stop where the following ones depend on one that failed."""
     words = terminal.words
     version = ".".join(map(str, sys.version_info[:3]))
     yield _finding("python", version, words("python_cure"), well=sys.version_info >= OLDEST)
@@ -67,7 +67,7 @@ def examine_installation(terminal: Terminal) -> Iterator[Finding]:
 
 
 def _time_there(terminal: Terminal, setup: dict[str, Any]) -> datetime | None:
-    """The server's clock, as its answer was dated."""
+    """Return the server's time from its answer, or from the Date header."""
     return time_of_server(setup.get("now")) or time_of_server(terminal.client.dated)
 
 
@@ -82,7 +82,7 @@ def _of_agents(terminal: Terminal, agents: list[dict[str, Any]]) -> Finding:
 
 
 def _try(name: str, look: Callable[[], Any]) -> Any:
-    """What was found, or why it could not be looked at."""
+    """Call a function and return its result, or a Finding for the error that it raised."""
     try:
         return look()
     except OpenCrabError as error:

@@ -10,8 +10,9 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any
 
+from opencrab.domain.amounts import format_dollars_exactly
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
-from opencrab.gateways.cli.terminal.amounts import format_exact_amount
+from opencrab.gateways.cli.terminal.dates import format_time
 
 LARGEST_SKEW_SECONDS = 60
 LATEST_BEAT_SECONDS = 300
@@ -22,7 +23,7 @@ _BUDGETS = ("turn_usd", "agent_day_usd", "installation_day_usd")
 
 
 class CheckVerdict(StrEnum):
-    """How something is; only what is wrong makes the command fail."""
+    """The verdict of a check; only WRONG makes the command fail."""
 
     WELL = "well"
     NOTE = "note"
@@ -31,7 +32,7 @@ class CheckVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; `cure` says what to do when it is not well."""
+    """The result of one check; `cure` says what to do if it did not pass."""
 
     name: str
     verdict: CheckVerdict
@@ -42,13 +43,14 @@ class Finding:
 def check_setup(
     words: SentenceCatalog, setup: Mapping[str, Any], now: datetime | None
 ) -> Iterator[Finding]:
-    """Everything that a server says of its setup, at its own time `now`, where that is known."""
+    """Check the setup that the server reports; `now` is the server's time, if known."""
     home = _table(setup, "home")
     if home:
         yield Finding("home", CheckVerdict.WELL, _facts(words, home))
     yield _of_model(words, _table(setup, "model"), home)
     yield from _of_budget(words, _table(setup, "budget"))
     yield from _of_heartbeat(words, setup.get("heartbeat"), now)
+    yield from _of_backups(words, _table(setup, "backups"))
     for part in setup.get("missing") or ():
         detail = words("setup_missing", part=part.get("part"), variable=part.get("variable"))
         yield Finding("setup", CheckVerdict.NOTE, detail)
@@ -57,7 +59,7 @@ def check_setup(
 def check_clock(
     words: SentenceCatalog, here: datetime | None, there: datetime | None
 ) -> Iterator[Finding]:
-    """How far apart this computer's clock and the server's are, where both are known."""
+    """Compare this computer's clock with the server's, if both are known."""
     if here is None or there is None:
         return
     seconds = round((here - there).total_seconds())
@@ -69,7 +71,7 @@ def check_clock(
 
 
 def time_of_server(text: object) -> datetime | None:
-    """A time as an HTTP header or as JSON has it; None for anything else."""
+    """Parse a time from JSON or from an HTTP header; None for anything else."""
     if not isinstance(text, str):
         return None
     for read in (datetime.fromisoformat, parsedate_to_datetime):
@@ -94,7 +96,7 @@ def _of_model(words: SentenceCatalog, model: Mapping[str, Any], home: Mapping[st
 
 
 def _model_cure(words: SentenceCatalog, home: Mapping[str, Any]) -> str:
-    """A deployment takes keys from where its secrets are; a local home from the environment."""
+    """Say where to set a provider's key: the secret store on AWS, the environment locally."""
     place = str(home.get("secrets") or "")
     if place.startswith("ssm:"):
         return words("model_ssm_cure", path=place.removeprefix("ssm:").rstrip("/") + "/")
@@ -115,21 +117,22 @@ def _of_budget(words: SentenceCatalog, budget: Mapping[str, Any]) -> Iterator[Fi
             cure = _budget_cure(words, name, at_run_time=name in changed)
             yield Finding("budget", CheckVerdict.WRONG, detail, cure)
             return
-    turn, agent, all_ = map(format_exact_amount, numbers.values())
+    turn, agent, all_ = map(format_dollars_exactly, numbers.values())
     detail = words("budget_ok", turn=turn, agent=agent, all=all_)
     session = budget.get("session_usd")
     if isinstance(session, int | float) and session > 0:
-        detail += words("budget_session", session=format_exact_amount(session))
+        detail += words("budget_session", session=format_dollars_exactly(session))
     if changed:
         detail += words("budget_changed", names=", ".join(changed))
     yield Finding("budget", CheckVerdict.WELL, detail)
 
 
 def _budget_cure(words: SentenceCatalog, name: str, *, at_run_time: bool) -> str:
-    """The settings do not touch what was set at run time."""
+    """Say how to raise a limit: by command if it was set at run time, else by its setting."""
     if at_run_time:
         return words("budget_raise_cure", limit=name.removesuffix("_usd"))
-    return words("budget_none_cure", variable=f"OPENCRAB_BUDGET__{name.upper()}")
+    variable = f"OPENCRAB_BUDGET__{name.upper()}"
+    return words("budget_none_cure", variable=variable, limit=name.removesuffix("_usd"))
 
 
 def _of_heartbeat(
@@ -149,8 +152,19 @@ def _of_heartbeat(
             yield Finding("heartbeat", CheckVerdict.WELL, detail)
 
 
+def _of_backups(words: SentenceCatalog, backups: Mapping[str, Any]) -> Iterator[Finding]:
+    if backups.get("ok") is True:
+        yield Finding("backups", CheckVerdict.WELL, words("backups_ok"))
+    elif backups.get("ok") is False:
+        failed = time_of_server(backups.get("failed_at"))
+        at = "?" if failed is None else format_time(failed.isoformat())
+        detail = words("backups_failed", at=at, problem=backups.get("problem"))
+        cure = words("backups_cure", cure=backups.get("cure"))
+        yield Finding("backups", CheckVerdict.WRONG, detail, cure)
+
+
 def _facts(words: SentenceCatalog, home: Mapping[str, Any]) -> str:
-    """A home in one line: its kind, and whatever else it says of itself in plain values."""
+    """Format the home in one line: its kind, and its other plain values."""
     kind = words.term(str(home.get("kind") or "?"))
     plain = {name: value for name, value in home.items() if isinstance(value, str | int)}
     plain.pop("kind", None)

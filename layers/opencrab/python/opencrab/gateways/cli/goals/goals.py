@@ -31,7 +31,7 @@ def list_goals(
         terminal.json(goals)
         return
     if not goals:
-        terminal.say("no_goals", name=found["name"])
+        terminal.print_sentence("no_goals", name=found["name"])
         return
     heads = ("id", "name", "origin", "horizon", "status", "completion", "deadline")
     rows = [
@@ -109,10 +109,10 @@ def explain_goals(terminal: Terminal, agent: AgentName) -> None:
         terminal.json(goals)
         return
     if not goals:
-        terminal.say("no_scores", name=found["name"])
+        terminal.print_sentence("no_scores", name=found["name"])
         return
     rows = [(goal["id"], goal["name"], *_numbers(goal["score"])) for goal in goals]
-    heads = [*terminal.heads("id", "name", "priority"), *map(words.term, _TERMS)]
+    heads = [*terminal.column_headings("id", "name", "priority"), *map(words.term, _TERMS)]
     draw_table(terminal.console, heads, rows)
 
 
@@ -126,7 +126,7 @@ COMMANDS = {
 
 
 def _numbers(score: dict[str, Any]) -> list[str]:
-    """The priority, and each term as the value times the weight that it came of."""
+    """Format the priority, and each term as its value times its weight."""
     terms = (
         f"{score[term]:.3f} = {score['values'][term]:.2f} x {score['weights'][term]:.2f}"
         for term in _TERMS
@@ -135,7 +135,7 @@ def _numbers(score: dict[str, Any]) -> list[str]:
 
 
 def _tell(terminal: Terminal, key: str, goal: GoalView) -> None:
-    terminal.answer(goal, key, id=goal["id"], name=goal["name"])
+    terminal.print_result(goal, key, id=goal["id"], name=goal["name"])
 
 
 def _draw(terminal: Terminal, goal: GoalView) -> None:
@@ -153,7 +153,7 @@ def _draw(terminal: Terminal, goal: GoalView) -> None:
         ("priority", f"{score['priority']:.3f}" if score else ""),
         ("reward", f"{_reward_text(came)}" if came else ""),
     ]
-    terminal.facts(pairs)
+    terminal.print_fields(pairs)
     rows = [
         (task["id"], task["name"], words.term(task["status"]), task["cause"])
         for task in goal["tasks"]
@@ -161,7 +161,7 @@ def _draw(terminal: Terminal, goal: GoalView) -> None:
     if rows:
         terminal.table(("id", "name", "status", "cause"), rows)
     else:
-        terminal.dim(goal["instruction"])
+        terminal.print_dim(goal["instruction"])
 
 
 def _reward_text(came: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from opencrab.gateways.cli.goals.task_panel import (
     task_place_text,
     task_status_text,
 )
+from opencrab.gateways.cli.terminal.approval_call import print_call_to_approve
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.input import ask_line, ask_yes_or_no
@@ -38,7 +39,7 @@ _REPORTED = {"done": "DONE", "fail": "FAIL"}
 
 
 def follow_task(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
-    """Show a task until there is no more to see; ends the program, with 0 if it is completed."""
+    """Show a task until it ends or waits; exits with status 0 if it is completed."""
     task = _Follower(terminal, agent, task).run()
     if terminal.options.json:
         terminal.json(task)
@@ -48,42 +49,42 @@ def follow_task(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
 
 
 def print_task_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
-    """What came of a task, or what it waits for and how it goes on."""
+    """Print the report of a task, or what it waits for and how to continue it."""
     name, task_id = agent["name"], task["id"]
     if task["report"] and terminal.interactive:
         terminal.draw(indent_terminal_text(render_markdown(task["report"])))
     elif task["report"]:
         terminal.line(task["report"])
     for what in _untold(task):
-        terminal.say("task_unconfirmed", what=what)
+        terminal.print_sentence("task_unconfirmed", what=what)
     if task["status"] == "paused":
-        terminal.dim(terminal.words("task_why_paused", reason=task["pause_reason"]))
-        terminal.dim(terminal.words("task_next_paused", agent=name, id=task_id))
+        terminal.print_dim(terminal.words("task_why_paused", reason=task["pause_reason"]))
+        terminal.print_dim(terminal.words("task_next_paused", agent=name, id=task_id))
     elif task["behind"]:
         terminal.line(task_place_text(terminal.words, task))
         told = {"agent": name, "id": task["behind"]["id"]}
-        terminal.dim(terminal.words("task_next_behind", **told))
+        terminal.print_dim(terminal.words("task_next_behind", **told))
     elif task["approval"] and not task["over"]:
         told = {"agent": name, "id": task_id, "approval": task["approval"]["approval_id"]}
         _tell_question(terminal, task["approval"])
-        terminal.dim(terminal.words("task_next_waiting", **told))
+        terminal.print_dim(terminal.words("task_next_waiting", **told))
 
 
 def _untold(task: TaskView) -> Iterator[str]:
-    """What nobody could confirm and the report does not name."""
+    """Return the unconfirmed results that the report does not mention."""
     for what in task["unconfirmed"]:
         if what not in task["report"]:
             yield what
 
 
 def _tell_question(terminal: Terminal, asked: TaskView) -> None:
-    terminal.say("task_asks", what=visible_terminal_text(asked["what"]))
+    terminal.print_sentence("task_asks", what=visible_terminal_text(asked["what"]))
     if asked["touches"]:
-        terminal.say("task_touches", touches=visible_terminal_text(asked["touches"]))
+        terminal.print_sentence("task_touches", touches=visible_terminal_text(asked["touches"]))
 
 
 class Screen(Protocol):
-    """Where a task is shown as it changes."""
+    """A display of a task as it changes."""
 
     def __enter__(self) -> Self: ...
 
@@ -95,11 +96,11 @@ class Screen(Protocol):
     ) -> None: ...
 
     def show(self, task: TaskView) -> None:
-        """Show how far it is."""
+        """Show the task's progress."""
 
 
 class _Follower:
-    """One person, or script, and one task."""
+    """The display of one task to one person or script."""
 
     def __init__(self, terminal: Terminal, agent: AgentView, task: TaskView) -> None:
         self._terminal = terminal
@@ -111,7 +112,7 @@ class _Follower:
         self._screen = self._new_screen()
 
     def run(self) -> TaskView:
-        """The task as it was when there was nothing more to see."""
+        """Follow the task and return it once nothing more can be shown."""
         while True:
             try:
                 with self._screen:
@@ -134,25 +135,27 @@ class _Follower:
                 return
 
     def _is_stuck(self) -> bool:
-        """Whether it waits for a task that waits itself: for a human, who may be long."""
+        """Check whether the task is queued behind one that is paused or waits for approval."""
         front = self._task["behind"]
         return front is not None and front["status"] in {"waiting", "paused"}
 
     def _question(self) -> TaskView | None:
-        """What the task asks of whoever sits here; a script is told, and leaves."""
+        """Return the approval that the user has to decide, or None."""
         asked: TaskView | None = self._task["approval"]
         if asked is None or self._task["status"] != "waiting":
             return None
         return None if asked["approval_id"] in self._left_to_others else asked
 
     def _decided(self) -> bool:
-        """Ask about what waits; False when there is nothing to ask, or nobody to answer."""
+        """Ask the user to decide the approval; returns False if there is none, or no one to ask."""
         asked = self._question()
         if asked is None or not self._asks:
             return False
         _tell_question(self._terminal, asked)
-        body = {"approved": ask_yes_or_no(self._terminal.words("may_it"), default=False)}
         try:
+            hashed = print_call_to_approve(self._terminal, asked["approval_id"])
+            approved = ask_yes_or_no(self._terminal.words("may_it"), default=False)
+            body = {"approved": approved, "argument_hash": hashed}
             self._terminal.client.post("approvals", asked["approval_id"], "decide", body=body)
         except (Refused, Conflict) as error:
             self._left_to_others.add(asked["approval_id"])
@@ -160,7 +163,7 @@ class _Follower:
         return True
 
     def _interrupted(self) -> None:
-        """Ask what is meant; raises Exit when the person leaves."""
+        """Ask what to do after an interruption; raises Exit if the user leaves."""
         if not self._asks:
             raise typer.Exit(130)
         self._terminal.line()
@@ -173,10 +176,12 @@ class _Follower:
             verb = "pause" if answer in _PAUSE else "cancel"
             task = self._task = self._terminal.client.post(*self._place, verb)
             status = task_status_text(self._terminal.words, task)
-            self._terminal.say("task_title", id=task["id"], name=task["name"], status=status)
+            self._terminal.print_sentence(
+                "task_title", id=task["id"], name=task["name"], status=status
+            )
             return
         name, task_id = self._agent["name"], self._task["id"]
-        self._terminal.dim(self._terminal.words("task_left", agent=name, id=task_id))
+        self._terminal.print_dim(self._terminal.words("task_left", agent=name, id=task_id))
         raise typer.Exit(1)
 
     def _new_screen(self) -> Screen:
@@ -186,7 +191,7 @@ class _Follower:
 
 
 class _Nowhere:
-    """Of a script that only wants the end."""
+    """A display that shows nothing, for scripts that read only the final JSON."""
 
     def __enter__(self) -> Self:
         return self
@@ -199,7 +204,7 @@ class _Nowhere:
 
 
 class _Panel(_Nowhere):
-    """A panel that stays where it is and changes; it remembers what earlier turns did."""
+    """A panel that is redrawn in place; it keeps the actions of earlier turns."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -225,7 +230,7 @@ class _Panel(_Nowhere):
 
 
 class _Lines(_Nowhere):
-    """A line for each thing that is new, for logs and pipes."""
+    """A display that prints a line for each change, for logs and pipes."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -259,7 +264,7 @@ class _Lines(_Nowhere):
 
 
 def _changes(terminal: Terminal, place: tuple[str, ...]) -> Iterator[TaskView]:
-    """A task's progress each time that it changes; a connection that is lost is made again."""
+    """Stream a task's progress at each change; reconnects when the connection is lost."""
     pause = terminal.pause
     seen, failures = "", 0
     while True:
@@ -274,5 +279,5 @@ def _changes(terminal: Terminal, place: tuple[str, ...]) -> Iterator[TaskView]:
             failures += 1
             if failures == TRIES:
                 raise
-            terminal.note("task_again", why=error.message, attempt=failures)
+            terminal.print_note("task_again", why=error.message, attempt=failures)
             pause(min(2.0 ** (failures - 1), 8.0))

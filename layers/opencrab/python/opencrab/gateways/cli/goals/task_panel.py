@@ -11,8 +11,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
-from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import (
@@ -42,13 +42,13 @@ _RESULT = 200
 
 
 def task_status_text(words: SentenceCatalog, task: TaskView) -> str:
-    """Where a task stands, in a word."""
+    """Return the task's status as a word in the user's language."""
     key = _STATUSES.get(task["status"])
     return words(key) if key else str(task["status"])
 
 
 def task_place_text(words: SentenceCatalog, task: TaskView) -> str:
-    """For whom a task in line waits; nothing for others."""
+    """Say behind which task a queued one waits; empty for other tasks."""
     front = task["behind"]
     if front is None:
         return ""
@@ -58,7 +58,7 @@ def task_place_text(words: SentenceCatalog, task: TaskView) -> str:
 
 
 def task_panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) -> Panel:
-    """A task's plan, what is done now, the last of what was done, and what the agent thinks."""
+    """Return a panel with a task's plan, current action, latest actions and last thought."""
     title = Text(clean_terminal_text(f"{task['id']} {task['name']} "), style="bold")
     style = _COLOURS.get(task["status"], "cyan")
     title.append(f"[{task_status_text(words, task)}]", style=style)
@@ -75,7 +75,7 @@ def task_panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) ->
 
 
 def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> None:
-    """A task as it stands, for somebody who looks once; with what its actions carry if wanted."""
+    """Draw a task once; with `details` also the arguments and results of its actions."""
     words = terminal.words
     told = words(
         "task_title", id=task["id"], name=task["name"], status=task_status_text(words, task)
@@ -93,7 +93,7 @@ def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> N
 
 
 def task_figures(words: SentenceCatalog, task: TaskView) -> str:
-    """How far it has come, in numbers."""
+    """Format the progress in numbers: task of the plan, step and cost."""
     numbers = {
         "step": task["step"],
         "steps": task["max_steps"],
@@ -134,7 +134,7 @@ def _rows(
 
 
 def task_mark(words: SentenceCatalog, part: TaskView) -> str:
-    """What is to be known of a task behind its name: why it failed, or that nothing shows it."""
+    """Return the remark behind a task's name: why it failed, or that nothing confirms it."""
     if part["status"] == "done" and not part["confirmed"]:
         return f" ({words('unconfirmed')})"
     return f" / {part['cause']}" if part["cause"] else ""

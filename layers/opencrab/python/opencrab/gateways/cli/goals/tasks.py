@@ -141,7 +141,7 @@ def steer_task(
     steered = terminal.client.post(
         "agents", found["id"], "tasks", task, "steer", body={"text": text}
     )
-    terminal.answer(steered, "task_steered", id=steered["id"])
+    terminal.print_result(steered, "task_steered", id=steered["id"])
 
 
 COMMANDS = {
@@ -173,18 +173,21 @@ def _change(
     changed = terminal.client.post("agents", found["id"], "tasks", task, verb, body=body)
     status = task_status_text(terminal.words, changed)
     told = {"id": changed["id"], "name": changed["name"], "status": status}
-    terminal.answer(changed, "task_title", **told)
+    terminal.print_result(changed, "task_title", **told)
 
 
 def _newest(terminal: Terminal, agent: AgentView) -> str:
     newest = next(terminal.client.items("agents", agent["id"], "tasks"), None)
     if newest is None:
-        raise NotFound(terminal.words("no_tasks", name=agent["name"]))
+        raise NotFound(
+            terminal.words("no_tasks", name=agent["name"]),
+            cure=terminal.words("no_tasks_cure"),
+        )
     return str(newest["id"])
 
 
 def _only(terminal: Terminal, agent: AgentView, statuses: frozenset[str]) -> str:
-    """The only task in one of these states; raises NotFound and Conflict."""
+    """Return the id of the only task in one of these states; raises NotFound, Conflict."""
     listed = islice(terminal.client.items("agents", agent["id"], "tasks"), _LOOKED_AT)
     ids = [str(task["id"]) for task in listed if task["status"] in statuses]
     words = terminal.words

@@ -35,7 +35,7 @@ _USELESS = 5
 
 
 class AnalyticsPart(StrEnum):
-    """What is looked at."""
+    """The parts of the analytics report."""
 
     USAGE = "usage"
     SKILLS = "skills"
@@ -63,7 +63,7 @@ def show_analytics(
         return
     for each, shown in read.items():
         if part is None:
-            terminal.say(_TITLES[each], name=found["name"])
+            terminal.print_sentence(_TITLES[each], name=found["name"])
         _DRAWN[each](terminal, shown)
         if part is None and each is not AnalyticsPart.MEMORY:
             terminal.line()
@@ -84,7 +84,7 @@ def _usage(terminal: Terminal, shown: Found) -> None:
     words, totals = terminal.words, shown["totals"]
     _period(terminal, shown["since"], shown["as_of"])
     if not totals["calls"]:
-        terminal.say("no_calls")
+        terminal.print_sentence("no_calls")
     else:
         _totals(terminal, totals)
         rows = [
@@ -116,7 +116,7 @@ def _usage(terminal: Terminal, shown: Found) -> None:
         begun = ", ".join(
             f"{words.term(name)} {count}" for name, count in sorted(turns["triggers"].items())
         )
-        terminal.say(
+        terminal.print_sentence(
             "turns_told",
             turns=turns["turns"],
             spoke=turns["spoke"],
@@ -124,14 +124,14 @@ def _usage(terminal: Terminal, shown: Found) -> None:
             begun=begun,
         )
         if not turns["complete"]:
-            terminal.say("turns_incomplete")
+            terminal.print_sentence("turns_incomplete")
 
 
 def _skills(terminal: Terminal, shown: Found) -> None:
     words = terminal.words
     _period(terminal, None, shown["as_of"])
     if not shown["skills"]:
-        terminal.say("no_acquired")
+        terminal.print_sentence("no_acquired")
     else:
         rows = list[tuple[object, ...]]()
         for each in shown["skills"]:
@@ -165,25 +165,27 @@ def _llm(terminal: Terminal, shown: Found) -> None:
     words, analysis = terminal.words, shown["analysis"]
     _period(terminal, analysis["since"], shown["as_of"])
     if not analysis["totals"]["calls"]:
-        terminal.say("no_calls")
+        terminal.print_sentence("no_calls")
         return
     _totals(terminal, analysis["totals"])
-    heads = terminal.heads("calls", "failed", "cost", "latency", "quality", "per_dollar")
+    heads = terminal.column_headings("calls", "failed", "cost", "latency", "quality", "per_dollar")
     group = words(f"head_{analysis['group_by']}")
     rows = [(words.term(key), *_figures(terminal, of)) for key, of in analysis["groups"].items()]
     draw_table(terminal.console, [group, *heads], rows)
     by_task = [
         (*_task(terminal, key), *_figures(terminal, of)) for key, of in analysis["tasks"].items()
     ]
-    draw_table(terminal.console, [*terminal.heads("for", "model"), *heads], by_task[:_LISTED])
+    draw_table(
+        terminal.console, [*terminal.column_headings("for", "model"), *heads], by_task[:_LISTED]
+    )
     _print_learning(terminal, shown)
 
 
 def _print_learning(terminal: Terminal, shown: Found) -> None:
-    """What turns were worth by weeks, what grades tell, and what follows."""
+    """Print the weekly quality, how far model grades can be trusted, and recommendations."""
     words = terminal.words
     if shown["reason"]:
-        terminal.say("no_quality_yet")
+        terminal.print_sentence("no_quality_yet")
     weeks = [
         (each["week"], each["turns"], each["judged"], format_estimate(words, each["quality"]))
         for each in shown["weeks"][-_LISTED:]
@@ -195,17 +197,17 @@ def _print_learning(terminal: Terminal, shown: Found) -> None:
             f"{format_percent(each['said'])} → {format_percent(each['came_to'])}"
             for each in curve["points"]
         )
-        terminal.say("grades_told", model=model, weight=format_percent(curve["weight"]))
-        terminal.say("grades_steps", steps=steps)
+        terminal.print_sentence("grades_told", model=model, weight=format_percent(curve["weight"]))
+        terminal.print_sentence("grades_steps", steps=steps)
     for each in shown["analysis"]["recommendations"]:
-        terminal.say(
+        terminal.print_sentence(
             "recommended",
             purpose=words.term(each["purpose"]),
             task_type=words.term(each["task_type"]),
             current=each["current"],
             suggestion=each["suggestion"],
         )
-        terminal.say(
+        terminal.print_sentence(
             "recommended_for",
             category=words.term(each["category"]),
             confidence=format_percent(each["confidence"]),
@@ -217,16 +219,18 @@ def _memory(terminal: Terminal, shown: Found) -> None:
     _period(terminal, None, shown["as_of"])
     if recalled["memories"]:
         facts = {key: recalled[key] for key in ("memories", "found", "useful", "junk")}
-        terminal.say("memories_told", **facts, rate=format_percent(recalled["junk_rate"]))
+        terminal.print_sentence(
+            "memories_told", **facts, rate=format_percent(recalled["junk_rate"])
+        )
         useless = recalled["useless"]
         for each in useless[:_USELESS]:
-            terminal.say("memory_useless", id=each["id"], found=each["found"])
+            terminal.print_sentence("memory_useless", id=each["id"], found=each["found"])
         if len(useless) > _USELESS:
-            terminal.say("more_left", count=len(useless) - _USELESS)
+            terminal.print_sentence("more_left", count=len(useless) - _USELESS)
     else:
-        terminal.say("no_recalled")
+        terminal.print_sentence("no_recalled")
     effect = shown["effect"]
-    terminal.say(
+    terminal.print_sentence(
         "memories_change",
         effect=format_effect_for_terminal(words, effect),
         given=effect["given"],
@@ -234,22 +238,22 @@ def _memory(terminal: Terminal, shown: Found) -> None:
         percent=shown["withheld_percent"],
     )
     people = f"{len(graph['people'])}{'' if graph['people_complete'] else '+'}"
-    terminal.say(
+    terminal.print_sentence(
         "graph_told", nodes=graph["nodes_in_all"], edges=graph["edges_in_all"], people=people
     )
 
 
 def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
     if since is not None:
-        terminal.say("counted_since", since=format_time(since))
+        terminal.print_sentence("counted_since", since=format_time(since))
     if as_of is None:
-        terminal.say("no_evidence")
+        terminal.print_sentence("no_evidence")
     else:
-        terminal.say("evidence_to", day=as_of)
+        terminal.print_sentence("evidence_to", day=as_of)
 
 
 def _totals(terminal: Terminal, of: Found) -> None:
-    terminal.say(
+    terminal.print_sentence(
         "calls_told",
         calls=format_count(of["calls"]),
         failed=format_count(of["failed"]),
@@ -274,7 +278,7 @@ def _figures(terminal: Terminal, of: Found) -> tuple[str, ...]:
 
 
 def _task(terminal: Terminal, key: str) -> tuple[str, str]:
-    """A purpose and a type of task as a person reads them, and a model."""
+    """Format a key `purpose/task type/model` as a readable task, and the model."""
     purpose, task_type, model = key.split("/", 2)
     kinds = dict.fromkeys(map(terminal.words.term, (purpose, task_type)))
     return " / ".join(kinds), model

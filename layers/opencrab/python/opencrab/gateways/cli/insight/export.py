@@ -28,7 +28,7 @@ def export_state(
     found = named_or_only_agent(terminal, agent)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        ledger = HistoryFile.opened(directory, found["id"])
+        ledger = HistoryFile.open(directory, found["id"])
         state = write_agent_state_file(
             directory, terminal.client.get("agents", found["id"], "state")
         )
@@ -49,7 +49,7 @@ def export_state(
     except OSError as error:
         raise unusable_file_error(terminal, error.filename or directory, error) from error
     told = {"state": os.fspath(state), "events": os.fspath(ledger.path), "count": count}
-    terminal.answer(told, "exported", **told)
+    terminal.print_result(told, "exported", **told)
 
 
 COMMANDS = {"state": export_state}

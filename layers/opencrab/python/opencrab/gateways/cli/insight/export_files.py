@@ -19,7 +19,7 @@ _CHUNK = 1 << 20
 
 
 class DamagedExport(Exception):
-    """A file that is not what an export left there; nothing was changed in it."""
+    """A file differs from what the export wrote; it was left unchanged."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} was not written by an export")
@@ -28,7 +28,7 @@ class DamagedExport(Exception):
 
 @dataclass
 class HistoryFile:
-    """The history file of one agent, and the place in the agent's history up to which it goes."""
+    """The history file of one agent, and the place in the agent's history that it has reached."""
 
     path: Path
     mark: Path
@@ -38,10 +38,10 @@ class HistoryFile:
     digest: Any
 
     @classmethod
-    def opened(cls, directory: Path, agent_id: str) -> "HistoryFile":
-        """The history in a folder, completed where its last export was interrupted.
+    def open(cls, directory: Path, agent_id: str) -> "HistoryFile":
+        """Open the history in a folder and complete its last export if that was interrupted.
 
-        Raises Damaged, and OSError.
+        Raises DamagedExport, and OSError.
         """
         path, mark = directory / EVENTS, directory / MARK
         if (directory / STATE).exists():
@@ -62,7 +62,7 @@ class HistoryFile:
         return ledger
 
     def add(self, text: str, place: str | None) -> int:
-        """Add events and move on to the place after them; how many they are."""
+        """Append events and store the place after them; returns their number."""
         pending = text.encode()
         self._note(pending=text, following=place)
         self._append(pending, 0, place)
@@ -90,7 +90,7 @@ class HistoryFile:
         _replace(self.mark, json.dumps(kept, ensure_ascii=False))
 
     def _verified(self, size: int, digest: str, more: int) -> bytes:
-        """What lies behind the known part, which must be as it was left; raises Damaged."""
+        """Check the known part by its hash and return the bytes after it; raises DamagedExport."""
         left = size
         with suppress(FileNotFoundError), self.path.open("rb") as file:
             while left and (chunk := file.read(min(left, _CHUNK))):
@@ -107,14 +107,14 @@ class HistoryFile:
 
 
 def write_agent_state_file(directory: Path, state: dict[str, Any]) -> Path:
-    """Replace the state file as a whole: two spaces, UTF-8, no byte order mark."""
+    """Replace the whole state file: indented by two spaces, UTF-8, no byte order mark."""
     path = directory / STATE
     _replace(path, json.dumps(state, ensure_ascii=False, indent=2) + "\n")
     return path
 
 
 def _require_state(path: Path) -> None:
-    """Raises Damaged unless a file is a state that was written here."""
+    """Raise DamagedExport unless the file is a state that an export wrote."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
@@ -124,7 +124,7 @@ def _require_state(path: Path) -> None:
 
 
 def _mark(path: Path, agent_id: str) -> dict[str, Any]:
-    """The mark of this agent's history; raises Damaged."""
+    """Read the mark of this agent's history; raises DamagedExport."""
     kinds = {"agent": str, "size": int, "sha256": str, "pending": str}
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
@@ -149,5 +149,5 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _open_private_file(path: Path, flag: int) -> int:
-    """A file to write to; a new one is its owner's only."""
+    """Open a file for writing; a new one is readable by its owner only."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600)

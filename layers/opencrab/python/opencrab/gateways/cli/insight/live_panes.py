@@ -51,7 +51,7 @@ def watch(
 
 
 def _moments(terminal: Terminal) -> Iterator[object]:
-    """When to look again: after each second."""
+    """Yield once a second, for each refresh."""
     pause = terminal.pause
     while True:
         pause(SECONDS)

@@ -8,8 +8,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
-from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.tables import fact_table
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -34,7 +34,7 @@ Pair = tuple[str, object]
 def render_panes(
     terminal: Terminal, name: str, panes: Sequence[dict[str, Any]], *, unfolded: bool
 ) -> Group:
-    """All panes, one below the other."""
+    """Return all panes, one below the other."""
     words, shown = terminal.words, {pane["pane"]: pane["data"] for pane in panes}
     inside: dict[str, RenderableType] = {
         "chat": _truncate_lines(shown["chat"]),
@@ -55,7 +55,7 @@ def _truncate_lines(text: str) -> Text:
 
 
 def _plan(words: SentenceCatalog, plan: dict[str, Any], *, unfolded: bool) -> Text:
-    """The purpose and the open goals, folded unless somebody wants to see their tasks."""
+    """Format the purpose and the open goals, with their tasks if `unfolded`."""
     rows = [f"{words('view_purpose')}: {plan['purpose']}"] if plan["purpose"] else []
     for goal in plan["goals"]:
         tasks = goal["tasks"]
@@ -67,7 +67,7 @@ def _plan(words: SentenceCatalog, plan: dict[str, Any], *, unfolded: bool) -> Te
 
 
 def _row(row: str) -> str:
-    """A row cut to a length, its place under another one kept."""
+    """Cut a row to the maximum length, keeping its indentation."""
     indent = len(row) - len(row.lstrip())
     return " " * indent + truncate_line(row, _LINE)
 

@@ -21,7 +21,7 @@ Event = dict[str, Any]
 def watch_session(
     terminal: Terminal, session_id: str, *, thoughts: bool, after: int | None
 ) -> None:
-    """Tell what happens in a session, until the person leaves."""
+    """Show what happens in a session until the user leaves."""
     session = terminal.client.get("sessions", session_id)
     told = live_session_events(terminal, session_id, thoughts=thoughts, after=after)
     try:
@@ -30,7 +30,7 @@ def watch_session(
                 terminal.json(event)
             return
         name = session["name"] or session["theme"] or session_id
-        terminal.dim(terminal.words("watch_title", name=name))
+        terminal.print_dim(terminal.words("watch_title", name=name))
         teller = EventPrinter(terminal)
         for event in told:
             teller.tell(event)
@@ -41,7 +41,7 @@ def watch_session(
 def live_session_events(
     terminal: Terminal, session_id: str, *, thoughts: bool = False, after: int | None = None
 ) -> Iterator[Event]:
-    """A session's events, each once, for as long as the server can be reached."""
+    """Stream a session's events, each once, as long as the server can be reached."""
     place = ("sessions", session_id, "events")
     last = str(_newest(terminal, session_id) if after is None else after)
     query = {"format": "agui", "kinds": PRIVATE if thoughts else None}
@@ -64,14 +64,14 @@ def _newest(terminal: Terminal, session_id: str) -> int:
 
 
 class EventPrinter:
-    """Draws events for a person, each line when all of it has come."""
+    """A printer of events, which prints a line when all of it has arrived."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._pieces: list[Event] = []
 
     def tell(self, event: Event) -> None:
-        """Draw an event, or keep it until the rest of its line is there."""
+        """Draw an event, or keep it until the rest of its line has arrived."""
         kind, metadata = event["type"], event.get("metadata", {})
         if kind == "RUN_ERROR":
             self._terminal.draw(
@@ -79,7 +79,7 @@ class EventPrinter:
             )
             return
         if kind == "CUSTOM" and event["name"] == "gap":
-            self._terminal.dim(self._terminal.words("watch_gap", **event["value"]))
+            self._terminal.print_dim(self._terminal.words("watch_gap", **event["value"]))
             return
         if kind.startswith("RUN_"):
             return
@@ -110,7 +110,7 @@ def _join_deltas(pieces: list[Event]) -> str:
 
 
 def _action(pieces: list[Event], metadata: Event) -> Event:
-    """An action as a line of the session has it."""
+    """Join the pieces of a tool call into a line of the session."""
     arguments = "".join(piece["delta"] for piece in pieces if piece["type"] == "TOOL_CALL_ARGS")
     found = {"name": "", "arguments": arguments, "result": "", "state": metadata.get("state")}
     for piece in pieces:

@@ -49,25 +49,27 @@ def _meaning(terminal: Terminal, text: str) -> tuple[str, str]:
 
 
 def _draw(terminal: Terminal, name: str, shown: Found) -> None:
-    terminal.say(
+    terminal.print_sentence(
         "whatif_calls", name=name, calls=f"{shown['calls']:,}", moved=f"{shown['moved']:,}"
     )
     for each in shown["meant"]:
-        terminal.say("whatif_meant", **{key: each[key] for key in ("alias", "model", "other")})
+        terminal.print_sentence(
+            "whatif_meant", **{key: each[key] for key in ("alias", "model", "other")}
+        )
     if not shown["moved"]:
-        terminal.say("whatif_none")
+        terminal.print_sentence("whatif_none")
         return
     _tasks(terminal, shown["tasks"])
     _totals(terminal, shown)
     if shown["uncounted"]:
-        terminal.say("whatif_uncounted", count=shown["uncounted"])
+        terminal.print_sentence("whatif_uncounted", count=shown["uncounted"])
     if not shown["complete"]:
-        terminal.note("whatif_incomplete", count=f"{shown['calls']:,}")
-    terminal.say("whatif_tokens")
+        terminal.print_note("whatif_incomplete", count=f"{shown['calls']:,}")
+    terminal.print_sentence("whatif_tokens")
 
 
 def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
-    """A row for what is, and one below it for what would be."""
+    """Print two rows per task: the actual model, and below it the alternative."""
     words, rows = terminal.words, []
     for task in tasks:
         kinds = dict.fromkeys(map(words.term, (task["purpose"], task["task_type"])))
@@ -91,23 +93,23 @@ def _totals(terminal: Terminal, shown: Found) -> None:
     words, now, then = terminal.words, shown["now"], shown["then"]
     saved = shown["saved_micro_usd"]
     key = "whatif_saves" if saved > 0 else "whatif_same" if saved == 0 else "whatif_adds"
-    terminal.say(
+    terminal.print_sentence(
         key,
         now=format_dollars(now["cost_micro_usd"]),
         then=format_dollars(then["cost_micro_usd"]),
         difference=format_dollars(abs(saved)),
     )
     if then["quality"] is None:
-        terminal.say("whatif_no_quality")
+        terminal.print_sentence("whatif_no_quality")
     else:
-        terminal.say(
+        terminal.print_sentence(
             "whatif_quality",
             now=format_estimate(words, now["quality"]),
             then=format_estimate(words, then["quality"]),
             share=format_percent(shown["quality_share"]),
         )
     if then["latency_ms"] is not None:
-        terminal.say(
+        terminal.print_sentence(
             "whatif_latency",
             now=format_seconds(now["latency_ms"]),
             then=format_seconds(then["latency_ms"]),

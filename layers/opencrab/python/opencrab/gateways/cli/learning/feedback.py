@@ -9,7 +9,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 class Thumbs(StrEnum):
-    """Well done, or not."""
+    """The rating of a turn: thumbs up or down."""
 
     UP = "up"
     DOWN = "down"
@@ -25,4 +25,4 @@ def give_feedback(
     """Rate a turn; the agent learns from it."""
     body = {"thumbs": thumbs.value, "remark": remark}
     kept = terminal.client.post("turns", turn, "feedback", body=body)
-    terminal.answer(kept, "feedback_kept", id=kept["turn_id"])
+    terminal.print_result(kept, "feedback_kept", id=kept["turn_id"])

@@ -39,7 +39,7 @@ _MADE = {
 
 
 class SpanOption(StrEnum):
-    """How long a period is."""
+    """The period that an evaluation covers."""
 
     DAILY = "daily"
     WEEKLY = "weekly"
@@ -77,7 +77,9 @@ def show_experiments(
     elif verb == "stop":
         _change(terminal, done)
     else:
-        terminal.say("subject_pinned" if done["pinned"] else "subject_free", name=done["subject"])
+        terminal.print_sentence(
+            "subject_pinned" if done["pinned"] else "subject_free", name=done["subject"]
+        )
 
 
 @cli_command
@@ -102,12 +104,12 @@ def show_changes(
     if terminal.options.json:
         terminal.json(page)
     elif not page["items"]:
-        terminal.say("no_changes", name=found["name"])
+        terminal.print_sentence("no_changes", name=found["name"])
     else:
         for made in page["items"]:
             _change(terminal, made)
         if page.get("next_cursor"):
-            terminal.say("only_newest", count=_SHOWN)
+            terminal.print_sentence("only_newest", count=_SHOWN)
 
 
 @cli_command
@@ -135,20 +137,20 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
         terminal.json(shown)
         return
     if not shown["items"]:
-        terminal.say("no_experiments", name=agent["name"])
+        terminal.print_sentence("no_experiments", name=agent["name"])
     for each in shown["items"]:
         terminal.line(f"{each['subject']}: {terminal.words(_STATES[each['state']])}")
         _DRAWN[each["kind"]](terminal, each)
         for made in each["decisions"]:
             _print_change_detail(terminal, made)
     if shown["pinned"]:
-        terminal.say("pinned_are", names=", ".join(shown["pinned"]))
-    terminal.say("explores", share=format_percent(shown["explore"]))
+        terminal.print_sentence("pinned_are", names=", ".join(shown["pinned"]))
+    terminal.print_sentence("explores", share=format_percent(shown["explore"]))
 
 
 def _skill(terminal: Terminal, each: Found) -> None:
     words, effect, trial = terminal.words, each["effect"], each["trial"]
-    terminal.say(
+    terminal.print_sentence(
         "trial_shows",
         effect=format_effect_for_terminal(words, effect),
         given=effect["given"],
@@ -156,7 +158,7 @@ def _skill(terminal: Terminal, each: Found) -> None:
         percent=each["withheld_percent"],
     )
     if trial is not None:
-        terminal.say(
+        terminal.print_sentence(
             "trial_so_far",
             turns=trial["turns"],
             least=trial["least_turns"],
@@ -185,12 +187,12 @@ def _models(terminal: Terminal, each: Found) -> None:
     heads = ("alias", "model", "share", "turns", "quality", "off_policy", "per_turn", "latency")
     terminal.table(heads, rows)
     if any(model["off_policy"] for model in each["models"]):
-        terminal.say("off_policy_is")
+        terminal.print_sentence("off_policy_is")
 
 
 def _memory(terminal: Terminal, each: Found) -> None:
     effect = each["effect"]
-    terminal.say(
+    terminal.print_sentence(
         "memories_change",
         effect=format_effect_for_terminal(terminal.words, effect),
         given=effect["given"],
@@ -210,19 +212,19 @@ def _change(terminal: Terminal, made: Found) -> None:
 
 
 def _says(terminal: Terminal, made: Found) -> Iterator[str]:
-    """What the experiences say that a change is about: which goes, then which stays for it."""
+    """Quote the experiences that a change is about: the one to retire, then the one that stays."""
     for key, text in zip(("goes_says", "stays_says"), made.get("says", ()), strict=False):
         yield terminal.words(key, text=" ".join(text.split()))
 
 
 def _print_change_detail(terminal: Terminal, made: Found) -> None:
-    terminal.say(
+    terminal.print_sentence(
         "change_is",
         at=format_time(made["at"]),
         subject=made.get("experiment") or f"{made['kind']}:{made['subject']}",
         state=terminal.words(_MADE[made["state"]]),
     )
-    terminal.say(
+    terminal.print_sentence(
         "change_made",
         before=_standing(terminal, made["before"]),
         after=_standing(terminal, made["after"]),
@@ -231,7 +233,7 @@ def _print_change_detail(terminal: Terminal, made: Found) -> None:
 
 
 def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
-    """What something was or became."""
+    """Format the state before or after a change: weights, status or withheld share."""
     if "weights" in told:
         weights = sorted(told["weights"].items(), key=lambda each: (-each[1], each[0]))
         return ", ".join(f"{alias} {format_percent(weight)}" for alias, weight in weights)
@@ -245,7 +247,7 @@ def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
 
 
 def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
-    """The numbers that a change rests on, as far as they are of a known form."""
+    """Format the figures that a change rests on, those of a known form."""
     words, said = terminal.words, []
     if "points" in numbers:
         said.append(
@@ -272,7 +274,7 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
 
 
 def _print_learning_report(terminal: Terminal, agent: AgentView, looked: Found) -> None:
-    terminal.say(
+    terminal.print_sentence(
         "looked_at",
         name=agent["name"],
         first=looked["first"],
@@ -283,25 +285,25 @@ def _print_learning_report(terminal: Terminal, agent: AgentView, looked: Found) 
         budget=format_dollars(looked["budget_micro_usd"]),
     )
     if looked["done_before"]:
-        terminal.say("looked_before")
+        terminal.print_sentence("looked_before")
     elif looked["dry_run"]:
-        terminal.say("looked_dry")
+        terminal.print_sentence("looked_dry")
     for made in looked["adjustments"]:
         _change(terminal, made)
     if not looked["adjustments"]:
-        terminal.say("nothing_followed")
+        terminal.print_sentence("nothing_followed")
     for still in looked["standstills"]:
         reason = _reason(terminal, still["reason"])
-        terminal.say("stands_still", subject=still["subject"], reason=reason)
+        terminal.print_sentence("stands_still", subject=still["subject"], reason=reason)
     _print_reviews(terminal, looked)
     for path in looked["report"]:
-        terminal.say("report_at", path=path)
+        terminal.print_sentence("report_at", path=path)
     if looked["problem"]:
-        terminal.note("report_missing", why=looked["problem"])
+        terminal.print_note("report_missing", why=looked["problem"])
 
 
 def _print_reviews(terminal: Terminal, looked: Found) -> None:
-    """What the skills came to, and how many memories and experiences were of no use."""
+    """Print the reviews of skills, and how many memories and experiences were useless."""
     words = terminal.words
     rows = [
         (
@@ -319,7 +321,9 @@ def _print_reviews(terminal: Terminal, looked: Found) -> None:
     for says, junk in (("junk_told", looked["junk"]), ("lived_junk_told", looked["lived"])):
         if junk["rate"] is not None:
             useless = round(junk["rate"] * junk["found"])
-            terminal.say(says, found=junk["found"], junk=useless, rate=format_percent(junk["rate"]))
+            terminal.print_sentence(
+                says, found=junk["found"], junk=useless, rate=format_percent(junk["rate"])
+            )
 
 
 def _points(terminal: Terminal, review: Found) -> str:
@@ -334,7 +338,7 @@ _LIMITS = ("mean", "low", "high")
 
 
 def _reason(terminal: Terminal, reason: str | None) -> str:
-    """The word for why, as the learning report says it."""
+    """Return the reason in the words of the learning report."""
     from opencrab.domain.value import Language
     from opencrab.engine.learning.report.phrases import report_reason_phrase
 

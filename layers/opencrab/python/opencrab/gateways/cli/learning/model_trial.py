@@ -72,7 +72,7 @@ def _budget(terminal: Terminal, text: str) -> int:
 def _parse_model_names(
     terminal: Terminal, models: str | None, selectable: Sequence[str]
 ) -> tuple[str, ...]:
-    """The models to try, each once."""
+    """Return the names of the models to try, without duplicates."""
     named = selectable if models is None else [name.strip() for name in models.split(",")]
     wanted = tuple(dict.fromkeys(name for name in named if name))
     if not wanted:
@@ -86,12 +86,12 @@ def _parse_model_names(
 def _agree(
     terminal: Terminal, agent: AgentView, wanted: Sequence[str], tasks: int, budget: int
 ) -> None:
-    """Say what it may cost at most and ask; ends the program where nobody agrees."""
+    """Show the maximum cost and ask for consent; exits if it is refused."""
     if not terminal.interactive or terminal.options.json:
         raise typer.BadParameter(terminal.words("eval_yes_needed"), param_hint="--yes")
     turn = terminal.client.get("budgets", agent=agent["id"])["limits"]["turn_micro_usd"]
     most = min(len(wanted) * tasks * turn, budget + turn)
-    terminal.say(
+    terminal.print_sentence(
         "eval_plan",
         name=agent["name"],
         tasks=tasks,
@@ -100,7 +100,7 @@ def _agree(
         budget=format_dollars(budget),
     )
     if not ask_yes_or_no(terminal.words("eval_really"), default=False):
-        terminal.say("eval_not_run")
+        terminal.print_sentence("eval_not_run")
         raise typer.Exit
 
 
@@ -127,13 +127,13 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
         (task["id"], *(format_percent(each["tasks"][place]["score"]) for each in models))
         for place, task in enumerate(models[0]["tasks"])
     ]
-    columns = [*terminal.heads("task_id"), *(each["model"] for each in models)]
+    columns = [*terminal.column_headings("task_id"), *(each["model"] for each in models)]
     draw_table(terminal.console, columns, by_task)
     if any(task["score"] is None for each in models for task in each["tasks"]):
-        terminal.say("eval_unscored", mark=UNKNOWN)
-    terminal.say(
+        terminal.print_sentence("eval_unscored", mark=UNKNOWN)
+    terminal.print_sentence(
         "eval_spent",
         spent=format_dollars(found["spent_micro_usd"]),
         budget=format_dollars(found["budget_micro_usd"]),
     )
-    terminal.say("eval_remembered", name=found["agent"])
+    terminal.print_sentence("eval_remembered", name=found["agent"])

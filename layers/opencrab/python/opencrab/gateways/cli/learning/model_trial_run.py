@@ -24,7 +24,7 @@ _UNANSWERED = {"failed", "waiting"}
 
 @dataclass
 class Trial:
-    """What is tried, on whom, and what it has cost so far."""
+    """A trial of models on an agent, and its cost so far."""
 
     terminal: Terminal
     agent: AgentView
@@ -34,7 +34,7 @@ class Trial:
     spent: int = 0
 
     def run(self, models: Sequence[str]) -> Found:
-        """Let each model do each task, task by task, and tell what came of it."""
+        """Let each model do each task, one task after the other, and report the results."""
         done: dict[str, list[Found]] = {model: [] for model in models}
         for task in self.tasks:
             for model in models:
@@ -49,12 +49,12 @@ class Trial:
         }
 
     def _asked(self, model: str, task: TrialTask) -> Found:
-        """One task in a session of its own; nothing is asked once the money is spent."""
+        """Let a model do one task in a new session; does nothing once the budget is spent."""
         told: Found = {"id": task.id, "session_id": None, "status": "not_asked", "answer": ""}
         if self.spent >= self.budget:
             return told
         if not self.terminal.options.json:
-            self.terminal.note("eval_asking", model=model, task=task.id)
+            self.terminal.print_note("eval_asking", model=model, task=task.id)
         client = self.terminal.client
         session = client.post(
             "sessions",
@@ -65,7 +65,7 @@ class Trial:
                 "budget_micro_usd": self.budget - self.spent,
             },
         )
-        text = task.asked(self.agent["language"], self.agent["name"])
+        text = task.question(self.agent["language"], self.agent["name"])
         status, answer = self._answer(Exchange(client, session["id"], text))
         self.spent += client.get("sessions", session["id"])["spent_micro_usd"]
         self._end(session["id"])
@@ -78,7 +78,7 @@ class Trial:
         }
 
     def _answer(self, exchange: Exchange) -> tuple[str, str]:
-        """How the turn ended and what it said; one that waits for leave is ended."""
+        """Return the turn's status and reply; cancels a turn that waits for approval."""
         patience = reply_timeout(self.terminal, self.terminal.print_complaint)
         while True:
             patience.ask(exchange)
@@ -104,13 +104,13 @@ class Trial:
             return
 
     def _meant(self, model: str) -> str:
-        """What a name leads to when its aliases are followed."""
+        """Resolve a model name through its aliases."""
         for _ in self.aliases:
             model = self.aliases.get(model, model)
         return model
 
     def _calls(self, tasks: Sequence[Found]) -> dict[str, list[Found]]:
-        """The ledger's rows of these sessions."""
+        """Return the ledger's rows of these tasks by session."""
         begun = [datetime.fromisoformat(task["since"]) for task in tasks if "since" in task]
         found: dict[str, list[Found]] = {
             task["session_id"]: [] for task in tasks if task["session_id"]
@@ -132,7 +132,7 @@ class Trial:
     def _told(
         self, model: str, tasks: Sequence[Found], calls: Mapping[str, Sequence[Found]]
     ) -> Found:
-        """One model's tasks and totals; an answer that another model gave is not its own."""
+        """Return one model's tasks and totals; an answer by another model gets no score."""
         told, rows = list[Found](), list[Found]()
         name = self._meant(model)
         for task in tasks:
@@ -173,7 +173,7 @@ def _answers(row: Mapping[str, Any]) -> bool:
 
 
 def _is(row: Mapping[str, Any], name: str) -> bool:
-    """Whether a call was to the model of this name, or to one of this provider."""
+    """Check whether a call was to the model, or to a model of the provider, of this name."""
     return f"{row['provider']}:{row['model']}" == name or row["provider"] == name
 
 

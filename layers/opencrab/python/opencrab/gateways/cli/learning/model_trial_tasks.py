@@ -22,10 +22,11 @@ Texts = Annotated[tuple[str, ...], Field(min_length=1, max_length=50)]
 
 
 class AnswerCheck(Value):
-    """One thing that an answer must be; exactly one of the four.
+    """One check of an answer: exactly one of the four kinds.
 
-    Widths, capitals and full-width digits make no difference. A `number` may stand anywhere in the
-    answer and be off by `within`; of `contains` one must be there, of `lacks` none.
+    Character width is ignored, and case too except for `regex`. `number`: a number in the answer
+    differs from it by `within` at most. `contains`: one of these texts is there. `lacks`: none of
+    these is.
     """
 
     number: float | None = None
@@ -47,11 +48,11 @@ class AnswerCheck(Value):
     def _is_one(self) -> "AnswerCheck":
         kinds = (self.number, self.contains, self.lacks, self.regex)
         if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("use one of number, contains, lacks and regex")
+            raise ValueError("a check needs exactly one of number, contains, lacks and regex")
         return self
 
     def holds(self, answer: str, name: str) -> bool:
-        """Whether an answer of an agent with this name passes."""
+        """Check whether an answer passes; `name` is the agent's."""
         text = _plain(answer)
         if self.number is not None:
             return any(abs(each - self.number) <= self.within for each in _numbers(text))
@@ -64,7 +65,7 @@ class AnswerCheck(Value):
 
 
 class TrialTask(Value):
-    """One task: what is asked, by language or for all of them, and what the answer must be."""
+    """One task: the question, by language or for all of them, and the checks of the answer."""
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_\-]{1,40}$")]
     ask: str | dict[str, str]
@@ -74,11 +75,11 @@ class TrialTask(Value):
     def _asks(self) -> "TrialTask":
         texts = self.ask.values() if isinstance(self.ask, dict) else (self.ask,)
         if not texts or not all(text.strip() for text in texts):
-            raise ValueError("ask something")
+            raise ValueError("ask is blank: write a question")
         return self
 
-    def asked(self, language: str, name: str) -> str:
-        """What an agent of this name and language is asked, else in a language that there is."""
+    def question(self, language: str, name: str) -> str:
+        """Return the question in a language, else in the first one that there is."""
         if isinstance(self.ask, dict):
             text = self.ask.get(language) or next(iter(self.ask.values()))
         else:
@@ -86,7 +87,7 @@ class TrialTask(Value):
         return text.replace(_NAME, name)
 
     def score(self, answer: str, name: str) -> float:
-        """The share of checks that an answer passes, 0..1."""
+        """Return the share of checks that an answer passes, 0..1."""
         return sum(check.holds(answer, name) for check in self.checks) / len(self.checks)
 
 
@@ -95,21 +96,33 @@ class _Listed(Value):
 
 
 def read_tasks(path: Path) -> tuple[TrialTask, ...]:
-    """The tasks of a TOML file; raises Invalid naming what is wrong, and where."""
+    """Read the tasks of a TOML file; raises Invalid with the place and the cause of an error."""
     try:
         listed = _Listed.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise Invalid(f"{str(path)!r} cannot be read: {error.strerror}", field="tasks") from None
+        raise Invalid(
+            f"{str(path)!r} cannot be read: {error.strerror}",
+            field="tasks",
+            cure="check the path and its permissions",
+        ) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Invalid(f"{str(path)!r} is not valid TOML: {error}", field="tasks") from None
+        raise Invalid(
+            f"{str(path)!r} is not valid TOML: {error}", field="tasks", cure="correct it there"
+        ) from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise Invalid(f"{str(path)!r}: {place}: {first['msg']}", field="tasks") from None
+        raise Invalid(
+            f"{str(path)!r}: {place}: {first['msg']}", field="tasks", cure="correct it there"
+        ) from None
     ids = [task.id for task in listed.tasks]
     twice = sorted({each for each in ids if ids.count(each) > 1})
     if twice:
-        raise Invalid(f"{str(path)!r}: several tasks are named {', '.join(twice)}", field="tasks")
+        raise Invalid(
+            f"{str(path)!r}: several tasks are named {', '.join(twice)}",
+            field="tasks",
+            cure="give each task its own id",
+        )
     return listed.tasks
 
 

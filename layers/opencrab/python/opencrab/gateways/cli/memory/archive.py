@@ -38,7 +38,7 @@ def export_memory(
         until=parse_cli_time(terminal, "--until", until, whole_day=True),
     )
     write_local_file(terminal, target, content, replace=force)
-    terminal.answer(
+    terminal.print_result(
         {"file": str(target), "size": len(content)},
         "memory_exported",
         place=target,
@@ -74,6 +74,6 @@ def import_memory(
         terminal.json(report)
         return
     totals = {name: sum(counts.values()) for name, counts in report.items()}
-    terminal.say("memory_imported", **totals)
+    terminal.print_sentence("memory_imported", **totals)
     if not trust:
-        terminal.say("memory_untrusted")
+        terminal.print_sentence("memory_untrusted")

@@ -38,7 +38,7 @@ _OUTCOMES = {
 
 
 class HearingOption(StrEnum):
-    """Who may hear of what an owner gives."""
+    """The audience of a memory that an owner adds."""
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -61,9 +61,9 @@ def list_memories(
     if terminal.options.json:
         terminal.json(memories)
     elif not memories and category is not None:
-        terminal.say("no_memories_of", name=found["name"], category=category)
+        terminal.print_sentence("no_memories_of", name=found["name"], category=category)
     elif not memories:
-        terminal.say("no_memories", name=found["name"])
+        terminal.print_sentence("no_memories", name=found["name"])
     else:
         _draw(terminal, memories)
 
@@ -90,7 +90,8 @@ def add_memory(
     ] = "fact",
     importance: Annotated[float | None, cli_option("Between 0 and 1.", min=0, max=1)] = None,
     hearing: Annotated[
-        HearingOption, cli_option("Who may hear it: public (everybody) or private.")
+        HearingOption,
+        cli_option("Visible to: public (everybody) or private (agent and owner)."),
     ] = HearingOption.PUBLIC,
 ) -> None:
     """Give an agent a memory to keep."""
@@ -104,7 +105,7 @@ def add_memory(
     }
     body = {name: value for name, value in given.items() if value is not None}
     kept = terminal.client.post(*_place(found), body=body)
-    terminal.answer(kept, _OUTCOMES[kept["outcome"]], id=kept["memory"]["id"])
+    terminal.print_result(kept, _OUTCOMES[kept["outcome"]], id=kept["memory"]["id"])
 
 
 @cli_command_with(PERIOD)
@@ -142,13 +143,13 @@ def forget(
         require_terminal_user(terminal, "forget_needs_yes")
         _foretell(terminal, terminal.client.post(*place, "preview", body=wish))
         if not ask_yes_or_no(_question(terminal, found, wish), default=False):
-            terminal.say("nothing_forgotten")
+            terminal.print_sentence("nothing_forgotten")
             return
     report, anything = _carried_out(terminal, place, wish)
     if terminal.options.json:
         terminal.json(report)
     elif report["done"] and not anything:
-        terminal.say("nothing_to_forget")
+        terminal.print_sentence("nothing_to_forget")
     else:
         _report(terminal, report)
 
@@ -180,7 +181,7 @@ def _period(terminal: Terminal, stretch: Mapping[str, str | None]) -> Wish:
 
 
 def _question(terminal: Terminal, agent: AgentView, wish: Wish) -> str:
-    """What is about to be lost, in full: a memory is read first."""
+    """Return the question that asks to confirm an erasure; it quotes a memory in full."""
     name = agent["name"]
     if wish["scope"] == "memory":
         shown = terminal.client.get(*_place(agent), wish["id"])
@@ -204,7 +205,7 @@ def _question(terminal: Terminal, agent: AgentView, wish: Wish) -> str:
 def _carried_out(
     terminal: Terminal, place: tuple[str, ...], wish: Wish
 ) -> tuple[dict[str, Any], bool]:
-    """What came of a wish, said again while there is something left; whether anything went."""
+    """Send the erasure until done, a few times at most; also returns whether data was erased."""
     report: dict[str, Any] = {"done": False}
     anything = False
     for _ in range(_TIMES):
@@ -215,19 +216,21 @@ def _carried_out(
 
 
 def _foretell(terminal: Terminal, lineage: dict[str, Any]) -> None:
-    """What would go, before anybody is asked."""
+    """Print what an erasure would remove, before asking."""
     kept = len(lineage["kept"])
     lines = lineage["lines"] + lineage["repeated"]
-    terminal.say("forget_preview", lines=lines, turns=lineage["turns"], kept=kept)
+    terminal.print_sentence("forget_preview", lines=lines, turns=lineage["turns"], kept=kept)
     _remains(terminal, lineage)
 
 
 def _report(terminal: Terminal, report: dict[str, Any]) -> None:
     if report["done"]:
-        terminal.say("forgotten")
+        terminal.print_sentence("forgotten")
     else:
-        terminal.say("forget_left", left=report["left"])
+        terminal.print_sentence("forget_left", left=report["left"])
     _remains(terminal, report)
+    for kind in report.get("out_of_reach", ()):
+        terminal.print_sentence(f"out_of_reach_{kind}")
 
 
 _REMAINING = {
@@ -238,10 +241,10 @@ _REMAINING = {
 
 
 def _remains(terminal: Terminal, told: dict[str, Any]) -> None:
-    """What came of it and stays: its owner decides on that."""
+    """Print the related files, skills and schedules that remain for their owner to decide on."""
     for kind, sentence in _REMAINING.items():
         if names := told[kind]:
-            terminal.say(sentence, names=", ".join(map(visible_terminal_text, names)))
+            terminal.print_sentence(sentence, names=", ".join(map(visible_terminal_text, names)))
 
 
 def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
@@ -278,12 +281,12 @@ def _tell(terminal: Terminal, memory: MemoryView) -> None:
         ("created", format_time(memory["created_at"])),
         ("changed", format_time(memory["updated_at"])),
     ]
-    terminal.facts(pairs, exact=True)
+    terminal.print_fields(pairs, exact=True)
     terminal.line()
     terminal.line(visible_terminal_text(memory["content"]))
     for earlier in memory["earlier"]:
         terminal.line()
-        terminal.say(
+        terminal.print_sentence(
             "memory_earlier",
             at=format_time(earlier["at"]),
             content=visible_terminal_text(earlier["content"]),

@@ -101,7 +101,7 @@ def search(
     if terminal.options.json:
         terminal.json(items)
     elif not items:
-        terminal.say("nothing_found")
+        terminal.print_sentence("nothing_found")
     else:
         for item in items:
             _draw_found(terminal, item, why=why)
@@ -152,11 +152,11 @@ def retry(
     found = named_or_only_agent(terminal, agent)
     place = ("agents", found["id"], "memory", "summaries", "retry")
     terminal.client.post(*place, body={"session_id": session})
-    terminal.answer({"session_id": session}, "retry_begun")
+    terminal.print_result({"session_id": session}, "retry_begun")
 
 
 def parse_period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """From when until when, as the server is told it; raises BadParameter."""
+    """Return both ends of the period as the server takes them; raises BadParameter."""
     return {
         "since": parse_cli_time(terminal, "--since", given["since"]),
         "until": parse_cli_time(terminal, "--until", given["until"], whole_day=True),
@@ -164,7 +164,7 @@ def parse_period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[st
 
 
 def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
-    """One find: when, where, who, and below it the words, the hit marked among its neighbours."""
+    """Draw one search result: time, session, speaker, and the hit among its neighbouring lines."""
     from rich.text import Text
 
     words = terminal.words
@@ -185,13 +185,13 @@ def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
 
 
 def _score(item: FoundView) -> str:
-    """The score, which only owners are told."""
+    """Format the score, which the server returns to owners only."""
     score = item["score"]
     return "-" if score is None else f"{score:.2f}"
 
 
 def _excerpt_lines(item: FoundView) -> list[tuple[str, bool]]:
-    """The excerpt line by line, with whether it is the find itself; without one its own words."""
+    """Split the excerpt into lines and mark the hit; without an excerpt, the hit alone."""
     own = truncate_line(item["text"], _SHOWN)
     lines = [truncate_line(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]
     said = f"{item['speaker']}: {item['text']}" if item["speaker"] else item["text"]
@@ -203,7 +203,7 @@ def _excerpt_lines(item: FoundView) -> list[tuple[str, bool]]:
 
 
 def _is_same(line: str, said: str) -> bool:
-    """Whether a line of an excerpt, which may be cut short, is what was said."""
+    """Check whether a line of an excerpt, which may be cut short, begins the text of the hit."""
     return said.startswith(line.rstrip("…")) if line.rstrip("…") else False
 
 
@@ -245,11 +245,11 @@ def _tell_impression(terminal: Terminal, shown: dict[str, Any]) -> None:
     pairs = [("id", shown["target_id"]), ("name", shown["target_name"])]
     pairs += [(name, shown[name]) for name in own]
     pairs += [("session", shown["session_id"]), ("changed", format_time(shown["updated_at"]))]
-    terminal.facts(pairs, exact=True)
+    terminal.print_fields(pairs, exact=True)
     for each in shown["history"]:
         terminal.line()
         terminal.line(f"{format_time(each['at'])}  {visible_terminal_text(each['session_id'])}")
-        terminal.facts([(name, each[name]) for name in own if name in each], exact=True)
+        terminal.print_fields([(name, each[name]) for name in own if name in each], exact=True)
 
 
 def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
@@ -264,12 +264,12 @@ def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
         ("core", stands["core"] or ""),
         ("refusals", refused),
     ]
-    terminal.facts(pairs)
+    terminal.print_fields(pairs)
     failing = [each for each in stands["sessions"] if each["failures"] or each["passed"]]
     if not failing:
         return
     terminal.line()
-    terminal.say("compaction_fails", count=len(failing))
+    terminal.print_sentence("compaction_fails", count=len(failing))
     heads = ("id", "failures", "passed", "changed", "error")
     rows = [
         (

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.terminal.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_yes_or_no
@@ -52,14 +52,14 @@ def refresh_prices(
         _draw_changes(terminal, models, prices)
         question = terminal.words("really_prices", count=len(prices))
         if terminal.interactive and not yes and not ask_yes_or_no(question, default=True):
-            terminal.say("prices_untouched")
+            terminal.print_sentence("prices_untouched")
             return
     rows = _upload_prices(terminal, newest, allow_lower=allow_lower)
     low = {row["name"]: row["price"] for row in rows if row.get("refused")}
     taken = len(rows) - len(low)
-    terminal.say("prices_taken" if taken else "prices_same", count=taken)
+    terminal.print_sentence("prices_taken" if taken else "prices_same", count=taken)
     if low:
-        terminal.say("prices_low", count=len(low))
+        terminal.print_sentence("prices_low", count=len(low))
         _draw_changes(terminal, models, low)
 
 
@@ -82,7 +82,7 @@ def list_providers(terminal: Terminal) -> None:
 def _upload_prices(
     terminal: Terminal, newest: "NewPrices", *, allow_lower: bool
 ) -> list[dict[str, Any]]:
-    """What became of each price that is new, once the server has those that are taken over."""
+    """Send the new prices to the server and return a row for each with its result."""
     rows = {
         name: {"name": name, **dated.model_dump(mode="json")}
         for name, dated in newest.taken.items()
@@ -134,7 +134,7 @@ def _draw(terminal: Terminal, models: list[ModelView]) -> None:
         rows.append([cells[head] for head in heads])
     terminal.table(heads, rows)
     if any(model["price"] is None for model in models):
-        terminal.say("price_unknown_cure")
+        terminal.print_sentence("price_unknown_cure")
 
 
 def _draw_changes(

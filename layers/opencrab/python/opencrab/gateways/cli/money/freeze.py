@@ -41,28 +41,30 @@ def _turn(terminal: Terminal, agent: str | None, state: str) -> None:
         terminal.json(switches)
         return
     if found is None:
-        terminal.say("all_frozen" if state == "frozen" else "all_unfrozen")
+        terminal.print_sentence("all_frozen" if state == "frozen" else "all_unfrozen")
     else:
-        terminal.say("agent_frozen" if state == "frozen" else "agent_unfrozen", name=found["name"])
+        terminal.print_sentence(
+            "agent_frozen" if state == "frozen" else "agent_unfrozen", name=found["name"]
+        )
     if state == "running" and switches["state"] == "frozen":
-        terminal.say("still_frozen")
+        terminal.print_sentence("still_frozen")
     elif found is None and state == "running" and switches["frozen_agents"]:
         _list_frozen_agents(terminal, switches["frozen_agents"])
 
 
 def _list_frozen_agents(terminal: Terminal, frozen: list[str]) -> None:
-    """Who is still frozen, each with the command that ends it: by name where that is enough."""
+    """Print the frozen agents, each with the command that unfreezes it, by name if it is unique."""
     agents = list(terminal.client.items("agents"))
     names = {agent["id"]: agent["name"] for agent in agents}
     living = [agent["name"] for agent in agents if agent["status"] != "retired"]
     for agent_id in frozen:
         name = names.get(agent_id, agent_id)
         wanted = name if name.isalnum() and living.count(name) == 1 else agent_id
-        terminal.say("some_frozen", name=name, wanted=wanted)
+        terminal.print_sentence("some_frozen", name=name, wanted=wanted)
 
 
 def _find_agent_or_all(terminal: Terminal, wanted: str | None) -> AgentView | None:
-    """The agent with this id or name; None for all of them."""
+    """Find the agent with this id or name; returns None for all of them."""
     if wanted is None:
         return None
     try:

@@ -59,7 +59,7 @@ def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
             _goals(life["goals"]),
         )
     terminal.draw(table)
-    terminal.say(
+    terminal.print_sentence(
         "simulated",
         beats=f"{found['beats']:,}",
         idle=f"{found['idle_share']:.2%}",

@@ -49,7 +49,7 @@ def simulate_learning(
     from opencrab.engine.simulation.learning.trial import run_learning_trial
 
     if not 1 <= seeds <= MOST_SEEDS:
-        raise Invalid(f"--seeds must be from 1 to {MOST_SEEDS}", field="seeds")
+        raise Invalid(f"--seeds is {seeds}: use 1 to {MOST_SEEDS}", field="seeds")
     found = [
         run_learning_trial(seed + place, nights=nights, turns=turns, lying=lying)
         for place in range(seeds)
@@ -103,14 +103,16 @@ def _tell_rules(terminal: Terminal, worlds: list[dict[str, Any]]) -> None:
 
 def _tell_lessons(terminal: Terminal, lessons: dict[str, Any]) -> None:
     for name, key in _HELD.items():
-        terminal.say(key, **lessons[name])
+        terminal.print_sentence(key, **lessons[name])
     for kind, key in _KINDS.items():
         told = {key: lessons["skills"][kind][key] for key in ("skills", "promoted", "retired")}
         turns = lessons["skills"][kind]["median_turns"]
         word = terminal.words(key)
-        terminal.say("learn_decided", kind=word, turns="-" if turns is None else turns, **told)
+        terminal.print_sentence(
+            "learn_decided", kind=word, turns="-" if turns is None else turns, **told
+        )
     back = lessons["nights_until"]
-    terminal.say(
+    terminal.print_sentence(
         "learn_back",
         dropped=lessons["dropped"],
         back=lessons["taken_back"],
@@ -118,7 +120,7 @@ def _tell_lessons(terminal: Terminal, lessons: dict[str, Any]) -> None:
         nights="-" if back is None else back,
         wrong=lessons["taken_back_for_nothing"],
     )
-    terminal.say("learn_undone", undone=lessons["undone"], seeds=lessons["seeds"])
+    terminal.print_sentence("learn_undone", undone=lessons["undone"], seeds=lessons["seeds"])
 
 
 def _interval(fate: dict[str, Any]) -> str:

@@ -71,7 +71,7 @@ def add_skill(
         "guidance": guidance,
     }
     added = terminal.client.post(*place, body=body)
-    terminal.answer(added, "skill_added", name=added["name"], status=_status(terminal, added))
+    terminal.print_result(added, "skill_added", name=added["name"], status=_status(terminal, added))
 
 
 @cli_command
@@ -108,7 +108,7 @@ def approve_skill(
         _tell(terminal, shown)
         question = terminal.words("really_approve", name=shown["name"])
         if not ask_yes_or_no(question, default=False):
-            terminal.say("unchanged", name=shown["name"])
+            terminal.print_sentence("unchanged", name=shown["name"])
             return
     version = int(shown["version"]) if shown["kind"] == "acquired" else None
     _print_skill_status(terminal, terminal.client.post(*place, "approve", version=version))
@@ -142,7 +142,7 @@ def _place(terminal: Terminal, agent: str) -> tuple[str, str, str]:
 
 
 def _print_skill_status(terminal: Terminal, skill: SkillView) -> None:
-    terminal.answer(skill, "skill_is", name=skill["name"], status=_status(terminal, skill))
+    terminal.print_result(skill, "skill_is", name=skill["name"], status=_status(terminal, skill))
 
 
 def _status(terminal: Terminal, skill: SkillView) -> str:
@@ -150,7 +150,7 @@ def _status(terminal: Terminal, skill: SkillView) -> str:
 
 
 def _effect(terminal: Terminal, skill: SkillView) -> str:
-    """What it was measured to change, with its interval; empty before that."""
+    """Format the measured effect with its interval; empty if it was not measured."""
     effect = skill["effectiveness"]
     if effect is None:
         return ""
@@ -197,6 +197,6 @@ def _tell(terminal: Terminal, skill: SkillView) -> None:
         ("effect", _effect(terminal, skill)),
         ("changed", format_time(skill["updated_at"])),
     ]
-    terminal.facts(pairs, exact=True)
+    terminal.print_fields(pairs, exact=True)
     terminal.line()
     terminal.line(visible_terminal_text(skill["guidance"]))

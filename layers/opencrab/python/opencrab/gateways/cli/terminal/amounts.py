@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 
 UNKNOWN = "-"
@@ -41,23 +42,9 @@ def format_seconds(milliseconds: float | None) -> str:
     return f"{milliseconds / _THOUSAND:.{places}f} s"
 
 
-def format_micro_usd(micro_usd: int) -> str:
-    """Micro-dollars as dollars, with as many places as they need."""
-    return f"${format_exact_amount(micro_usd / 1_000_000)}"
-
-
-def format_exact_amount(amount: float) -> str:
-    """An amount with as many places as it has, up to six, and two at least."""
-    whole, _, places = f"{amount:.6f}".partition(".")
-    return f"{whole}.{places.rstrip('0'):0<2}"
-
-
 def format_dollars(micro_usd: float | None) -> str:
-    """An amount of money, rounded to the micro-dollar; what is owed has its sign before it."""
-    if micro_usd is None:
-        return UNKNOWN
-    sign = "-" if micro_usd < 0 else ""
-    return f"{sign}{format_micro_usd(round(abs(micro_usd)))}"
+    """Return an amount of money, rounded to the micro-dollar, or the sign for unknown."""
+    return UNKNOWN if micro_usd is None else format_micro_usd(round(micro_usd))
 
 
 def format_count(number: float | None) -> str:

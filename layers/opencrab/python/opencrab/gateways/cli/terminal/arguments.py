@@ -7,12 +7,12 @@ import typer
 
 
 def cli_option(told: str, metavar: str | None = None, **details: Any) -> Any:
-    """An option named like its parameter; a switch has no opposite."""
+    """Return an option that is named like its parameter; a switch has no `--no-` form."""
     return typer.Option(help=told, metavar=metavar, **details)
 
 
 def cli_argument(told: str, metavar: str | None = None, **details: Any) -> Any:
-    """A value that is told by its place."""
+    """Return a positional argument."""
     return typer.Argument(help=told, metavar=metavar, **details)
 
 
@@ -25,7 +25,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file
 
 
 class PeriodOption(StrEnum):
-    """How far back a report looks."""
+    """The period that a report covers."""
 
     LAST_HOUR = "last_hour"
     LAST_DAY = "last_day"
@@ -35,7 +35,7 @@ class PeriodOption(StrEnum):
 
 
 class GroupingOption(StrEnum):
-    """By what a report sorts calls."""
+    """The field by which a report groups calls."""
 
     MODEL = "model"
     PURPOSE = "purpose"

@@ -25,7 +25,7 @@ Parameters = dict[str, inspect.Parameter]
 def cli_parameter(
     name: str, kind: Any, *flags: str, default: Any = None, **details: Any
 ) -> Parameters:
-    """One option of a command whose signature is put together from parts."""
+    """Return one option, for a command whose signature is put together from parts."""
     option = typer.Option(*flags or (f"--{name}",), show_default=False, **details)
     annotation = Annotated[kind, option]
     place = inspect.Parameter.KEYWORD_ONLY
@@ -33,7 +33,7 @@ def cli_parameter(
 
 
 def common_cli_options(*, root: bool = False) -> Parameters:
-    """The options of every command; before the command they may also come from the environment."""
+    """Return the options of every command; those before the command also read the environment."""
 
     def variable(*names: str) -> dict[str, Any]:
         return {"envvar": list(names)} if root else {}
@@ -69,7 +69,7 @@ def _existing_language(said: str | None) -> CliLanguage | None:
 
 
 def environment_options() -> Parameters:
-    """What else the environment says; nobody needs to say it by hand."""
+    """Return hidden options that only the environment sets: locale, editor, state folder."""
     return {
         **cli_parameter(
             "locale", str, default="", hidden=True, envvar=["LC_ALL", "LC_MESSAGES", "LANG"]
@@ -80,7 +80,7 @@ def environment_options() -> Parameters:
 
 
 def root_cli_options(given: Mapping[str, Any], outside: Options) -> Options:
-    """The options as they stand before the command's own; `outside` holds what nobody types."""
+    """Return the options that stand before the command; `outside` has those that no option sets."""
     return replace(
         outside,
         url=given["url"],
@@ -94,10 +94,10 @@ def root_cli_options(given: Mapping[str, Any], outside: Options) -> Options:
 
 
 def cli_command(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
-    """A function as a command: with the common options, a terminal, and errors as sentences.
+    """Make a command of a function: add the common options, a terminal, and readable errors.
 
-    An option that the function itself takes, such as an agent's `language`, is its own. A function
-    that stands for a group runs only where no command of the group is named.
+    If the function has an option of the same name itself, such as an agent's `language`, that one
+    is used. A function of a command group runs only if no subcommand is named.
     """
     return cli_command_with({})(run)
 
@@ -105,7 +105,7 @@ def cli_command(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., 
 def cli_command_with(
     more: Parameters,
 ) -> Callable[[Callable[Concatenate[Terminal, P], None]], Callable[..., None]]:
-    """The same for a function that takes some of its options by `**`, as several commands do."""
+    """Return a decorator like `cli_command`, for functions that take shared options by `**`."""
 
     def decorate(run: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
         _, *signature = inspect.signature(run).parameters.values()
@@ -131,7 +131,7 @@ def cli_command_with(
 
 
 def _set_switch_name(found: inspect.Parameter) -> None:
-    """Name a switch that has no name yet: typer would give it an opposite."""
+    """Name a switch that has no name yet: typer would add a `--no-` form."""
     kind, *details = get_args(found.annotation) or (None,)
     for each in details:
         if kind is bool and isinstance(each, OptionInfo) and each.default is ...:
@@ -141,7 +141,7 @@ def _set_switch_name(found: inspect.Parameter) -> None:
 def with_typer_signature(
     wrapper: Callable[..., None], parameters: Parameters
 ) -> Callable[..., None]:
-    """A function that typer reads as one with a context and these parameters."""
+    """Give a wrapper the signature that typer reads: a context and these parameters."""
     context = inspect.Parameter(
         "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
     )
@@ -164,7 +164,7 @@ def _sentences_for_errors(terminal: Terminal) -> Iterator[None]:
 
 
 def print_cli_error(terminal: Terminal, error: OpenCrabError) -> None:
-    """Say what is wrong, where, and what to do about it."""
+    """Print an error with its field and what to do about it."""
     place = f" ({error.field})" if error.field and error.field not in error.message else ""
     terminal.print_complaint(f"opencrab: {error.message}{place}")
     if error.cure:

@@ -12,9 +12,9 @@ _DAY = len("2026-02-17")
 def parse_cli_time(
     terminal: Terminal, option: str, text: str | None, *, whole_day: bool = False
 ) -> str | None:
-    """A typed day or time with its zone: this computer's, where none is typed.
+    """Parse a day or time that the user typed; without a zone it is in this computer's.
 
-    A day is its beginning, or, as a `whole_day`, its end. Raises BadParameter.
+    A day means its beginning, or with `whole_day` its end. Raises BadParameter.
     """
     if text is None:
         return None
@@ -29,7 +29,7 @@ def parse_cli_time(
 
 
 def format_time(text: str | None) -> str:
-    """A time of the server as a time here, to the minute."""
+    """Convert a time of the server to this computer's zone, to the minute."""
     if not text:
         return ""
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -13,7 +13,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 def edit_in_editor(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
-    """The value after its user has edited it; raises Invalid when they give up."""
+    """Let the user edit a value in their editor; raises Invalid if they give up."""
     with tempfile.TemporaryDirectory(prefix="opencrab-") as folder:
         path = Path(folder) / "agent.json"
         text = json.dumps(value, ensure_ascii=False, indent=2)
@@ -28,9 +28,11 @@ def edit_in_editor(terminal: Terminal, value: dict[str, Any]) -> dict[str, Any]:
                 if isinstance(changed, dict):
                     return changed
                 why = terminal.words("not_an_object")
-            terminal.note("not_json", why=why)
+            terminal.print_note("not_json", why=why)
             if not ask_yes_or_no(terminal.words("edit_again"), default=True):
-                raise Invalid(terminal.words("not_json", why=why))
+                raise Invalid(
+                    terminal.words("not_json", why=why), cure=terminal.words("not_json_cure")
+                )
 
 
 def _run(terminal: Terminal, path: Path) -> None:

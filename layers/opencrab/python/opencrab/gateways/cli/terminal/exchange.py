@@ -23,7 +23,7 @@ Reply = dict[str, Any]
 
 @dataclass
 class Exchange:
-    """A message on its way; `replies` grows with every `ask` until nothing is `pending`."""
+    """A message and its turns; `replies` grows with every `ask` until no turn is `pending`."""
 
     client: Client
     session_id: str
@@ -35,7 +35,7 @@ class Exchange:
     replies: list[Reply] = field(default_factory=list)
 
     def ask(self, wait: int = WAIT_SECONDS) -> list[Reply]:
-        """Send the message, or ask after it again; what is new of its replies."""
+        """Send the message, or poll it again; returns the new replies."""
         said = {"text": self.text} | ({"sender_name": self.speaker} if self.speaker else {})
         answer = self.client.post(
             "sessions", self.session_id, "messages", body=said, key=self.key, wait=wait
@@ -47,12 +47,12 @@ class Exchange:
         return new
 
     def waits_for_approval(self) -> tuple[dict[str, Any], ...]:
-        """The pending turns, when nothing more comes of them unless a human decides; else none."""
+        """Return the pending turns if all of them wait for approval, else none."""
         turns = tuple(self.client.get("turns", turn_id) for turn_id in self.pending)
         return turns if all(turn["status"] == "waiting" for turn in turns) else ()
 
     def ended_without_answer(self) -> bool:
-        """Whether a turn failed, was stopped or ran out of money, as its notice says."""
+        """Check whether a turn with a notice failed, was stopped or exhausted its budget."""
         noticed = {reply["turn_id"] for reply in self.replies if reply["kind"] == "system"}
         turns = [self.client.get("turns", turn_id) for turn_id in sorted(noticed)]
         return any(turn["status"] in _WITHOUT_ANSWER for turn in turns)
@@ -65,7 +65,7 @@ class Exchange:
             self.client.post("turns", turn_id, "cancel")
 
     def report(self) -> dict[str, Any]:
-        """All of it, for a script."""
+        """Return the ids, replies and pending turns as JSON for a script."""
         return {
             "session_id": self.session_id,
             "turn_ids": list(self.turn_ids),
@@ -76,14 +76,14 @@ class Exchange:
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often an exchange is tried again when the connection is lost, and who is told."""
+    """The retries of an exchange whose connection is lost, and the function that reports them."""
 
     pause: Callable[[float], object]
     tell: Callable[[int, Unavailable], None]
     tries: int = TRIES
 
     def ask(self, exchange: Exchange, wait: int = WAIT_SECONDS) -> list[Reply]:
-        """`exchange.ask`, again and again; raises Unavailable after the last try."""
+        """Call `exchange.ask` and retry with backoff; raises Unavailable after the last attempt."""
         for attempt in range(1, self.tries + 1):
             try:
                 return exchange.ask(wait)
@@ -96,7 +96,7 @@ class RetryPolicy:
 
 
 def reply_timeout(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
-    """Patience with a lost connection, which says what it does."""
+    """Return a retry policy that prints each retry."""
 
     def tell(attempt: int, error: Unavailable) -> None:
         say(terminal.words("again", why=error.message, attempt=attempt))
@@ -105,10 +105,10 @@ def reply_timeout(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy
 
 
 def check_message_text(terminal: Terminal, text: str) -> str:
-    """A text that may be sent; raises Invalid for one that no server would take."""
+    """Return the text without control characters; raises Invalid if it is empty or too long."""
     text = clean_terminal_text(text)
     if not text.strip():
-        raise Invalid(terminal.words("empty"))
+        raise Invalid(terminal.words("empty"), cure=terminal.words("empty_cure"))
     size = len(text.encode())
     if size > MESSAGE_BYTES:
         raise Invalid(

@@ -8,7 +8,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 def write_local_file(terminal: Terminal, file: Path, content: bytes, *, replace: bool) -> None:
-    """Write a file; raises Conflict for one that exists and is not to be replaced, and Invalid."""
+    """Write a file; raises Invalid, and Conflict if it exists and must not be replaced."""
     try:
         with file.open("wb" if replace else "xb") as opened:
             opened.write(content)
@@ -21,7 +21,7 @@ def write_local_file(terminal: Terminal, file: Path, content: bytes, *, replace:
 
 
 def read_local_file(terminal: Terminal, file: Path, most: int = -1) -> bytes:
-    """What a file holds, or its first bytes; raises Invalid."""
+    """Read a file, or its first `most` bytes; raises Invalid."""
     try:
         with file.open("rb") as opened:
             return opened.read(most)
@@ -30,7 +30,7 @@ def read_local_file(terminal: Terminal, file: Path, most: int = -1) -> bytes:
 
 
 def unusable_file_error(terminal: Terminal, file: str | PathLike[str], error: OSError) -> Invalid:
-    """The error of a place that cannot be read or written."""
+    """Return the error for a path that cannot be read or written."""
     return Invalid(
         terminal.words("no_place", place=file, why=error.strerror or error),
         cure=terminal.words("no_place_cure"),

@@ -48,7 +48,7 @@ _INVALID = re.compile(r"Invalid value for (?P<name>.*?): (?P<why>.*)", re.DOTALL
 
 
 def cli_usage_message(message: str, words: SentenceCatalog) -> str:
-    """What typer says about a command line, in the language of these sentences."""
+    """Translate typer's message about a command line."""
     if invalid := _INVALID.fullmatch(message):
         why = _message_from(_VALUES, invalid["why"], words)
         if why is None and invalid["why"].startswith(_UNREADABLE):
@@ -64,8 +64,8 @@ def _message_from(known: dict[str, str], message: str, words: SentenceCatalog) -
     return None
 
 
-class _LocalizedUsageError(_UsageError):  # type: ignore[misc]
-    """What somebody typed wrongly, said in their language, with the way to the help."""
+class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
+    """A usage error in the user's language, with a hint to the help."""
 
     def show(self, file: Any = None) -> None:
         context = self.ctx
@@ -85,15 +85,16 @@ def _usage_errors_with_local_headings(context: Any) -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        if isinstance(error, _LocalizedUsageError) or not hasattr(error, "message"):
+        if isinstance(error, _TranslatedUsageError) or not hasattr(error, "message"):
             raise
+        # The help page itself, which a group without a command shows; typer does not export it.
         if type(error).__name__ == "NoArgsIsHelpError":
             raise
-        raise _LocalizedUsageError(error.format_message(), error.ctx or context) from error
+        raise _TranslatedUsageError(error.format_message(), error.ctx or context) from error
 
 
 def _with_local_headings(page: str, words: SentenceCatalog) -> str:
-    """A page of typer's with its headings in the language of these sentences."""
+    """Translate the headings of typer's help page."""
     for heading, key in _HEADINGS.items():
         page = re.sub(f"^{heading}", words(key), page, flags=re.MULTILINE)
     return page
@@ -120,7 +121,7 @@ def _language_of_context(context: Any) -> CliLanguage:
     return CliLanguage.of(locale.resolve_envvar_value(root))
 
 
-class BilingualCommand(TyperCommand):
+class TranslatedCommand(TyperCommand):
     """A command whose help and errors of usage speak the user's language."""
 
     def get_help(self, ctx: Any) -> str:
@@ -132,7 +133,7 @@ class BilingualCommand(TyperCommand):
             return super().parse_args(ctx, args)
 
 
-class BilingualGroup(TyperGroup):
+class TranslatedGroup(TyperGroup):
     """A group whose help and errors of usage speak the user's language."""
 
     def get_help(self, ctx: Any) -> str:

@@ -17,9 +17,10 @@ ReadLine = Callable[[str], str]
 
 
 def read_piped_text(read: ReadLine, prompt: str, more: str) -> str:
-    """One text: a line, lines that end with a backslash and the next, or a block between fences.
+    """Read one text: a line, lines joined by a trailing backslash, or a block between fences.
 
-    `prompt` stands before the first line and `more` before the others. Raises EOFError at the end.
+    `prompt` is shown before the first line and `more` before the others. Raises EOFError at the
+    end.
     """
     line = read(prompt)
     if line.strip() == FENCE:
@@ -37,7 +38,7 @@ def _until_fence(line: str) -> str | None:
 
 @contextmanager
 def terminal_line_editing(history: Path) -> Iterator[None]:
-    """Let `input` edit lines and recall earlier ones, kept in a file that only its user reads."""
+    """Enable line editing and history of `input`, kept in a file that only its user may read."""
     try:
         import readline
     except ImportError:  # Windows has its own
@@ -57,31 +58,31 @@ def terminal_line_editing(history: Path) -> Iterator[None]:
 
 
 def ask_line(question: str, default: str = "") -> str:
-    """One line, or the default for an empty one; raises EOFError when nobody answers."""
+    """Ask for a line; an empty one gives the default. Raises EOFError at the end of input."""
     shown = f" [{default}]" if default else ""
     return input(f"{question}{shown}: ").strip() or default
 
 
 def ask_one_of(terminal: Terminal, question: str, choices: Sequence[str], default: str) -> str:
-    """One of some words, asked until it is one."""
+    """Ask until the answer is one of the choices."""
     while True:
         answer = ask_line(question, default)
         if answer in choices:
             return answer
-        terminal.say("one_of", choices=", ".join(choices))
+        terminal.print_sentence("one_of", choices=", ".join(choices))
 
 
 def ask_needed(terminal: Terminal, question: str) -> str:
-    """One line that is not empty, asked until it is not."""
+    """Ask until the answer is not empty."""
     while True:
         answer = ask_line(question)
         if answer:
             return answer
-        terminal.say("needed")
+        terminal.print_sentence("needed")
 
 
 def ask_yes_or_no(question: str, *, default: bool) -> bool:
-    """Yes or no, asked until it is one of them."""
+    """Ask until the answer is yes or no."""
     hint = "Y/n" if default else "y/N"
     while True:
         answer = input(f"{question} [{hint}] ").strip().casefold()
@@ -94,7 +95,7 @@ def ask_yes_or_no(question: str, *, default: bool) -> bool:
 def confirm_or_refuse(
     terminal: Terminal, question: str, *, yes: bool, needed: str, default: bool = False
 ) -> bool:
-    """Whether it shall be done: asked, unless they said so; BadParameter where nobody answers."""
+    """Ask for confirmation unless `yes`; raises BadParameter if nobody is there to answer."""
     if yes:
         return True
     require_terminal_user(terminal, needed)
@@ -102,7 +103,7 @@ def confirm_or_refuse(
 
 
 def require_terminal_user(terminal: Terminal, needed: str) -> None:
-    """Raises BadParameter, with a sentence about --yes, where nobody is there to be asked."""
+    """Raise BadParameter, which names --yes, if no person is there to answer."""
     if not terminal.interactive:
         raise typer.BadParameter(terminal.words(needed), param_hint="--yes")
 
@@ -110,7 +111,7 @@ def require_terminal_user(terminal: Terminal, needed: str) -> None:
 def text_from_argument_or_pipe(
     terminal: Terminal, text: str | None, *, needed: str, option: str
 ) -> str:
-    """A text that was said, or comes through a pipe; raises BadParameter where there is none."""
+    """Return the argument, or the piped input; raises BadParameter if both are empty."""
     if text is None and not terminal.interactive:
         text = terminal.input.read()
     if not (text or "").strip():
@@ -119,9 +120,9 @@ def text_from_argument_or_pipe(
 
 
 def ask_number(terminal: Terminal, question: str, highest: int) -> int:
-    """A number from 1 to the highest, asked until it is one."""
+    """Ask until the answer is a number from 1 to `highest`."""
     while True:
         answer = input(f"{question} [1-{highest}]: ").strip()
         if answer.isdecimal() and 1 <= int(answer) <= highest:
             return int(answer)
-        terminal.say("one_of", choices=f"1-{highest}")
+        terminal.print_sentence("one_of", choices=f"1-{highest}")

@@ -12,7 +12,7 @@ _ACTION_LENGTH = 200
 
 
 def draw_session_line(terminal: Terminal, line: dict[str, Any]) -> None:
-    """One line of a session: speech under its speaker's name, all else dim and short."""
+    """Draw a line of a session: speech under its speaker's name, other kinds dim and short."""
     kind = line["kind"]
     if kind == "action":
         draw_action(terminal, line)
@@ -32,7 +32,7 @@ def draw_session_line(terminal: Terminal, line: dict[str, Any]) -> None:
 def draw_speech(
     terminal: Terminal, name: str, text: str, kind: str = "speech", *, agent: bool = True
 ) -> None:
-    """Who speaks, and below it what they say; what OpenCrab itself says is yellow."""
+    """Draw a speaker's name and their text; notices of OpenCrab are yellow."""
     _draw_speaker(terminal, name, text, kind, agent=agent)
     terminal.line()
 
@@ -45,7 +45,7 @@ def _draw_speaker(terminal: Terminal, name: str, text: str, kind: str, *, agent:
 
 
 def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
-    """What an agent did, in one dim line."""
+    """Draw an action of an agent in one dim line."""
     data = line.get("data") or {}
     mark = "✓" if data.get("state") == "completed" else "✗"
     arguments, result = data.get("arguments", ""), data.get("result", "")

@@ -12,10 +12,10 @@ _NAMED = 10
 
 
 def find_agent(terminal: Terminal, wanted: str) -> AgentView:
-    """The agent with this id, or the only one with this name.
+    """Find the agent with this id, or the only one with this name.
 
-    Raises NotFound with the nearest names, and Conflict with the ids of those that share a name;
-    the retired are found by id only.
+    Raises NotFound with the nearest names, and Conflict with the ids if several share the name.
+    Retired agents are found by id only.
     """
     name, living = _normalize_text(wanted), []
     for agent in terminal.client.items("agents"):
@@ -38,18 +38,18 @@ def find_agent(terminal: Terminal, wanted: str) -> AgentView:
 
 
 def living_agents(terminal: Terminal) -> list[AgentView]:
-    """Every agent that would answer."""
+    """Return all agents that have not retired."""
     agents = terminal.client.items("agents")
     return [agent for agent in agents if agent["status"] != "retired"]
 
 
 def agent_names(terminal: Terminal) -> dict[str, str]:
-    """The names of all agents by their ids."""
+    """Return the names of all agents by their ids."""
     return {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
 
 
 def named_or_only_agent(terminal: Terminal, wanted: str | None) -> AgentView:
-    """The agent that was named, or the only one that there is; raises NotFound, Conflict."""
+    """Find the agent that was named, or the only one; raises NotFound, Conflict."""
     if wanted is not None:
         return find_agent(terminal, wanted)
     agents = living_agents(terminal)
@@ -60,7 +60,7 @@ def named_or_only_agent(terminal: Terminal, wanted: str | None) -> AgentView:
 
 
 def open_session_with_agent(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
-    """A new conversation with one agent."""
+    """Open a session with one agent."""
     body = {"participants": [agent["id"]]}
     return terminal.client.post("sessions", body=body)
 

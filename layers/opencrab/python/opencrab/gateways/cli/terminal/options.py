@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from opencrab.domain.usage.aws_cost import PriceSheet
     from opencrab.domain.value import Language
     from opencrab.engine.simulation.day import SimulationResult
+    from opencrab.ports.backup import Backups
 
 DATA = Path("data")
 
 
 @dataclass(frozen=True)
 class UpOptions:
-    """How to run OpenCrab here; without a port it is the configured one or the next free one."""
+    """The options of `up`; without a port it is the configured one or the next free one."""
 
     port: int | None = None
     host: str = "127.0.0.1"
@@ -32,16 +33,16 @@ class UpOptions:
 
 
 class Launch(Protocol):
-    """Runs OpenCrab until it is told to stop, and answers the exit code."""
+    """A function that runs OpenCrab until it is stopped, and returns the exit code."""
 
     def __call__(self, options: UpOptions, /) -> int: ...
 
 
 class NewestPrices(Protocol):
-    """Fetches the public price list; answers which of the known models cost something else by now.
+    """A function that fetches the public price list and returns the prices that have changed.
 
-    `limits` are the most input tokens that each model is given; with `allow_lower` no price is
-    refused for being low.
+    `limits` are the most input tokens of each model; with `allow_lower` no price is refused for
+    being low.
     """
 
     def __call__(
@@ -55,17 +56,17 @@ class NewestPrices(Protocol):
 
 
 class Bring(Protocol):
-    """Posts one thing that was heard on Discord to OpenCrab, once for each key."""
+    """A function that posts one item from Discord to OpenCrab, at most once for each key."""
 
     def __call__(self, what: str, body: Mapping[str, Any], /, *, key: str) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)
 class RelayWay:
-    """The relay's way to OpenCrab: how things are brought there, and where agents listen.
+    """The relay's connection to OpenCrab: how items are posted, and where agents listen.
 
-    `tell` says what happens: `ready`, `waits` or `refused`, with its facts. `data` holds secrets,
-    `memory` what was brought already.
+    `tell` reports events: `ready`, `waits` or `refused`, with details. `data` has the secrets,
+    `memory` the position up to which messages were posted.
     """
 
     bring: Bring
@@ -76,13 +77,13 @@ class RelayWay:
 
 
 class LaunchRelay(Protocol):
-    """Relays from Discord until it is told to stop."""
+    """A function that relays messages from Discord until it is stopped."""
 
     def __call__(self, way: RelayWay, /) -> None: ...
 
 
 class Simulation(Protocol):
-    """Lets so many agents live so many hours on a clock of their own; the same for one seed."""
+    """A function that simulates agents for some hours; the same seed gives the same result."""
 
     def __call__(
         self, agents: int, hours: float, seed: int, language: "Language", /
@@ -91,11 +92,11 @@ class Simulation(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """What every command may be told, finds in the environment, or is given by its composer.
+    """The settings of a command: from its options, from the environment and from the caller.
 
-    `sheet` reads what AWS charges, `now` this computer's clock, and `prices` what models cost;
-    without them nothing is said of these. `relay` relays from Discord, `simulation` lets agents
-    live on a clock of their own.
+    `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
+    commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
+    simulator; `backups` is a factory of the backup service.
     """
 
     url: str | None = None
@@ -112,3 +113,4 @@ class Options:
     prices: NewestPrices | None = None
     relay: LaunchRelay | None = None
     simulation: Simulation | None = None
+    backups: "Callable[[], Backups] | None" = None

@@ -23,19 +23,19 @@ _WIDEST = 10_000
 
 
 def render_markdown(text: str) -> Text:
-    """An agent's words with their simple Markdown as style."""
+    """Convert the simple Markdown of an agent's text to styles."""
     return Text("\n").join(_lines(clean_terminal_text(text).strip("\n")))
 
 
 def indent_terminal_text(text: Text) -> Padding:
-    """A text two columns to the right, under the name of who says it."""
+    """Indent a text by two columns, to stand under its speaker's name."""
     return Padding.indent(text, 2)
 
 
 def draw_table(console: Console, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Rows under heads; the first column, which names the thing, is never broken.
+    """Draw a table; the first column, which names the item, is never wrapped.
 
-    Where a terminal is too narrow for the words of the others, each row is a block of lines.
+    If the terminal is too narrow for the other columns, each row is drawn as a block of lines.
     """
     drawn = Table(box=None, pad_edge=False, header_style="dim")
     for number, head in enumerate(heads):
@@ -60,9 +60,10 @@ def _blocks(console: Console, heads: Sequence[str], rows: Sequence[Sequence[obje
 def draw_fact_table(
     console: Console, pairs: Sequence[tuple[str, object]], *, exact: bool = False
 ) -> None:
-    """Names and values in two columns; what has no value is left out.
+    """Draw names and values in two columns; empty values are left out.
 
-    Exact ones are shown character for character, without Markdown: somebody decides on them.
+    With `exact`, values are shown character for character, without Markdown: somebody decides by
+    them.
     """
     known = [(name, value) for name, value in pairs if value not in (None, "", [], {})]
     shown = (
@@ -73,7 +74,7 @@ def draw_fact_table(
 
 
 def fact_table(pairs: Iterable[tuple[str, Text]]) -> Table:
-    """Names and values in two columns, to be drawn."""
+    """Return a table of names and values in two columns."""
     drawn = Table(box=None, pad_edge=False, show_header=False)
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
@@ -83,7 +84,7 @@ def fact_table(pairs: Iterable[tuple[str, Text]]) -> Table:
 
 
 def plain_table_cell(text: object) -> Text:
-    """A text as it is, cleaned."""
+    """Return a text without control characters as a table cell."""
     return Text(clean_terminal_text(text))
 
 

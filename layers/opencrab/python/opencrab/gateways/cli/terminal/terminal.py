@@ -25,7 +25,7 @@ _PIPE_WIDTH = 10_000
 
 @dataclass(frozen=True)
 class Terminal:
-    """The streams of one command, the language it speaks and the server that it speaks to."""
+    """The streams of one command, its language and its server."""
 
     options: Options
     out: TextIO = field(default_factory=lambda: sys.stdout)
@@ -39,12 +39,12 @@ class Terminal:
 
     @cached_property
     def words(self) -> SentenceCatalog:
-        """Our sentences in the user's language."""
+        """The catalog of sentences in the user's language."""
         return SentenceCatalog(self.options.language)
 
     @cached_property
     def client(self) -> "Client":
-        """The connection to the server, made by the first command that needs it."""
+        """The client of the server, created when a command first needs it."""
         from opencrab.gateways.cli.connection.address import find_server_address
         from opencrab.gateways.cli.connection.client import Client
 
@@ -54,7 +54,7 @@ class Terminal:
 
     @cached_property
     def console(self) -> "Console":
-        """Rich's console on standard output; as wide as it takes where nobody looks."""
+        """Rich's console on standard output; very wide if the output is piped."""
         from rich.console import Console
 
         width = None if self.out.isatty() else _PIPE_WIDTH
@@ -62,50 +62,50 @@ class Terminal:
 
     @property
     def pause(self) -> Callable[[float], object]:
-        """Waits so many seconds, or as long as a test says."""
+        """The function that sleeps for some seconds; tests replace it."""
         return self.options.pause or threading.Event().wait
 
     @property
     def interactive(self) -> bool:
-        """Whether a person sits on both ends."""
+        """True if a person reads the output and types the input."""
         return self.input.isatty() and self.out.isatty()
 
-    def say(self, key: str, **facts: object) -> None:
-        """One of our sentences, on standard output."""
+    def print_sentence(self, key: str, **facts: object) -> None:
+        """Print a sentence of the catalog on standard output."""
         self.line(self.words(key, **facts))
 
     def line(self, text: object = "") -> None:
-        """Any text as one line on standard output."""
+        """Print any text as one line on standard output."""
         self.out.write(clean_terminal_text(text) + "\n")
         self.out.flush()
 
-    def note(self, key: str, **facts: object) -> None:
-        """One of our sentences, on standard error: scripts that read the answer do not see it."""
+    def print_note(self, key: str, **facts: object) -> None:
+        """Print a sentence of the catalog on standard error, so that scripts do not read it."""
         self.print_complaint(self.words(key, **facts))
 
     def print_complaint(self, text: str) -> None:
-        """Any text as one line on standard error."""
+        """Print any text as one line on standard error."""
         self.err.write(clean_terminal_text(text) + "\n")
         self.err.flush()
 
     def draw(self, thing: "RenderableType", style: str | None = None) -> None:
-        """Something that rich renders, made of texts that were cleaned."""
+        """Draw something that rich renders; its texts must be free of control characters."""
         self.console.print(thing, style=style)
 
     def json(self, value: Any) -> None:
-        """A value for a script: one line of UTF-8."""
+        """Print a value as JSON on one line of UTF-8."""
         self.out.write(json_line(value) + "\n")
         self.out.flush()
 
-    def answer(self, value: Any, key: str, /, **facts: object) -> None:
-        """What came of a command: the value for a script, one of our sentences for a person."""
+    def print_result(self, value: Any, key: str, /, **facts: object) -> None:
+        """Print a command's result: the value as JSON, or a catalog sentence for a person."""
         if self.options.json:
             self.json(value)
         else:
-            self.say(key, **facts)
+            self.print_sentence(key, **facts)
 
     def show(self, value: Any, draw: "Callable[[Terminal, Any], None]") -> None:
-        """A value for a script, or drawn for a person."""
+        """Print a value as JSON, or draw it for a person."""
         if self.options.json:
             self.json(value)
         else:
@@ -119,31 +119,31 @@ class Terminal:
         /,
         **facts: object,
     ) -> None:
-        """Things for a script, or drawn for a person, whom a sentence tells that there are none."""
+        """Print items as JSON, or draw them for a person; if there are none, print a sentence."""
         if items or self.options.json:
             self.show(items, draw)
         else:
-            self.say(empty, **facts)
+            self.print_sentence(empty, **facts)
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Rows under the heads of these names."""
+        """Draw rows in a table with the headings of these names."""
         from opencrab.gateways.cli.terminal.tables import draw_table
 
-        draw_table(self.console, self.heads(*heads), rows)
+        draw_table(self.console, self.column_headings(*heads), rows)
 
-    def facts(self, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
-        """Values beside the heads of these names; exact ones character for character."""
+    def print_fields(self, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
+        """Draw values beside the headings of these names; `exact` shows every character."""
         from opencrab.gateways.cli.terminal.tables import draw_fact_table
 
         named = [(self.words(f"head_{name}"), value) for name, value in pairs]
         draw_fact_table(self.console, named, exact=exact)
 
-    def heads(self, *names: str) -> list[str]:
-        """What stands above the columns of these names."""
+    def column_headings(self, *names: str) -> list[str]:
+        """Return the headings of the columns with these names."""
         return [self.words(f"head_{name}") for name in names]
 
-    def dim(self, text: str) -> None:
-        """A line that matters less."""
+    def print_dim(self, text: str) -> None:
+        """Draw a dim, indented line."""
         from opencrab.gateways.cli.terminal.tables import indent_terminal_text, plain_table_cell
 
         self.draw(indent_terminal_text(plain_table_cell(text)), style="dim")

@@ -23,19 +23,19 @@ _BLANK = re.compile(
 
 
 def clean_terminal_text(text: object) -> str:
-    """A text that can do nothing to a terminal but be read; half characters become marks."""
+    """Remove control characters from a text, and replace lone surrogates."""
     whole = str(text).encode("utf-8", "replace").decode()
     return _CONTROL.sub("", whole.replace("\t", "    "))
 
 
 def truncate_line(text: object, length: int) -> str:
-    """A text on one line, cut to a length and saying so."""
+    """Join a text into one line and cut it to a length, with an ellipsis if cut."""
     line = " ".join(clean_terminal_text(text).split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def visible_terminal_text(text: object) -> str:
-    """A text with everything that does not show written out, so that it is read as it is."""
+    """Escape every invisible character of a text, so that it shows what it contains."""
     return "".join(_escape_hidden_character(character) for character in str(text))
 
 
@@ -48,12 +48,12 @@ def _escape_hidden_character(character: str) -> str:
 
 
 def _written_out(character: str) -> str:
-    """A character as JSON escapes it: in two halves beyond the first 65,536."""
+    """Escape a character as JSON does: as two surrogates beyond U+FFFF."""
     halves = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{halves[n : n + 4]}" for n in range(0, len(halves), 4))
 
 
 def json_line(value: Any) -> str:
-    """A value as JSON on one line of UTF-8, what does not show written out."""
+    """Return a value as JSON on one line of UTF-8, with invisible characters escaped."""
     text = json.dumps(value, ensure_ascii=False)
     return _UNSAFE_IN_JSON.sub(lambda found: _written_out(found.group()), text)

@@ -43,22 +43,22 @@ def estimate_cost(
         given = {"turns": turns, "model_seconds": seconds, "waiting": waiting}
         terminal.json({**_of_sheet(sheet), **given, **_of_estimate(found)})
         return
-    terminal.say("cost_prices", region=sheet.region, as_of=sheet.as_of)
+    terminal.print_sentence("cost_prices", region=sheet.region, as_of=sheet.as_of)
     terminal.line()
-    terminal.say("cost_idle")
+    terminal.print_sentence("cost_idle")
     _draw(terminal, found.idle)
     terminal.line()
-    terminal.say("cost_beating", seconds=sheet.beat_seconds)
+    terminal.print_sentence("cost_beating", seconds=sheet.beat_seconds)
     _draw(terminal, found.beating)
     terminal.line()
     key = "cost_turns_waiting" if waiting else "cost_turns"
-    terminal.say(key, count=f"{1_000:,}", seconds=seconds)
+    terminal.print_sentence(key, count=f"{1_000:,}", seconds=seconds)
     _draw(terminal, found.thousand_turns)
     terminal.line()
     month = found.month
     all_of_it, rest = _dollars(month.micro_usd), _dollars(month.after_free_micro_usd)
-    terminal.say("cost_month", count=f"{turns:,}", cost=all_of_it, rest=rest)
-    terminal.say("cost_free")
+    terminal.print_sentence("cost_month", count=f"{turns:,}", cost=all_of_it, rest=rest)
+    terminal.print_sentence("cost_free")
 
 
 def _sheet(terminal: Terminal) -> "PriceSheet":
@@ -78,7 +78,7 @@ def _draw(terminal: Terminal, bill: "Bill") -> None:
 
 
 def _name(terminal: Terminal, meter: str) -> str:
-    """What a meter is called: in English its own name, with abbreviations as they are written."""
+    """Return the name of a meter; in English its own name, with the usual case of abbreviations."""
     return " ".join(_NAMES.get(word, word) for word in terminal.words.term(meter).split(" "))
 
 
@@ -87,7 +87,7 @@ def _costs(of: "MeterCost | Bill") -> tuple[str, str]:
 
 
 def _number(amount: Decimal) -> str:
-    """An amount to three places at most, without idle zeros."""
+    """Format an amount with at most three decimals and no trailing zeros."""
     whole, _, places = f"{amount:,.3f}".partition(".")
     places = places.rstrip("0")
     return f"{whole}.{places}" if places else whole
@@ -112,7 +112,7 @@ def _of_estimate(found: "CostEstimate") -> dict[str, Any]:
 
 
 def _of_bill(bill: "Bill") -> dict[str, Any]:
-    """A bill for scripts: money in micro-dollars, amounts as they were reckoned, in text."""
+    """Return a bill as JSON: money in micro-dollars, exact amounts as text."""
     return {
         "micro_usd": bill.micro_usd,
         "after_free_micro_usd": bill.after_free_micro_usd,

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.text import Text
 
-from opencrab.gateways.cli.terminal.amounts import format_micro_usd
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.tables import draw_fact_table, indent_terminal_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
@@ -17,13 +17,14 @@ _GROUNDS = (
     "unknown",
     "perhaps_billed",
     "not_billed",
+    "settled",
     "running",
 )
 """Why a call cost what it did, as far as this program knows."""
 
 
 def print_cost_explanation(terminal: Terminal, explanation: dict[str, Any]) -> None:
-    """Every call with its shares, then the sums, and whether they hold if every call is there."""
+    """Print every call of a turn with its costs, the sums, and whether they match if complete."""
     words = terminal.words
     status = words.term(explanation["status"])
     title = words("explain_title", id=explanation["turn_id"], status=status)
@@ -34,11 +35,11 @@ def print_cost_explanation(terminal: Terminal, explanation: dict[str, Any]) -> N
     terminal.line()
     _sums(terminal, explanation)
     if not explanation["complete"]:
-        terminal.note("explain_incomplete")
+        terminal.print_note("explain_incomplete")
     elif explanation["adds_up"]:
-        terminal.say("explain_holds")
+        terminal.print_sentence("explain_holds")
     else:
-        terminal.note("explain_broken")
+        terminal.print_note("explain_broken")
 
 
 def _call(terminal: Terminal, number: int, call: dict[str, Any]) -> None:

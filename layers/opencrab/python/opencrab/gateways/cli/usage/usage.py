@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.amounts import format_in_steps, format_micro_usd
+from opencrab.domain.amounts import format_micro_usd
+from opencrab.gateways.cli.terminal.amounts import format_in_steps
 from opencrab.gateways.cli.terminal.arguments import GroupingOption, PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -94,7 +95,7 @@ def budgets(
 
 
 def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
-    """A limit as it is sent, from NAME=USD; heartbeats have a share in percent."""
+    """Parse NAME=USD into the limit's field and its value; heartbeats have a percentage."""
     name, _, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if name not in _LIMITS:
@@ -140,11 +141,12 @@ def _draw(
     totals = [report["total"] for report in reports]
     sums = {key: sum(one[key] for one in totals) for key in _FIGURES}
     group = [] if by is None else [words(f"head_{by.value}")]
-    named = terminal.heads("agent", "calls", "failed", "input", "output", "cost")
+    named = terminal.column_headings("agent", "calls", "failed", "input", "output", "cost")
     total = (words("cost_total"), *([""] if group else []), *_figures(sums))
     draw_table(terminal.console, [named[0], *group, *named[1:]], [*rows, total])
+    _print_unconfirmed(terminal, sum(one.get("unconfirmed_micro_usd", 0) for one in totals))
     if not all(report["complete"] for report in reports):
-        terminal.note("costs_incomplete")
+        terminal.print_note("costs_incomplete")
 
 
 _FIGURES = ("calls", "failed", "unknown", "input_tokens", "output_tokens", "cost_micro_usd")
@@ -186,3 +188,11 @@ def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:
     ]
     heads = [words("head_scope_budget"), words("head_drawn", day=shown["day"]), words("head_limit")]
     draw_table(terminal.console, heads, drawn)
+    _print_unconfirmed(terminal, shown.get("unconfirmed_micro_usd", 0))
+
+
+def _print_unconfirmed(terminal: Terminal, micro_usd: int) -> None:
+    """Print what is held for calls that were perhaps billed, if anything is."""
+    if micro_usd:
+        terminal.line()
+        terminal.print_sentence("costs_unconfirmed", amount=format_micro_usd(micro_usd))

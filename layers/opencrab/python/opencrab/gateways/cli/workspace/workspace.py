@@ -38,7 +38,7 @@ def list_files(
     if terminal.options.json:
         terminal.json(found)
     elif not found and prefix:
-        terminal.say("no_files")
+        terminal.print_sentence("no_files")
     else:
         rows = [(file["path"], f"{file['size']:,}") for file in found]
         rows += [] if prefix else [(f"{name}/", "") for name in STANDARD_FOLDERS]
@@ -97,7 +97,7 @@ def get_file(
     target = file or Path(place[-1])
     content, found = terminal.client.download(*place, version=version)
     files.write_local_file(terminal, target, content, replace=force)
-    terminal.answer(
+    terminal.print_result(
         {"path": _validate_path(path), "version": found, "file": str(target)},
         "file_fetched",
         path=path,
@@ -132,10 +132,10 @@ def delete_file(
     place = _place(terminal, agent, path)
     question = terminal.words("really_delete", path=path)
     if not confirm_or_refuse(terminal, question, yes=yes, needed="delete_needs_yes"):
-        terminal.say("file_untouched")
+        terminal.print_sentence("file_untouched")
         return
     terminal.client.delete(*place)
-    terminal.answer({"path": _validate_path(path)}, "file_deleted", path=path)
+    terminal.print_result({"path": _validate_path(path)}, "file_deleted", path=path)
 
 
 @cli_command
@@ -159,19 +159,41 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     terminal.table(("version", "changed", "size", "status"), rows)
 
 
+@cli_command
+def delete_versions(
+    terminal: Terminal,
+    agent: AgentName,
+    path: FilePath,
+    *,
+    version: VersionOption = None,
+    yes: Yes = False,
+) -> None:
+    """Permanently delete the older versions of a file, also of a deleted one."""
+    place = _place(terminal, agent, path, "workspace-versions")
+    if version is None:
+        question = terminal.words("really_delete_versions", path=path)
+    else:
+        question = terminal.words("really_delete_version", path=path, version=version)
+    if not confirm_or_refuse(terminal, question, yes=yes, needed="delete_versions_needs_yes"):
+        terminal.print_sentence("file_untouched")
+        return
+    deleted: dict[str, Any] = terminal.client.delete(*place, version=version)
+    terminal.print_result(deleted, "versions_deleted", path=path, number=deleted["deleted"])
+
+
 def _validate_path(path: str) -> str:
-    """A path as the workspace has it; raises Invalid for what is none."""
+    """Return the normalised path in the workspace; raises Invalid."""
     from opencrab.domain.workspace.path import workspace_path
 
     return workspace_path(path)
 
 
 def _place(terminal: Terminal, agent: str, path: str, part: str = "workspace") -> tuple[str, ...]:
-    """Where the server has a file; raises Invalid for what is no path, before anything is sent."""
+    """Return the address of a file on the server; raises Invalid before any request."""
     names = _validate_path(path).split("/")
     return ("agents", find_agent(terminal, agent)["id"], part, *names)
 
 
 def _upload(terminal: Terminal, place: tuple[str, ...], content: bytes) -> None:
     written = terminal.client.upload(*place, content=content)
-    terminal.answer(written, "file_written", path=written["path"], size=written["size"])
+    terminal.print_result(written, "file_written", path=written["path"], size=written["size"])

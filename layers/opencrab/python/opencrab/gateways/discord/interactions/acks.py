@@ -42,27 +42,27 @@ NOT_TAKEN = {
 
 
 def interaction_language(locale: object) -> str:
-    """The language for somebody whose Discord speaks this one: `ja` or `en`."""
+    """Return the language for a Discord locale: `ja` or `en`."""
     return "ja" if isinstance(locale, str) and locale.partition("-")[0] == "ja" else "en"
 
 
 def ack_of_command(command: str) -> dict[str, object]:
-    """The acknowledgement of a command: the agent is thinking."""
+    """Acknowledge a command: Discord shows that the bot is thinking."""
     return _thinking(ephemeral=command not in PUBLIC_COMMANDS)
 
 
 def of_component() -> dict[str, object]:
-    """The acknowledgement of a button: the message that it belongs to will change."""
+    """Acknowledge a button: its message will be updated."""
     return {"type": DEFERRED_UPDATE}
 
 
 def ack_of_form() -> dict[str, object]:
-    """The acknowledgement of a form that was sent."""
+    """Acknowledge a submitted form."""
     return _thinking(ephemeral=True)
 
 
 def steering_form(custom_id: str, locale: object) -> dict[str, object]:
-    """The answer to a button of steering: a form with one field."""
+    """Answer the steering button with a form that has one field."""
     title, label, description = STEERING_WORDS[interaction_language(locale)]
     field = {
         "type": 4,
@@ -82,7 +82,7 @@ def steering_form(custom_id: str, locale: object) -> dict[str, object]:
 
 
 def interaction_not_taken(locale: object) -> dict[str, object]:
-    """The answer to what could not be kept."""
+    """Answer that an interaction could not be stored."""
     data = {
         "content": NOT_TAKEN[interaction_language(locale)],
         "flags": EPHEMERAL,

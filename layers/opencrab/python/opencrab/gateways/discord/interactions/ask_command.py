@@ -58,7 +58,7 @@ _SHOWN = 500
 
 
 class AskIntent(Value):
-    """Which agent was meant, and which session, where one was."""
+    """The agent and the session that a command means."""
 
     agent_id: Identifier | None = None
     session_id: Identifier | None = None
@@ -71,7 +71,7 @@ def ask_agent(asked: AgentQuery) -> Payload | None:
 
 
 def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
-    """Ask the first agent of the channel about a message, whose words are foreign to it."""
+    """Ask the channel's first agent about a message, whose text is untrusted."""
     about = discord_sentence(asked.language, "about", name=target.author.name)
     text = f"{about}\n{quote_discord_lines(_message_text(asked, target))}"
     _admit(asked, text, lambda: first_agent_here(asked), quoting=target.author)
@@ -79,7 +79,7 @@ def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
 
 
 def remember_message(asked: AgentQuery, target: Target) -> Payload | None:
-    """Let the first agent of the channel remember a message, as something that somebody wrote."""
+    """Let the channel's first agent remember a message, as something that its author wrote."""
     runtime, language, said = asked.runtime, asked.language, _message_text(asked, target)
     errand = ask_intent(runtime, asked.reply, lambda: _to_remember(asked))
     agent_id, session_id = str(errand.agent_id), str(errand.session_id)
@@ -113,7 +113,7 @@ def remember_message(asked: AgentQuery, target: Target) -> Payload | None:
 def ask_intent(
     runtime: Runtime, reply: InteractionReply, understood: Callable[[], AskIntent]
 ) -> AskIntent:
-    """What an interaction means: as it was understood at first, whoever asks again."""
+    """Return the intent of an interaction, as stored when it was first handled."""
     facts = runtime.home.facts
     earlier = facts.get(INSTALLATION_FACTS, ERRAND, reply.id)
     if earlier is not None:
@@ -132,7 +132,7 @@ def ask_intent(
 def reread_message(
     facts: Documents, clock: Clock, reply: InteractionReply, errand: AskIntent
 ) -> AskIntent:
-    """Keep another meaning of an interaction of which nothing was done yet."""
+    """Replace the stored intent of an interaction for which nothing was done yet."""
     until = clock.now() + KEPT
     fact = new_fact(INSTALLATION_FACTS, ERRAND, reply.id, errand, expires_at=until)
     facts.commit(fact.replaced(version=0))
@@ -142,10 +142,10 @@ def reread_message(
 def _admit(
     asked: AgentQuery, text: str, chosen: Callable[[], Seen], *, quoting: Person | None = None
 ) -> None:
-    """Let the words become a turn of one agent in the channel's session, once.
+    """Admit the text to the channel's session as a turn of one agent, once.
 
-    A session that ended before anything was admitted to it is followed by another. Words of
-    whoever they are `quoting` are foreign to the agent, and are forgotten with that person too.
+    If the session ended before anything was admitted to it, a new one is opened. Text of the person
+    in `quoting` is untrusted, and erasing that person erases it too.
     """
     runtime, reply = asked.runtime, asked.reply
     errand = ask_intent(runtime, reply, lambda: _intent_for_open_session(asked, chosen()))
@@ -202,7 +202,7 @@ def _to_remember(asked: AgentQuery) -> AskIntent:
 
 
 def _message_text(asked: AgentQuery, target: Target) -> str:
-    """The words of a message and the names of its files; raises Invalid when there are none."""
+    """Return a message's text and the names of its files; raises Invalid if there are none."""
     files = (discord_sentence(asked.language, "file", name=each) for each in target.attachments)
     said = "\n".join(filter(str.strip, (target.text, *files)))
     if not said:

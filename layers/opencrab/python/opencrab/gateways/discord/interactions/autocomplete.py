@@ -36,7 +36,7 @@ _CHARACTERS = 100
 
 
 class Choice(Value):
-    """Something that can be chosen; `channels` are the only ones in which it can, if it has any."""
+    """A choice of an option; `channels` are the only ones where it is offered, if any are named."""
 
     id: str
     name: str
@@ -44,7 +44,7 @@ class Choice(Value):
 
 
 class Choices(Value):
-    """What could be chosen at a time; in other servers than `guilds`, if there are any, nothing."""
+    """The choices at a time; if `guilds` are named, other servers are offered nothing."""
 
     guilds: tuple[str, ...] = ()
     agents: tuple[Choice, ...] = ()
@@ -53,15 +53,15 @@ class Choices(Value):
 
 
 def read_autocomplete_cache(facts: Documents) -> dict[str, Any] | None:
-    """What is kept as the door reads it, or None."""
+    """Return the stored choices as JSON, or None."""
     fact = _stored_choices(facts)
     return None if fact is None else fact.body
 
 
 def refresh_autocomplete_choices(runtime: Runtime) -> bool:
-    """Keep what can be chosen now, unless what is kept is younger than a minute.
+    """Store the current choices, unless the stored ones are younger than a minute.
 
-    Answers whether it was kept; one of several that do so at once is enough.
+    Returns whether they were stored; if several processes do so at once, one succeeds.
     """
     kept, now = _stored_choices(runtime.home.facts), runtime.clock.now()
     guilds = runtime.community.guild_ids
@@ -72,7 +72,7 @@ def refresh_autocomplete_choices(runtime: Runtime) -> bool:
     choices = without.replaced(agents=tuple(agents))
     fresh = new_fact(INSTALLATION_FACTS, CHOICES_KIND, CHOICES_ID, choices)
     with suppress(Changed):
-        runtime.home.facts.commit(fresh if kept is None else kept.holding(choices))
+        runtime.home.facts.commit(fresh if kept is None else kept.with_body(choices))
         return True
     return False
 
@@ -82,7 +82,7 @@ def _stored_choices(facts: Documents) -> Document | None:
 
 
 def _is_young(kept: Document, now: datetime, guilds: tuple[str, ...]) -> bool:
-    """Whether it is good for longer; one that another version kept is not."""
+    """Check whether the stored choices are fresh; those of another version are not."""
     try:
         known = kept.read(Choices)
     except ValidationError:
@@ -100,7 +100,7 @@ def _agents(home: Home) -> Iterator[Choice]:
 
 
 def _fitting(choices: Iterator[Choice], left: int) -> Iterator[Choice]:
-    """Those of them that have room together in so many bytes."""
+    """Return the choices that fit together into so many bytes."""
     for choice in choices:
         size = _size(choice) + 1
         if size <= left:
@@ -117,7 +117,7 @@ def _channels(presence: Presence | None) -> tuple[str, ...]:
 
 
 def _models(runtime: Runtime) -> Iterator[Choice]:
-    """The aliases, then every model of a provider that is set up; some processes know no others."""
+    """Return the aliases, then all models of configured providers, if this process knows them."""
     names = list[str]()
     with suppress(Unavailable):
         current_preferences(runtime)

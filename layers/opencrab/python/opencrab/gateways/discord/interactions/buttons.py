@@ -28,6 +28,7 @@ from opencrab.gateways.discord.text.embeds import (
     utf16_length,
 )
 from opencrab.gateways.discord.text.sentences import CONTENT, discord_sentence
+from opencrab.gateways.discord.views.approvals import review_approval
 from opencrab.ports.discord import Payload
 
 log = logging.getLogger(__name__)
@@ -37,13 +38,18 @@ _THUMBS: dict[str, Thumbs] = {"u": "up", "d": "down"}
 
 
 def press_button(asked: AgentQuery, interaction: Interaction) -> Payload | None:
-    """Do what a button says; answers what only who pressed it is told, if anything.
+    """Carry out a button; returns a message for the user who pressed it, if any.
 
-    Raises Refused, NotFound and Conflict, which are told in the same way.
+    Raises Refused, NotFound and Conflict, which that user is shown as well.
     """
     match interaction.custom_id.split(":"):
-        case ["oc", "ap", approval_id, "y" | "n" as verdict]:
-            return _decide(asked, interaction.shown, approval_id, approved=verdict == "y")
+        case ["oc", "ap", approval_id, "y", shown_hash]:
+            return _decide(asked, interaction.shown, approval_id, shown_hash=shown_hash)
+        case ["oc", "ap", approval_id, "n"]:
+            return _decide(asked, interaction.shown, approval_id, shown_hash=None)
+        case ["oc", "ap", approval_id, "s" | "y"]:
+            # Buttons of before said nothing of what was shown beside them: they only open it now.
+            return _open(asked, interaction.shown, approval_id)
         case ["oc", "fb", turn_id, "u" | "d" as thumb]:
             return _feedback(asked, turn_id, _THUMBS[thumb])
         case ["oc", "cn" | "pa" | "re" as what, agent_id, goal_id]:
@@ -52,7 +58,7 @@ def press_button(asked: AgentQuery, interaction: Interaction) -> Payload | None:
 
 
 def submit_form(asked: AgentQuery, interaction: Interaction) -> Payload | None:
-    """Take a form; answers what who sent it is told. Raises Refused, NotFound and Conflict."""
+    """Handle a form; returns a message for its sender. Raises Refused, NotFound and Conflict."""
     match interaction.custom_id.split(":"):
         case ["oc", "sm", agent_id, goal_id]:
             text = interaction.values.get(STEERING_TEXT, "")
@@ -63,7 +69,7 @@ def submit_form(asked: AgentQuery, interaction: Interaction) -> Payload | None:
 def button_used_up(
     components: tuple[Mapping[str, Any], ...], begin: str, depth: int = 0
 ) -> list[dict[str, Any]]:
-    """The same components; those whose custom id begins so can be used no more."""
+    """Return copies of the components; those whose custom id starts with `begin` are disabled."""
     switched = []
     for component in components:
         changed = dict(component)
@@ -77,13 +83,40 @@ def button_used_up(
     return switched
 
 
-def _decide(asked: AgentQuery, shown: Shown, approval_id: str, *, approved: bool) -> Payload | None:
-    """Decide, and close the message; whoever came too late is told so beside it."""
-    runtime, person = asked.runtime, asked.person
+def _open(asked: AgentQuery, shown: Shown, approval_id: str) -> Payload | None:
+    """Show the whole call of an approval to the user; close the message if it was decided."""
+    approval = _find_or_close(asked, shown, approval_id)
+    if approval is None:
+        return None
+    if approval.state is not ApprovalState.PENDING:
+        outcome = _outcome(asked, approval)
+        _close(asked, shown, approval_id, outcome)
+        return {"content": outcome}
     try:
-        approval = approvals.find_approval(runtime.home.facts, approval_id)
+        return review_approval(asked, approval)
+    except Refused as error:
+        raise Refused(discord_sentence(asked.language, "approval_refused")) from error
+
+
+def _find_or_close(asked: AgentQuery, shown: Shown, approval_id: str) -> Approval | None:
+    """Return an approval; None, with its message closed, if it is gone."""
+    try:
+        return approvals.find_approval(asked.runtime.home.facts, approval_id)
     except NotFound:
         _close(asked, shown, approval_id, discord_sentence(asked.language, "approval_gone"))
+        return None
+
+
+def _decide(
+    asked: AgentQuery, shown: Shown, approval_id: str, *, shown_hash: str | None
+) -> Payload | None:
+    """Approve the call with the shown hash, or reject without one, and close the message.
+
+    If it was already decided, tell the user.
+    """
+    runtime, person = asked.runtime, asked.person
+    approval = _find_or_close(asked, shown, approval_id)
+    if approval is None:
         return None
     is_owner = (
         asked.authority(discord_presence(runtime.home.facts, approval.agent_id)) is Authority.OWNER
@@ -92,10 +125,18 @@ def _decide(asked: AgentQuery, shown: Shown, approval_id: str, *, approved: bool
     who = Decider(id=person.principal_id, is_owner=is_owner, name=name)
     late: OpenCrabError | None = None
     try:
-        approval = approvals.decide_approval(runtime, approval_id, approved=approved, who=who)
+        approval = approvals.decide_approval(
+            runtime,
+            approval_id,
+            approved=shown_hash is not None,
+            who=who,
+            shown_hash=shown_hash,
+        )
     except Refused as error:
         raise Refused(discord_sentence(asked.language, "approval_refused")) from error
     except Conflict as error:
+        if error.field == "argument_hash":
+            raise Conflict(discord_sentence(asked.language, "approval_changed")) from error
         approval, late = approvals.find_approval(runtime.home.facts, approval_id), error
     if approval.state is ApprovalState.PENDING:
         raise Conflict(discord_sentence(asked.language, "approval_busy")) from late
@@ -111,7 +152,7 @@ def _outcome(asked: AgentQuery, approval: Approval) -> str:
 
 
 def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> None:
-    """Show in its message what became of a question, whose buttons are used up."""
+    """Show the decision in the message of an approval, and disable its buttons."""
     if asked.runtime.discord is None:
         return
     room = CONTENT - utf16_length(outcome) - 2
@@ -123,7 +164,11 @@ def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> N
     except Unavailable:
         raise
     except OpenCrabError as error:
-        log.warning("keeping the approval message unchanged: %s", error.message)
+        log.warning(
+            "cannot update the Discord message of an approval: approval=%s, error=%s",
+            approval_id,
+            error.message,
+        )
 
 
 def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None:
@@ -150,7 +195,7 @@ def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None
 
 
 def _was_heard_here(asked: AgentQuery, turn: Turn) -> bool:
-    """Whether a turn answered into this channel, where this person may talk to its agent."""
+    """Check whether the turn replied to this channel, where the user may ask its agent."""
     channel, reply = turn.channel, asked.reply
     if channel is None or channel.kind != KIND or discord_address(channel)[0] != reply.channel_id:
         return False

@@ -48,30 +48,30 @@ Choices = Callable[[], Any]
 
 
 class Send(Protocol):
-    """As `ports.turn.queue.Queue.send`."""
+    """A function like `ports.turn.queue.Queue.send`."""
 
     def __call__(self, body: str, *, group: str, deduplication: str) -> None:
-        """Keep a message; raises OpenCrabError when it cannot."""
+        """Queue a message; raises OpenCrabError if it cannot be stored."""
 
 
 class DoorResponse(NamedTuple):
-    """The answer to a request; one without a body is Discord's sign of having been called back."""
+    """The response to a request; without a body Discord was already answered by a call."""
 
     status: int
     body: Any = None
 
     @property
     def content(self) -> bytes:
-        """The body as JSON, if there is one."""
+        """The body as JSON; empty if there is none."""
         return b"" if self.body is None else json.dumps(self.body).encode()
 
 
 class _NotOne(Exception):
-    """The request is signed and yet no interaction that we know; the message says why."""
+    """The request is signed but is not an interaction that we know; the message says why."""
 
 
 class DoorInteraction(NamedTuple):
-    """What the door has to know of an interaction."""
+    """The fields of an interaction that the endpoint needs."""
 
     id: str
     token: str
@@ -84,7 +84,7 @@ class DoorInteraction(NamedTuple):
 
 
 class Door:
-    """Answers interactions; the same in Lambda and on one's own computer."""
+    """Discord's interactions endpoint, the same in Lambda and on your own computer."""
 
     def __init__(
         self, verify: Verify, send: Send, acknowledge: Acknowledge, choices: Choices
@@ -96,7 +96,7 @@ class Door:
         self._taken: dict[str, None] = {}
 
     def answer(self, headers: Mapping[str, str], body: bytes, now: float) -> DoorResponse:
-        """Answer a request; names of headers are in lower case, `now` in seconds."""
+        """Answer a request; names of headers are in lower case, `now` is in seconds since 1970."""
         if len(body) > MOST_BYTES:
             return _refusal(413, f"the body has more than {MOST_BYTES} bytes")
         if not self._is_genuine(headers, body, now):
@@ -138,12 +138,12 @@ class Door:
         return self._kept(interaction, text)
 
     def _kept(self, interaction: DoorInteraction, text: str) -> DoorResponse:
-        """Keep it, then acknowledge it: by a call of our own, or where that fails by the answer."""
+        """Queue an interaction and acknowledge it by a call; if that fails, in the response."""
         said = text if text.isascii() else text.translate(_UNCARRIED)
         try:
             self._send(said, group=interaction.group, deduplication=interaction.id)
         except OpenCrabError as error:
-            log.error("interaction could not be queued: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
+            log.error("cannot queue interaction: id=%s, error=%s", interaction.id, error)  # noqa: TRY400 - what failed is named
             return DoorResponse(200, acks.interaction_not_taken(interaction.locale))
         self._remember(interaction.id)
         acknowledgement = _acknowledgement(interaction)
@@ -151,7 +151,7 @@ class Door:
             self._acknowledge(interaction.id, interaction.token, acknowledgement)
         except OpenCrabError as error:
             log.warning(
-                "interaction acknowledged in the HTTP response: id=%s, error=%s",
+                "acknowledging by a call failed, using the HTTP response: id=%s, error=%s",
                 interaction.id,
                 error,
             )
@@ -164,7 +164,7 @@ class Door:
             self._taken.pop(next(iter(self._taken)), None)
 
     def _offer(self, interaction: DoorInteraction) -> list[dict[str, str]]:
-        """At most 25 of what can be chosen and fits what was typed; nothing where that fails."""
+        """Return at most 25 choices that match the typed text; none if they cannot be read."""
         name, typed = _focused_option(interaction.data)
         if name not in acks.OFFERED:
             return []
@@ -179,7 +179,7 @@ class Door:
 
 
 def of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
-    """The headers and the body of an event of API Gateway; a body that is none becomes empty."""
+    """Return the headers and body of an API Gateway event; a malformed body becomes empty."""
     headers = {name.lower(): str(text) for name, text in (event.get("headers") or {}).items()}
     content = event.get("body") or ""
     try:
@@ -191,7 +191,7 @@ def of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
 
 
 def as_result(answer: DoorResponse) -> dict[str, Any]:
-    """An answer as API Gateway takes it."""
+    """Convert a response to the form that API Gateway takes."""
     given = {} if answer.body is None else {"content-type": "application/json"}
     return {"statusCode": answer.status, "headers": given, "body": answer.content.decode()}
 
@@ -201,7 +201,7 @@ def _refusal(status: int, why: str) -> DoorResponse:
 
 
 def _kind(sent: Any) -> int:
-    """Which type of interaction it is; raises _NotOne."""
+    """Return the type of an interaction; raises _NotOne."""
     kind = sent.get("type") if isinstance(sent, dict) else None
     if type(kind) is not int or kind not in _KNOWN:
         raise _NotOne(f"unknown type of interaction: {str(kind)[:40]}")
@@ -209,7 +209,7 @@ def _kind(sent: Any) -> int:
 
 
 def _interaction(kind: int, sent: Mapping[str, Any]) -> DoorInteraction:
-    """What we know of it; raises _NotOne."""
+    """Return the fields that the endpoint needs; raises _NotOne."""
     person = _person(sent)
     channel_id: Any = sent.get("channel_id")
     guild = str(sent.get("guild_id") or "")
@@ -227,11 +227,11 @@ def _interaction(kind: int, sent: Mapping[str, Any]) -> DoorInteraction:
 
 
 def _person(sent: Mapping[str, Any]) -> str:
-    """The id of who did it: in a server its member, in private the user."""
+    """Return the id of the user: in a server from the member, in private from the user."""
     member = sent.get("member")
     user = member.get("user") if isinstance(member, dict) else sent.get("user")
     if not isinstance(user, dict):
-        raise _NotOne("an interaction has a member or a user")
+        raise _NotOne("the interaction has neither a member nor a user")
     return _validate_field(user.get("id"), "user's id")
 
 
@@ -254,7 +254,7 @@ def _acknowledgement(interaction: DoorInteraction) -> Mapping[str, object]:
 
 
 def _focused_option(data: Mapping[str, Any]) -> tuple[str, str]:
-    """The name of the option that somebody is typing, and what they have typed so far."""
+    """Return the name of the option that the user is typing into, and the text so far."""
     for option in _options(data):
         if option.get("focused") is True:
             return str(option.get("name", "")), str(option.get("value", ""))
@@ -262,7 +262,7 @@ def _focused_option(data: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _options(data: Mapping[str, Any], depth: int = 3) -> Iterator[Mapping[str, Any]]:
-    """The options of a command, of its subcommand and of its group's."""
+    """Return the options of a command, of its subcommand and of its subcommand group."""
     listed = data.get("options")
     for option in listed if isinstance(listed, list) else []:
         if isinstance(option, dict):
@@ -272,9 +272,9 @@ def _options(data: Mapping[str, Any], depth: int = 3) -> Iterator[Mapping[str, A
 
 
 def _fitting(listed: Any, typed: str, channel: str) -> list[dict[str, str]]:
-    """Choices that hold what was typed, wherever and however it was written.
+    """Return the choices that contain the typed text, ignoring case and width.
 
-    In a channel in which others listen, those that are placed elsewhere alone are not named.
+    In a shared channel, choices that belong to other channels only are left out.
     """
     wanted = _normalize_text(typed).strip()
     found: list[dict[str, str]] = []
@@ -292,7 +292,7 @@ def _fitting(listed: Any, typed: str, channel: str) -> list[dict[str, str]]:
 
 
 def _is_admitted(guilds: Any, guild: str) -> bool:
-    """Where servers are listed, nothing is named outside them: who asks in private is unknown."""
+    """Check whether a server gets choices; if servers are listed, private chats get none."""
     return not guilds or guild in guilds
 
 
@@ -305,6 +305,6 @@ def _normalize_text(text: str) -> str:
 
 
 def _cut(name: str) -> str:
-    """At most 100 characters as Discord may count them, which is in units of UTF-16."""
+    """Cut a name to 100 UTF-16 units, the limit of Discord."""
     units = name.encode("utf-16-le", "ignore")[: 2 * _CHOICE_CHARACTERS]
     return units.decode("utf-16-le", "ignore")

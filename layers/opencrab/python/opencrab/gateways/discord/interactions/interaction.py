@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from opencrab.domain.discord.community import InteractionReply, Person
 from opencrab.domain.errors import Invalid
+from opencrab.domain.text.hidden import without_hidden
 from opencrab.domain.value import Language, join_surrogates
 from opencrab.gateways.discord.interactions.acks import (
     EPHEMERAL,
@@ -27,14 +28,13 @@ _SUBCOMMANDS = {1, 2}
 _MENU = 3
 _BOT_DM, _PRIVATE = 1, 2
 _INVISIBLE = {"Cc", "Cs", "Zl", "Zp"}
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """What turns the direction of the text after it."""
 
 Raw = Mapping[str, Any]
 
 
 class Kind(IntEnum):
-    """Discord's types of interactions, as far as they reach a worker."""
+    """Discord's types of interactions that reach the worker."""
 
     COMMAND = 2
     COMPONENT = 3
@@ -43,7 +43,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Target:
-    """A message that somebody points at, and who wrote it; `attachments` are names of files."""
+    """A message that a user selected, with its author; `attachments` are names of files."""
 
     id: str
     author: Person
@@ -53,7 +53,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Shown:
-    """The message that a button hangs on, as it is shown."""
+    """The message to which a pressed button belongs."""
 
     content: str = ""
     components: tuple[Raw, ...] = ()
@@ -75,7 +75,7 @@ class Interaction:
 
 
 def parse_interaction(body: str) -> Interaction:
-    """An interaction from its JSON; raises Invalid for one that cannot be worked on."""
+    """Parse an interaction from its JSON; raises Invalid."""
     try:
         raw = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -103,18 +103,17 @@ def parse_interaction(body: str) -> Interaction:
 
 
 def interaction_words(text: str) -> str:
-    """Somebody's words, of whole characters and without NUL."""
+    """Return a text with surrogate pairs joined and without NUL characters."""
     return str(join_surrogates(text)).replace("\x00", "")
 
 
 def discord_user_name(*wanted: str) -> str:
-    """The first of these that can be a name: one line of at most 100 characters."""
+    """Return the first of these that is a valid name: one line of at most 100 characters."""
     for text in wanted:
         composed = unicodedata.normalize("NFC", str(join_surrogates(text)))
         kept = (
             " " if unicodedata.category(each) in _INVISIBLE else each
-            for each in composed
-            if each not in _TURNING
+            for each in without_hidden(composed)
         )
         name = " ".join("".join(kept).split())[:_NAME].strip()
         if name:
@@ -123,7 +122,7 @@ def discord_user_name(*wanted: str) -> str:
 
 
 def _person(raw: Raw) -> Person:
-    """Who did it: a member of a server, or somebody in private, and never both."""
+    """Return the user: a member of a server, or a user in private, never both."""
     member, user = _object(raw, "member"), _object(raw, "user")
     if bool(member) == bool(user):
         raise ValueError("the interaction must have either a member or a user")
@@ -157,7 +156,7 @@ def _reply(raw: Raw, kind: Kind, person: Person) -> InteractionReply:
 
 
 def _is_quiet(raw: Raw, kind: Kind) -> bool:
-    """Whether only this person sees the answer: a button's is the message that it hangs on."""
+    """Check whether only the user sees the answer; for a button, as its message was shown."""
     if kind is Kind.COMMAND:
         return _text(_object(raw, "data"), "name") not in PUBLIC_COMMANDS
     flags = _object(raw, "message").get("flags")
@@ -165,9 +164,9 @@ def _is_quiet(raw: Raw, kind: Kind) -> bool:
 
 
 def _is_guest(raw: Raw) -> bool:
-    """Whether the bot is no member there, because only its user installed it.
+    """Check whether the bot is not in this server, because only the user installed it.
 
-    In a conversation with the bot itself it always is; "0" there stands for no server at all.
+    In a conversation with the bot itself that is never so; owner "0" means no server.
     """
     owners, context = _object(raw, "authorizing_integration_owners"), raw.get("context")
     if context == _PRIVATE:
@@ -178,7 +177,7 @@ def _is_guest(raw: Raw) -> bool:
 
 
 def _command(data: Raw) -> tuple[str, dict[str, Any]]:
-    """A command's name with those of its subcommands, and its options by name."""
+    """Return a command's name with its subcommands, and its options by name."""
     names, options = [_text(data, "name")], _list(data, "options")
     for _ in range(2):
         first = options[0] if options and isinstance(options[0], dict) else {}
@@ -214,7 +213,7 @@ def _parse_message(message: Raw) -> Shown:
 
 
 def _inputs(component: Raw, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """The inputs of a modal, wrapped in labels or in rows."""
+    """Return the ids and texts of a modal's inputs, which are nested in labels or rows."""
     if isinstance(component.get("value"), str):
         yield _text(component, "custom_id"), interaction_words(component["value"])
     if depth < _DEPTH:

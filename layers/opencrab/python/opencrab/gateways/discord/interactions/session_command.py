@@ -5,6 +5,7 @@ from contextlib import suppress
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.session import PARTICIPANTS, Session, SessionStatus
 from opencrab.domain.errors import Invalid, NotFound, Refused
+from opencrab.engine.access.session_access import let_session_speak_freely
 from opencrab.engine.conversation import channel_bindings
 from opencrab.engine.conversation.channel_bindings import (
     open_channel_session,
@@ -29,10 +30,10 @@ _THEME = 500
 
 
 def start_session(asked: AgentQuery) -> Payload | None:
-    """Begin a new session here in place of the one there is; raises Refused, NotFound, Invalid.
+    """Begin a new session in the channel, which replaces the current one.
 
-    Without an agent it is for all that were placed in the channel. Agents take a theme as their
-    own, so only whom all of them trust may set one.
+    Without an agent it includes all agents placed in the channel. Agents follow a theme as their
+    own, so only a user whom all of them trust may set one. Raises Refused, NotFound, Invalid.
     """
     theme = str(asked.options.get("theme", "")).strip()
     if len(theme) > _THEME:
@@ -44,9 +45,10 @@ def start_session(asked: AgentQuery) -> Payload | None:
 
 
 def join_session(asked: AgentQuery) -> Payload | None:
-    """Let an agent take part in the session here, which is opened if there is none.
+    """Add an agent to the channel's session, which is opened if there is none.
 
-    Raises Refused where others opened it, or it has a theme, unless the agent trusts the asker.
+    Raises Refused if others opened the session, or it has a theme, unless the agent trusts the
+    user.
     """
     errand = ask_intent(asked.runtime, asked.reply, lambda: _to_join(asked))
     seen = agents_seen_again(asked.runtime.home, str(errand.agent_id))
@@ -59,7 +61,7 @@ def join_session(asked: AgentQuery) -> Payload | None:
 
 
 def leave_session(asked: AgentQuery) -> Payload | None:
-    """Send an agent away; the last one ends the session. Raises Refused, NotFound."""
+    """Remove an agent from the session; removing the last one ends it. Raises Refused, NotFound."""
     runtime = asked.runtime
     errand = ask_intent(runtime, asked.reply, lambda: _to_leave(asked))
     agent_id, session = str(errand.agent_id), runtime.home.sessions.get(str(errand.session_id))
@@ -72,18 +74,34 @@ def leave_session(asked: AgentQuery) -> Payload | None:
 
 
 def end_session(asked: AgentQuery) -> Payload | None:
-    """End the session here; raises Refused unless this is who opened it or the owner of all."""
+    """End the channel's session; raises Refused unless the user opened it or owns its agents."""
     errand = ask_intent(asked.runtime, asked.reply, lambda: _to_end(asked))
     asked.runtime.home.sessions.end(str(errand.session_id), asked.runtime.clock.now())
     return {"content": discord_sentence(asked.language, "ended")}
 
 
-def session_status(asked: AgentQuery) -> Payload | None:
-    """Who takes part in the session here, and how far it has come."""
+def let_speak_freely(asked: AgentQuery) -> Payload | None:
+    """Let agents use private memories in the channel's session, or end that with `off`.
+
+    Raises Refused unless the user owns OpenCrab or all agents of the session.
+    """
     session = _here(asked)
+    _require_owner(asked, session, "freely_refused")
+    freely = asked.options.get("off") is not True
+    let_session_speak_freely(asked.runtime.home.facts, session.id, speaks_freely=freely)
+    key = "speaks_freely" if freely else "speaks_with_care"
+    return {"content": discord_sentence(asked.language, key)}
+
+
+def session_status(asked: AgentQuery) -> Payload | None:
+    """Show the participants and turns of the channel's session, and the phase of a discussion."""
+    session = _here(asked)
+    turns = session.turn_number
+    if not session.discusses:
+        return _session_reply(asked, "status", session, theme=True, turns=turns)
     phase = discord_sentence(asked.language, session.phase.value)
     return _session_reply(
-        asked, "status", session, theme=True, turns=session.turn_number, phase=phase
+        asked, "status_of_discussion", session, theme=True, turns=turns, phase=phase
     )
 
 
@@ -146,14 +164,18 @@ def _here(asked: AgentQuery) -> Session:
 
 
 def _require_rule(asked: AgentQuery, session: Session) -> None:
-    """Raise Refused unless they opened the session, or own the installation or all agents in it."""
-    if session.created_by == asked.person.principal_id:
-        return
+    """Raise Refused unless the user opened the session, or owns OpenCrab or all its agents."""
+    if session.created_by != asked.person.principal_id:
+        _require_owner(asked, session, "session_refused")
+
+
+def _require_owner(asked: AgentQuery, session: Session, refused: str) -> None:
+    """Raise Refused with this sentence unless the user owns OpenCrab or all its agents."""
     if asked.authority(None) is Authority.OWNER:
         return
     presences = (discord_presence(asked.runtime.home.facts, each) for each in session.agent_ids)
     if not all(asked.authority(each) is Authority.OWNER for each in presences):
-        raise Refused(discord_sentence(asked.language, "session_refused"))
+        raise Refused(discord_sentence(asked.language, refused))
 
 
 def _session_reply(

@@ -26,9 +26,9 @@ CANCEL, PAUSE, RESUME = "cn", "pa", "re"
 
 
 def task_command(asked: AgentQuery) -> Payload | None:
-    """Give an agent an instruction; its panel is the answer.
+    """Give an agent an instruction; its progress panel is the answer.
 
-    Raises Refused, NotFound, Conflict, and Unavailable when the panel cannot be told of yet.
+    Raises Refused, NotFound, Conflict, and Unavailable if the panel cannot be shown yet.
     """
     runtime, reply = asked.runtime, asked.reply
     instruction = words_in(asked, "instruction")
@@ -44,7 +44,7 @@ def task_command(asked: AgentQuery) -> Payload | None:
 
 
 def press_task_button(asked: AgentQuery, what: str, agent_id: str, goal_id: str) -> Payload | None:
-    """Cancel, pause or resume an instruction; its panel tells. Raises Refused, NotFound."""
+    """Cancel, pause or resume an instruction; its panel shows it. Raises Refused, NotFound."""
     runtime, by = asked.runtime, asked.person.principal_id
     goal = _own_goal(asked, agent_id, goal_id, cancels=what == CANCEL)
     if what == CANCEL:
@@ -57,7 +57,7 @@ def press_task_button(asked: AgentQuery, what: str, agent_id: str, goal_id: str)
 
 
 def steer_task(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Payload | None:
-    """Tell the agent something before its next step; raises Refused, NotFound, Conflict."""
+    """Send the agent a message to read before its next step; raises Refused, NotFound, Conflict."""
     goal = _own_goal(asked, agent_id, goal_id)
     if not text.strip():
         raise no_words(asked.language, "text")
@@ -82,9 +82,9 @@ def _given_to(asked: AgentQuery) -> AskIntent:
 
 
 def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool = False) -> Goal:
-    """The goal, if it is this person's to change: an owner's, or who gave it and is a user still.
+    """Return the goal if the user is an owner, or gave it and is still a known user.
 
-    Who gave it may always cancel it.
+    The user who gave it may always cancel it. Raises Refused otherwise.
     """
     goal = stored_goal(asked.runtime.home.facts, agent_id, goal_id).read(Goal)
     presence = discord_presence(asked.runtime.home.facts, agent_id)
@@ -110,4 +110,5 @@ def _asker(asked: AgentQuery, agent_id: str, *, answered: bool) -> InstructionGi
         source=Source.DISCORD,
         authority=asked.authority(presence),
         channel=discord_channel(reply.channel_id, reply.id) if answered else None,
+        others_read=reply.guild_id is not None or reply.is_among_others,
     )

@@ -61,6 +61,7 @@ COMMANDS: Mapping[str, Callable[[AgentQuery], Payload | None]] = {
     "session leave": session_command.leave_session,
     "session status": session_command.session_status,
     "session end": session_command.end_session,
+    "session speak-freely": session_command.let_speak_freely,
     **ANSWERS,
 }
 """By name; what answers nothing is answered later, through its channel."""
@@ -72,7 +73,7 @@ MENUS: Mapping[str, Callable[[AgentQuery, Target], Payload | None]] = {
 
 
 def handle_interaction(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
-    """Do what an interaction asks for; a queue that brings it again changes nothing more."""
+    """Handle an interaction; handling a redelivered one again has no further effect."""
     discord, queue = runtime.discord, runtime.home.interactions
     try:
         interaction = parse_interaction(delivery.body)
@@ -85,7 +86,9 @@ def handle_interaction(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     try:
         _answer_interaction(runtime, discord, interaction)
     except Unavailable as error:
-        log.warning("interaction deferred: %s", error.message)
+        log.warning(
+            "interaction failed, retrying: id=%s, error=%s", interaction.reply.id, error.message
+        )
         if delivery.count >= TRIES:
             return _given_up(runtime, discord, queue, interaction, delivery)
         queue.continue_later(delivery.receipt, _BACKOFF_SECONDS**delivery.count)
@@ -94,8 +97,10 @@ def handle_interaction(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
 
 
 def _bury_delivery(queue: Queue | None, delivery: Delivery, why: str) -> MessageOutcome:
-    """Keep what cannot be worked on for whoever looks after the installation."""
-    log.warning("interaction dead-lettered: %s", why)
+    """Move an interaction that cannot be handled to the dead-letter queue."""
+    log.warning(
+        "interaction moved to the dead-letter queue: group=%s, reason=%s", delivery.group, why
+    )
     if queue is not None:
         queue.dead_letter(delivery.body, group=delivery.group, reason=why)
     return MessageOutcome.FINISHED
@@ -116,7 +121,7 @@ def _answer_interaction(runtime: Runtime, discord: Discord, interaction: Interac
 
 
 def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
-    """What is to be said at once, if anything; raises any OpenCrabError."""
+    """Carry out an interaction; returns the reply, if any. Raises any OpenCrabError."""
     reply = interaction.reply
     asked = AgentQuery(runtime, interaction.name, interaction.options, interaction.person, reply)
     if not is_agent_admitted(asked):
@@ -145,17 +150,24 @@ def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
 def _send(
     facts: Documents, clock: Clock, discord: Discord, interaction: Interaction, payload: Payload
 ) -> None:
-    """Answer: a button beside its message, everything else in its place; raises Unavailable."""
+    """Send the reply: for a button as a follow-up, else in place of the acknowledgement.
+
+    Raises Unavailable.
+    """
     try:
         _send_reply(facts, clock, discord, interaction, payload)
     except Unavailable:
         raise
     except Invalid as error:
-        log.warning("Discord rejected a reply: %s", error.message)
+        log.warning(
+            "Discord rejected a reply: id=%s, error=%s", interaction.reply.id, error.message
+        )
         with suppress(OpenCrabError):
             _send_reply(facts, clock, discord, interaction, _apology(interaction))
     except OpenCrabError as error:
-        log.warning("interaction can no longer be answered: %s", error.message)
+        log.warning(
+            "cannot reply to an interaction: id=%s, error=%s", interaction.reply.id, error.message
+        )
 
 
 def _send_reply(
@@ -170,7 +182,7 @@ def _send_reply(
 def _whisper(
     facts: Documents, clock: Clock, discord: Discord, reply: InteractionReply, payload: Payload
 ) -> None:
-    """Tell who pressed a button, and them alone; what may have been seen is not said again."""
+    """Reply to the user who pressed a button, to them only, and at most once."""
     until = clock.now() + KEPT
     mark = new_fact(INSTALLATION_FACTS, TOLD, reply.id, AskIntent(), expires_at=until)
     try:
@@ -183,13 +195,15 @@ def _whisper(
         facts.commit(mark.removed())
         raise
     except Unavailable as error:
-        log.warning("outcome of a button reply is unknown: %s", error.message)
+        log.warning(
+            "unknown if the reply to a button was sent: id=%s, error=%s", reply.id, error.message
+        )
 
 
 def _given_up(
     runtime: Runtime, discord: Discord, queue: Queue, interaction: Interaction, delivery: Delivery
 ) -> MessageOutcome:
-    """Tell whoever asked, and keep a copy for whoever looks after the installation."""
+    """Tell the user that the interaction failed, and move it to the dead-letter queue."""
     with suppress(OpenCrabError):
         _send_reply(runtime.home.facts, runtime.clock, discord, interaction, _apology(interaction))
     reason = f"failed after {delivery.count} deliveries"

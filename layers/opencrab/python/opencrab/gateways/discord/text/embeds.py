@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
+from opencrab.domain.approvals.call_text import backtick_mark
+
 TITLE, DESCRIPTION, FOOTER = 256, 4_096, 2_048
 FIELDS, FIELD_NAME, FIELD_VALUE = 25, 256, 1_024
 EMBEDS, EMBEDS_TOGETHER = 10, 6_000
@@ -22,6 +24,7 @@ Embed = dict[str, Any]
 Field = tuple[str, str]
 
 _ELLIPSIS = "…"
+_LINK = 5
 _MARKED = re.compile(
     r"([\\`*_~|<>#\[\]@]|(?<=[a-zA-Z]):(?=//)|^[-+](?=\s)|(?<=\d)\.(?=\s))", re.MULTILINE
 )
@@ -34,7 +37,7 @@ _FLAGS = range(0x1F1E6, 0x1F200)
 
 
 class Colour(IntEnum):
-    """The stripe beside an embed, by what it tells."""
+    """The colour of the stripe beside an embed."""
 
     CALM = 0x5865F2
     GOOD = 0x57F287
@@ -44,7 +47,7 @@ class Colour(IntEnum):
 
 
 class Style(IntEnum):
-    """How a button looks."""
+    """Discord's styles of buttons that send a custom id."""
 
     PLAIN = 2
     YES = 3
@@ -52,23 +55,23 @@ class Style(IntEnum):
 
 
 def escape_discord_markdown(text: str) -> str:
-    """A text that Discord shows as it is: no format, no mention, no hidden link, no turned lines.
+    """Escape a text for Discord: no format, mention, hidden link or reversed text direction.
 
-    It is only for text that stands outside of code.
+    Use it only for text outside of code blocks.
     """
     escaped = _MARKED.sub(r"\\\1", _UNSEEN.sub("", text))
     return escaped.replace("\\@", "@\u200b")
 
 
 def one_line(text: str, most: int) -> str:
-    """A text as `plain` shows it, in one line and cut to so many units."""
+    """Escape a text, join it into one line and cut it to so many UTF-16 units."""
     return cut_to_discord_units(escape_discord_markdown(" ".join(text.split())), most)
 
 
 def cut_to_discord_units(text: str, most: int) -> str:
-    """At most so many units of a text; what is cut ends in an ellipsis, and in no half of anything.
+    """Cut a text to at most so many UTF-16 units, with an ellipsis if cut.
 
-    Half an emoji, half an escape and half a time are taken away with the rest.
+    An emoji, an escape or a timestamp that would be cut in half is removed.
     """
     if utf16_length(text) <= most:
         return text
@@ -87,7 +90,10 @@ def cut_to_discord_units(text: str, most: int) -> str:
 
 
 def embed_lines_that_fit(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
-    """As many whole rows as fit, with the number of those left out; the first is cut if it must."""
+    """Join as many whole rows as fit, with the number of those left out.
+
+    If not even the first row fits, it is cut.
+    """
     listed = list(rows)
     kept, room = list[str](), most - utf16_length(f"\n… +{len(listed)}")
     for row in listed:
@@ -111,7 +117,7 @@ def make_embed(
     fields: Iterable[Field] = (),
     footer: str = "",
 ) -> Embed:
-    """One embed, each part cut to its limit; title and texts are shown as they are given."""
+    """Return an embed with each part cut to its limit; the title and texts are not escaped."""
     made: Embed = {
         "title": cut_to_discord_units(title, TITLE).strip() or NOTHING,
         "color": int(colour),
@@ -127,9 +133,9 @@ def make_embed(
 
 
 def embeds_message(*embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()) -> dict[str, Any]:
-    """A message of embeds and rows of buttons, within what all embeds together may hold.
+    """Return a message of embeds and rows of buttons, within Discord's limit for all embeds.
 
-    What does not fit is left out from the end on, whole fields first, and never a title.
+    What does not fit is left out from the end, whole fields first, but never a title.
     """
     listed = list(embeds[:EMBEDS])
     room = EMBEDS_TOGETHER - sum(utf16_length(each["title"]) for each in listed)
@@ -143,7 +149,7 @@ def embeds_message(*embeds: Embed, rows: Sequence[Sequence[dict[str, Any]]] = ()
 
 
 def make_button(label: str, custom_id: str, style: Style = Style.PLAIN) -> dict[str, Any]:
-    """A button; whoever presses it sends its id."""
+    """Return a button; pressing it sends its custom id."""
     return {
         "type": 2,
         "style": int(style),
@@ -152,20 +158,23 @@ def make_button(label: str, custom_id: str, style: Style = Style.PLAIN) -> dict[
     }
 
 
+def make_link_button(label: str, url: str) -> dict[str, Any]:
+    """Return a button that opens an address."""
+    return {"type": 2, "style": _LINK, "label": cut_to_discord_units(label, LABEL), "url": url}
+
+
+def code_block(text: str, language: str) -> str:
+    """Return a text in a code block that none of its back ticks can end."""
+    return f"```{language}\n{text.replace('```', backtick_mark(3))}\n```"
+
+
 def discord_timestamp(at: datetime) -> str:
-    """A time as everybody reads it in their own zone and language, such as "2 hours ago"."""
+    """Return a timestamp that Discord shows as relative time, such as "2 hours ago"."""
     return f"<t:{int(at.timestamp())}:R>"
 
 
-def discord_dollars(micro_usd: int) -> str:
-    """Micro-dollars as dollars, with as many places as they need."""
-    dollars = f"{abs(micro_usd) / 1_000_000:,.6f}".rstrip("0")
-    whole, _, places = dollars.partition(".")
-    return f"{'-' if micro_usd < 0 else ''}${whole}.{places:0<2}"
-
-
 def utf16_length(text: str) -> int:
-    """Its length in UTF-16 units."""
+    """Return the length in UTF-16 units."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -178,7 +187,7 @@ def _field(name: str, value: str) -> dict[str, Any]:
 
 
 def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
-    """An embed with as much as there is room for beside its title, and what that takes."""
+    """Return an embed cut to the room beside its title, and the units that it uses."""
     fitting, taken = dict(made), 0
     if "description" in made:
         told = cut_to_discord_units(made["description"], max(room, 0))
@@ -203,7 +212,7 @@ def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
 
 
 def _clings(text: str, end: int) -> bool:
-    """Whether the character there belongs to the one before it."""
+    """Check whether the character at `end` combines with the one before it."""
     character, before = text[end], text[end - 1]
     joined = character in {_JOINER, _KEYCAP} or before == _JOINER
     dressed = ord(character) in _VARIATIONS or ord(character) in _SKINS

@@ -19,17 +19,17 @@ _ERRORS = Texts(__file__, "errors")
 
 
 def discord_sentence(language: Language, key: str, **values: object) -> str:
-    """A sentence in somebody's language."""
+    """Return the sentence of a key in a language, with its values filled in."""
     return _SENTENCES[key][language].format(**values)
 
 
 def quote_discord_lines(text: str) -> str:
-    """Somebody's words, line by line behind a mark, so that nothing in them ends the quotation."""
+    """Quote a text line by line, so that nothing in it ends the quotation."""
     return "\n".join(f"> {line}" for line in text.splitlines() or [""])
 
 
 def discord_problem(error: OpenCrabError, language: Language) -> str:
-    """What somebody is told of an error, and what they can do."""
+    """Return the message that a user is shown for an error, with what to do about it."""
     told, cure = error.message, error.cure
     if language is Language.JA and not _HIRAGANA.search(told):
         told, cure = _translate_error(error, language), None
@@ -39,7 +39,7 @@ def discord_problem(error: OpenCrabError, language: Language) -> str:
 
 
 def no_words(language: Language, field: str) -> Invalid:
-    """The error of somebody who said nothing."""
+    """Return the error for an option without text."""
     return Invalid(
         discord_sentence(language, "no_words"),
         field=field,

@@ -8,10 +8,10 @@ _TERMS = Texts(__file__, "terms")
 
 
 def discord_view_sentence(language: Language, key: str, /, **values: object) -> str:
-    """A sentence in somebody's language."""
+    """Return the sentence of a key in a language, with its values filled in."""
     return _SENTENCES[key][language].format(**values)
 
 
 def discord_term(language: Language, word: str) -> str:
-    """A word of OpenCrab's own, such as a status, in somebody's language; others stay."""
+    """Translate a term of OpenCrab, such as a status; others are returned unchanged."""
     return _TERMS[word][language] if word in _TERMS else word

@@ -12,7 +12,7 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.engine.goals.instructions import goals_of_agent
 from opencrab.engine.goals.pausing import stored_goal
-from opencrab.engine.goals.progress import Standing, Summary, goal_progress, goal_summary
+from opencrab.engine.goals.progress import GoalSummary, Standing, goal_progress, goal_summary
 from opencrab.engine.insight.agent_state import State, agent_state_report
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_preferences
@@ -47,7 +47,7 @@ _COLOURS = {
 
 
 def show_agent(asked: AgentQuery) -> dict[str, Any]:
-    """Who an agent is: for everybody who may ask it."""
+    """Show an agent's role, model and purpose to a user who may ask it."""
     profile, _ = agent_of(asked)
     agent, identity, language = profile.agent, profile.identity, asked.language
     role = discord_term(language, identity.role.value)
@@ -76,7 +76,7 @@ def show_agent(asked: AgentQuery) -> dict[str, Any]:
 
 
 def show_state(asked: AgentQuery) -> dict[str, Any]:
-    """What an agent does now; what it hears, thinks and has done only for its owner."""
+    """Show what an agent does now; its input, thoughts and results only to its owner."""
     profile, presence = agent_of(asked)
     language, owner = asked.language, asked.authority(presence) is Authority.OWNER
     now = agent_state_report(asked.runtime, profile.agent.id)
@@ -107,9 +107,9 @@ def show_state(asked: AgentQuery) -> dict[str, Any]:
 
 
 def show_goals(asked: AgentQuery) -> dict[str, Any]:
-    """An agent's newest goals and how far they have come.
+    """Show an agent's newest goals and their progress.
 
-    Outsiders are shown what they asked for themselves, and what was asked for where they are.
+    Users who are not trusted see only goals that they gave, or that were given in this channel.
     """
     profile, presence = agent_of(asked)
     language = asked.language
@@ -133,13 +133,13 @@ def show_goals(asked: AgentQuery) -> dict[str, Any]:
 
 def _status(asked: AgentQuery, profile: Profile) -> str:
     switches, agent = asked.runtime.home.switches, profile.agent
-    if agent.answers and (switches.frozen(INSTALLATION) or switches.frozen(agent.id)):
+    if agent.answers and (switches.is_frozen(INSTALLATION) or switches.is_frozen(agent.id)):
         return "frozen"
     return agent.status.value
 
 
 def _now(asked: AgentQuery, profile: Profile, presence: Presence | None, now: State) -> str:
-    """What it does now in a line; in words of its own only for whoever may see what it is for."""
+    """Return what the agent does now in one line; details only for a user who may see the goal."""
     language = asked.language
     status = _status(asked, profile)
     if status != "active":
@@ -167,9 +167,9 @@ def _goal(asked: AgentQuery, profile: Profile, goal_id: str | None) -> Goal | No
 
 
 def _may_see(asked: AgentQuery, presence: Presence | None, goal: Goal) -> bool:
-    """Whether somebody may know that there is a goal; outsiders know of their own and this place's.
+    """Check whether the user may see a goal; the public only sees its own and this channel's.
 
-    Whoever is a user here may read them over REST too.
+    A known user may read all of them over REST too.
     """
     if asked.authority(presence) in {Authority.OWNER, Authority.USER}:
         return True
@@ -180,7 +180,7 @@ def _may_see(asked: AgentQuery, presence: Presence | None, goal: Goal) -> bool:
     return here and channel is not None and discord_address(channel)[0] == asked.reply.channel_id
 
 
-def _goal_field(asked: AgentQuery, goal: Goal, told: Summary) -> Field:
+def _goal_field(asked: AgentQuery, goal: Goal, told: GoalSummary) -> Field:
     figures = [discord_term(asked.language, told.status.value), f"{told.completion} %"]
     if told.tasks_total:
         figures.append(f"{told.tasks_over}/{told.tasks_total}")

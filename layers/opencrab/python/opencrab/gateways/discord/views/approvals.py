@@ -1,37 +1,72 @@
-"""Showing approvals: what waits for the asker's decision, with buttons to decide by."""
+"""Showing approvals: what waits for the asker's decision, with buttons to decide by.
 
+Only what shows the whole call can be approved: its button carries the hash that stands there.
+"""
+
+import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.approvals.approval import Approval
-from opencrab.domain.errors import NotFound, Refused
+from opencrab.domain.approvals.call_text import short_hash
+from opencrab.domain.errors import NotFound, Refused, Unavailable
 from opencrab.engine.approvals.approvals import Decider, page_of_approvals, require_approval_decider
+from opencrab.engine.approvals.call_card import approval_card
+from opencrab.engine.approvals.signed_links import create_approval_link
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.text.embeds import (
+    DESCRIPTION,
     ROWS,
     Colour,
     Embed,
     Style,
+    code_block,
+    cut_to_discord_units,
     discord_timestamp,
     embeds_message,
     escape_discord_markdown,
     make_button,
     make_embed,
+    make_link_button,
     one_line,
+    utf16_length,
 )
 from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
 
+log = logging.getLogger(__name__)
+
 _PAGE = 100
 _NAME, _WHAT, _TOUCHES = 100, 400, 350
+_WHOLE = 1_050
 """Units of each: five approvals fit one message whole, with their warnings."""
+
+_LINK_MINUTES = 60
+_BLOCK = 20
+"""Units of a code block besides its text, with a margin."""
+
+_ENDPOINT = "/discord/interactions"
+
+
+@dataclass(frozen=True)
+class ShownCall:
+    """An approval with its call: `whole` as Markdown if that fits, and the `text` of it.
+
+    Both are empty when the records of the call have expired.
+    """
+
+    approval: Approval
+    whole: str = ""
+    text: str = ""
 
 
 def show_approvals(asked: AgentQuery) -> dict[str, Any]:
-    """The oldest approvals that the asker may decide now, each with its two buttons."""
+    """Show the oldest approvals that the user may decide now, each with its two buttons."""
     language = asked.language
     found = list(islice(_theirs(asked), ROWS + 1))
     if not found:
@@ -40,32 +75,99 @@ def show_approvals(asked: AgentQuery) -> dict[str, Any]:
             make_embed(discord_view_sentence(language, "approvals"), nothing, colour=Colour.QUIET)
         )
     shown = found[:ROWS]
+    cards = [_card(asked, approval, _WHOLE) for approval, _ in shown]
     embeds = [
-        _embed(asked, place, approval, profile)
-        for place, (approval, profile) in enumerate(shown, start=1)
+        _embed(asked, place, card, profile)
+        for place, (card, (_, profile)) in enumerate(zip(cards, shown, strict=True), start=1)
     ]
     if len(found) > len(shown):
         embeds[-1]["footer"] = {"text": discord_view_sentence(language, "more_approvals")}
-    rows = [
-        (
-            make_button(
-                f"{discord_view_sentence(language, 'approve')} {place}",
-                f"oc:ap:{approval.id}:y",
-                Style.YES,
-            ),
-            make_button(
-                f"{discord_view_sentence(language, 'reject')} {place}",
-                f"oc:ap:{approval.id}:n",
-                Style.NO,
-            ),
-        )
-        for place, (approval, _) in enumerate(shown, start=1)
-    ]
+    rows = [_row(asked, card, f" {place}") for place, card in enumerate(cards, start=1)]
     return embeds_message(*embeds, rows=rows)
 
 
+def review_approval(asked: AgentQuery, approval: Approval) -> dict[str, Any]:
+    """Show one approval whole to somebody who may decide it; a call too long for that by a link.
+
+    Raises Refused, NotFound and Unavailable.
+    """
+    profile, who = _decider_of(asked, approval.agent_id)
+    require_approval_decider(approval, profile.agent, who, asked.runtime.clock.now())
+    language, shown = asked.language, _card(asked, approval, DESCRIPTION)
+    title, told = one_line(profile.agent.name, _NAME), _summary(asked, approval)
+    if shown.whole:
+        embed = make_embed(title, f"{told}\n{shown.whole}", colour=Colour.WAITING)
+        return embeds_message(embed, rows=[_row(asked, shown)])
+    url = None if shown.text == "" else _page_for(asked, approval)
+    facts = {"characters": f"{len(shown.text):,}", "id": approval.id, "minutes": _LINK_MINUTES}
+    key = "call_gone" if shown.text == "" else "only_terminal" if url is None else "only_page"
+    told += f"\n{discord_view_sentence(language, key, **facts)}"
+    if shown.text:
+        room = DESCRIPTION - utf16_length(told) - _BLOCK
+        told += f"\n{code_block(cut_to_discord_units(shown.text[:room], room), '')}"
+    row = [_reject_button(asked, approval, "")]
+    if url is not None:
+        row.insert(0, make_link_button(discord_view_sentence(language, "open_page"), url))
+    return embeds_message(make_embed(title, told, colour=Colour.WAITING), rows=[row])
+
+
+def _card(asked: AgentQuery, approval: Approval, most: int) -> ShownCall:
+    """Build what is shown of a call below its summary, within so many units of both."""
+    card = approval_card(asked.runtime, approval)
+    if card is None:
+        return ShownCall(approval)
+    blocks = [code_block(card.text, "json"), f"SHA-256 `{short_hash(card.argument_hash)}`"]
+    if card.diff:
+        blocks.insert(1, code_block(card.diff, "diff"))
+    whole, text = "\n".join(blocks), "\n".join(filter(None, (card.text, card.diff)))
+    fits = utf16_length(f"{_summary(asked, approval)}\n{whole}") <= most
+    return ShownCall(approval, whole if fits else "", text)
+
+
+def _row(asked: AgentQuery, shown: ShownCall, number: str = "") -> tuple[dict[str, Any], ...]:
+    """Return the buttons of an approval: to approve it only if it is shown whole."""
+    approval, language = shown.approval, asked.language
+    name = f"oc:ap:{approval.id}"
+    if shown.whole:
+        label = f"{discord_view_sentence(language, 'approve')}{number}"
+        first = make_button(label, f"{name}:y:{short_hash(approval.argument_hash)}", Style.YES)
+    else:
+        first = make_button(f"{discord_view_sentence(language, 'open')}{number}", f"{name}:s")
+    return first, _reject_button(asked, approval, number)
+
+
+def _reject_button(asked: AgentQuery, approval: Approval, number: str) -> dict[str, Any]:
+    label = f"{discord_view_sentence(asked.language, 'reject')}{number}"
+    return make_button(label, f"oc:ap:{approval.id}:n", Style.NO)
+
+
+def _page_for(asked: AgentQuery, approval: Approval) -> str | None:
+    """Return a signed link in the user's name; None if this installation has no address or secret.
+
+    The address is the one to which Discord sends interactions: the same host serves the page.
+    """
+    runtime = asked.runtime
+    if runtime.discord is None:
+        return None
+    found = runtime.discord.ask("GET", "/applications/@me")
+    endpoint = str(found.get("interactions_endpoint_url") or "")
+    if not endpoint.startswith("https://") or not endpoint.endswith(_ENDPOINT):
+        return None
+    until = runtime.clock.now() + timedelta(minutes=_LINK_MINUTES)
+    if approval.expires_at is not None:
+        until = min(until, approval.expires_at)
+    try:
+        token = create_approval_link(
+            runtime, approval.id, key_id=asked.person.principal_id, until=until
+        )
+    except Unavailable as error:
+        log.warning("cannot sign a link: approval=%s, error=%s", approval.id, error.message)
+        return None
+    return f"{endpoint.removesuffix(_ENDPOINT)}/approve?t={token}"
+
+
 def _theirs(asked: AgentQuery) -> Iterator[tuple[Approval, Profile]]:
-    """What is open and theirs to decide, the oldest turns' first."""
+    """Return the open approvals that the user may decide, oldest turns first."""
     deciders = dict[str, tuple[Profile, Decider] | None]()
     for approval in _open(asked):
         if approval.agent_id not in deciders:
@@ -85,11 +187,16 @@ def _open(asked: AgentQuery) -> Iterator[Approval]:
 
 
 def _decider(asked: AgentQuery, agent_id: str) -> tuple[Profile, Decider] | None:
-    """An agent with what the asker is to it; None when it is gone."""
+    """Return an agent, and the user as decider of its approvals; None without such an agent."""
     try:
-        profile = asked.runtime.home.agents.get(agent_id)
+        return _decider_of(asked, agent_id)
     except NotFound:
         return None
+
+
+def _decider_of(asked: AgentQuery, agent_id: str) -> tuple[Profile, Decider]:
+    """Return an agent, and the user as decider of its approvals; raise NotFound."""
+    profile = asked.runtime.home.agents.get(agent_id)
     authority = asked.authority(discord_presence(asked.runtime.home.facts, agent_id))
     is_owner = authority is Authority.OWNER
     return profile, Decider(id=asked.person.principal_id, is_owner=is_owner)
@@ -106,7 +213,15 @@ def _may_decide(asked: AgentQuery, approval: Approval, profile: Profile, who: De
     return True
 
 
-def _embed(asked: AgentQuery, place: int, approval: Approval, profile: Profile) -> Embed:
+def _embed(asked: AgentQuery, place: int, shown: ShownCall, profile: Profile) -> Embed:
+    below = shown.whole or discord_view_sentence(asked.language, "not_whole")
+    title = f"{place}. {one_line(profile.agent.name, _NAME)}"
+    told = f"{_summary(asked, shown.approval)}\n{below}"
+    return make_embed(title, told, colour=Colour.WAITING)
+
+
+def _summary(asked: AgentQuery, approval: Approval) -> str:
+    """Describe an approval in short: what, where, by which action, since when, and the taint."""
     language = asked.language
     told = [f"**{one_line(approval.what, _WHAT)}**"]
     if approval.touches.strip():
@@ -123,5 +238,4 @@ def _embed(asked: AgentQuery, place: int, approval: Approval, profile: Profile) 
         )
     if approval.tainted:
         told.append(f"⚠️ {discord_view_sentence(language, 'tainted')}")
-    title = f"{place}. {one_line(profile.agent.name, _NAME)}"
-    return make_embed(title, "\n".join(told), colour=Colour.WAITING)
+    return "\n".join(told)

@@ -8,7 +8,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.discord.community import KIND, Presence
-from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.memory.search_row import EPOCH, EVERYTHING, RowKind, SearchClearance, SearchRow
@@ -41,7 +41,7 @@ _MEMORY_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 
 
 def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
-    """What fits a query, as far as the asker may hear of it; only owners find what is private."""
+    """Show search results that the user may read; only owners find private ones."""
     profile, presence = agent_of(asked)
     text, language = str(asked.options.get("query", "")), asked.language
     if not text.strip():
@@ -66,7 +66,7 @@ def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
 
 
 def forget_view(asked: AgentQuery) -> dict[str, Any]:
-    """Forget a memory, or everything of a person; without `confirm` only show what would go."""
+    """Erase a memory, or all data of a person; without `confirm` only show a preview."""
     profile, presence = agent_of(asked)
     asked.require_owner(profile, presence)
     wish = _wish(asked)
@@ -76,9 +76,9 @@ def forget_view(asked: AgentQuery) -> dict[str, Any]:
 
 
 def _clearance(asked: AgentQuery, profile: Profile, presence: Presence | None) -> SearchClearance:
-    """On whose behalf is searched, and where: in the session of this place, if the agent has one.
+    """Return what the user may search: owners everything, others this channel's session.
 
-    A user is told what they heard in conversations elsewhere as well.
+    A known user also finds what they heard in other conversations.
     """
     authority = asked.authority(presence)
     if authority is Authority.OWNER:
@@ -98,7 +98,7 @@ def _session(asked: AgentQuery, profile: Profile) -> Session | None:
 
 
 def _search_result_field(asked: AgentQuery, row: SearchRow) -> Field:
-    """What was found, with when and by whom; an owner sees the id that `/memory forget` takes."""
+    """Return a search result as a field; an owner sees the id that `/memory forget` takes."""
     head = [discord_term(asked.language, row.kind.value)]
     if row.speaker.strip():
         head.append(one_line(row.speaker, 100))
@@ -108,7 +108,7 @@ def _search_result_field(asked: AgentQuery, row: SearchRow) -> Field:
     return " · ".join(head), f"{told}{at}{named}"
 
 
-def _wish(asked: AgentQuery) -> Wish:
+def _wish(asked: AgentQuery) -> ErasureRequest:
     memory, person = asked.options.get("memory"), asked.options.get("person")
     if bool(memory) == bool(person):
         raise Invalid(
@@ -117,7 +117,7 @@ def _wish(asked: AgentQuery) -> Wish:
             cure=discord_view_sentence(asked.language, "forget_what_cure"),
         )
     if person:
-        return Wish(scope=Scope.PERSON, id=f"{KIND}-{person}")
+        return ErasureRequest(scope=ErasureScope.PERSON, id=f"{KIND}-{person}")
     wanted = str(memory).strip().removeprefix(f"{RowKind.MEMORY}:")
     if not _MEMORY_ID.fullmatch(wanted):
         raise Invalid(
@@ -125,10 +125,10 @@ def _wish(asked: AgentQuery) -> Wish:
             field="memory",
             cure=discord_view_sentence(asked.language, "no_memory_id_cure"),
         )
-    return Wish(scope=Scope.MEMORY, id=wanted)
+    return ErasureRequest(scope=ErasureScope.MEMORY, id=wanted)
 
 
-def _preview(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
+def _preview(asked: AgentQuery, profile: Profile, wish: ErasureRequest) -> dict[str, Any]:
     language = asked.language
     lineage = erase.erased_data_lineage(asked.runtime, profile.agent.id, wish)
     fields = [
@@ -147,7 +147,7 @@ def _preview(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
     return embeds_message(make_embed(title, told, fields=fields, colour=Colour.WAITING))
 
 
-def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[str, Any]:
+def _erase_and_report(asked: AgentQuery, profile: Profile, wish: ErasureRequest) -> dict[str, Any]:
     language, what = asked.language, _what(asked, profile, wish, quoted=False)
     reports = list(_reports(asked, profile, wish))
     removed = dict.fromkeys(name for each in reports for name in each.removed)
@@ -159,6 +159,7 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[s
         *_name_list_fields(asked, "files_stay", report.files),
         *_name_list_fields(asked, "skills_stay", report.skills),
         *_name_list_fields(asked, "schedules_stay", report.schedules),
+        *_out_of_reach(asked, report.out_of_reach),
     ]
     key = "forgotten" if report.done else "forgotten_partly"
     colour = Colour.GOOD if report.done else Colour.WAITING
@@ -167,8 +168,10 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: Wish) -> dict[s
     return embeds_message(make_embed(title, told, fields=fields, colour=colour))
 
 
-def _reports(asked: AgentQuery, profile: Profile, wish: Wish) -> Iterator[erase.ErasureReport]:
-    """What each call did, until all is done or they have worked long enough."""
+def _reports(
+    asked: AgentQuery, profile: Profile, wish: ErasureRequest
+) -> Iterator[erase.ErasureReport]:
+    """Run the erasure in several calls until it is done or their number is used up."""
     for _ in range(_CALLS):
         report = erase.erase_data(asked.runtime, profile.agent.id, wish)
         yield report
@@ -176,9 +179,9 @@ def _reports(asked: AgentQuery, profile: Profile, wish: Wish) -> Iterator[erase.
             return
 
 
-def _what(asked: AgentQuery, profile: Profile, wish: Wish, *, quoted: bool = True) -> str:
-    """What is to be forgotten; the words of a memory only while it is still there."""
-    if wish.scope is Scope.PERSON:
+def _what(asked: AgentQuery, profile: Profile, wish: ErasureRequest, *, quoted: bool = True) -> str:
+    """Name what is to be erased; a memory is quoted only while it exists."""
+    if wish.scope is ErasureScope.PERSON:
         return discord_view_sentence(
             asked.language, "of_person", id=str(wish.id).removeprefix(f"{KIND}-")
         )
@@ -189,8 +192,15 @@ def _what(asked: AgentQuery, profile: Profile, wish: Wish, *, quoted: bool = Tru
     return f"{named}\n> {one_line(memory.content, _QUOTED)}"
 
 
+def _out_of_reach(asked: AgentQuery, kinds: tuple[str, ...]) -> list[Field]:
+    """Return a field with the copies that an erasure cannot remove."""
+    words = (discord_view_sentence(asked.language, f"out_of_reach_{kind}") for kind in kinds)
+    title = discord_view_sentence(asked.language, "out_of_reach")
+    return [(title, embed_lines_that_fit(words))] if kinds else []
+
+
 def _name_list_fields(asked: AgentQuery, key: str, names: tuple[str, ...]) -> list[Field]:
-    """A field with some names, if there are any."""
+    """Return a field with some names; none if there are none."""
     if not names:
         return []
     title = f"{discord_view_sentence(asked.language, key)} ({len(names)})"

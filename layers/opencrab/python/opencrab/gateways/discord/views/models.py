@@ -27,14 +27,14 @@ _NAME = 264
 
 
 def list_models(asked: AgentQuery) -> dict[str, Any]:
-    """For each use the model that the next turn asks first, and the aliases."""
+    """Show the model that the next turn asks first for each use, and the aliases."""
     profile, presence = agent_of(asked)
     private = asked.authority(presence) is Authority.OWNER
     return _models_message(asked, profile, colour=Colour.CALM, private=private)
 
 
 def set_model(asked: AgentQuery) -> dict[str, Any]:
-    """Let an agent think with a model for one use, or for all that have none of their own."""
+    """Set an agent's model for one use, or for all uses that have none of their own."""
     profile, presence = agent_of(asked)
     asked.require_owner(profile, presence)
     wanted = str(asked.options.get("model", "")).strip()
@@ -49,7 +49,7 @@ def set_model(asked: AgentQuery) -> dict[str, Any]:
 
 
 def reset_model(asked: AgentQuery) -> dict[str, Any]:
-    """Leave a use, or all of them, to the installation again."""
+    """Reset a use, or all of them, to the installation's model."""
     profile, presence = agent_of(asked)
     asked.require_owner(profile, presence)
     after = choose_agent_model(asked.runtime, profile.agent.id, _use(asked), None)
@@ -57,7 +57,7 @@ def reset_model(asked: AgentQuery) -> dict[str, Any]:
 
 
 def _use(asked: AgentQuery) -> Use | None:
-    """The use that is meant; None for all."""
+    """Return the use that the command names; None for all."""
     wanted = str(asked.options.get("use") or ALL_USES).strip().lower()
     if wanted == ALL_USES:
         return None

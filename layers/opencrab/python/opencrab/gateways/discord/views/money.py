@@ -4,19 +4,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.domain.agents.agent import Profile
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import Language, MicroUsd
 from opencrab.engine.agents.settings import freeze_or_unfreeze
-from opencrab.engine.insight.costs import Report, cost_report
+from opencrab.engine.insight.costs import UsageReport, cost_report
 from opencrab.engine.money.budgets import BudgetUse, budget_limits
 from opencrab.gateways.discord.agent_lookup import AgentQuery, Seen, agent_of, every_agent
 from opencrab.gateways.discord.text.embeds import (
     NOTHING,
     Colour,
     Field,
-    discord_dollars,
     embed_lines_that_fit,
     embeds_message,
     escape_discord_markdown,
@@ -35,7 +35,7 @@ _NEARLY, _PER_CENT = 80, 100
 
 @dataclass(frozen=True)
 class _Sums:
-    """What the calls of some agents came to; the dearest model and the dearest agent come first."""
+    """The sums of some agents' calls; the most expensive model and agent come first."""
 
     cost: MicroUsd
     calls: int
@@ -46,7 +46,7 @@ class _Sums:
 
 
 def show_costs(asked: AgentQuery) -> dict[str, Any]:
-    """What the calls of a period came to, and what is drawn of today's budgets; for owners."""
+    """Show owners the cost of a period's calls, and how much of today's budgets is used."""
     seen = _find_owned_agent(asked)
     language, period = asked.language, _period(asked)
     profiles = list(every_agent(asked.runtime.home.agents)) if seen is None else [seen[0]]
@@ -54,7 +54,7 @@ def show_costs(asked: AgentQuery) -> dict[str, Any]:
     agent = None if seen is None else seen[0].agent
     drawn = budget_limits(asked.runtime, agent).drawn
     fields = [
-        (discord_view_sentence(language, "cost"), discord_dollars(sums.cost)),
+        (discord_view_sentence(language, "cost"), _dollars(sums.cost)),
         (discord_view_sentence(language, "calls"), f"{sums.calls:,}"),
         (
             discord_view_sentence(language, "budgets"),
@@ -83,17 +83,17 @@ def show_costs(asked: AgentQuery) -> dict[str, Any]:
 
 
 def freeze_view(asked: AgentQuery) -> dict[str, Any]:
-    """Stop an agent, or all of them, before the next model call; queued work too."""
+    """Freeze an agent, or all of them, before the next model call, queued work included."""
     return _set_freeze(asked, frozen=True)
 
 
 def unfreeze_view(asked: AgentQuery) -> dict[str, Any]:
-    """Let an agent, or all of them, work again."""
+    """Unfreeze an agent, or all of them."""
     return _set_freeze(asked, frozen=False)
 
 
 def _find_owned_agent(asked: AgentQuery) -> Seen | None:
-    """The agent that is named, or None for the installation; raises Refused unless it is theirs."""
+    """Find the agent of the command, None for the installation; raises Refused unless owned."""
     if not asked.options.get("agent"):
         asked.require_owner()
         return None
@@ -115,7 +115,7 @@ def _period(asked: AgentQuery) -> Period:
 
 def _sums(asked: AgentQuery, profiles: list[Profile], period: Period) -> _Sums:
     models, agents = dict[str, MicroUsd](), list[tuple[str, MicroUsd]]()
-    told = list[Report]()
+    told = list[UsageReport]()
     for profile in profiles:
         found = cost_report(asked.runtime, profile.agent.id, period, (Grouping.MODEL,), most=_ROWS)
         told.append(found)
@@ -140,12 +140,12 @@ def _dearest(costs: list[tuple[str, MicroUsd]]) -> tuple[tuple[str, MicroUsd], .
 def _cost_ranking_fields(
     language: Language, key: str, costs: tuple[tuple[str, MicroUsd], ...]
 ) -> list[Field]:
-    rows = [f"{one_line(name, _NAME)}: {discord_dollars(cost)}" for name, cost in costs]
+    rows = [f"{one_line(name, _NAME)}: {_dollars(cost)}" for name, cost in costs]
     return [(discord_view_sentence(language, key), embed_lines_that_fit(rows))] if rows else []
 
 
 def _budget(language: Language, drawn: BudgetUse) -> str:
-    """A budget in a line, with a bar of how much of it is drawn today."""
+    """Format a budget in one line, with a bar of the share that is used today."""
     keys = {
         INSTALLATION: "installation",
         agent_budget_scope(""): "agent",
@@ -155,12 +155,12 @@ def _budget(language: Language, drawn: BudgetUse) -> str:
     share = _share(drawn)
     full = min(share, _PER_CENT) * _BAR // _PER_CENT
     bar = "▰" * full + "▱" * (_BAR - full)
-    spent = f"{discord_dollars(drawn.drawn_micro_usd)} / {discord_dollars(drawn.limit_micro_usd)}"
+    spent = f"{_dollars(drawn.drawn_micro_usd)} / {_dollars(drawn.limit_micro_usd)}"
     return f"{discord_view_sentence(language, name)} {bar} {spent}"
 
 
 def _share(drawn: BudgetUse) -> int:
-    """How much of a budget is drawn, in percent; all of one that is nothing."""
+    """Return the percentage of a budget that is used; 100 for a budget of zero."""
     if drawn.limit_micro_usd <= 0:
         return _PER_CENT
     return max(drawn.drawn_micro_usd, 0) * _PER_CENT // drawn.limit_micro_usd
@@ -192,3 +192,7 @@ def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
     return embeds_message(
         make_embed(discord_view_sentence(language, key, name=name), "\n".join(rows), colour=colour)
     )
+
+
+def _dollars(micro_usd: MicroUsd) -> str:
+    return format_micro_usd(micro_usd, separator=",")

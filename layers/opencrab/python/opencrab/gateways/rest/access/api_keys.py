@@ -1,13 +1,16 @@
 """API keys: list, make and revoke them; a secret is shown once, to whoever asked for it."""
 
 from datetime import datetime
+from typing import Any, Self
 
 from fastapi import Response
 from pydantic import Field
 
 from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import ApiKey, ReadGrants
 from opencrab.domain.errors import Conflict
-from opencrab.domain.value import Name, Value
+from opencrab.domain.name import NewName
+from opencrab.domain.value import Identifier, Value
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
@@ -24,18 +27,40 @@ router = routes_below("/api/keys", "keys")
 class NewKey(Value, defer_build=False):
     """A key to create."""
 
-    name: Name
+    name: NewName
     scope: Scope = Scope.CHAT
+    principal_id: Identifier | None = Field(
+        default=None,
+        description="the principal whose key it is, to which another key belongs; by default a new "
+        "one",
+    )
+    grants: ReadGrants | None = Field(
+        default=None,
+        description="what a read key may see: `sessions:ID`, `agent:ID`, `metrics` or `all`; by "
+        "default `metrics`",
+    )
 
 
 class KeyView(View):
-    """A key without its secret."""
+    """A key without its secret.
+
+    `principal_id` is the person or program that it belongs to. Only read keys have `grants`;
+    `legacy` is that of keys made before there were grants, and gives all but metrics.
+    """
 
     id: str
     name: str
     scope: Scope
+    principal_id: str
+    grants: tuple[str, ...]
     created_at: datetime
     revoked_at: datetime | None
+
+    @classmethod
+    def of_key(cls, key: ApiKey, **more: Any) -> Self:
+        """Convert a stored key to its view."""
+        who = key.principal
+        return cls.of(key, principal_id=who.id, grants=who.grants, **more)
 
 
 class NewKeyView(KeyView):
@@ -48,7 +73,7 @@ class NewKeyView(KeyView):
 def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     """List API keys, oldest first, revoked ones too."""
     items, cursor = page_list(LISTING, query, api.runtime.home.keys.list, lambda key: key.id)
-    return Page(items=tuple(map(KeyView.of, items)), next_cursor=cursor)
+    return Page(items=tuple(map(KeyView.of_key, items)), next_cursor=cursor)
 
 
 @router.post(
@@ -58,11 +83,21 @@ def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     operation_id="create_key",
 )
 def create(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> Response:
-    """Create an API key; the secret is shown once."""
+    """Create an API key.
+
+    The response contains its secret, which is not shown again. With `principal_id` it is another
+    key of the same person, who sees the same sessions with it.
+    """
 
     def make() -> NewKeyView:
-        secret, key = create_api_key(api.runtime, name=body.name, scope=body.scope)
-        return NewKeyView.of(key, secret=secret)
+        secret, key = create_api_key(
+            api.runtime,
+            name=body.name,
+            scope=body.scope,
+            principal_id=body.principal_id,
+            grants=body.grants or (),
+        )
+        return NewKeyView.of_key(key, secret=secret)
 
     return once.answer(
         body,
@@ -75,16 +110,11 @@ def create(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> 
 
 @router.delete("/{key_id}")
 def revoke_key(api: Api, _caller: Owner, key_id: Id) -> KeyView:
-    """Revoke an API key permanently and at once; the last owner key cannot be revoked."""
-    keys = api.runtime.home.keys.list()
-    owners = {key.id for key in keys if key.scope is Scope.OWNER and key.revoked_at is None}
-    if owners == {key_id}:
-        raise Conflict(
-            "this is the last owner key; it cannot be revoked",
-            field="key_id",
-            cure="create another owner key first",
-        )
-    return KeyView.of(api.runtime.home.keys.revoke(key_id, api.runtime.clock.now()))
+    """Revoke an API key permanently.
+
+    It takes effect at once. The last owner key cannot be revoked.
+    """
+    return KeyView.of_key(api.runtime.home.keys.revoke(key_id, api.runtime.clock.now()))
 
 
 def _unknown_outcome() -> NewKeyView:

@@ -1,27 +1,30 @@
 """Agents: list, create, look at, change and retire them, with their souls and identities."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Header, Response
 from pydantic import Field
 
+from opencrab.domain.access.policy import Area
 from opencrab.domain.agents.agent import AgentStatus, Identity, ModelName, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
+from opencrab.engine.access.visibility import agent_resource, collect_visible, sees
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.accept_language import preferred_language
-from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.access import Owner, ProfileReader, Reader
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
+from opencrab.gateways.rest.http.page import Page, Paged, cursor_after, page_place
 
 LISTING = "agents"
 
@@ -51,7 +54,7 @@ class AgentView(Value):
 
     @classmethod
     def of(cls, profile: Profile) -> "AgentView":
-        """A stored agent as it is shown."""
+        """Convert a stored agent to its view."""
         shown = {name: value for name, value in profile.agent if name in cls.model_fields}
         return cls(**shown, soul=profile.soul, identity=profile.identity)
 
@@ -88,7 +91,7 @@ class AgentPatch(Value, defer_build=False):
     day_limit_micro_usd: Limit | None = None
 
     def changes(self) -> dict[str, Any]:
-        """The fields that change, with their new values."""
+        """Return the fields that change, with their new values."""
         resettable = {"model", "day_limit_micro_usd"}
         return {
             field: value
@@ -98,12 +101,24 @@ class AgentPatch(Value, defer_build=False):
 
 
 @router.get("")
-def list_agents(api: Api, _caller: Reader, query: Paged) -> Page[AgentView]:
+def list_agents(api: Api, caller: Reader, query: Paged) -> Page[AgentView]:
     """List agents in order of their ids."""
-    after = page_place(LISTING, query.cursor)
-    found = api.runtime.home.agents.page(after=after, limit=query.limit + 1)
-    items, cursor = page_of(LISTING, found, query.limit, lambda profile: profile.agent.id)
-    return Page(items=tuple(map(AgentView.of, items)), next_cursor=cursor)
+
+    def keep(profiles: Sequence[Profile]) -> list[Profile]:
+        return [
+            profile
+            for profile in profiles
+            if sees(caller.principal, agent_resource(Area.PROFILE, profile.agent.id))
+        ]
+
+    items, place = collect_visible(
+        lambda after, limit: api.runtime.home.agents.page(after=after or None, limit=limit),
+        keep,
+        lambda profile: profile.agent.id,
+        after=page_place(LISTING, query.cursor) or "",
+        limit=query.limit,
+    )
+    return Page(items=tuple(map(AgentView.of, items)), next_cursor=cursor_after(LISTING, place))
 
 
 @router.post(
@@ -121,7 +136,10 @@ def create(
         str | None, Header(description="the agent's language, unless the body names one")
     ] = None,
 ) -> Response:
-    """Create an agent with its soul and identity; only its name is needed."""
+    """Create an agent with its soul and identity.
+
+    Only its name is required.
+    """
     language = preferred_language(accept_language or "")
     asked = body.replaced(language=body.language or language)
 
@@ -134,7 +152,7 @@ def create(
 
 
 @router.get("/{agent_id}")
-def get_agent(api: Api, _caller: Reader, agent_id: Id, response: Response) -> AgentView:
+def get_agent(api: Api, _caller: ProfileReader, agent_id: Id, response: Response) -> AgentView:
     """Get an agent with its soul and identity.
 
     ETag holds the agent's version.
@@ -146,7 +164,10 @@ def get_agent(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Ag
 def put_agent(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[AgentPut], edit: Edit
 ) -> AgentView:
-    """Replace all settings of an agent; soul and identity stay."""
+    """Replace all settings of an agent.
+
+    Its soul and identity stay.
+    """
     changes = dict(body)
     return _view_with_etag(
         edit.response, save_changes(api.runtime, agent_id, edit.version, changes)
@@ -172,7 +193,10 @@ def patch_agent(
 
 @router.delete("/{agent_id}")
 def retire_agent(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
-    """Retire an agent permanently. It answers no more; its data is kept."""
+    """Retire an agent permanently.
+
+    It no longer answers; its data is kept.
+    """
     profile = api.runtime.home.agents.get(agent_id)
     if profile.agent.answers:
         profile = change_agent(api.runtime, profile, {"status": AgentStatus.RETIRED})
@@ -180,8 +204,11 @@ def retire_agent(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
 
 
 @router.get("/{agent_id}/soul")
-def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Soul:
-    """Get a soul."""
+def get_soul(api: Api, _caller: ProfileReader, agent_id: Id, response: Response) -> Soul:
+    """Get an agent's soul.
+
+    ETag holds the agent's version.
+    """
     profile = api.runtime.home.agents.get(agent_id)
     set_etag(response, profile.agent.version)
     return profile.soul
@@ -189,15 +216,21 @@ def get_soul(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Sou
 
 @router.put("/{agent_id}/soul")
 def put_soul(api: Api, _caller: Owner, agent_id: Id, body: Strict[Soul], edit: Edit) -> Soul:
-    """Replace a soul; it applies from the next turn on."""
+    """Replace an agent's soul.
+
+    It applies from the next turn on.
+    """
     profile = save_changes(api.runtime, agent_id, edit.version, {}, soul=body)
     set_etag(edit.response, profile.agent.version)
     return profile.soul
 
 
 @router.get("/{agent_id}/identity")
-def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Identity:
-    """Get an identity."""
+def get_identity(api: Api, _caller: ProfileReader, agent_id: Id, response: Response) -> Identity:
+    """Get an agent's identity.
+
+    ETag holds the agent's version.
+    """
     profile = api.runtime.home.agents.get(agent_id)
     set_etag(response, profile.agent.version)
     return profile.identity
@@ -207,7 +240,10 @@ def get_identity(api: Api, _caller: Reader, agent_id: Id, response: Response) ->
 def put_identity(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[Identity], edit: Edit
 ) -> Identity:
-    """Replace an identity; it applies from the next turn on."""
+    """Replace an agent's identity.
+
+    It applies from the next turn on.
+    """
     profile = save_changes(api.runtime, agent_id, edit.version, {}, identity=body)
     set_etag(edit.response, profile.agent.version)
     return profile.identity
@@ -222,7 +258,7 @@ def save_changes(
     soul: Soul | None = None,
     identity: Identity | None = None,
 ) -> Profile:
-    """Save changes of an agent that has not retired, if this is still its version."""
+    """Save changes of an agent that has not retired; raises Conflict if its version differs."""
     profile = runtime.home.agents.get(agent_id)
     if version not in {None, profile.agent.version}:
         raise Conflict(

@@ -11,11 +11,11 @@ from opencrab.domain.models.preferences import ALIASES, AliasName
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.usage.ledger import Grouping, Period, UsageRow, is_ledger_row_id
 from opencrab.domain.value import Value
-from opencrab.engine.insight.costs import Report, cost_report
+from opencrab.engine.insight.costs import UsageReport, cost_report
 from opencrab.engine.models.effective_choice import Effective, effective_models
 from opencrab.engine.models.preferences import current_preferences, require_model_config
 from opencrab.gateways.rest.agents.agents import save_changes
-from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.access import MetricsReader, Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
@@ -56,7 +56,7 @@ class LlmConfigPut(Value, defer_build=False):
 
     @property
     def config(self) -> LlmConfig:
-        """It, without the model for every use."""
+        """The choices as the engine takes them, without the model for every use."""
         return LlmConfig(**{name: getattr(self, name) for name in LlmConfig.model_fields})
 
 
@@ -74,7 +74,7 @@ class LlmConfigView(Value):
 
 
 class MetricsQuery(PageQuery, defer_build=False):
-    """Which of an agent's model calls."""
+    """The filter of an agent's model calls."""
 
     period: Period = Period.ALL
 
@@ -86,15 +86,17 @@ class CallMetrics(UsageRow):
 
     @classmethod
     def of(cls, row: UsageRow) -> "CallMetrics":
-        """A row of the ledger as it is shown."""
+        """Convert a row of the ledger to its view."""
         return cls(**dict(row), metrics_id=row.id)
 
 
 class ReportQuery(Value, defer_build=False):
-    """How far back a report looks, and by what it sorts calls."""
+    """The period and the grouping of a report."""
 
     period: Period = Period.ALL
-    group_by: Grouping | None = Field(default=None, description="by default all four")
+    group_by: Grouping | None = Field(
+        default=None, description="the field to group calls by; by default all four"
+    )
 
 
 Asked = Annotated[ReportQuery, Query()]
@@ -114,7 +116,10 @@ def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -
 def put_llm_config(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[LlmConfigPut], edit: Edit
 ) -> LlmConfigView:
-    """Replace an agent's model choices; they apply from the next turn on."""
+    """Replace an agent's model choices.
+
+    A running turn keeps its choices; new turns use these.
+    """
     current_preferences(api.runtime)
     api.runtime.home.agents.get(agent_id)
     require_model_config(api.runtime.models, body.config, body.model)
@@ -142,8 +147,10 @@ def list_llm_metrics(
 
 
 @router.get("/metrics/summary")
-def llm_metrics_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
-    """Sum an agent's calls by model, purpose, task type or complexity.
+def llm_metrics_summary(
+    api: Api, _caller: MetricsReader, agent_id: Id, query: Asked
+) -> UsageReport:
+    """Sum an agent's model calls by model, purpose, task type or complexity.
 
     Covers the newest 10,000 calls at most; `complete` is false if there were more.
     """
@@ -151,12 +158,12 @@ def llm_metrics_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) ->
 
 
 @router.get("/summary")
-def llm_summary(api: Api, _caller: Owner, agent_id: Id, query: Asked) -> Report:
-    """The same as `metrics/summary`."""
+def llm_summary(api: Api, _caller: MetricsReader, agent_id: Id, query: Asked) -> UsageReport:
+    """Sum an agent's model calls; the same as `GET .../llm/metrics/summary`."""
     return _report(api, agent_id, query)
 
 
-def _report(api: Api, agent_id: str, query: ReportQuery) -> Report:
+def _report(api: Api, agent_id: str, query: ReportQuery) -> UsageReport:
     groupings = tuple(Grouping) if query.group_by is None else (query.group_by,)
     return cost_report(api.runtime, agent_id, query.period, groupings)
 

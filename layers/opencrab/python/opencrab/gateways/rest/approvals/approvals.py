@@ -1,7 +1,9 @@
 """Approvals: what waits for a human, what was decided, the decision itself, and links to it."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
@@ -9,11 +11,13 @@ from pydantic import Field
 
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval, ApprovalState
+from opencrab.domain.approvals.call_text import ShownHash
 from opencrab.domain.errors import Conflict
-from opencrab.domain.turn.record import action_arguments
 from opencrab.domain.value import ShortText, Value
+from opencrab.engine.access.visibility import collect_visible, sees_session
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.approvals.call_card import approval_card
 from opencrab.engine.approvals.signed_links import create_approval_link
 from opencrab.gateways.rest.http.access import (
     Caller,
@@ -25,7 +29,8 @@ from opencrab.gateways.rest.http.access import (
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
+from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_after, page_place
+from opencrab.ports.home import Home
 
 router = routes_below("/api/approvals", "approvals")
 
@@ -36,35 +41,39 @@ What a link proves is in its query, as logs of requests are written without that
 """
 
 
-class Listed(StrEnum):
-    """Which approvals."""
+class ApprovalFilter(StrEnum):
+    """The states of approvals that a list contains."""
 
     OPEN = "open"
     DECIDED = "decided"
 
 
 class ApprovalsQuery(PageQuery, defer_build=False):
-    """Which approvals, and which part of them."""
+    """The state of the listed approvals, and the part of the list."""
 
-    state: Listed = Listed.OPEN
+    state: ApprovalFilter = ApprovalFilter.OPEN
 
 
-class Verdict(Value, defer_build=False):
-    """Whether the call may run."""
+class ApprovalDecisionBody(Value, defer_build=False):
+    """A decision on a call."""
 
     approved: bool
     reason: ShortText = ""
+    argument_hash: ShownHash | None = Field(
+        default=None, description="of the call that you read; 409 if another one waits"
+    )
 
 
-class LinkWish(Value, defer_build=False):
-    """How long a link is valid."""
+class LinkBody(Value, defer_build=False):
+    """The lifetime of a link."""
 
     hours: Annotated[int, Field(ge=1, le=168)] = 24
 
 
 class OpenedView(Value):
-    """A call that waits or waited for approval: what it does and what it touches.
+    """A call that waits or waited for approval: what it does and what it touches, in short.
 
+    `argument_hash` is the SHA-256 of exactly what will run, null for keys that may not decide.
     `tainted` says that the turn contains untrusted text. `by` is an id of a key, or `link:` and the
     beginning of one, or `nobody` if it expired or its turn ended. Keys that may not decide see
     which action it is, but not its arguments.
@@ -78,6 +87,7 @@ class OpenedView(Value):
     impact: Impact
     what: str
     touches: str
+    argument_hash: str | None
     tainted: bool
     goal: str | None
     state: ApprovalState
@@ -91,23 +101,27 @@ class OpenedView(Value):
 
     @classmethod
     def of(cls, approval: Approval, *, whole: bool = True) -> "OpenedView":
-        """A stored approval as it is shown."""
+        """Convert a stored approval to its view; without `whole`, only the action is named."""
         shown = {name: getattr(approval, name) for name in OpenedView.model_fields}
         if not whole:
             shown |= {
                 "what": named_session_only(approval.action, approval.impact.value),
                 "touches": "",
+                "argument_hash": None,
             }
         return cls(**shown)
 
 
 class WholeView(OpenedView):
-    """An approval with the exact arguments of its call, which only owners are shown.
+    """An approval with the exact arguments of its call, for those who may decide it.
 
-    They are null for others, and when the turn's records have expired.
+    They are null for others, and when the turn's records have expired. `diff` is the unified diff
+    of what the call would change now, with hidden characters written as `⟨U+202E⟩`; null if it
+    changes no text, or nothing.
     """
 
     arguments: dict[str, Any] | None
+    diff: str | None
 
 
 class LinkView(Value):
@@ -127,13 +141,18 @@ def list_approvals(
 ) -> Page[OpenedView]:
     """List open approvals, oldest first, or decided ones, newest first."""
     listing = f"{query.state.value}_approvals"
-    found = approvals.page_of_approvals(
-        api.runtime.home.facts,
-        decided=query.state is Listed.DECIDED,
+    items, place = collect_visible(
+        lambda after, limit: approvals.page_of_approvals(
+            api.runtime.home.facts,
+            decided=query.state is ApprovalFilter.DECIDED,
+            after=after,
+            limit=limit,
+        ),
+        lambda found: _visible_approvals(api.runtime.home, caller, found),
+        lambda approval: approval.id,
         after=page_place(listing, query.cursor) or "",
-        limit=query.limit + 1,
+        limit=query.limit,
     )
-    items, cursor = page_of(listing, found, query.limit, lambda approval: approval.id)
     agents = {approval.agent_id for approval in items}
     seen = {
         agent_id
@@ -141,35 +160,43 @@ def list_approvals(
         if caller_sees_approvals(api.runtime.home.agents, agent_id, caller)
     }
     shown = (OpenedView.of(approval, whole=approval.agent_id in seen) for approval in items)
-    return Page(items=tuple(shown), next_cursor=cursor)
+    return Page(items=tuple(shown), next_cursor=cursor_after(listing, place))
 
 
 @router.get("/{approval_id}")
 def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
-    """Get one approval; owners see the exact arguments."""
-    approval = approvals.find_approval(api.runtime.home.facts, approval_id)
-    call = approvals.call_awaiting_approval(api.runtime.home, approval) if caller.is_owner else None
-    arguments = None if call is None else action_arguments(call)
+    """Get one approval.
+
+    Owners and delegates see the exact arguments of the call, and what it changes.
+    """
+    approval = _find_visible(api.runtime.home, caller, approval_id)
     whole = caller_sees_approvals(api.runtime.home.agents, approval.agent_id, caller)
-    return WholeView(**dict(OpenedView.of(approval, whole=whole)), arguments=arguments)
+    card = approval_card(api.runtime, approval) if whole else None
+    arguments, diff = (None, None) if card is None else (card.arguments, card.diff or None)
+    shown = OpenedView.of(approval, whole=whole)
+    return WholeView(**dict(shown), arguments=arguments, diff=diff)
 
 
 @router.post("/{approval_id}/decide", response_model=OpenedView)
 def decide_approval(
-    api: Api, caller: Talker, approval_id: Id, once: Repeatable, body: Strict[Verdict]
+    api: Api, caller: Talker, approval_id: Id, once: Repeatable, body: Strict[ApprovalDecisionBody]
 ) -> Response:
-    """Approve or reject a call, once: owners always, delegates as the agent's rules allow.
+    """Approve or reject a call.
 
-    The same decision by the same key again returns the same response.
+    Send the `argument_hash` of the call that you read: then no other one is decided.
+    Owners may always decide, delegates as far as the agent's rules allow. The same decision by the
+    same key again returns the same response.
     """
 
     def make() -> OpenedView:
+        _find_visible(api.runtime.home, caller, approval_id)
         approval = approvals.decide_approval(
             api.runtime,
             approval_id,
             approved=body.approved,
             who=_decider(caller),
             reason=body.reason,
+            shown_hash=body.argument_hash,
         )
         return OpenedView.of(approval)
 
@@ -183,14 +210,14 @@ def link_approval(
     request: Request,
     approval_id: Id,
     _once: Repeatable,
-    body: Strict[LinkWish] | None = None,
+    body: Strict[LinkBody] | None = None,
 ) -> LinkView:
-    """Create a signed link with which somebody without a key can decide.
+    """Create a signed link that lets somebody without a key decide.
 
     Anyone who has the link can decide once in your name. A repeated request creates the link again.
     """
-    runtime, wish = api.runtime, body or LinkWish()
-    approval = approvals.find_approval(runtime.home.facts, approval_id)
+    runtime, wish = api.runtime, body or LinkBody()
+    approval = _find_visible(runtime.home, caller, approval_id)
     if approval.state is not ApprovalState.PENDING:
         raise Conflict(
             f"approval {approval_id!r} is {approval.state.value} already",
@@ -201,10 +228,32 @@ def link_approval(
     until = runtime.clock.now() + timedelta(hours=wish.hours)
     if approval.expires_at is not None:
         until = min(until, approval.expires_at)
-    token = create_approval_link(runtime, approval_id, key_id=caller.principal.id, until=until)
+    token = create_approval_link(runtime, approval_id, key_id=caller.principal.key_id, until=until)
     path = f"{PATH}{token}"
     url = f"{str(request.base_url).rstrip('/')}{path}"
     return LinkView(url=url, path=path, expires_at=until)
+
+
+def _find_visible(home: Home, caller: Caller, approval_id: str) -> Approval:
+    """Find an approval; raises NotFound for one that the caller does not see."""
+    approval = approvals.find_approval(home.facts, approval_id)
+    if not _visible_approvals(home, caller, (approval,)):
+        raise approvals.approval_not_found_error(approval_id)
+    return approval
+
+
+def _visible_approvals(home: Home, caller: Caller, found: Sequence[Approval]) -> list[Approval]:
+    """Return the approvals of sessions that the caller sees, and those that it may decide."""
+
+    @cache
+    def decides(agent_id: str) -> bool:
+        return caller_sees_approvals(home.agents, agent_id, caller)
+
+    @cache
+    def seen(session_id: str) -> bool:
+        return sees_session(home, caller.principal, session_id)
+
+    return [each for each in found if decides(each.agent_id) or seen(each.session_id)]
 
 
 def _decider(caller: Caller) -> Decider:

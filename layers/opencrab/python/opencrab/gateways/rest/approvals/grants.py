@@ -9,7 +9,7 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.engine.approvals import grants
 from opencrab.engine.approvals.grants import NewGrant
-from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.access import AgentReader, Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -37,7 +37,7 @@ class GrantView(View):
 
 
 @router.get("")
-def list_grants(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[GrantView]:
+def list_grants(api: Api, _caller: AgentReader, agent_id: Id, query: Paged) -> Page[GrantView]:
     """List grants that have not ended, oldest first."""
     read = partial(grants.open_grants, api.runtime, agent_id)
     items, cursor = page_list(LISTING, query, read, lambda grant: grant.id)
@@ -70,5 +70,8 @@ def create_grant(
 
 @router.delete("/{grant_id}")
 def revoke_grant(api: Api, _caller: Owner, agent_id: Id, grant_id: Id) -> GrantView:
-    """Revoke a grant; no further call may use it."""
+    """Revoke a grant.
+
+    No further call may use it.
+    """
     return GrantView.of(grants.revoke_grant(api.runtime.home.facts, agent_id, grant_id))

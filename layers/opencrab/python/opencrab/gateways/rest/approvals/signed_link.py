@@ -5,25 +5,32 @@ To look changes nothing, as programs that scan mails look at every link.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.approval import Approval, ApprovalState
+from opencrab.domain.discord.community import DISCORD_PRINCIPAL, Person, member_authority
 from opencrab.domain.errors import Conflict, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.approvals import Decider
+from opencrab.engine.approvals.call_card import approval_card
 from opencrab.engine.approvals.signed_links import (
     SignedLink,
     decider_of_approval_link,
     read_approval_link,
 )
+from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.approvals.signed_link_page import (
     APPROVE,
     DECISION,
+    HASH,
     REJECT,
     approval_page,
     approval_page_text,
@@ -41,31 +48,47 @@ _MOST = 1_000
 Token = Annotated[str, Query(alias="t")]
 
 
+@dataclass(frozen=True)
+class PageDecision:
+    """A decision sent by the page, with the hash of the call that it showed."""
+
+    approved: bool
+    shown_hash: str | None
+
+
 @router.get("/approve")
 def show(api: Api, request: Request, token: Token = "") -> Response:
-    """The question behind a link, or why it can no longer be answered."""
+    """Show the page of a link, or why it can no longer be used."""
     return _resolve_link(api.runtime, token, request, _approval_page)
 
 
 @router.post("/approve")
 async def answer(api: Api, request: Request, token: Token = "") -> Response:
-    """Decide as the button says."""
-    choice = _choice(request.headers.get("content-type", ""), await request.body())
+    """Decide the approval by the pressed button."""
+    choice = _pressed_button(request.headers.get("content-type", ""), await request.body())
     return await run_in_threadpool(_decide_by_link, api.runtime, token, request, choice)
 
 
-def _decide_by_link(runtime: Runtime, token: str, request: Request, choice: str | None) -> Response:
+def _decide_by_link(
+    runtime: Runtime, token: str, request: Request, choice: PageDecision | None
+) -> Response:
     def decide(runtime: Runtime, link: SignedLink, approval: Approval) -> Response:
         language = _agent(runtime.home.agents, approval)[1]
         if choice is None:
             return approval_page_text("unclear", language, 422)
-        approved = choice == APPROVE
         try:
-            who = decider_of_approval_link(runtime.home.keys, link)
-            made = approvals.decide_approval(runtime, approval.id, approved=approved, who=who)
+            made = approvals.decide_approval(
+                runtime,
+                approval.id,
+                approved=choice.approved,
+                who=_decider(runtime, link, approval),
+                shown_hash=choice.shown_hash,
+            )
         except Refused:
             return approval_page_text("refused", language, 403)
-        except Conflict:
+        except Conflict as error:
+            if error.field == HASH:
+                return approval_page_text("changed", language, 409)
             return decision_page(
                 approvals.find_approval(runtime.home.facts, approval.id), language, 409
             )
@@ -80,7 +103,10 @@ def _resolve_link(
     request: Request,
     then: Callable[[Runtime, SignedLink, Approval], Response],
 ) -> Response:
-    """What a link leads to, if it was made here, its time is not over, and it has an approval."""
+    """Find the approval of a link that is signed by this installation and has not expired.
+
+    For any other link the response explains the problem.
+    """
     theirs = preferred_language(request.headers.get("accept-language", ""))
     try:
         link = read_approval_link(runtime.secrets, token)
@@ -100,10 +126,25 @@ def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Re
     if approval.state is not ApprovalState.PENDING:
         return decision_page(approval, language, 410)
     try:
-        decider_of_approval_link(runtime.home.keys, link)
+        who, agent = _decider(runtime, link, approval), runtime.home.agents.get(approval.agent_id)
+        approvals.require_approval_delegate(approval, agent.agent, who)
+        card = approval_card(runtime, approval)
     except Refused:
         return approval_page_text("refused", language, 403)
-    return approval_page(approval, name, language)
+    except Unavailable:
+        return approval_page_text("busy", language, 503)
+    return approval_page(approval, name, language, card)
+
+
+def _decider(runtime: Runtime, link: SignedLink, approval: Approval) -> Decider:
+    """Return the decider that a link stands for: a key, or a person on Discord."""
+    if not link.key_id.startswith(DISCORD_PRINCIPAL):
+        return decider_of_approval_link(runtime.home.keys, link)
+    snowflake = link.key_id.removeprefix(DISCORD_PRINCIPAL)
+    presence = discord_presence(runtime.home.facts, approval.agent_id)
+    person = Person(id=snowflake, name=snowflake)
+    is_owner = member_authority(person, runtime.community, presence) is Authority.OWNER
+    return Decider(id=link.key_id, is_owner=is_owner, name=f"link:{link.key_id}")
 
 
 def _agent(agents: Agents, approval: Approval) -> tuple[str, Language]:
@@ -111,9 +152,13 @@ def _agent(agents: Agents, approval: Approval) -> tuple[str, Language]:
     return agent.name, agent.language
 
 
-def _choice(media_type: str, content: bytes) -> str | None:
-    """The button that was pressed; None for anything that no button sends."""
+def _pressed_button(media_type: str, content: bytes) -> PageDecision | None:
+    """Return the pressed button; None for any other form, and for approving what was not shown."""
     if media_type.partition(";")[0].strip().lower() != _FORM or len(content) > _MOST:
         return None
-    chosen = parse_qs(content.decode("ascii", "replace")).get(DECISION, [])
-    return chosen[0] if chosen in ([APPROVE], [REJECT]) else None
+    sent = parse_qs(content.decode("ascii", "replace"))
+    chosen, hashes = sent.get(DECISION, []), sent.get(HASH, [])
+    if chosen not in ([APPROVE], [REJECT]) or len(hashes) > 1:
+        return None
+    pressed = PageDecision(approved=chosen == [APPROVE], shown_hash=next(iter(hashes), None))
+    return None if pressed.approved and pressed.shown_hash is None else pressed

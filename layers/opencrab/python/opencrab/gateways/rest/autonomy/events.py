@@ -2,7 +2,7 @@
 
 from fastapi import Response
 
-from opencrab.engine.agents.events import News, Told, record_agent_event
+from opencrab.engine.agents.events import EventReceipt, News, record_agent_event
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -11,11 +11,14 @@ from opencrab.gateways.rest.http.idempotency import Repeatable
 router = routes_below("/api/agents/{agent_id}", "agents")
 
 
-@router.post("/events", status_code=202, response_model=Told)
+@router.post("/events", status_code=202, response_model=EventReceipt)
 def tell_event(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[News]
 ) -> Response:
-    """Send an agent an event; its text is untrusted unless the owner marks it as trusted."""
+    """Send an agent an event.
+
+    Its text is untrusted unless the request marks it as trusted.
+    """
     key = once.id_of("event")
     return once.answer(
         body, lambda: record_agent_event(api.runtime, agent_id, body, key=key), status=202

@@ -13,7 +13,7 @@ from opencrab.engine.agents.vital_signs import stored_vital_signs
 from opencrab.engine.autonomy.heartbeat import heartbeat_log
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import save_changes
-from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.access import AgentReader, Owner, ProfileReader
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
@@ -53,10 +53,10 @@ class TotalsView(Value):
 
     @classmethod
     def of(cls, signs: VitalSigns | None) -> "TotalsView":
-        """The counters of an agent's vital signs."""
+        """Convert an agent's vital signs to the view of their counters."""
         if signs is None:
             return cls()
-        coming = signs.next_beat_at if signs.beats_at_all else None
+        coming = signs.next_beat_at if signs.has_next_heartbeat else None
         return cls(beats=signs.beats, idle=signs.idle, turns=signs.turns, next_beat_at=coming)
 
 
@@ -73,7 +73,7 @@ class StatusPut(Value, defer_build=False):
 
 
 class StatusView(Value):
-    """Whether an agent is active; `nop_count` is its number of unproductive turns in a row."""
+    """The status of an agent; `nop_count` is its number of unproductive turns in a row."""
 
     status: AgentStatus
     nop_count: int
@@ -82,10 +82,10 @@ class StatusView(Value):
 
 
 @router.get("/heartbeat")
-def get_heartbeat(api: Api, _caller: Reader, agent_id: Id, response: Response) -> Heartbeat:
-    """Get how often an agent wakes and what it may do then.
+def get_heartbeat(api: Api, _caller: AgentReader, agent_id: Id, response: Response) -> Heartbeat:
+    """Get an agent's heartbeat settings.
 
-    ETag holds the agent's version.
+    They say how often the agent wakes and what it may do then. ETag holds the agent's version.
     """
     return _heartbeat(response, api.runtime.home.agents.get(agent_id))
 
@@ -106,7 +106,10 @@ def put_heartbeat(
 
 @router.get("/heartbeats")
 def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> BeatsView:
-    """Heartbeats of the last 35 days that had a reason, newest first, and the number of all."""
+    """List heartbeats of the last 35 days that had a reason, newest first.
+
+    `totals` counts all heartbeats.
+    """
     api.runtime.home.agents.get(agent_id)
     after = id_in_cursor(LISTING, query.cursor)
     found = heartbeat_log(api.runtime.home.facts, agent_id, after=after, limit=query.limit + 1)
@@ -119,8 +122,8 @@ def list_heartbeats(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Bea
 
 
 @router.get("/status")
-def get_status(api: Api, _caller: Reader, agent_id: Id, response: Response) -> StatusView:
-    """Whether an agent is active, dormant or retired.
+def get_status(api: Api, _caller: ProfileReader, agent_id: Id, response: Response) -> StatusView:
+    """Get whether an agent is active, dormant or retired.
 
     ETag holds the agent's version.
     """

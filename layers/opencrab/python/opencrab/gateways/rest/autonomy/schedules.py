@@ -9,7 +9,7 @@ from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Value
 from opencrab.engine.autonomy import schedules
-from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.access import AgentReader, Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
@@ -43,20 +43,23 @@ class ScheduleView(Value):
 
     @classmethod
     def of(cls, schedule: Schedule, *, private: bool) -> "ScheduleView":
-        """A stored schedule as it is shown."""
+        """Convert a stored schedule to its view; without `private`, `channel` is null."""
         shown = {name: getattr(schedule, name) for name in cls.model_fields}
         return cls(**shown | ({} if private else {"channel": None}))
 
 
-class Begun(Value):
+class StartedTurns(Value):
     """The turns that were started."""
 
     turn_ids: tuple[str, ...]
 
 
 @router.get("")
-def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
-    """List schedules, oldest first, 50 at most."""
+def list_schedules(api: Api, caller: AgentReader, agent_id: Id, query: Paged) -> Page[ScheduleView]:
+    """List schedules, oldest first.
+
+    An agent has 50 at most.
+    """
     read = partial(schedules.schedules_of_agent, api.runtime.home, agent_id)
     items, cursor = page_list(LISTING, query, read, lambda each: each.id)
     shown = tuple(ScheduleView.of(each, private=caller.is_owner) for each in items)
@@ -67,9 +70,9 @@ def list_schedules(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page
 def create_schedule(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[ScheduleDraft]
 ) -> Response:
-    """Create a schedule: an instruction at fixed times.
+    """Create a schedule that gives an instruction at fixed times.
 
-    The first run is at the next of its times after now.
+    The first run is at the first of its times after the request.
     """
     schedule_id = once.id_of("schedule")
 
@@ -82,7 +85,7 @@ def create_schedule(
 
 @router.get("/{schedule_id}")
 def get_schedule(
-    api: Api, caller: Reader, agent_id: Id, schedule_id: Id, response: Response
+    api: Api, caller: AgentReader, agent_id: Id, schedule_id: Id, response: Response
 ) -> ScheduleView:
     """Get a schedule.
 
@@ -97,7 +100,10 @@ def get_schedule(
 def put_schedule(
     api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, body: Strict[ScheduleDraft], edit: Edit
 ) -> ScheduleView:
-    """Replace a schedule's settings; this starts nothing and repeats nothing."""
+    """Replace a schedule's settings.
+
+    This neither starts a run nor repeats one.
+    """
     changed = schedules.change_schedule(
         api.runtime, agent_id, schedule_id, body, version=edit.version
     )
@@ -107,21 +113,27 @@ def put_schedule(
 
 @router.delete("/{schedule_id}")
 def delete_schedule(api: Api, _caller: Owner, agent_id: Id, schedule_id: Id) -> ScheduleView:
-    """Delete a schedule; turns that it started continue."""
+    """Delete a schedule.
+
+    Turns that it started continue.
+    """
     return ScheduleView.of(
         schedules.delete_schedule(api.runtime.home.facts, agent_id, schedule_id), private=True
     )
 
 
-@router.post("/{schedule_id}/run", status_code=202, response_model=Begun)
+@router.post("/{schedule_id}/run", status_code=202, response_model=StartedTurns)
 def run_schedule(
     api: Api, _caller: Owner, agent_id: Id, schedule_id: Id, once: Repeatable
 ) -> Response:
-    """Run a schedule now, even if it is switched off; its times stay."""
+    """Run a schedule now.
+
+    It runs even if it is switched off; its next scheduled run does not move.
+    """
     key = once.id_of("run")
 
-    def make() -> Begun:
-        return Begun(
+    def make() -> StartedTurns:
+        return StartedTurns(
             turn_ids=schedules.run_schedule_now(api.runtime, agent_id, schedule_id, key=key)
         )
 

@@ -22,7 +22,7 @@ Sequence = Annotated[int, Field(ge=0, le=LAST)]
 
 
 class LinesQuery(PageQuery, defer_build=False):
-    """Which lines, and in which order."""
+    """The kinds of lines, the part of the list, and its order."""
 
     kinds: _KINDS = Field(
         default=None,
@@ -30,7 +30,9 @@ class LinesQuery(PageQuery, defer_build=False):
         "lines that are not for everybody",
     )
     order: Literal["oldest", "newest"] = "oldest"
-    after: Sequence = Field(default=0, description="only lines after this sequence")
+    after: Sequence = Field(
+        default=0, description="return lines with a sequence number above this one"
+    )
 
 
 class LineView(Value):
@@ -55,15 +57,15 @@ class LineView(Value):
 
     @classmethod
     def of(cls, line: Line) -> "LineView":
-        """A stored line as it is shown."""
+        """Convert a stored line to its view."""
         shown = line.model_dump(exclude={"session_id", "group", "group_line", "taint"})
         return cls(**shown, thread=line.group_line)
 
 
 def lines_visible_to(caller: Caller, kinds: str | None) -> VisibleKinds:
-    """What a caller sees who asks for some kinds; naming kinds shows an owner private lines too.
+    """Return the kinds of lines that the caller sees; only an owner may name private kinds.
 
-    Raises Invalid for a kind that does not exist, Refused for one that is only the owner's.
+    Raises Invalid for a kind that does not exist, Refused for one that only an owner sees.
     """
     asked = None if kinds is None else [_kind(name.strip()) for name in kinds.split(",")]
     return visible_line_kinds(asked, is_owner=caller.is_owner)
@@ -74,4 +76,4 @@ def _kind(name: str) -> LineKind:
         return LineKind(name)
     except ValueError:
         known = ", ".join(LineKind)
-        raise Invalid("unknown kind of line", field="kinds", cure=f"use {known}") from None
+        raise Invalid("this is not a kind of line", field="kinds", cure=f"use {known}") from None

@@ -8,6 +8,7 @@ from fastapi import Header, Query, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, ValidationError, model_validator
 
+from opencrab.domain.access.policy import Verb
 from opencrab.domain.conversation.message import (
     METADATA_ENTRIES,
     PARTS,
@@ -18,8 +19,10 @@ from opencrab.domain.conversation.message import (
     TextPart,
 )
 from opencrab.domain.errors import Invalid
+from opencrab.domain.name import NewName
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES, MessageText, Name, ShortText, Value
+from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation.live import collect_visible_lines
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
@@ -42,8 +45,8 @@ class NewMessage(Value, defer_build=False):
 
     text: MessageText | None = None
     parts: Annotated[tuple[Part, ...], Field(max_length=PARTS)] = ()
-    sender_name: Name | None = Field(
-        default=None, description="who speaks, as agents see it; by default the key's name"
+    sender_name: NewName | None = Field(
+        default=None, description="name of the sender that agents see; by default the key's name"
     )
     metadata: dict[Name, ShortText] = Field(default_factory=dict, max_length=METADATA_ENTRIES)
 
@@ -55,13 +58,13 @@ class NewMessage(Value, defer_build=False):
 
     @property
     def content(self) -> tuple[Part, ...]:
-        """Text and parts in the order in which they are said."""
+        """The text followed by the parts."""
         said = () if self.text is None else (TextPart(text=self.text),)
         return (*said, *self.parts)
 
 
 class Accepted(Value):
-    """A message was stored and its turns are queued; a crash no longer loses anything."""
+    """The ids of a stored message and of its queued turns, which a crash no longer loses."""
 
     turn_ids: tuple[str, ...]
     message_id: str
@@ -90,10 +93,11 @@ class Answered(Accepted):
 def list_messages(
     api: Api, caller: Reader, session_id: Id, query: Annotated[LinesQuery, Query()]
 ) -> Page[LineView]:
-    """Read the lines of a session in order: speech of people and agents, and notices."""
+    """List the lines of a session in order: speech of people and agents, and notices."""
     runtime = api.runtime
     visible = lines_visible_to(caller, query.kinds)
     place = sequence_in_cursor(f"{LISTING}-{query.order}", query.cursor)
+    require_session_access(runtime.home, caller.principal, session_id)
     runtime.home.sessions.get(session_id)
     newest = query.order == "newest"
     lines, last = collect_visible_lines(
@@ -127,12 +131,13 @@ async def post_message(
         Header(description="`wait=25`: answer with the replies that come within 25 seconds"),
     ] = None,
 ) -> Response:
-    """Send a message to every agent of a session; each answers in its own turn.
+    """Send a message to every agent of a session.
 
-    The same Idempotency-Key with the same message returns the same turns.
+    Each agent answers in a turn of its own. The same Idempotency-Key with the same message returns
+    the same turns for 35 days, not 24 hours.
     """
     wanted = wanted_reply_wait(prefer)
-    seconds = None if wanted is None else api.within(wanted)
+    seconds = None if wanted is None else api.capped_wait(wanted)
     turns = await run_in_threadpool(_admit, api.runtime, caller, session_id, once, body)
     accepted = Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
     if seconds is None:
@@ -144,9 +149,9 @@ async def post_message(
 
 
 def wanted_reply_wait(prefer: str | None) -> int | None:
-    """The seconds of `Prefer: wait=N`, at most 60; None when nobody asks to wait.
+    """Parse the seconds of `Prefer: wait=N`, at most 60; None if there is no such preference.
 
-    Raises Invalid for a wait that is no whole number; other preferences are left alone.
+    Raises Invalid if N is not a whole number. Other preferences are ignored.
     """
     for preference in (prefer or "").split(","):
         name, _, value = preference.partition(";")[0].partition("=")
@@ -166,6 +171,7 @@ def _admit(
     runtime: Runtime, caller: Caller, session_id: str, once: IdempotentRequest, body: NewMessage
 ) -> tuple[Turn, ...]:
     principal = caller.principal
+    require_session_access(runtime.home, principal, session_id, Verb.TAKE_PART)
     try:
         message = Message(
             source=caller.source,

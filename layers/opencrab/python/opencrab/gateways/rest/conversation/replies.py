@@ -16,7 +16,7 @@ _SLACK = timedelta(minutes=1)
 
 
 class Replies:
-    """What some turns of one message have said so far; it only ever reads what is new."""
+    """A reader of the replies of one message's turns; it reads only lines that it has not read."""
 
     def __init__(self, journal: Journal, turns: tuple[Turn, ...]) -> None:
         self._journal = journal
@@ -27,18 +27,18 @@ class Replies:
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """The turns that have not ended."""
+        """The ids of the turns that have not ended."""
         return tuple(turn.id for turn in self._turns.values() if not turn.status.is_end)
 
     def look(self) -> bool:
-        """Look at the turns' headers; True when nothing more comes unless a human acts."""
+        """Read the turns' headers; returns True when nothing more comes unless a human acts."""
         for turn_id in self.pending:
             self._turns[turn_id] = self._journal.header(turn_id)
         still = (TurnStatus.QUEUED, TurnStatus.RUNNING)
         return all(turn.status not in still for turn in self._turns.values())
 
     def read(self) -> None:
-        """Read the lines, after the last look: a turn that had ended has all of them there."""
+        """Read the new lines; call it after `look`, so that an ended turn has all of its lines."""
         visible = VisibleKinds()
         while True:
             rows = self._journal.lines(self._session_id, after=self._place, limit=_READ)
@@ -51,7 +51,7 @@ class Replies:
                 return
 
     def _is_past(self, line: Line) -> bool:
-        """Whether all turns had long ended when a line was written; clocks may differ a little."""
+        """Check whether all turns had ended before a line was written, with slack for clocks."""
         return all(
             turn.ended_at and turn.ended_at + _SLACK < line.at for turn in self._turns.values()
         )
@@ -60,7 +60,7 @@ class Replies:
 async def wait_for(
     journal: Journal, watch: Watch, turns: tuple[Turn, ...], seconds: float
 ) -> Replies:
-    """Wait until all turns have ended or wait for a human, or the server ends; at most so long."""
+    """Wait until all turns have ended or wait for a human; ends early when the server ends."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     replies = Replies(journal, turns)

@@ -16,14 +16,16 @@ from pydantic import Field
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Value
+from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation import live_events
+from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
 from opencrab.engine.conversation.live import VisibleKinds, collect_visible_lines, turn_change_of
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, lines_visible_to
-from opencrab.gateways.rest.http.access import Reader
+from opencrab.gateways.rest.http.access import Caller, Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.event_stream import event_stream_response, events
+from opencrab.gateways.rest.http.event_stream import CheckedFollower, event_stream_response, events
 
 _BATCH = 100
 
@@ -38,13 +40,14 @@ _STREAM = {
 
 
 class EventsQuery(Value, defer_build=False):
-    """Which events, from where and for how long."""
+    """The events to send, where to begin, and the duration of the stream."""
 
     after: Annotated[int, Field(ge=0, le=LAST)] | None = Field(
-        default=None, description="begin after this sequence; by default only new lines"
+        default=None,
+        description="send lines with a sequence number above this one; by default only new lines",
     )
     kinds: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="kinds of lines, as in GET messages"
+        default=None, description="comma-separated kinds of lines, as in GET messages"
     )
     seconds: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
         default=None,
@@ -57,9 +60,9 @@ class EventsQuery(Value, defer_build=False):
 
 
 class SessionFollower:
-    """How far one client has come in one session; it is read in a thread, event by event."""
+    """The position of one client in one session; it is read in a thread, call by call."""
 
-    over = False
+    is_over = False
 
     def __init__(
         self,
@@ -83,10 +86,10 @@ class SessionFollower:
         self._speaking: set[str] = set()
 
     def new_events(self) -> list[str]:
-        """Everything that happened since the last call and may be shown, as events.
+        """Return everything new since the last call that the client may see, as events.
 
-        A turn's status is read before the lines and told after them: what a turn said while this
-        looks stands before the word that it ended.
+        A turn's status is read before the lines but returned after them, so that its lines come
+        before the event that it ended.
         """
         self._moved |= self._changed()
         lines, more = self._lines()
@@ -96,7 +99,7 @@ class SessionFollower:
         return lines + [event for item in moved.items() if (event := self._turn_event(*item))]
 
     def _lines(self) -> tuple[list[str], bool]:
-        """The next lines as events, and whether there are more."""
+        """Return the next lines as events, and whether there are more."""
         events: list[str] = []
         while True:
             lines, place = collect_visible_lines(
@@ -115,7 +118,7 @@ class SessionFollower:
                 return events, place is not None
 
     def _changed(self) -> dict[str, str]:
-        """The newest status of each turn of this session that may have changed."""
+        """Return the newest status of each turn of the session that may have changed."""
         feed, moved = self._home.feed, dict[str, str]()
         if feed is None:
             return self._asked()
@@ -127,7 +130,7 @@ class SessionFollower:
         return moved
 
     def _asked(self) -> dict[str, str]:
-        """Without a feed: the turns that have spoken here, each asked for until it has ended."""
+        """Read the status of each turn that spoke until it has ended, for want of a change feed."""
         found: dict[str, str] = {}
         for turn_id in sorted(self._speaking):
             try:
@@ -170,19 +173,30 @@ async def session_events(
         Header(description="id of the last event received; takes precedence over `after`"),
     ] = None,
 ) -> StreamingResponse:
-    """Follow a session as server-sent events, until the client leaves or the time is up."""
+    """Follow a session as server-sent events.
+
+    The stream ends when the client disconnects or the time is up.
+    """
     visible = lines_visible_to(caller, query.kinds)
     after = query.after if last_event_id is None else last_event_sequence(last_event_id)
     agui = query.format == "agui"
-    progress = await run_in_threadpool(_begin, api.runtime, session_id, visible, after, agui=agui)
-    return event_stream_response(events(api, session_id, progress, api.within(query.seconds)))
+    progress = await run_in_threadpool(
+        _begin, api.runtime, caller, session_id, visible, after, agui=agui
+    )
+
+    def check() -> None:
+        principal = connection_holder_of_key_hash(api.runtime.home.keys, caller.key_hash)
+        require_session_access(api.runtime.home, principal, session_id)
+
+    follower = CheckedFollower(progress, check, api.runtime.clock)
+    return event_stream_response(events(api, session_id, follower, api.capped_wait(query.seconds)))
 
 
 def last_event_sequence(event_id: str) -> int:
-    """The sequence that a Last-Event-ID names; raises Invalid."""
+    """Parse the sequence in a Last-Event-ID; raises Invalid."""
     if not (event_id.isascii() and event_id.isdecimal() and len(event_id) <= len(str(LAST))):
         raise Invalid(
-            "invalid event ID",
+            "Last-Event-ID is not the ID of an event",
             field="Last-Event-ID",
             cure="send the ID of the last event that you received, or omit it",
         )
@@ -190,8 +204,15 @@ def last_event_sequence(event_id: str) -> int:
 
 
 def _begin(
-    runtime: Runtime, session_id: str, visible: VisibleKinds, after: int | None, *, agui: bool
+    runtime: Runtime,
+    caller: Caller,
+    session_id: str,
+    visible: VisibleKinds,
+    after: int | None,
+    *,
+    agui: bool,
 ) -> SessionFollower:
+    require_session_access(runtime.home, caller.principal, session_id)
     runtime.home.sessions.get(session_id)
     if after is None:
         newest = runtime.home.journal.lines(session_id, limit=1, newest_first=True)

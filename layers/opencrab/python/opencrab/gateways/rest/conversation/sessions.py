@@ -1,9 +1,13 @@
 """Sessions: list, open, look at and end conversations, and instruct their agents."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from fastapi import Response
+from pydantic import Field
 
+from opencrab.domain.access.policy import Verb
+from opencrab.domain.access.session_access import SessionAccess
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.conversation.session import (
     Ending,
@@ -11,10 +15,19 @@ from opencrab.domain.conversation.session import (
     Mode,
     Participant,
     Phase,
+    Session,
     SessionStatus,
 )
 from opencrab.domain.errors import Refused
 from opencrab.domain.value import MessageText, Value
+from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
+from opencrab.engine.access.session_access import let_session_speak_freely
+from opencrab.engine.access.visibility import (
+    NOBODY,
+    collect_visible,
+    require_session,
+    visible_sessions,
+)
 from opencrab.engine.agents.creation import NewSession, create_session
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import instruct_session
@@ -22,7 +35,7 @@ from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
+from opencrab.gateways.rest.http.page import Page, Paged, cursor_after, page_place
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "sessions"
@@ -56,6 +69,24 @@ class SessionView(View):
     created_by: str
     created_at: datetime
     updated_at: datetime
+    members: tuple[str, ...] = Field(
+        default=(), description="principals with whom its creator or an owner shares it"
+    )
+    speaks_freely: bool = Field(
+        default=False,
+        description="agents may use private memories although others read it",
+    )
+
+    @classmethod
+    def shared(cls, session: Session, access: SessionAccess) -> "SessionView":
+        """Convert a stored session to its view, with who it is shared with and how it speaks."""
+        return cls.of(session, members=access.members, speaks_freely=access.speaks_freely)
+
+
+class SpeakFreely(Value, defer_build=False):
+    """Whether agents may use private memories in a session although others read it."""
+
+    speaks_freely: bool
 
 
 class Mentor(Value, defer_build=False):
@@ -73,12 +104,29 @@ class MentorView(Value):
 
 
 @router.get("")
-def list_sessions(api: Api, _caller: Reader, query: Paged) -> Page[SessionView]:
-    """List sessions in order of their ids, ended ones too."""
-    after = page_place(LISTING, query.cursor)
-    found = api.runtime.home.sessions.page(after=after, limit=query.limit + 1)
-    items, cursor = page_of(LISTING, found, query.limit, lambda session: session.id)
-    return Page(items=tuple(map(SessionView.of, items)), next_cursor=cursor)
+def list_sessions(api: Api, caller: Reader, query: Paged) -> Page[SessionView]:
+    """List sessions in order of their ids, ended ones too.
+
+    An owner key lists all, a chat key those that its principal opened or is a member of.
+    """
+    home, known = api.runtime.home, dict[str, SessionAccess]()
+
+    def keep(sessions: Sequence[Session]) -> list[Session]:
+        seen = visible_sessions(home, caller.principal, sessions)
+        known.update({session.id: access for session, access in seen})
+        return [session for session, _ in seen]
+
+    items, place = collect_visible(
+        lambda after, limit: home.sessions.page(after=after or None, limit=limit),
+        keep,
+        lambda session: session.id,
+        after=page_place(LISTING, query.cursor) or "",
+        limit=query.limit,
+    )
+    return Page(
+        items=tuple(SessionView.shared(each, known[each.id]) for each in items),
+        next_cursor=cursor_after(LISTING, place),
+    )
 
 
 @router.post(
@@ -88,34 +136,60 @@ def list_sessions(api: Api, _caller: Reader, query: Paged) -> Page[SessionView]:
     operation_id="create_session",
 )
 def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession]) -> Response:
-    """Open a session with one or more agents; only owner keys may choose its models."""
+    """Open a session with one or more agents.
+
+    Only owner keys may choose its models.
+    """
     if body.models and not caller.is_owner:
-        raise Refused("only an owner key may choose a session's models", field="models")
+        raise Refused(
+            "only an owner key may choose a session's models",
+            field="models",
+            cure="use an owner key, or omit models",
+        )
 
     def make() -> SessionView:
         session_id, creator = once.id_of("session"), caller.principal.id
-        return SessionView.of(
-            create_session(api.runtime, body, created_by=creator, session_id=session_id)
-        )
+        made = create_session(api.runtime, body, created_by=creator, session_id=session_id)
+        return SessionView.shared(made, NOBODY)
 
     return once.answer(body, make, status=201)
 
 
 @router.get("/{session_id}")
-def get_session(api: Api, _caller: Reader, session_id: Id) -> SessionView:
+def get_session(api: Api, caller: Reader, session_id: Id) -> SessionView:
     """Get a session."""
-    return SessionView.of(api.runtime.home.sessions.get(session_id))
+    return SessionView.shared(*require_session(api.runtime.home, caller.principal, session_id))
+
+
+@router.put("/{session_id}/speak-freely")
+def let_speak_freely(
+    api: Api, _caller: Owner, session_id: Id, body: Strict[SpeakFreely]
+) -> SessionView:
+    """Let agents use private memories in a session although others read it, or end that.
+
+    By default they use only what everybody who reads the session may know. Needs an owner key.
+    """
+    home = api.runtime.home
+    session = home.sessions.get(session_id)
+    access = let_session_speak_freely(home.facts, session_id, speaks_freely=body.speaks_freely)
+    return SessionView.shared(session, access)
 
 
 @router.delete("/{session_id}")
 def delete_session(api: Api, caller: Talker, session_id: Id) -> SessionView:
-    """End a session: it takes no more messages and stays readable."""
+    """End a session; the same as `POST .../end`.
+
+    It takes no more messages and stays readable.
+    """
     return _end_session_if_allowed(api.runtime, caller, session_id)
 
 
 @router.post("/{session_id}/end", response_model=SessionView)
 def end_session(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> Response:
-    """End a session: it takes no more messages and stays readable."""
+    """End a session.
+
+    It takes no more messages and stays readable.
+    """
     return once.answer(None, lambda: _end_session_if_allowed(api.runtime, caller, session_id))
 
 
@@ -127,7 +201,7 @@ def end_session(api: Api, caller: Talker, session_id: Id, once: Repeatable) -> R
 def mentor(
     api: Api, caller: Owner, session_id: Id, once: Repeatable, body: Strict[Mentor]
 ) -> Response:
-    """Give the session's agents an instruction that only they and the owner see.
+    """Give the session's agents guidance that only they and the owner see.
 
     A running turn reads it before its next step, later turns find it in their history. It starts no
     turn.
@@ -142,13 +216,34 @@ def mentor(
 
 
 def _end_session_if_allowed(runtime: Runtime, caller: Caller, session_id: str) -> SessionView:
-    session = runtime.home.sessions.get(session_id)
-    if not caller.is_owner and session.created_by != caller.principal.id:
-        raise Refused(
-            "only the key that opened a session, or an owner key, may end it",
-            cure="use that key, or one with scope owner",
-        )
-    return SessionView.of(runtime.home.sessions.end(session_id, runtime.clock.now()))
+    _, access = require_session(runtime.home, caller.principal, session_id, Verb.CHANGE)
+    ended = runtime.home.sessions.end(session_id, runtime.clock.now())
+    return SessionView.shared(ended, access)
+
+
+@router.put("/{session_id}/members/{principal_id}")
+def invite(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> SessionView:
+    """Share a session with a principal that has a chat key.
+
+    The principal reads the whole session, past lines too, and writes in it. The creator of a
+    session and owner keys may share it.
+    """
+    home = api.runtime.home
+    session, _ = require_session(home, caller.principal, session_id, Verb.CHANGE)
+    access = invite_to_session(home.facts, home.keys, session_id, principal_id)
+    return SessionView.shared(session, access)
+
+
+@router.delete("/{session_id}/members/{principal_id}")
+def uninvite(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> SessionView:
+    """Stop sharing a session with a principal.
+
+    Live connections of this principal stop receiving the session within about a minute.
+    """
+    home = api.runtime.home
+    session, _ = require_session(home, caller.principal, session_id, Verb.CHANGE)
+    access = uninvite_from_session(home.facts, session_id, principal_id)
+    return SessionView.shared(session, access)
 
 
 def _instruct(

@@ -1,10 +1,14 @@
 """Turns: read one step by step, ask it to stop, and decide what it waits for."""
 
 from fastapi import Response
+from pydantic import Field
 
-from opencrab.domain.errors import Conflict, Refused
+from opencrab.domain.access.policy import Verb
+from opencrab.domain.approvals.call_text import ShownHash
+from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.value import ShortText, Value
+from opencrab.engine.access.visibility import require_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn import control
@@ -19,31 +23,38 @@ router = routes_below("/api/turns", "turns")
 
 
 class Cancel(Value, defer_build=False):
-    """Why a turn is to stop."""
+    """A reason for stopping a turn."""
 
     reason: ShortText = ""
 
 
-class Decision(Value, defer_build=False):
-    """Whether a waiting turn may run its call."""
+class TurnDecisionBody(Value, defer_build=False):
+    """A decision on the call for which a turn waits."""
 
     approved: bool
     reason: ShortText = ""
+    argument_hash: ShownHash | None = Field(
+        default=None, description="of the call that you read; 409 if another one waits"
+    )
 
 
 @router.get("/{turn_id}")
 def get_turn(api: Api, caller: Reader, turn_id: Id) -> StoryView:
     """Get a turn's state and every step."""
     recorded = api.runtime.home.journal.load(turn_id)
+    require_turn(api.runtime.home, caller.principal, recorded.turn)
     records = resolve_record_pointers(recorded.records, api.runtime.home.blobs)
-    return StoryView.told(recorded.turn, records, private=caller.is_owner)
+    return StoryView.from_records(recorded.turn, records, private=caller.is_owner)
 
 
 @router.post("/{turn_id}/cancel", response_model=TurnView)
 def cancel_turn(
     api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Cancel] | None = None
 ) -> Response:
-    """Stop a turn before its next call; a turn that has ended is returned unchanged."""
+    """Stop a turn before its next call.
+
+    A turn that has ended is returned unchanged.
+    """
     wish = body or Cancel()
     return once.answer(
         wish, lambda: _cancel_turn_if_allowed(api.runtime, caller, turn_id, wish.reason)
@@ -52,9 +63,12 @@ def cancel_turn(
 
 @router.post("/{turn_id}/decide", response_model=TurnView)
 def decide_turn(
-    api: Api, caller: Owner, turn_id: Id, once: Repeatable, body: Strict[Decision]
+    api: Api, caller: Owner, turn_id: Id, once: Repeatable, body: Strict[TurnDecisionBody]
 ) -> Response:
-    """Approve or reject the call for which a turn waits; the turn continues with that call."""
+    """Approve or reject the call for which a turn waits.
+
+    If approved, the turn continues with that call.
+    """
 
     def make() -> TurnView:
         turn = control.decide_waiting_turn(
@@ -63,6 +77,7 @@ def decide_turn(
             approved=body.approved,
             by=caller.principal.id,
             reason=body.reason,
+            shown_hash=body.argument_hash,
         )
         return TurnView.of(turn)
 
@@ -81,20 +96,19 @@ def _cancel_turn_if_allowed(
     runtime: Runtime, caller: Caller, turn_id: str, reason: str
 ) -> TurnView:
     turn = runtime.home.journal.load(turn_id).turn
-    if not caller.is_owner and turn.principal_id != caller.principal.id:
-        raise Refused(
-            "only the key whose message started a turn, or an owner key, may stop it",
-            cure="use that key, or one with scope owner",
-        )
+    require_turn(runtime.home, caller.principal, turn, Verb.CHANGE)
     by = caller.principal.id
     return TurnView.of(control.stop_turn(runtime, turn_id, by=by, reason=reason))
 
 
 def _decided_before(journal: Journal, caller: Caller, turn_id: str, *, approved: bool) -> TurnView:
-    """The turn, if this caller's decision reached it before its answer was lost."""
+    """Return the turn if this caller made the same decision before; raises Conflict otherwise."""
     recorded = journal.load(turn_id)
     decisions = [item for item in recorded.records if isinstance(item, ApprovalDecision)]
     wanted = (caller.principal.id, approved)
     if not decisions or (decisions[-1].by, decisions[-1].approved) != wanted:
-        raise Conflict(f"turn {turn_id!r} is not waiting for an approval")
+        raise Conflict(
+            f"turn {turn_id!r} is not waiting for an approval",
+            cure="read the turn again: it may have been decided or stopped already",
+        )
     return TurnView.of(recorded.turn)

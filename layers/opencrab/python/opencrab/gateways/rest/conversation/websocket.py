@@ -48,20 +48,20 @@ router = routes_below("", "messages")
 
 
 class SocketConversation(Protocol):
-    """One client over one connection; it is asked by one thread at a time."""
+    """One client over one connection; its methods are called by one thread at a time."""
 
-    def hear(self, text: str) -> Iterator[dict[str, Any]]:
-        """What there is to send because of a frame; raises an OpenCrabError to end it all."""
+    def handle_frame(self, text: str) -> Iterator[dict[str, Any]]:
+        """Return the answers to a frame; an OpenCrabError ends the connection."""
 
     def new_events(self) -> Iterator[dict[str, Any]]:
-        """What there is to send because of what happened; raises an OpenCrabError to end it all."""
+        """Return the new events; an OpenCrabError ends the connection."""
 
 
 class Talk(Protocol):
-    """Begins conversations."""
+    """The factory of conversations."""
 
     def enter(self, headers: Mapping[str, str], query: str) -> SocketConversation:
-        """A conversation with whoever sent these; raises Refused, Unauthenticated."""
+        """Begin a conversation with the caller; raises Refused, Unauthenticated."""
 
 
 class TicketView(Value):
@@ -72,13 +72,13 @@ class TicketView(Value):
 
 
 def offer_websocket(app: FastAPI, talk: Talk | None) -> None:
-    """Let an application hold conversations; without any it has no WebSocket."""
+    """Enable the WebSocket of an application, which has none otherwise."""
     app.state.talk = talk
     logging.getLogger("uvicorn.error").addFilter(no_refusal)
 
 
 def no_refusal(record: logging.LogRecord) -> bool:
-    """Whether a record is no error of uvicorn about a WebSocket that we refused with an answer."""
+    """Filter out uvicorn's error about a WebSocket that was refused with an HTTP response."""
     return record.msg != "ASGI callable returned without completing handshake."
 
 
@@ -103,18 +103,18 @@ def create_ticket(api: Api, request: Request, _caller: Reader, once: Repeatable)
 
 @router.websocket("/ws")
 async def talk(websocket: WebSocket) -> None:
-    """Answer a client and tell it what happens, until it leaves or has to."""
+    """Answer a client's frames and push events to it until the connection ends."""
     try:
         conversation = await run_in_threadpool(_enter, websocket)
     except OpenCrabError as error:
         await websocket.send_denial_response(problem_of_error(error))
         return
     await websocket.accept()
-    await OpenSocket(websocket, conversation).until_over(websocket.app.state.rest.watch)
+    await OpenSocket(websocket, conversation).serve(websocket.app.state.rest.watch)
 
 
 class OpenSocket:
-    """A connection as long as it lasts; one thing at a time is said over it."""
+    """An open connection, which sends one event at a time."""
 
     def __init__(
         self,
@@ -130,8 +130,8 @@ class OpenSocket:
         self._conversation = conversation
         self._speaking = asyncio.Lock()
 
-    async def until_over(self, watch: Watch) -> None:
-        """Answer and tell until one side ends it."""
+    async def serve(self, watch: Watch) -> None:
+        """Receive frames and push events until one side closes the connection."""
         tasks = {asyncio.create_task(self._hear()), asyncio.create_task(self._tell(watch))}
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -145,7 +145,7 @@ class OpenSocket:
                 await self._close(code, reason)
 
     async def _hear(self) -> tuple[int | None, str]:
-        """Answer frames until there are no more; the code to close with, if one is called for."""
+        """Answer frames until the connection ends; returns the close code, None if it is closed."""
         while True:
             message = await self._websocket.receive()
             if message["type"] == "websocket.disconnect":
@@ -155,12 +155,12 @@ class OpenSocket:
                 return _BYTES, "binary frames are not supported"
             if len(text.encode(errors="replace")) > FRAME_BYTES:
                 return _LARGE, f"a frame has at most {FRAME_BYTES} bytes"
-            ended = await self._speak(lambda said=text: self._conversation.hear(said))
+            ended = await self._speak(lambda said=text: self._conversation.handle_frame(said))
             if ended is not None:
                 return ended
 
     async def _tell(self, watch: Watch) -> tuple[int | None, str]:
-        """Tell what happens, as it happens."""
+        """Push events as they happen."""
         async with watch.watching(EVERY) as next_change:
             while True:
                 ended = await self._speak(self._conversation.new_events)
@@ -170,7 +170,7 @@ class OpenSocket:
                     return _RESTART, "the server ends"
 
     async def _speak(self, ask: Any) -> tuple[int | None, str] | None:
-        """Send everything that the conversation has to say to this; what ends it, if that does."""
+        """Send all events of a call; returns the close code if the connection must end."""
         try:
             async with self._speaking:
                 events = await run_in_threadpool(ask)
@@ -193,7 +193,7 @@ class OpenSocket:
             )
 
     async def _close(self, code: int, reason: str) -> None:
-        """Say why, if the client still listens."""
+        """Close the connection with a reason, if the client still listens."""
         cut = reason.encode()[:_REASON].decode(errors="ignore")
         try:
             async with asyncio.timeout(self._close_seconds):

@@ -21,7 +21,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.post(PATH)
 async def interact(request: Request) -> Response:
-    """Answer one interaction."""
+    """Answer one interaction of Discord."""
     answer = cast("Interactions | None", request.app.state.interactions)
     if answer is None:
         raise NotFound("Discord is disabled", cure="set gateway.discord.enabled and its public_key")

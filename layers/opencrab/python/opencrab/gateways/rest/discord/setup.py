@@ -3,6 +3,7 @@
 Ordinary messages and reactions do not reach Discord's interactions: the relay brings them here.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -10,9 +11,11 @@ from urllib.parse import urlsplit
 from fastapi import Header, Query, Request, Response
 
 from opencrab.domain.discord.community import Presence, Snowflake
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.value import Value
+from opencrab.engine.approvals.signed_links import ensure_approval_link_secret
 from opencrab.engine.discord import ambient_messages, diagnosis, presence, reactions, setup
-from opencrab.engine.discord.setup import BotApplication, Difference, Invitation
+from opencrab.engine.discord.setup import BotApplication, CommandsDifference, Invitation
 from opencrab.gateways.rest.discord.views import (
     DoctorView,
     OverheardView,
@@ -32,12 +35,12 @@ DOOR = "/discord/interactions"
 router = routes_below("/api", "discord")
 
 _Guild = Annotated[
-    Snowflake | None, Query(description="only this server's commands; by default everywhere")
+    Snowflake | None, Query(description="the commands of this server; by default the global ones")
 ]
 
 
 class CommandsPut(Value, defer_build=False):
-    """Where the commands are to be registered."""
+    """The place where the commands are registered."""
 
     guild_id: Snowflake | None = None
 
@@ -49,27 +52,36 @@ def get_discord(
     request: Request,
     accept_language: Annotated[str | None, Header(description="the language of the advice")] = None,
 ) -> DoctorView:
-    """Check token, keys, endpoint, commands and permissions, with instructions."""
+    """Check the setup of the Discord bot.
+
+    Covers token, keys, endpoint, commands and permissions. Each failed check says what to do.
+    """
     application = _with_default_endpoint(api.discord, str(request.base_url))
     language = preferred_language(accept_language or "")
     return DoctorView(checks=diagnosis.diagnose_discord(api.runtime, application, language))
 
 
 @router.get("/discord/commands")
-def get_discord_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> Difference:
+def get_discord_commands(api: Api, _caller: Owner, guild_id: _Guild = None) -> CommandsDifference:
     """Compare registered with expected commands."""
     return setup.command_registration_difference(api.runtime.discord, api.discord, guild_id)
 
 
 @router.put("/discord/commands")
-def put_discord_commands(api: Api, _caller: Owner, body: Strict[CommandsPut]) -> Difference:
-    """Register the commands in place of all registered ones; returns what changed."""
+def put_discord_commands(api: Api, _caller: Owner, body: Strict[CommandsPut]) -> CommandsDifference:
+    """Register the commands, replacing all registered ones.
+
+    Returns what changed.
+    """
+    # Who presses a button gets a signed link, from a function that may not store secrets.
+    with suppress(Unavailable):
+        ensure_approval_link_secret(api.runtime)
     return setup.register_commands(api.runtime.discord, api.discord, body.guild_id)
 
 
 @router.get("/discord/invite")
 def invite_discord(api: Api, _caller: Owner) -> Invitation:
-    """Get links that invite the bot to a server, or install it for one user."""
+    """Get links that invite the bot to a server or install it for one user."""
     return setup.bot_invitation(api.runtime.discord, api.discord)
 
 
@@ -81,9 +93,9 @@ def list_discord_presences(api: Api, _caller: Owner) -> PresencesView:
 
 @router.get("/agents/{agent_id}/discord")
 def get_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
-    """Get an agent's Discord settings: its channels, and who its owners and users are.
+    """Get an agent's Discord settings.
 
-    The defaults are returned if nothing is stored.
+    They hold its channels, owners and known users. The defaults are returned if nothing is stored.
     """
     api.runtime.home.agents.get(agent_id)
     return presence.discord_presence(api.runtime.home.facts, agent_id) or Presence(
@@ -95,7 +107,10 @@ def get_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
 def put_agent_discord(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[PresencePut]
 ) -> Presence:
-    """Replace an agent's Discord settings; they apply at once."""
+    """Replace an agent's Discord settings.
+
+    They apply at once.
+    """
     return presence.save_discord_presence(
         api.runtime.home, Presence(agent_id=agent_id, **dict(body))
     )
@@ -103,9 +118,10 @@ def put_agent_discord(
 
 @router.delete("/agents/{agent_id}/discord")
 def delete_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
-    """Delete an agent's Discord settings, so that the defaults apply again.
+    """Delete an agent's Discord settings.
 
-    With the defaults the agent answers in any channel when asked and never posts on its own.
+    The defaults apply again: the agent answers in any channel when asked and never posts on its
+    own.
     """
     presence.delete_discord_presence(api.runtime.home, agent_id)
     return Presence(agent_id=agent_id)
@@ -117,9 +133,12 @@ def delete_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     response_model=OverheardView,
 )
 def bring_discord_message(
-    api: Api, _caller: Owner, once: Repeatable, body: Strict[ambient_messages.Said]
+    api: Api, _caller: Owner, once: Repeatable, body: Strict[ambient_messages.ReceivedMessage]
 ) -> Response:
-    """Deliver a channel message from the relay; the same message is processed once."""
+    """Deliver a channel message from the relay.
+
+    The same message is processed once.
+    """
 
     def make() -> OverheardView:
         setup.require_discord(api.runtime.discord)
@@ -135,7 +154,10 @@ def bring_discord_message(
 def bring_discord_reaction(
     api: Api, _caller: Owner, once: Repeatable, body: Strict[reactions.Reaction]
 ) -> Response:
-    """Deliver a reaction from the relay as feedback on the turn that wrote the message."""
+    """Deliver a reaction from the relay.
+
+    It is feedback on the turn that wrote the message.
+    """
 
     def make() -> ReactedView:
         found = reactions.record_reaction(api.runtime, body, own_ids=_own_ids(api.discord))
@@ -145,12 +167,12 @@ def bring_discord_reaction(
 
 
 def _own_ids(application: BotApplication) -> frozenset[str]:
-    """A bot's id is its application's, for all that were made since 2016."""
+    """Return the bot's user ids: the application's id, for all bots made since 2016."""
     return frozenset({application.application_id})
 
 
 def _with_default_endpoint(application: BotApplication, base_url: str) -> BotApplication:
-    """The application with its endpoint, where this installation is known by a public address."""
+    """Return the application with the endpoint of its public address, if none is configured."""
     address = urlsplit(base_url)
     if application.endpoint is not None or address.scheme != "https":
         return application

@@ -39,7 +39,7 @@ class PresencePut(Value, defer_build=False):
     @classmethod
     def _each_channel_once(cls, spots: tuple[Spot, ...]) -> tuple[Spot, ...]:
         if len({spot.channel_id for spot in spots}) < len(spots):
-            raise ValueError("the same channel twice: list each once")
+            raise ValueError("a channel is listed twice: list each once")
         return spots
 
 
@@ -51,7 +51,7 @@ class OverheardView(Value):
 
     @classmethod
     def of(cls, outcome: AmbientOutcome) -> "OverheardView":
-        """What became of a message, as it is shown."""
+        """Convert the outcome of a message to its view."""
         return cls(turn_ids=tuple(turn.id for turn in outcome.turns), reason=outcome.silence)
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from opencrab.domain.conversation.session import OBSERVER, Participant, Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import jain_fairness_index
 from opencrab.domain.value import Value
+from opencrab.engine.access.visibility import require_session
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -30,7 +31,7 @@ class ShareView(View):
 
 
 class FairnessView(Value):
-    """How evenly a session's agents spoke.
+    """The shares of a session's agents, and how even they are.
 
     `index` is Jain's index of fairness of their characters, observers left out: (Σx)² ÷ (n · Σx²),
     1 for equal parts and 1/n where one has said everything (Jain, Chiu, Hawe, DEC-TR-301, 1984).
@@ -45,15 +46,17 @@ class FairnessView(Value):
 
 
 @router.get("/{session_id}/fairness")
-def get_fairness(api: Api, _caller: Reader, session_id: Id) -> FairnessView:
-    """Turns, speeches and characters of each agent, with Jain's fairness index."""
-    return session_fairness_statistics(
-        api.runtime.home.sessions.get(session_id), api.runtime.clock.now()
-    )
+def get_fairness(api: Api, caller: Reader, session_id: Id) -> FairnessView:
+    """Get how evenly the agents of a session spoke.
+
+    Returns turns, speeches and characters of each agent, with Jain's fairness index.
+    """
+    session, _ = require_session(api.runtime.home, caller.principal, session_id)
+    return session_fairness_statistics(session, api.runtime.clock.now())
 
 
 def session_fairness_statistics(session: Session, now: datetime) -> FairnessView:
-    """The statistics of a session; who left is not counted any more."""
+    """Return the statistics of a session's current participants."""
     until = session.updated_at if session.status is SessionStatus.ENDED else now
     said = sum(each.characters for each in session.participants)
 

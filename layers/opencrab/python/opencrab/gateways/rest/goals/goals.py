@@ -16,21 +16,25 @@ from opencrab.domain.goals.goal import (
     task_completion_percent,
 )
 from opencrab.domain.goals.priority import Score
-from opencrab.domain.goals.value_estimate import Horizon, Satisfaction, Worth
+from opencrab.domain.goals.value_estimate import Horizon, Satisfaction, ValueEstimate
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.goals import instructions as tasks
 from opencrab.engine.goals.instructions import InstructionGiver
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.goals.selection import explain_goal_priorities
 from opencrab.gateways.rest.agents.agents import save_changes
-from opencrab.gateways.rest.goals.task_views import find_goal
-from opencrab.gateways.rest.goals.tasks import Reason
-from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.goals.task_views import (
+    find_goal,
+    find_visible_goal,
+    page_of_visible_goals,
+)
+from opencrab.gateways.rest.goals.tasks import ReasonBody
+from opencrab.gateways.rest.http.access import Owner, ProfileReader, Reader
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
+from opencrab.gateways.rest.http.page import Page, PageQuery
 
 LISTING = "goals"
 
@@ -71,7 +75,7 @@ class PlannedView(Value):
 
     @classmethod
     def of(cls, task: Task, *, private: bool) -> "PlannedView":
-        """A stored task as it is shown."""
+        """Convert a stored task to its view; without `private`, `result` is null."""
         shown = {name: getattr(task, name) for name in cls.model_fields}
         return cls(**shown | ({} if private else {"result": None}))
 
@@ -90,7 +94,7 @@ class GoalView(Value):
     instruction: str
     source: GoalSource
     horizon: Horizon
-    worth: Worth
+    worth: ValueEstimate
     deadline: datetime | None
     status: GoalStatus
     waits: str | None
@@ -106,7 +110,7 @@ class GoalView(Value):
 
     @classmethod
     def of(cls, goal: Goal, *, private: bool, score: Score | None = None) -> "GoalView":
-        """A stored goal as it is shown."""
+        """Convert a stored goal to its view; without `private`, results are null."""
         worked_out = {"tasks", "completion", "score", "waits"}
         shown = {name: getattr(goal, name) for name in cls.model_fields.keys() - worked_out}
         shown |= {"score": score, "waits": goal.pause and goal.pause.reason}
@@ -118,7 +122,7 @@ class GoalView(Value):
 
 
 @router.get("/purpose")
-def get_purpose(api: Api, _caller: Reader, agent_id: Id, response: Response) -> PurposeView:
+def get_purpose(api: Api, _caller: ProfileReader, agent_id: Id, response: Response) -> PurposeView:
     """Get an agent's purpose.
 
     ETag holds the agent's version.
@@ -130,7 +134,10 @@ def get_purpose(api: Api, _caller: Reader, agent_id: Id, response: Response) -> 
 def put_purpose(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[Purpose], edit: Edit
 ) -> PurposeView:
-    """Replace an agent's purpose; it applies from the next turn on."""
+    """Replace an agent's purpose.
+
+    It applies from the next turn on.
+    """
     purpose = body.purpose.strip()
     return _purpose(
         edit.response, save_changes(api.runtime, agent_id, edit.version, {"purpose": purpose})
@@ -138,10 +145,11 @@ def put_purpose(
 
 
 class Explained(PageQuery):
-    """Which part of the goals, and whether their scores are shown."""
+    """The part of the list of goals, and whether it includes their scores."""
 
     explain: bool = Field(
-        default=False, description="also return how each open goal's priority is calculated"
+        default=False,
+        description="also return the score of each open goal, with the terms of its priority",
     )
 
 
@@ -153,9 +161,7 @@ def list_goals(
 
     `explain=1` adds a score to each open goal: its current priority with each term of the sum.
     """
-    after = page_place(LISTING, query.cursor) or ""
-    found = tasks.goals_of_agent(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    items, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
+    items, cursor = page_of_visible_goals(api.runtime.home, caller, agent_id, LISTING, query)
     scores = explain_goal_priorities(api.runtime, agent_id, items) if query.explain else {}
     private = caller.is_owner
     return Page(
@@ -170,10 +176,10 @@ def list_goals(
 def inject_goal(
     api: Api, caller: Owner, agent_id: Id, once: Repeatable, body: Strict[NewGoal]
 ) -> Response:
-    """Give an agent a goal that it starts on its own, by its priority.
+    """Give an agent a goal.
 
-    An instruction starts at once instead (`POST .../tasks`). An aspiration is never started; the
-    agent derives objectives from it.
+    The agent starts it on its own, by its priority. An instruction starts at once instead (`POST
+    .../tasks`). An aspiration is never started; the agent derives objectives from it.
     """
     key = once.id_of("goal")
     principal = caller.principal
@@ -194,13 +200,13 @@ def abandon_goal(
     goal_id: Id,
     *,
     once: Repeatable,
-    body: Strict[Reason] | None = None,
+    body: Strict[ReasonBody] | None = None,
 ) -> Response:
-    """Abandon a goal before its next call; completed actions are not undone.
+    """Abandon a goal before its next call.
 
-    A goal that has ended is returned unchanged.
+    Completed actions are not undone. A goal that has ended is returned unchanged.
     """
-    wish, by = body or Reason(), caller.principal.id
+    wish, by = body or ReasonBody(), caller.principal.id
 
     def make() -> GoalView:
         goal = find_goal(api.runtime.home.facts, agent_id, goal_id).read(Goal)
@@ -218,14 +224,14 @@ def get_goal(
     goal_id: Id,
     *,
     explain: Annotated[
-        bool, Query(description="also return how its priority is calculated")
+        bool, Query(description="also return its score, with the terms of its priority")
     ] = False,
 ) -> GoalView:
     """Get a goal with its plan.
 
     `explain=1` adds the score of an open goal.
     """
-    goal = find_goal(api.runtime.home.facts, agent_id, goal_id).read(Goal)
+    goal = find_visible_goal(api.runtime.home, caller, agent_id, goal_id)
     scores = explain_goal_priorities(api.runtime, agent_id, (goal,)) if explain else {}
     return GoalView.of(goal, private=caller.is_owner, score=scores.get(goal.id))
 

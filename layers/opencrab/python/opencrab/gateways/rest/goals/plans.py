@@ -2,16 +2,18 @@
 
 from datetime import datetime
 
+from opencrab.domain.access.policy import Area
 from opencrab.domain.goals.goal import Goal, Task
 from opencrab.domain.goals.plan import PLAN, AbandonedPlan, PlanStatus, plan_key, plan_status
 from opencrab.domain.value import Value
-from opencrab.engine.goals import instructions as tasks
+from opencrab.engine.access.visibility import require_agent, visible_goals
 from opencrab.engine.goals.pausing import stored_goal
 from opencrab.gateways.rest.goals.goals import PlannedView
+from opencrab.gateways.rest.goals.task_views import page_of_visible_goals
 from opencrab.gateways.rest.http.access import Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
+from opencrab.gateways.rest.http.page import Page, Paged
 from opencrab.ports.documents import Documents
 
 LISTING = "plans"
@@ -44,11 +46,14 @@ class PlanView(Value):
 
 @router.get("/plan")
 def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
-    """Get the plan that is being carried out, or null."""
+    """Get the current plan, or null without one that the caller may see."""
     current = api.runtime.home.agents.get(agent_id).mind.agenda.current
-    if current is None:
+    goal = None
+    if current is not None:
+        goal = stored_goal(api.runtime.home.facts, agent_id, current).read(Goal)
+    if goal is None or not visible_goals(api.runtime.home, caller.principal, (goal,)):
+        require_agent(caller.principal, agent_id, Area.PROFILE)
         return None
-    goal = stored_goal(api.runtime.home.facts, agent_id, current).read(Goal)
     return _plan(api.runtime.home.facts, goal, private=caller.is_owner)
 
 
@@ -58,9 +63,7 @@ def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[Pla
 
     Goals without a plan are left out.
     """
-    after = page_place(LISTING, query.cursor) or ""
-    found = tasks.goals_of_agent(api.runtime.home, agent_id, after=after, limit=query.limit + 1)
-    goals, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
+    goals, cursor = page_of_visible_goals(api.runtime.home, caller, agent_id, LISTING, query)
     shown = (_plan(api.runtime.home.facts, goal, private=caller.is_owner) for goal in goals)
     return Page(items=tuple(plan for plan in shown if plan is not None), next_cursor=cursor)
 
@@ -91,7 +94,7 @@ def _given_up(facts: Documents, goal: Goal) -> list[AbandonedPlan]:
     if goal.revision == 1:
         return []
     names = ((PLAN, plan_key(goal.id, each)) for each in range(1, goal.revision))
-    found = facts.several(goal.agent_id, *names)
+    found = facts.get_many(goal.agent_id, *names)
     return sorted((fact.read(AbandonedPlan) for fact in found), key=lambda old: old.revision)
 
 

@@ -3,6 +3,7 @@
 Each event is the whole progress, so nobody who was away misses what still holds.
 """
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Header, Query
@@ -14,13 +15,14 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
+from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
 from opencrab.engine.goals.pausing import stored_goal
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.goals.task_views import find_goal, task_in_front, task_view
+from opencrab.gateways.rest.goals.task_views import find_visible_goal, task_in_front, task_view
 from opencrab.gateways.rest.http.access import Caller, Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.event_stream import event_stream_response, events
+from opencrab.gateways.rest.http.event_stream import CheckedFollower, event_stream_response, events
 from opencrab.gateways.rest.http.polling import POLL_SECONDS
 
 _EVENT_ID = 16
@@ -36,7 +38,7 @@ _STREAM = {
 
 
 class TaskEventsQuery(Value, defer_build=False):
-    """For how long."""
+    """The duration of the stream."""
 
     seconds: Annotated[int, Field(ge=1, le=86_400)] | None = Field(
         default=None,
@@ -45,12 +47,12 @@ class TaskEventsQuery(Value, defer_build=False):
 
 
 class TaskFollower:
-    """What one client has seen of a task; it is read in a thread, look by look."""
+    """The state of a task that one client has seen; it is read in a thread, call by call."""
 
     def __init__(
         self, runtime: Runtime, goal: Goal, caller: Caller, *, seen: str, once: bool
     ) -> None:
-        self.over = False
+        self.is_over = False
         self._once = once
         self._runtime = runtime
         self._goal = goal
@@ -59,9 +61,9 @@ class TaskFollower:
         self._place: tuple[object, ...] = ()
 
     def new_events(self) -> list[str]:
-        """The progress as an event, if the client has not seen it yet; `once`, it is the last.
+        """Return the progress as an event if the client has not seen it; `once` makes it the last.
 
-        While neither the goal, its turn's header nor what it waits for has changed, nothing else is
+        If neither the goal, its turn's header nor the task in front has changed, nothing else is
         read.
         """
         fact = stored_goal(self._runtime.home.facts, self._goal.agent_id, self._goal.id)
@@ -71,17 +73,17 @@ class TaskFollower:
             return []
         self._place = place
         told = task_view(self._runtime, goal, self._caller)
-        self.over = told.over
+        self.is_over = told.over
         data = told.model_dump_json()
         event_id = content_hash(data.encode())[:_EVENT_ID]
         if event_id == self._seen:
             return []
         self._seen = event_id
-        self.over = told.over or self._once
+        self.is_over = told.over or self._once
         return [f"id: {event_id}\nevent: progress\ndata: {data}\n\n"]
 
     def _turn(self, turn_id: str | None) -> tuple[object, ...]:
-        """What of a turn's header tells that there is something new in it."""
+        """Return the fields of a turn's header that change with its progress."""
         if turn_id is None:
             return ()
         try:
@@ -108,13 +110,21 @@ async def task_events(
         Header(max_length=200, description="id of the last event received; it is not sent again"),
     ] = None,
 ) -> StreamingResponse:
-    """Follow a task's progress as server-sent events until it ends."""
-    fact = await run_in_threadpool(find_goal, api.runtime.home.facts, agent_id, task_id)
-    goal = fact.read(Goal)
+    """Follow a task's progress as server-sent events.
+
+    The stream ends with the task.
+    """
+    goal = await run_in_threadpool(find_visible_goal, api.runtime.home, caller, agent_id, task_id)
     once = api.longest_seconds is not None
     view = TaskFollower(api.runtime, goal, caller, seen=last_event_id or "", once=once)
-    seconds = api.within(query.seconds)
+    seconds = api.capped_wait(query.seconds)
+
+    def check() -> None:
+        principal = connection_holder_of_key_hash(api.runtime.home.keys, caller.key_hash)
+        find_visible_goal(api.runtime.home, replace(caller, principal=principal), agent_id, task_id)
+
+    follower = CheckedFollower(view, check, api.runtime.clock)
     # A model call or an action that begins wakes nobody, so it is looked for.
     return event_stream_response(
-        events(api, goal.session_id, view, seconds, look_seconds=POLL_SECONDS)
+        events(api, goal.session_id, follower, seconds, look_seconds=POLL_SECONDS)
     )

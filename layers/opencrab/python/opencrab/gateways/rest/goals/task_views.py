@@ -1,33 +1,47 @@
 """Task views: how far a task has come, as much of it as the caller may see."""
 
+from functools import partial
+
+from opencrab.domain.access.policy import Area, Verb
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Value
+from opencrab.engine.access.visibility import (
+    collect_visible,
+    require_agent,
+    require_goal,
+    visible_goals,
+)
 from opencrab.engine.approvals import approvals
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.instructions import goals_of_agent
+from opencrab.engine.goals.pausing import goal_not_found_error, stored_goal
 from opencrab.engine.goals.progress import (
-    Asked,
+    GoalSummary,
+    PendingApproval,
     Progress,
     Standing,
-    Summary,
     goal_progress,
     goal_summary,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, caller_sees_approvals, named_session_only
+from opencrab.gateways.rest.http.page import PageQuery, cursor_after, page_place
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Journal
 
 
-class TaskSummary(Summary):
+class TaskSummary(GoalSummary):
     """Status of a task, in a line."""
 
 
-class Front(Value):
-    """The task that the agent works on while others are queued."""
+class BlockingTask(Value):
+    """The task that the agent works on while others are queued.
+
+    `id` and `name` are empty if it is another person's.
+    """
 
     id: str
     name: str
@@ -39,38 +53,88 @@ class TaskView(Progress):
 
     `step` counts the turn's model calls, `spent_micro_usd` is the turn's too. `current` is the
     current action or thought; `thinking` is the agent's last thought. `behind` is the task that a
-    queued one waits for. `over` says that nothing here changes any more. Only owners and those who
-    may decide in their place see what an approval is about.
+    queued one waits for. `over` is true once the task has ended and no longer changes. Only owners
+    and delegates see what an approval is about.
     """
 
-    behind: Front | None = None
+    behind: BlockingTask | None = None
 
 
 def find_goal(facts: Documents, agent_id: str, label: str) -> Document:
-    """The fact of a goal, by its id or by that of a task that it has; raises NotFound, Invalid."""
+    """Find the stored goal with this id, or with a task of this id; raises NotFound, Invalid."""
     fact = stored_goal(facts, agent_id, label)
     goal = fact.read(Goal)
     if label != goal.id and goal.task(label) is None:
-        raise NotFound(f"{goal.id} has no task {label!r}", cure=f"look at {goal.id}")
+        raise NotFound(
+            f"goal {goal.id} has no task {label!r}", cure=f"read the tasks of goal {goal.id}"
+        )
     return fact
 
 
+def find_visible_goal(
+    home: Home, caller: Caller, agent_id: str, label: str, verb: Verb = Verb.READ
+) -> Goal:
+    """Find the goal with this id or task; raises NotFound for one that the caller does not see."""
+    stored = stored_goal(home.facts, agent_id, label).read(Goal)
+    missing = partial(goal_not_found_error, agent_id, label)
+    require_goal(home, caller.principal, stored, missing, verb)
+    return find_goal(home.facts, agent_id, label).read(Goal)
+
+
+def page_of_visible_goals(
+    home: Home, caller: Caller, agent_id: str, listing: str, query: PageQuery
+) -> tuple[list[Goal], str | None]:
+    """Return a page of an agent's goals that the caller sees, newest first, and its cursor.
+
+    Raises NotFound for an agent that the caller does not see, unless it sees one of its goals.
+    """
+    items, place = collect_visible(
+        lambda after, limit: goals_of_agent(home, agent_id, after=after, limit=limit),
+        lambda goals: visible_goals(home, caller.principal, goals),
+        lambda goal: goal.id,
+        after=page_place(listing, query.cursor) or "",
+        limit=query.limit,
+    )
+    if not items:
+        require_agent(caller.principal, agent_id, Area.PROFILE)
+    return items, cursor_after(listing, place)
+
+
 def task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
-    """A task as this caller may see it."""
+    """Return a task as this caller may see it."""
     told = goal_progress(runtime, goal, private=caller.is_owner)
-    shown = TaskView(**dict(told), behind=task_in_front(runtime.home, goal))
+    shown = TaskView(**dict(told), behind=_visible_front(runtime.home, goal, caller))
     if told.approval is None or caller_sees_approvals(runtime.home.agents, goal.agent_id, caller):
         return shown
     return shown.replaced(approval=_redact_approval(runtime.home.facts, told.approval))
 
 
 def task_summary(journal: Journal, goal: Goal) -> TaskSummary:
-    """A task's line in a list."""
+    """Return a task's entry in a list."""
     return TaskSummary(**dict(goal_summary(journal, goal)))
 
 
-def task_in_front(home: Home, goal: Goal) -> Front | None:
-    """The task that a task in line waits for; None for one that is not in line."""
+def _visible_front(home: Home, goal: Goal, caller: Caller) -> BlockingTask | None:
+    """Return the task in front; without its name if the caller does not see that task."""
+    front = _goal_in_front(home, goal)
+    if front is None:
+        return None
+    shown = _front(home, front)
+    hidden = not visible_goals(home, caller.principal, (front,))
+    return shown.replaced(id="", name="") if hidden else shown
+
+
+def task_in_front(home: Home, goal: Goal) -> BlockingTask | None:
+    """Return the task that a queued task waits for; None if it is not queued."""
+    front = _goal_in_front(home, goal)
+    return None if front is None else _front(home, front)
+
+
+def _front(home: Home, goal: Goal) -> BlockingTask:
+    return BlockingTask(id=goal.id, name=goal.name, status=goal_summary(home.journal, goal).status)
+
+
+def _goal_in_front(home: Home, goal: Goal) -> Goal | None:
     if goal.status.is_end or goal.pause is not None:
         return None
     fact = home.facts.get(goal.agent_id, MIND, MIND)
@@ -78,13 +142,12 @@ def task_in_front(home: Home, goal: Goal) -> Front | None:
     if agenda.current is None or goal.id not in agenda.waiting:
         return None
     try:
-        front = stored_goal(home.facts, goal.agent_id, agenda.current).read(Goal)
+        return stored_goal(home.facts, goal.agent_id, agenda.current).read(Goal)
     except NotFound:
         return None
-    return Front(id=front.id, name=front.name, status=goal_summary(home.journal, front).status)
 
 
-def _redact_approval(facts: Documents, asked: Asked) -> Asked:
+def _redact_approval(facts: Documents, asked: PendingApproval) -> PendingApproval:
     try:
         found = approvals.find_approval(facts, asked.approval_id)
     except NotFound:

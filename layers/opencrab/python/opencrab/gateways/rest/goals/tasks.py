@@ -7,9 +7,11 @@ from typing import Annotated
 from fastapi import Depends, Response
 from pydantic import AfterValidator, Field
 
-from opencrab.domain.errors import Conflict, Invalid, Refused
+from opencrab.domain.access.policy import Verb
+from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.goals.goal import Goal, goal_id_of
-from opencrab.domain.value import MessageText, Name, ShortText, Value
+from opencrab.domain.name import NewName
+from opencrab.domain.value import MessageText, ShortText, Value
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction
 from opencrab.engine.goals.pausing import stored_goal
@@ -18,7 +20,8 @@ from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.task_views import (
     TaskSummary,
     TaskView,
-    find_goal,
+    find_visible_goal,
+    page_of_visible_goals,
     task_summary,
     task_view,
 )
@@ -26,7 +29,7 @@ from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
+from opencrab.gateways.rest.http.page import Page, Paged
 
 LISTING = "tasks"
 _MICRO = 1_000_000
@@ -47,14 +50,14 @@ class NewTask(Value, defer_build=False):
     """An instruction; without a name its first line is the name."""
 
     instruction: Words
-    name: Name | None = None
+    name: NewName | None = None
     budget_usd: Annotated[float, Field(ge=0, le=1_000_000)] | None = Field(
-        default=None, description="most US dollars that its plan may cost"
+        default=None, description="maximum cost of its plan in US dollars"
     )
 
 
-class Reason(Value, defer_build=False):
-    """Reason of a change."""
+class ReasonBody(Value, defer_build=False):
+    """The reason of a change."""
 
     reason: ShortText = ""
 
@@ -67,7 +70,7 @@ class Steering(Value, defer_build=False):
 
 @dataclass(frozen=True)
 class TaskCommand:
-    """A request to change one task, by somebody who may."""
+    """A change of one task by a caller who may change it."""
 
     runtime: Runtime
     caller: Caller
@@ -76,25 +79,23 @@ class TaskCommand:
     once: IdempotentRequest
 
     def goal(self) -> Goal:
-        """The task as it is stored; raises NotFound."""
+        """Load the task as it is stored; raises NotFound."""
         return stored_goal(self.runtime.home.facts, self.agent_id, self.task_id).read(Goal)
 
     def cancel(self, reason: str) -> Goal:
-        """Give the task up."""
+        """Cancel the task."""
         by = self.caller.principal.id
         return instructions.cancel_goal(
             self.runtime, self.agent_id, self.task_id, by=by, reason=reason
         )
 
     def answer(self, body: Value | None, act: Callable[[], Goal]) -> Response:
-        """Do it once, and answer what it made of the task; raises Refused."""
+        """Apply a change once and return the changed task; raises Refused."""
 
         def make() -> TaskView:
-            if not self.caller.is_owner and self.goal().principal_id != self.caller.principal.id:
-                raise Refused(
-                    "only the key that gave an instruction, or an owner key, may change its task",
-                    cure="use that key, or one with scope owner",
-                )
+            find_visible_goal(
+                self.runtime.home, self.caller, self.agent_id, self.task_id, Verb.CHANGE
+            )
             return task_view(self.runtime, act(), self.caller)
 
         return self.once.answer(body, make)
@@ -120,9 +121,10 @@ Ordered = Annotated[TaskCommand, Depends(_order)]
 def create_task(
     api: Api, caller: Talker, agent_id: Id, once: Repeatable, body: Strict[NewTask]
 ) -> Response:
-    """Give an instruction, which is planned and carried out in a session of its own.
+    """Give an instruction.
 
-    It starts at once, or after the task that the agent is working on.
+    It is planned and carried out in a session of its own. It starts at once, or after the task that
+    the agent is working on.
     """
     budget = None if body.budget_usd is None else round(body.budget_usd * _MICRO)
     asked = NewInstruction(instruction=body.instruction, name=body.name, budget_micro_usd=budget)
@@ -136,13 +138,12 @@ def create_task(
 
 
 @router.get("")
-def list_tasks(api: Api, _caller: Reader, agent_id: Id, query: Paged) -> Page[TaskSummary]:
-    """List instructions and own goals, newest first."""
-    after = page_place(LISTING, query.cursor) or ""
-    found = instructions.goals_of_agent(
-        api.runtime.home, agent_id, after=after, limit=query.limit + 1
-    )
-    items, cursor = page_of(LISTING, found, query.limit, lambda goal: goal.id)
+def list_tasks(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[TaskSummary]:
+    """List instructions and the agent's own goals, newest first.
+
+    A chat key lists those that its principal gave or is invited to.
+    """
+    items, cursor = page_of_visible_goals(api.runtime.home, caller, agent_id, LISTING, query)
     return Page(
         items=tuple(task_summary(api.runtime.home.journal, goal) for goal in items),
         next_cursor=cursor,
@@ -156,37 +157,45 @@ def get_task(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
     Only owners see thoughts, arguments and results. The id of one task of a plan returns the whole
     plan.
     """
-    goal = find_goal(api.runtime.home.facts, agent_id, task_id).read(Goal)
+    goal = find_visible_goal(api.runtime.home, caller, agent_id, task_id)
     return task_view(api.runtime, goal, caller)
 
 
 @router.post("/{task_id}/cancel", response_model=TaskView)
-def cancel_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
-    """Cancel a task before its next call; completed actions are not undone.
+def cancel_task(order: Ordered, body: Strict[ReasonBody] | None = None) -> Response:
+    """Cancel a task before its next call.
 
-    A task that has ended is returned unchanged.
+    Completed actions are not undone. A task that has ended is returned unchanged.
     """
-    wish = body or Reason()
+    wish = body or ReasonBody()
     return order.answer(wish, lambda: order.cancel(wish.reason))
 
 
 @router.post("/{task_id}/discard", response_model=TaskView)
-def discard_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
-    """Cancel a task that is paused, queued or waiting for approval; 409 if it runs."""
-    wish = body or Reason()
+def discard_task(order: Ordered, body: Strict[ReasonBody] | None = None) -> Response:
+    """Cancel a task only if it does not run; a running one gives status 409.
+
+    It must be paused, queued or waiting for approval.
+    """
+    wish = body or ReasonBody()
 
     def act() -> Goal:
         if goal_summary(order.runtime.home.journal, order.goal()).status is Standing.ACTIVE:
-            raise Conflict(f"{order.task_id} is running", cure="pause it first, or cancel it")
+            raise Conflict(
+                f"task {order.task_id!r} is running", cure="pause it first, or cancel it"
+            )
         return order.cancel(wish.reason)
 
     return order.answer(wish, act)
 
 
 @router.post("/{task_id}/pause", response_model=TaskView)
-def pause_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
-    """Pause a task before its next call, until it is resumed or cancelled."""
-    wish = body or Reason()
+def pause_task(order: Ordered, body: Strict[ReasonBody] | None = None) -> Response:
+    """Pause a task before its next call.
+
+    It stays paused until it is resumed or cancelled.
+    """
+    wish = body or ReasonBody()
     by = order.caller.principal.id
     return order.answer(
         wish,
@@ -198,7 +207,10 @@ def pause_task(order: Ordered, body: Strict[Reason] | None = None) -> Response:
 
 @router.post("/{task_id}/resume", response_model=TaskView)
 def resume_task(order: Ordered) -> Response:
-    """Resume a paused task where it stopped; 409 if it has ended."""
+    """Resume a paused task where it stopped.
+
+    A task that has ended gives status 409.
+    """
     return order.answer(
         None, lambda: instructions.resume_goal(order.runtime, order.agent_id, order.task_id)
     )
@@ -206,7 +218,10 @@ def resume_task(order: Ordered) -> Response:
 
 @router.post("/{task_id}/steer", response_model=TaskView)
 def steer_task(order: Ordered, body: Strict[Steering]) -> Response:
-    """Send a message that the agent reads before its next step; it starts no turn."""
+    """Send a message that the agent reads before its next step.
+
+    It starts no turn.
+    """
     key = order.once.id_of("steering")
     asker = _asker(order.caller)
 

@@ -4,7 +4,7 @@ from opencrab.domain.value import Language
 
 
 def preferred_language(accept_language: str) -> Language:
-    """The first language of an Accept-Language header that OpenCrab speaks, else English."""
+    """Return the first supported language of an Accept-Language header, else English."""
     for choice in accept_language.split(","):
         spoken = choice.partition(";")[0].strip().lower().partition("-")[0]
         if spoken in set(Language):

@@ -9,9 +9,12 @@ from fastapi.security import HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
 
 from opencrab.domain.access.authority import Authority, Scope, Source, authority
+from opencrab.domain.access.policy import AccessDecision, Area, Resource, Verb, decide_access
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.errors import NotFound, Unauthenticated
+from opencrab.domain.errors import NotFound, Refused, Unauthenticated
+from opencrab.domain.identifier import content_hash
 from opencrab.engine.access.api_keys import principal_of_api_key
+from opencrab.engine.access.visibility import require_agent
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.agents import Agents
 
@@ -30,24 +33,25 @@ _bearer = HTTPBearer(
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls, through which door, and what that makes them."""
+    """An authenticated caller: its principal, and the gateway by which it came."""
 
     principal: Principal
     source: Source
+    key_hash: str = ""
 
     @property
     def authority(self) -> Authority:
-        """On whose behalf a turn acts that this caller starts."""
+        """The authority of turns that this caller starts."""
         return authority(self.source, self.principal.scope)
 
     @property
     def is_owner(self) -> bool:
-        """Whether the key has scope owner."""
+        """True if the key has scope owner."""
         return self.principal.scope is Scope.OWNER
 
 
 class Needs:
-    """A dependency that refuses keys without a scope and answers who calls."""
+    """A dependency that refuses keys without a scope and returns the caller."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -57,22 +61,51 @@ class Needs:
         request: Request,
         _shown_in_openapi: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
     ) -> Caller:
-        """The caller that the door found; raises Refused."""
+        """Return the authenticated caller; raises Refused if its key lacks the scope."""
         caller: Caller = request.scope[CALLER]
         caller.principal.require(self._scope)
         return caller
 
 
+class NeedsSight(Needs):
+    """A dependency that returns the caller if the policy lets it read this area.
+
+    In a route of one agent it is that agent's part; in a list the route leaves out what is hidden.
+    """
+
+    def __init__(self, area: Area) -> None:
+        super().__init__(Scope.READ)
+        self._area = area
+
+    async def __call__(
+        self,
+        request: Request,
+        _shown_in_openapi: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+    ) -> Caller:
+        """Return the authenticated caller; raises NotFound, Refused."""
+        caller = await super().__call__(request, _shown_in_openapi)
+        agent_id = request.path_params.get("agent_id")
+        if agent_id is None:
+            _require_area(caller.principal, self._area)
+        else:
+            require_agent(caller.principal, agent_id, self._area)
+        return caller
+
+
 Reader = Annotated[Caller, Depends(Needs(Scope.READ))]
+ProfileReader = Annotated[Caller, Depends(NeedsSight(Area.PROFILE))]
+AgentReader = Annotated[Caller, Depends(NeedsSight(Area.AGENT))]
+MetricsReader = Annotated[Caller, Depends(NeedsSight(Area.METRICS))]
+SetupReader = Annotated[Caller, Depends(NeedsSight(Area.INSTALLATION))]
 Talker = Annotated[Caller, Depends(Needs(Scope.CHAT))]
 Owner = Annotated[Caller, Depends(Needs(Scope.OWNER))]
 
 
 def secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The secret that a request brings; raises Unauthenticated unless there is exactly one."""
+    """Return the secret of a request; raises Unauthenticated unless there is exactly one."""
     found = [value for name, value in headers if name == b"authorization"]
     if not found:
-        raise Unauthenticated("this needs an API key", field="Authorization", cure=_CURE)
+        raise Unauthenticated("this route needs an API key", field="Authorization", cure=_CURE)
     scheme, _, secret = found[0].partition(b" ")
     secret = secret.strip()
     if len(found) > 1 or scheme.lower() != b"bearer" or not secret or b" " in secret:
@@ -82,14 +115,22 @@ def secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
 
 
 def identify_caller(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: str) -> Caller:
-    """The caller behind a secret; one read of the store. Raises Unauthenticated."""
+    """Return the caller who has a secret, by one read of the store; raises Unauthenticated."""
     from_terminal = any(name == _CLIENT and value == b"cli" for name, value in headers)
     source = Source.CLI if from_terminal else Source.REST
-    return Caller(principal_of_api_key(keys, secret), source)
+    return Caller(principal_of_api_key(keys, secret), source, content_hash(secret.encode()))
+
+
+def _require_area(who: Principal, area: Area) -> None:
+    if decide_access(who, Verb.READ, Resource(area)) is not AccessDecision.ALLOWED:
+        raise Refused(
+            f"this key may not read {area.value}",
+            cure="use an owner key, or a read key with a grant for it",
+        )
 
 
 def caller_sees_approvals(agents: Agents, agent_id: str, caller: Caller) -> bool:
-    """Whether a caller may read what an agent's calls are about: who may decide on them."""
+    """Check whether a caller may read an approval's details: owners and delegates may."""
     if caller.is_owner:
         return True
     try:
@@ -100,5 +141,5 @@ def caller_sees_approvals(agents: Agents, agent_id: str, caller: Caller) -> bool
 
 
 def named_session_only(action: str, impact: str) -> str:
-    """What those are told of a question who may not decide it."""
+    """Return the description of a call for callers who may not decide it."""
     return f"{action} ({impact})"

@@ -30,11 +30,11 @@ Body = TypeVar("Body", bound=BaseModel)
 
 
 class ClientLeft(Exception):
-    """The client went away before it had sent its body."""
+    """The client disconnected before it had sent the whole body."""
 
 
-def check_route_address(scope: Scope) -> None:
-    """Refuse addresses that are not UTF-8: decoding them leniently would name something else."""
+def require_utf8_url(scope: Scope) -> None:
+    """Raise Invalid for an address that is not UTF-8; decoded leniently, it could name another."""
     parts = {"path": scope.get("raw_path") or b"", "query": scope.get("query_string") or b""}
     for field, raw in parts.items():
         try:
@@ -46,9 +46,9 @@ def check_route_address(scope: Scope) -> None:
 
 
 async def bounded(scope: Scope, receive: Receive, *, takes_files: bool) -> Receive:
-    """The same request with its body read, at most as much of it as this caller may send.
+    """Read the body, up to the caller's limit, and return a `receive` that replays it.
 
-    Raises TooLarge, Invalid when it takes too long, and ClientLeft when the rest never came.
+    Raises TooLarge, Invalid if reading times out, and ClientLeft if the client disconnects.
     """
     if scope["method"] not in _WITH_BODY:
         return receive
@@ -79,10 +79,10 @@ async def _whole(receive: Receive, limit: int) -> bytes:
 
 
 def strict_json_body(content: bytes) -> Any:
-    """The value of a JSON text that means the same to everybody; raises Invalid.
+    """Parse a JSON text, rejecting what parsers read differently; raises Invalid.
 
-    Refused are NaN and Infinity, half characters, one name twice in an object, and values that
-    are nested deeper than any of ours.
+    Rejected are NaN and Infinity, lone surrogates, duplicate names in an object, and nesting deeper
+    than any of our models.
     """
     try:
         text = content.decode("utf-8")
@@ -121,7 +121,7 @@ BYTES_BODY: dict[str, Any] = {
 
 
 class _Strictly:
-    """Validates as JSON and strictly, so that "5" is no number and 1 is not true."""
+    """A validator for strict JSON: "5" is not a number and 1 is not true."""
 
     def __get_pydantic_core_schema__(
         self, model: type[BaseModel], handler: GetCoreSchemaHandler
@@ -141,10 +141,10 @@ alias that pydantic warns of, and silences that only while it makes its routes.
 
 
 class JsonRoute(APIRoute):
-    """A route whose body, if it takes one, is checked as JSON once, and only as JSON."""
+    """A route whose JSON body, if it takes one, is checked and parsed once."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler behind the check."""
+        """Return the handler, preceded by the check of the body."""
         handle = super().get_route_handler()
         if self.body_field is None:
             return handle
@@ -160,7 +160,7 @@ class JsonRoute(APIRoute):
 
 
 def routes_below(prefix: str, tag: str, *, takes_json: bool = True) -> APIRouter:
-    """Routes below an address and under a heading; a function's name is its operation's id."""
+    """Return a router for a path prefix; a function's name becomes its operationId."""
     return APIRouter(
         prefix=prefix,
         tags=[tag],
@@ -170,7 +170,7 @@ def routes_below(prefix: str, tag: str, *, takes_json: bool = True) -> APIRouter
 
 
 class _Parsed(Request):
-    """A request whose JSON is known already."""
+    """A request whose JSON body is already parsed."""
 
     def __init__(self, scope: Scope, receive: Receive, content: bytes) -> None:
         super().__init__(scope, receive)
@@ -211,7 +211,9 @@ def _check_media_type(media_type: str) -> None:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise Invalid("an object has the same name twice", field="body", cure="keep one of them")
+        raise Invalid(
+            "a JSON object has the same name twice", field="body", cure="keep one of them"
+        )
     return value
 
 

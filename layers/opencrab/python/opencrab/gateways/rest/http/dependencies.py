@@ -15,11 +15,11 @@ from opencrab.gateways.rest.http.polling import Watch
 
 @dataclass(frozen=True)
 class RestContext:
-    """The installation behind the routes, the watch of its sessions, and its state of setup.
+    """The installation and the other objects that the routes need.
 
-    `longest_seconds` is how long one request may take to be answered, where there is such a limit.
-    `machine` tells of the computer that this runs on, where that is the owner's. `discord` is the
-    bot as it is configured.
+    `longest_seconds` is the maximum duration of a request, None for no limit. `machine` reads the
+    load of the computer if it is the owner's. `discord` is the configured bot. `instance` is the
+    secret with which the process proves that it serves its data folder; None without a folder.
     """
 
     runtime: Runtime
@@ -28,9 +28,10 @@ class RestContext:
     longest_seconds: int | None = None
     machine: ReadMachine = no_machine_vitals
     discord: BotApplication = field(default_factory=BotApplication)
+    instance: str | None = None
 
-    def within(self, seconds: int | None) -> int | None:
-        """The time that a client asked for, as far as there is time; None is without end."""
+    def capped_wait(self, seconds: int | None) -> int | None:
+        """Limit the requested seconds to the maximum duration; None is without end."""
         if self.longest_seconds is None or seconds is None:
             return self.longest_seconds if seconds is None else seconds
         return min(seconds, self.longest_seconds)

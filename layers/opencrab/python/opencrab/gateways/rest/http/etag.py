@@ -9,7 +9,9 @@ from fastapi import Depends, Header, Response
 IfMatch = Annotated[
     str | None,
     Header(
-        alias="If-Match", max_length=200, description="only if this is still the stored version"
+        alias="If-Match",
+        max_length=200,
+        description="ETag of the version to change; 409 if another version is stored",
     ),
 ]
 
@@ -17,8 +19,8 @@ _NEVER = -1
 _VERSION = re.compile(r'"(0|[1-9][0-9]{0,17})"')
 
 
-def etag_version(if_match: str | None) -> int | None:
-    """The version that a change is meant for; None for any, and one that never is for nonsense."""
+def parse_if_match(if_match: str | None) -> int | None:
+    """Parse If-Match; None for any version, and a version that never exists if malformed."""
     wanted = "*" if if_match is None else if_match.strip()
     if wanted == "*":
         return None
@@ -27,20 +29,20 @@ def etag_version(if_match: str | None) -> int | None:
 
 
 def set_etag(response: Response, version: int) -> None:
-    """Say which version is shown."""
+    """Set the ETag header to the version."""
     response.headers["ETag"] = f'"{version}"'
 
 
 @dataclass(frozen=True)
 class VersionedChange:
-    """A change of what is stored: the version that it is meant for, and the answer to tag."""
+    """The version that a change requires, None for any, and the response that gets the ETag."""
 
     response: Response
     version: int | None
 
 
 async def _change(response: Response, if_match: IfMatch = None) -> VersionedChange:
-    return VersionedChange(response, etag_version(if_match))
+    return VersionedChange(response, parse_if_match(if_match))
 
 
 Edit = Annotated[VersionedChange, Depends(_change)]

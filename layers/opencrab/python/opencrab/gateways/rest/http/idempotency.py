@@ -12,7 +12,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
 
-from opencrab.domain.errors import Conflict
+from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import CALLER, Caller
@@ -25,7 +25,7 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 @dataclass(frozen=True)
 class IdempotentRequest:
-    """One request that may be a repeat; without a key it never is."""
+    """A request that may be a repeat if it has an Idempotency-Key."""
 
     runtime: Runtime
     principal_id: str
@@ -33,7 +33,7 @@ class IdempotentRequest:
     key: str | None
 
     def id_of(self, kind: str) -> str:
-        """The id of what this request creates: the same for every repeat."""
+        """Return the id of the object that the request creates, the same for every repeat."""
         if self.key is None:
             return self.runtime.clock.new_id()
         return stable_id(kind, self.principal_id, self.route, self.key)
@@ -47,14 +47,14 @@ class IdempotentRequest:
         again: Callable[[], Answer] | None = None,
         remembered: Callable[[Answer], Answer] | None = None,
     ) -> Response:
-        """Do it and answer, or answer what was answered before.
+        """Carry out the request, or return the stored response of the first one.
 
         Args:
-            body: What was asked for; the same key for something else raises Conflict.
-            make: Does it; it may run again when a crash came between it and its answer.
-            status: The answer's status.
-            again: Does it after such a crash, where that differs from `make`.
-            remembered: What may be kept of the answer, where it holds a secret.
+            body: The body; the same key with another body raises Conflict.
+            make: Carries out the request; runs again if a crash prevented storing the response.
+            status: The status of the response.
+            again: Replaces `make` after such a crash, if it differs.
+            remembered: Removes secrets from the response before it is stored.
         """
         if self.key is None:
             return _json(make().model_dump_json(), status)
@@ -90,6 +90,13 @@ async def _once(
         ),
     ] = None,
 ) -> IdempotentRequest:
+    if len(request.headers.getlist("Idempotency-Key")) > 1:
+        # Whichever of them counted, a client that meant the other one would do its request twice.
+        raise Invalid(
+            "the Idempotency-Key header is sent more than once",
+            field="Idempotency-Key",
+            cure="send it once",
+        )
     caller: Caller = request.scope[CALLER]
     route = f"{request.method} {request.scope['path']}"
     return IdempotentRequest(api.runtime, caller.principal.id, route, key)

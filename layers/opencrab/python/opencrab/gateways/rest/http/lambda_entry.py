@@ -13,9 +13,9 @@ Answer = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
 def load_rest_app_quickly() -> None:
-    """Load FastAPI without working out its models of OpenAPI documents, a seventh of a cold start.
+    """Load FastAPI without building its models of OpenAPI, a seventh of a cold start.
 
-    They are worked out when somebody asks for the document. No other model is touched.
+    They are built when the document is requested. Other models are not affected.
     """
     BaseModel.model_config["defer_build"] = True
     try:
@@ -25,7 +25,7 @@ def load_rest_app_quickly() -> None:
 
 
 def http_event_handler(app: ASGIApp) -> Answer:
-    """What the function behind the HTTP API does with an event; the stage's name is no path."""
+    """Return the handler of the HTTP API's events; the stage's name is not part of the path."""
 
     async def addressed(scope: Scope, receive: Receive, send: Send) -> None:
         # Mangum decodes the path and forgets how it came, which the door looks at.

@@ -1,12 +1,14 @@
 """The OpenAPI document, derived from the routes; infra/openapi.json is its copy."""
 
 import json
+import re
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from opencrab import __version__
+from opencrab.gateways.rest.http.page import Page
 from opencrab.gateways.rest.http.problem import MEDIA_TYPE, Problem
 
 OPEN_PATHS = {"/api/health", "/approve"}
@@ -36,10 +38,20 @@ _TAGS = {
     "analytics": "Analytics, experiments, reviews and changes on evidence.",
 }
 _RESPONSE = "Problem"
+_UNDESCRIBED = "Successful Response"
+"""FastAPI's description of a response that a route does not describe itself."""
+
+_RESULTS = {
+    "201": "Created: {}",
+    "202": "Accepted: {}",
+    "204": "Done; the response has no body.",
+}
+_CLAUSE = re.compile(r"[;.](?:\s|$)")
+"""The end of the first clause of a schema's description, which names the thing."""
 
 
 def openapi_document(app: FastAPI) -> dict[str, Any]:
-    """The document of an application's routes."""
+    """Return the OpenAPI document of an application's routes."""
     made = get_openapi(
         title="OpenCrab",
         version=__version__,
@@ -54,6 +66,10 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     defined = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"].update(defined.pop("$defs", {}))
     components["schemas"]["Problem"] = defined
+    for name, schema in components["schemas"].items():
+        if name.startswith("Page_"):
+            # A generic model has no docstring of its own.
+            schema["description"] = Page.__doc__
     reference = {"$ref": "#/components/schemas/Problem"}
     components["responses"] = {
         _RESPONSE: {
@@ -65,11 +81,12 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
         for operation in operations.values():
             _with_problems(operation, needs_key=path not in OPEN_PATHS)
             _with_summary(operation)
+            _with_results(operation, components["schemas"])
     return made
 
 
 def openapi_text(app: FastAPI) -> str:
-    """The document as the file keeps it."""
+    """Return the document as the text of infra/openapi.json."""
     return json.dumps(openapi_document(app), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -81,7 +98,31 @@ def _with_problems(operation: dict[str, Any], *, needs_key: bool) -> None:
 
 
 def _with_summary(operation: dict[str, Any]) -> None:
-    """The first line of a route's docstring is its summary, the rest its description."""
+    """Split a route's docstring: its first line is the summary, the rest the description."""
     operation["summary"], _, rest = operation.pop("description").partition("\n\n")
     if rest:
         operation["description"] = rest
+
+
+def _with_results(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Describe each response that FastAPI only calls successful."""
+    for status, response in operation["responses"].items():
+        if response.get("description") != _UNDESCRIBED:
+            continue
+        result = _result(operation["summary"], response, schemas)
+        if status in _RESULTS:
+            result = _RESULTS[status].format(result[:1].lower() + result[1:])
+        response["description"] = result
+
+
+def _result(summary: str, response: dict[str, Any], schemas: dict[str, Any]) -> str:
+    """Return what a response contains: by its schema, or for a page of a list by the summary."""
+    content: dict[str, Any] = next(iter(response.get("content", {}).values()), {})
+    reference: str = content.get("schema", {}).get("$ref", "")
+    name = reference.rpartition("/")[2]
+    verb, _, listed = summary.partition(" ")
+    if name.startswith("Page_") and verb == "List":
+        return f"A page of {listed}"
+    described: str = schemas[name].get("description", "") if name else ""
+    text = _CLAUSE.split(described or f"{listed[:1].upper()}{listed[1:]}")[0]
+    return f"{text.removesuffix('.')}."

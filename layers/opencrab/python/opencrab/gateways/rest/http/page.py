@@ -22,10 +22,10 @@ Item = TypeVar("Item")
 
 
 class PageQuery(Value, defer_build=False):
-    """Which part of a list."""
+    """The part of a list that a request asks for."""
 
     cursor: Annotated[str, Field(max_length=2_000)] | None = Field(
-        default=None, description="next_cursor of the previous page"
+        default=None, description="`next_cursor` of the previous page; omit it for the first page"
     )
     limit: Annotated[int, Field(ge=1, le=MOST)] = Field(
         default=LIMIT, description="maximum number of items on the page"
@@ -36,19 +36,24 @@ Paged = Annotated[PageQuery, Query()]
 
 
 class Page(Value, Generic[Item]):
-    """Part of a list; next_cursor is null when there is nothing more now."""
+    """Part of a list; `next_cursor` is null at its end."""
 
     items: tuple[Item, ...]
     next_cursor: str | None = None
 
 
 def page_cursor(listing: str, place: str) -> str:
-    """A cursor to what comes after a place in a listing."""
+    """Return the cursor to the items after a place in a list."""
     return base64.urlsafe_b64encode(f"{listing}:{place}".encode()).decode().rstrip("=")
 
 
+def cursor_after(listing: str, place: str | None) -> str | None:
+    """Return the cursor to the items after a place; None if there are no more."""
+    return None if place is None else page_cursor(listing, place)
+
+
 def page_place(listing: str, cursor: str | None) -> str | None:
-    """The place that a cursor names; raises Invalid for any other text, or another list's."""
+    """Return the place of a cursor; raises Invalid for a malformed cursor or another list's."""
     if cursor is None:
         return None
     try:
@@ -63,7 +68,7 @@ def page_place(listing: str, cursor: str | None) -> str | None:
 
 
 def id_in_cursor(listing: str, cursor: str | None) -> str:
-    """The id that a cursor names, none to begin with; raises Invalid where that is no id."""
+    """Return the id of a cursor, empty at the beginning; raises Invalid if it is not an id."""
     place = page_place(listing, cursor)
     if place is not None and not _ID.fullmatch(place):
         raise _unknown_cursor()
@@ -73,7 +78,7 @@ def id_in_cursor(listing: str, cursor: str | None) -> str:
 def page_of(
     listing: str, found: Sequence[Any], limit: int, place: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str | None]:
-    """A page's items out of one more than asked for, and the cursor that goes on after them."""
+    """Return a page and the cursor after it; `found` has one item beyond `limit` if more exist."""
     items = found[:limit]
     if len(found) <= limit:
         return items, None
@@ -83,7 +88,7 @@ def page_of(
 def page_list(
     listing: str, query: PageQuery, read: Callable[[], Sequence[Any]], place: Callable[[Any], str]
 ) -> tuple[Sequence[Any], str | None]:
-    """As `page_of`, of a list that is read whole; raises Invalid for a place that it has not."""
+    """Return a page of a list that is read whole; raises Invalid for an unknown place."""
     after, found = page_place(listing, query.cursor), read()
     places = [place(each) for each in found]
     if after is not None and after not in places:
@@ -93,7 +98,7 @@ def page_list(
 
 
 def sequence_in_cursor(listing: str, cursor: str | None) -> int | None:
-    """The sequence of a line that a cursor names; raises Invalid where that is none."""
+    """Return the line sequence of a cursor; raises Invalid if it is not one."""
     place = page_place(listing, cursor)
     if place is None:
         return None
@@ -103,7 +108,7 @@ def sequence_in_cursor(listing: str, cursor: str | None) -> int | None:
 
 
 def unknown_cursor_error() -> Invalid:
-    """What is raised for a cursor of this list to a place that there is not."""
+    """Return the error for a cursor to a place that the list does not have."""
     return Invalid("invalid cursor for this list", field="cursor", cure="start from the first page")
 
 

@@ -18,24 +18,25 @@ EVERY = "*"
 
 
 class Watch(Protocol):
-    """Tells when a session may have changed; it never says what, so that nothing can be missed."""
+    """A source of wake-ups when a session may have changed; it does not say what changed."""
 
     def watching(self, session_id: str) -> AbstractAsyncContextManager[NextChange]:
-        """Notice changes from here on: one that comes between two sleeps ends the next at once.
+        """Notice changes within the block: one between two sleeps ends the next sleep at once.
 
-        Whoever enters first and looks afterwards misses nothing. A sleep may end without a change.
+        Enter the block before the first read, so that no change is missed. A sleep may end without
+        a change.
         """
 
 
 class PollingWatch:
-    """A watch for homes that wake nobody, like AWS: it lets the waiter look again and again."""
+    """A watch by polling, for homes without notifications such as AWS."""
 
     def __init__(self, seconds: float = POLL_SECONDS) -> None:
         self._seconds = seconds
 
     @asynccontextmanager
     async def watching(self, session_id: str) -> AsyncIterator[NextChange]:  # noqa: ARG002
-        """See Watch; every session is looked at equally often."""
+        """Implement Watch; every session is polled at the same interval."""
 
         async def next_change(seconds: float) -> None:
             await asyncio.sleep(min(seconds, self._seconds))

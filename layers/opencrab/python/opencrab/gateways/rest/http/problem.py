@@ -71,13 +71,13 @@ _CHOICE = re.compile(r"[a-z-]+\[.*\]", re.DOTALL)
 
 
 class UnsupportedMediaType(Invalid):
-    """The body is of a kind that this route does not take."""
+    """The media type of the body is not supported by this route."""
 
     code = "unsupported-media-type"
 
 
 class FieldProblem(Value):
-    """What is wrong with one field, and what to do about it."""
+    """The error of one field, and what to do about it."""
 
     field: str
     detail: str
@@ -85,7 +85,7 @@ class FieldProblem(Value):
 
 
 class Problem(Value):
-    """Why a request failed, and what to do about it."""
+    """The reason why a request failed, and what to do about it."""
 
     type: str
     title: str
@@ -98,7 +98,7 @@ class Problem(Value):
 
 
 def problem_of_error(error: OpenCrabError) -> Response:
-    """An error of OpenCrab as an answer."""
+    """Convert an OpenCrabError to a problem response."""
     if isinstance(error, UnsupportedMediaType):
         status = 415
     else:
@@ -113,7 +113,7 @@ def problem_of_error(error: OpenCrabError) -> Response:
 
 
 def problem_of_status(status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer of the framework itself: no such route, no such method."""
+    """Convert an error of the framework: no such route, or no such method."""
     phrase = HTTPStatus(status).phrase
     code = _CODES.get(status, phrase.lower().replace(" ", "-"))
     detail = {404: "there is no such route", 405: "this route has no such method"}
@@ -122,14 +122,14 @@ def problem_of_status(status: int, headers: Mapping[str, str] | None = None) -> 
 
 
 def problem_of_unexpected() -> Response:
-    """An error that nobody expected; what it was is in the log only."""
+    """Return the response for an unexpected error, whose details are only logged."""
     detail = "internal error; details were logged"
     cure = "try again; if it happens again, tell the operator when"
     return _answer(_problem(500, detail, "internal", None, cure), {})
 
 
 def problem_of_validation(errors: Sequence[Mapping[str, Any]]) -> Response:
-    """Input of a wrong form: the first field in front, up to ten in all."""
+    """Convert validation errors: the first one in front, up to ten in all."""
     problems = tuple(_field_problem(error) for error in errors[:_MOST_PROBLEMS])
     first = problems[0]
     detail = f"{first.field}: {first.detail}"
@@ -171,7 +171,7 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
 
 
 def _field(place: Iterable[Any]) -> str:
-    """The dotted name of a field, without the part of the request that it is in."""
+    """Return the dotted name of a field, without the part of the request that contains it."""
     parts = [str(part) for part in place if part != _KEY and not _CHOICE.fullmatch(str(part))]
     if len(parts) > 1 and parts[0] in _PLACES:
         parts = parts[1:]
@@ -179,7 +179,7 @@ def _field(place: Iterable[Any]) -> str:
 
 
 class _Facts(dict[str, Any]):
-    """Facts of a validation error; one that is absent shows as a dash."""
+    """The values in a validation error; a missing one shows as a dash."""
 
     def __missing__(self, key: str) -> str:
         return "-"
@@ -190,7 +190,7 @@ _OF_TEXTS = {"too_short": "string_too_short", "too_long": "string_too_long"}
 
 @cache
 def _load_error_texts() -> dict[str, dict[str, str]]:
-    """What pydantic's kinds of errors mean, and what to do about them."""
+    """Load the explanations of pydantic's error types, with what to do about them."""
     text = Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
     explained: dict[str, dict[str, str]] = json.loads(text)
     return explained

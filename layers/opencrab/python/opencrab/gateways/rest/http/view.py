@@ -6,10 +6,10 @@ from opencrab.domain.value import Value
 
 
 class View(Value):
-    """What is shown of a stored value: the fields that are named here, and nothing else of it."""
+    """The public fields of a stored value; fields that a view does not name are not shown."""
 
     @classmethod
     def of(cls, stored: object, **worked_out: Any) -> Self:
-        """A stored value as it is shown; what is not stored under a field's name is worked out."""
+        """Convert a stored value to its view; `worked_out` are fields that it does not store."""
         names = cls.model_fields.keys() - worked_out.keys()
         return cls(**{name: getattr(stored, name) for name in names}, **worked_out)

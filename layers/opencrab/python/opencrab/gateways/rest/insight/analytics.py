@@ -14,7 +14,7 @@ from opencrab.engine.insight.llm_analytics import LlmAnalytics, UsageAnalytics
 from opencrab.engine.insight.memory_analytics import MemoryAnalytics
 from opencrab.engine.insight.skill_analytics import SkillAnalytics
 from opencrab.engine.memory.reading import GraphCursor
-from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.access import MetricsReader, Owner
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Paged, page_cursor, page_place, unknown_cursor_error
@@ -27,13 +27,13 @@ _PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
 
 
 class UsageQuery(Value, defer_build=False):
-    """How far back to look."""
+    """The period of a report."""
 
     period: Period = Period.LAST_MONTH
 
 
 class LlmQuery(UsageQuery, defer_build=False):
-    """How far back to look, by what calls are sorted, and what for."""
+    """The period of a report, its grouping, and its focus."""
 
     group_by: Grouping = Grouping.MODEL
     focus: Focus = Field(
@@ -42,16 +42,16 @@ class LlmQuery(UsageQuery, defer_build=False):
 
 
 class MemoryAnalyticsView(MemoryAnalytics):
-    """How useful an agent's memory is, with one page of its graph."""
+    """The use of an agent's memory, with one page of its knowledge graph."""
 
     next_cursor: str | None = None
 
 
 @router.get("/usage")
 def get_usage_analytics(
-    api: Api, _caller: Owner, agent_id: Id, query: Annotated[UsageQuery, Query()]
+    api: Api, _caller: MetricsReader, agent_id: Id, query: Annotated[UsageQuery, Query()]
 ) -> UsageAnalytics:
-    """Calls, cost and turns by day and week, by model and by trigger.
+    """Get an agent's calls, cost and turns by day and week, by model and by trigger.
 
     `as_of` is the last day whose turns are part of the evidence. Unknown values are null.
     """
@@ -60,18 +60,21 @@ def get_usage_analytics(
 
 @router.get("/skills")
 def get_skill_analytics(api: Api, _caller: Owner, agent_id: Id) -> SkillAnalytics:
-    """Each acquired skill with its uses, measured effect and trial; learning results by week."""
+    """Get the uses, measured effect and trial of each acquired skill.
+
+    Learning results by week are included.
+    """
     return skill_analytics.skill_analytics(api.runtime.home, api.runtime.rules.trials, agent_id)
 
 
 @router.get("/llm")
 def get_llm_analytics(
-    api: Api, _caller: Owner, agent_id: Id, query: Annotated[LlmQuery, Query()]
+    api: Api, _caller: MetricsReader, agent_id: Id, query: Annotated[LlmQuery, Query()]
 ) -> LlmAnalytics:
-    """Cost and quality of models in a period, by task and over time, with recommendations.
+    """Get cost and quality of models in a period, by task and over time.
 
-    Quality covers all time and excludes the model's own grades; `calibration` shows how far those
-    grades can be trusted.
+    Recommendations are included. Quality covers all time and excludes the model's own grades;
+    `calibration` shows how far those grades can be trusted.
     """
     return llm_analytics.llm_analytics(
         api.runtime, agent_id, query.period, query.group_by, query.focus
@@ -82,7 +85,10 @@ def get_llm_analytics(
 def get_memory_analytics(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> MemoryAnalyticsView:
-    """Results of memory searches and how many were used; then the knowledge graph in pages."""
+    """Get the results of memory searches and how many were used.
+
+    The knowledge graph follows in pages.
+    """
     found, on = memory_analytics.memory_analytics(
         api.runtime, agent_id, place=_place(query.cursor), limit=query.limit
     )

@@ -12,7 +12,7 @@ from opencrab.domain.value import Value
 
 
 class ApprovalView(Value):
-    """What a human was asked, and the decision; `approved` is null until there is one."""
+    """The question to a human and the decision; `approved` is null until there is one."""
 
     what: str
     touches: str
@@ -71,7 +71,7 @@ class TurnView(Value):
 
     @classmethod
     def of(cls, turn: Turn) -> "TurnView":
-        """A stored header as it is shown."""
+        """Convert the header of a turn to its view."""
         return cls(**_header(turn))
 
 
@@ -85,8 +85,8 @@ class StoryView(TurnView):
     steps: tuple[StepView, ...]
 
     @classmethod
-    def told(cls, turn: Turn, records: tuple[Record, ...], *, private: bool) -> "StoryView":
-        """The whole story, or without what only the owner may read."""
+    def from_records(cls, turn: Turn, records: tuple[Record, ...], *, private: bool) -> "StoryView":
+        """Convert a turn with its steps; without `private`, texts and arguments are null."""
         told = enumerate(TurnAccount.of(turn, records).steps, start=1)
         steps = tuple(_step(number, step, private=private) for number, step in told)
         return cls(**_header(turn), steps=steps)

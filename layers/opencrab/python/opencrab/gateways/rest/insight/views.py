@@ -12,14 +12,14 @@ from opencrab.engine.insight import event_log as history
 from opencrab.engine.insight.agent_state import State, agent_state_report
 from opencrab.engine.insight.panes import Pane, insight_panes
 from opencrab.engine.insight.vitals import Vitals, agent_vitals
-from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.access import MetricsReader, Owner
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import page_cursor, page_place
 
 LISTING = "history"
 NEXT = "X-OpenCrab-Next-Cursor"
-"""The header that leads on; it stays the same where nothing is new."""
+"""The header with the cursor of the next request; unchanged if nothing is new."""
 
 JSON_LINES = "application/x-ndjson"
 
@@ -40,7 +40,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 class HistoryQuery(Value, defer_build=False):
-    """Which part of a history."""
+    """The part of a history that a request asks for."""
 
     after: Annotated[str, Field(max_length=4_000)] | None = Field(
         default=None, description=f"the header {NEXT} of the previous page"
@@ -51,14 +51,17 @@ class HistoryQuery(Value, defer_build=False):
 
 
 class PanesView(Value):
-    """The five panes."""
+    """The five panes of the dashboard."""
 
     items: tuple[Pane, ...]
 
 
 @router.get("/state", response_model=State)
 def get_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
-    """An agent's input, plan, thought, action and result, as indented JSON."""
+    """Get an agent's input, plan, thought, action and result.
+
+    The JSON is indented.
+    """
     shown = agent_state_report(api.runtime, agent_id).model_dump(mode="json")
     text = json.dumps(shown, ensure_ascii=False, indent=2)
     return Response(f"{text}\n".encode(), media_type="application/json")
@@ -68,7 +71,7 @@ def get_state(api: Api, _caller: Owner, agent_id: Id) -> Response:
 def agent_events(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[HistoryQuery, Query()]
 ) -> Response:
-    """An agent's history as JSON Lines, oldest turns first.
+    """Get an agent's history as JSON Lines, oldest turns first.
 
     Events are never changed after they were written.
     """
@@ -89,15 +92,15 @@ def _place(cursor: str | None) -> str:
 
 
 @router.get("/vitals")
-def get_vitals(api: Api, _caller: Owner, agent_id: Id) -> Vitals:
-    """Get an agent's current state: turns, costs and the load of the owner's machine.
+def get_vitals(api: Api, _caller: MetricsReader, agent_id: Id) -> Vitals:
+    """Get an agent's vitals: turns, costs and the load of the machine.
 
-    The machine's values are there only if it is the owner's own.
+    The machine's values are included only if it is the owner's own.
     """
     return agent_vitals(api.runtime, agent_id, api.machine)
 
 
 @router.get("/panes")
 def get_panes(api: Api, _caller: Owner, agent_id: Id) -> PanesView:
-    """All five panes of the dashboard: chat, cli, plan, inspector, vitals."""
+    """Get the five panes of the dashboard: chat, cli, plan, inspector, vitals."""
     return PanesView(items=insight_panes(api.runtime, agent_id, api.machine))

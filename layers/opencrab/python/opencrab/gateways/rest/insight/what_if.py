@@ -18,7 +18,7 @@ class WhatIfBody(Value, defer_build=False):
     """The models to exchange, and the calls to recalculate."""
 
     aliases: Aliases = Field(
-        description="another model by alias, or by the model that is asked now",
+        description="the other model for an alias, or for a model that is in use now",
         examples=[{"smart": "openai:gpt-5-mini"}],
     )
     period: Period = Period.LAST_WEEK
@@ -32,8 +32,9 @@ class WhatIfBody(Value, defer_build=False):
 def replay(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[WhatIfBody]
 ) -> Response:
-    """Recalculate the ledger with other models' prices; calls no model and changes nothing.
+    """Recalculate the cost of an agent's calls with other models' prices.
 
-    Quality and time are known values of the other model for the same work, or null.
+    It calls no model and changes nothing. Quality and time are known values of the other model for
+    the same work, or null.
     """
     return once.answer(body, lambda: what_if(api.runtime, agent_id, body.aliases, body.period))

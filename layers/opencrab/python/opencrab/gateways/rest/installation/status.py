@@ -7,10 +7,15 @@ from fastapi import Request
 from pydantic import Field
 
 from opencrab import __version__
+from opencrab.domain.access.instance import (
+    CHALLENGE_CHARACTERS,
+    CHALLENGE_HEADER,
+    instance_proof,
+)
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.settings import freeze_or_unfreeze
-from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.access import Owner, Reader, SetupReader
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 
@@ -18,14 +23,15 @@ router = routes_below("/api", "state")
 
 
 class Health(Value):
-    """The process responds."""
+    """The status and version of a process that responds; `proof` answers a challenge."""
 
     status: Literal["ok"] = "ok"
     version: str = __version__
+    proof: str | None = Field(default=None, description="hex HMAC-SHA256 of the challenge, if any")
 
 
 class Switch(StrEnum):
-    """Whether turns may take their next step."""
+    """The state of a switch; turns of a frozen agent do not take their next step."""
 
     RUNNING = "running"
     FROZEN = "frozen"
@@ -35,7 +41,9 @@ class StatePut(Value, defer_build=False):
     """The state of a switch: that of the installation, or of one agent."""
 
     state: Switch
-    agent_id: Identifier | None = Field(default=None, description="by default the installation")
+    agent_id: Identifier | None = Field(
+        default=None, description="the agent to freeze or unfreeze; by default the installation"
+    )
 
 
 class StateView(Value):
@@ -45,15 +53,23 @@ class StateView(Value):
     frozen_agents: tuple[str, ...]
 
 
-@router.get("/health")
-async def health() -> Health:
-    """Check that the process responds; it needs no key and reads no store."""
-    return Health()
+@router.get("/health", response_model_exclude_none=True)
+async def health(api: Api, request: Request) -> Health:
+    """Check that the process responds.
+
+    It needs no key and reads no store. On your own computer it answers `X-OpenCrab-Challenge`, 64
+    characters, with the proof that it serves its data folder; the command asks before it sends a
+    key.
+    """
+    challenge = request.headers.get(CHALLENGE_HEADER, "")
+    if api.instance is None or len(challenge) != CHALLENGE_CHARACTERS:
+        return Health()
+    return Health(proof=instance_proof(api.instance, challenge))
 
 
 @router.get("/setup")
-def setup(api: Api, _caller: Reader) -> dict[str, Any]:
-    """What is configured, what is missing and what to do about it."""
+def setup(api: Api, _caller: SetupReader) -> dict[str, Any]:
+    """Get what is configured, what is missing and what to do about it."""
     return api.setup()
 
 
@@ -77,7 +93,7 @@ def put_system_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateVi
 
 @router.get("/openapi.json", include_in_schema=False)
 def openapi(request: Request, _caller: Reader) -> dict[str, Any]:
-    """This interface as an OpenAPI document."""
+    """Get this API as an OpenAPI document."""
     document: dict[str, Any] = request.app.openapi()
     return document
 

@@ -3,9 +3,9 @@
 from fastapi import Response
 
 from opencrab.domain.learning.change import Adjustment
-from opencrab.domain.learning.review_period import Looked, Span
+from opencrab.domain.learning.review_period import ReviewResult, ReviewSpan
 from opencrab.domain.value import Value
-from opencrab.engine.insight.experiments import Decision
+from opencrab.engine.insight.experiments import AdjustmentView
 from opencrab.engine.learning import changes, proposals
 from opencrab.engine.learning.experience_changes import texts_of_experience_change
 from opencrab.engine.learning.nightly import run as night
@@ -26,12 +26,12 @@ class RunBody(Value, defer_build=False):
     A dry run changes nothing.
     """
 
-    period: Span = Span.DAILY
+    period: ReviewSpan = ReviewSpan.DAILY
     dry_run: bool = False
 
 
 @router.get("/changes")
-def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Decision]:
+def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[AdjustmentView]:
     """List changes made or proposed on evidence, newest first."""
     api.runtime.home.agents.get(agent_id)
     after = id_in_cursor(LISTING, query.cursor)
@@ -45,50 +45,59 @@ def list_changes(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[D
 
 
 @router.get("/changes/{change_id}")
-def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> Decision:
-    """Get one change: the values before and after it, its evidence and its state."""
+def get_change(api: Api, _caller: Owner, agent_id: Id, change_id: Id) -> AdjustmentView:
+    """Get a change that was made or proposed on evidence.
+
+    It has the values before and after, the evidence and the state.
+    """
     api.runtime.home.agents.get(agent_id)
     return _decision_view(
         api, agent_id, changes.find_adjustment(api.runtime.home.facts, agent_id, change_id)
     )
 
 
-@router.post("/changes/{change_id}/undo", response_model=Decision)
+@router.post("/changes/{change_id}/undo", response_model=AdjustmentView)
 def undo_change(api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable) -> Response:
-    """Undo a change. 409 names the later change that prevents it."""
+    """Undo a change.
+
+    409 names the later change that prevents it.
+    """
     by = caller.principal.id
     return once.answer(
-        None, lambda: Decision.of(changes.undo_adjustment(api.runtime, agent_id, change_id, by))
+        None,
+        lambda: AdjustmentView.of(changes.undo_adjustment(api.runtime, agent_id, change_id, by)),
     )
 
 
-@router.post("/changes/{change_id}/apply", response_model=Decision)
+@router.post("/changes/{change_id}/apply", response_model=AdjustmentView)
 def apply_change(
     api: Api, caller: Owner, agent_id: Id, change_id: Id, once: Repeatable
 ) -> Response:
-    """Apply a proposed change. 409 gives the reason why it cannot be applied.
+    """Apply a proposed change.
 
-    Traffic splits can be applied, and skills and experiences can be retired. A proposal to refine
-    or merge a skill is advice: write the new text yourself.
+    409 gives the reason why it cannot be applied. Traffic splits can be applied, and skills and
+    experiences can be retired. A proposal to refine or merge a skill is advice: write the new text
+    yourself.
     """
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
         None,
-        lambda: Decision.of(proposals.follow_proposal(runtime, agent_id, change_id, by)),
-        again=lambda: Decision.of(
+        lambda: AdjustmentView.of(proposals.follow_proposal(runtime, agent_id, change_id, by)),
+        again=lambda: AdjustmentView.of(
             proposals.find_followed_proposal(runtime, agent_id, change_id, by)
         ),
     )
 
 
-@router.post("/meta/runs", response_model=Looked)
+@router.post("/meta/runs", response_model=ReviewResult)
 def run_meta_analysis(
     api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[RunBody]
 ) -> Response:
-    """Run the nightly, weekly or day review now, once for each period.
+    """Run the nightly, weekly or day review now.
 
-    Returns the result. No model is called, except that one words the report a moment later if the
-    agent's aim is `worded`. With `dry_run` nothing is written, and it may be repeated.
+    It runs once for each period and returns the result. No model is called, except that one words
+    the report a moment later if the agent's aim is `worded`. With `dry_run` nothing is written, and
+    it may be repeated.
     """
     api.runtime.home.agents.get(agent_id)
     return once.answer(
@@ -97,6 +106,8 @@ def run_meta_analysis(
     )
 
 
-def _decision_view(api: Api, agent_id: str, made: Adjustment) -> Decision:
-    """A change with the words that it is about; they are in no answer that is kept for repeats."""
-    return Decision.of(made, texts_of_experience_change(api.runtime.home.facts, agent_id, made))
+def _decision_view(api: Api, agent_id: str, made: Adjustment) -> AdjustmentView:
+    """Return a change with the texts that it is about, which are not stored for repeats."""
+    return AdjustmentView.of(
+        made, texts_of_experience_change(api.runtime.home.facts, agent_id, made)
+    )

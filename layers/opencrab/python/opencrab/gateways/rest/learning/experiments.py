@@ -6,7 +6,7 @@ from fastapi import Path, Response
 from pydantic import StringConstraints
 
 from opencrab.engine.insight import experiments
-from opencrab.engine.insight.experiments import Decision, Experiments, Pinned
+from opencrab.engine.insight.experiments import AdjustmentView, Experiments, Pinned
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -23,24 +23,28 @@ SubjectName = Annotated[
 
 @router.get("")
 def list_experiments(api: Api, _caller: Owner, agent_id: Id) -> Experiments:
-    """Skills on trial, traffic splits and the memory hold-out, with results so far."""
+    """List the experiments on an agent, with results so far.
+
+    These are skills on trial, traffic splits and the memory hold-out.
+    """
     return experiments.experiments_of_agent(api.runtime, agent_id)
 
 
-@router.post("/{subject}/stop", response_model=Decision)
+@router.post("/{subject}/stop", response_model=AdjustmentView)
 def stop_experiment(
     api: Api, caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
-    """End an experiment: a skill on trial becomes active; of a traffic split the best model stays.
+    """End an experiment.
 
-    The chosen model is pinned. A memory hold-out ends for this agent and is pinned as well. To
-    continue the experiment, unpin it or undo the change.
+    A skill on trial becomes active. Of a traffic split the best model stays and is pinned. A memory
+    hold-out ends for this agent and is pinned as well. To continue the experiment, unpin it or undo
+    the change.
     """
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
         None,
-        lambda: Decision.of(experiments.stop_experiment(runtime, agent_id, subject, by)),
-        again=lambda: Decision.of(
+        lambda: AdjustmentView.of(experiments.stop_experiment(runtime, agent_id, subject, by)),
+        again=lambda: AdjustmentView.of(
             experiments.find_stopped_experiment(runtime, agent_id, subject, by)
         ),
     )
@@ -50,7 +54,10 @@ def stop_experiment(
 def pin_subject(
     api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
-    """Pin a skill or a choice of models: evidence no longer changes it."""
+    """Pin a skill or a choice of models.
+
+    Evidence no longer changes it.
+    """
     return once.answer(
         None, lambda: experiments.pin_experiment_subject(api.runtime, agent_id, subject)
     )
@@ -60,7 +67,10 @@ def pin_subject(
 def unpin_subject(
     api: Api, _caller: Owner, agent_id: Id, subject: SubjectName, once: Repeatable
 ) -> Response:
-    """Unpin: from the next nightly review on, evidence may change it again."""
+    """Unpin a skill or a choice of models.
+
+    From the next nightly review on, evidence may change it again.
+    """
     runtime = api.runtime
     return once.answer(
         None,

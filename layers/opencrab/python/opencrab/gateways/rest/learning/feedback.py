@@ -8,6 +8,7 @@ from pydantic import StringConstraints
 
 from opencrab.domain.errors import Refused
 from opencrab.domain.value import Text, Value
+from opencrab.engine.access.visibility import require_turn
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
 from opencrab.gateways.rest.http.access import Caller, Talker
@@ -45,10 +46,11 @@ class FeedbackView(View):
 def give_feedback(
     api: Api, caller: Talker, turn_id: Id, once: Repeatable, body: Strict[Feedback]
 ) -> Response:
-    """Rate a turn or comment on it; the feedback becomes an experience of the agent.
+    """Rate a turn or comment on it.
 
-    An owner key may rate any turn, another key turns that its own messages started or that ran in a
-    session it opened. If an owner has rated a turn, other ratings do not count.
+    The feedback becomes an experience of the agent. An owner key may rate any turn, another key
+    turns that its own messages started or that ran in a session it opened. If an owner has rated a
+    turn, other ratings do not count.
     """
 
     def make() -> FeedbackView:
@@ -69,11 +71,12 @@ def give_feedback(
 
 
 def _require_part(home: Home, caller: Caller, turn_id: str) -> None:
-    """Raise Refused for who had no part in a turn, and NotFound where there is none."""
-    turn, who = home.journal.header(turn_id), caller.principal.id
-    if caller.is_owner or turn.principal_id == who:
+    """Raise Refused for a caller who had no part in a turn, and NotFound if there is none."""
+    turn, who = home.journal.header(turn_id), caller.principal
+    require_turn(home, who, turn)
+    if caller.is_owner or turn.principal_id == who.id:
         return
-    if home.sessions.get(turn.session_id).created_by != who:
+    if home.sessions.get(turn.session_id).created_by != who.id:
         raise Refused(
             "only the key whose message started a turn, one that opened its session, or an owner"
             " key may send feedback on it",

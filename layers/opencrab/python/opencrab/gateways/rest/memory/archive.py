@@ -25,16 +25,16 @@ _ZIP: dict[str, Any] = {
 
 
 class ExportQuery(Value, defer_build=False):
-    """What of the past is exported."""
+    """The parts of the past that an export includes."""
 
     sessions: bool = Field(default=True, description="also export the lines of sessions")
-    session_id: Identifier | None = Field(default=None, description="only this session")
+    session_id: Identifier | None = Field(default=None, description="only lines of this session")
     since: Moment | None = Field(default=None, description="only lines from this time on")
     until: Moment | None = Field(default=None, description="only lines before this time")
 
 
 class ImportQuery(Value, defer_build=False):
-    """Whether what is taken in counts as the agent's own."""
+    """The trust in an archive: a trusted one counts as the agent's own memory."""
 
     trust: bool = Field(
         default=False,
@@ -62,10 +62,11 @@ class TakenView(View):
 def export_memory(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[ExportQuery, Query()]
 ) -> Response:
-    """Export memories, experiences, impressions, summaries, knowledge and sessions as a zip.
+    """Export an agent's memory as a zip.
 
-    The zip has 4 MiB at most. `memories.md` and `sessions/*.md` are for reading. The JSON lines can
-    be imported again, except those of sessions and summaries.
+    It has memories, experiences, impressions, summaries, knowledge and sessions, and 4 MiB at most.
+    `memories.md` and `sessions/*.md` are for reading. The JSON lines can be imported again, except
+    those of sessions and summaries.
     """
     wanted = ExportSelection(**dict(query))
     content = export_memory_archive(api.runtime.home, api.runtime.clock, agent_id, wanted)
@@ -89,11 +90,11 @@ def import_memory(
     content: Bytes,
     _once: Repeatable,
 ) -> TakenView:
-    """Import memories, experiences, impressions and knowledge from an exported zip.
+    """Import an exported zip into an agent's memory.
 
-    The whole zip is checked before anything is written; importing it again changes nothing. Lines
-    of sessions and summaries are not imported, because a journal holds only what happened in this
-    installation.
+    Memories, experiences, impressions and knowledge are imported. The whole zip is checked before
+    anything is written; importing it again changes nothing. Lines of sessions and summaries are not
+    imported, because a journal holds only what happened in this installation.
     """
     taken = restore_memory_archive(
         api.runtime.home, api.runtime.clock, agent_id, content, trusted=query.trust

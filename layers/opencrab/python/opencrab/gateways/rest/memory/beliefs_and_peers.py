@@ -89,7 +89,7 @@ class WorkingMemoryView(View):
 
 @router.get("/beliefs")
 def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[BeliefView]:
-    """List what an agent believes, most confident first."""
+    """List an agent's beliefs, most confident first."""
     after = _place(query.cursor)
     found = beliefs_and_peers.beliefs_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
@@ -102,13 +102,19 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
 
 @router.delete("/beliefs/{belief_id}", status_code=204)
 def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None:
-    """Delete a belief; the agent may form it again."""
+    """Delete a belief.
+
+    The agent may form it again.
+    """
     beliefs_and_peers.remove_belief(api.runtime.home, agent_id, belief_id)
 
 
 @router.get("/peers")
 def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[PeerSummary]:
-    """List the agents that an agent worked with, with its current trust in them."""
+    """List an agent's peers with its current trust in them.
+
+    A peer is another agent with which it has worked.
+    """
     after = id_in_cursor(PEERS, query.cursor)
     found = beliefs_and_peers.peers_of_agent(
         api.runtime, agent_id, after=after, limit=query.limit + 1
@@ -120,7 +126,7 @@ def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Pee
 
 @router.get("/peers/{peer_id}")
 def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
-    """Get one peer: its figures and the impression of it.
+    """Get one peer with its figures and the agent's impression of it.
 
     If there is only an impression, the figures are those of a peer without collaborations.
     """
@@ -131,7 +137,10 @@ def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
 
 @router.delete("/peers/{peer_id}", status_code=204)
 def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
-    """Delete an agent's figures about a peer; the impression stays."""
+    """Delete an agent's figures about a peer.
+
+    The impression stays.
+    """
     beliefs_and_peers.remove_peer(api.runtime.home, agent_id, peer_id)
 
 
@@ -139,7 +148,7 @@ def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
 def list_lived_experiences(
     api: Api, _caller: Owner, agent_id: Id, query: Paged
 ) -> Page[ExperienceView]:
-    """List experiences, newest first; the same as `/memory/experiences`."""
+    """List experiences; the same as `GET .../memory/experiences`."""
     after = id_in_cursor(EXPERIENCES, query.cursor)
     found = reading.experiences_of_agent(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
@@ -150,7 +159,7 @@ def list_lived_experiences(
 
 @router.get("/working-memory")
 def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryView:
-    """Get the working memory."""
+    """Get an agent's working memory."""
     noted = working_memory.working_memory(api.runtime.home, agent_id)
     if noted is None:
         return WorkingMemoryView()
@@ -159,12 +168,12 @@ def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryV
 
 @router.delete("/working-memory", status_code=204)
 def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
-    """Clear the working memory."""
+    """Clear an agent's working memory."""
     working_memory.clear_working_memory(api.runtime.home, agent_id)
 
 
 def _place(cursor: str | None) -> tuple[float, str] | None:
-    """The confidence and the id that a cursor names."""
+    """Return the confidence and the id of a cursor."""
     place = page_place(BELIEFS, cursor)
     if place is None:
         return None

@@ -14,7 +14,7 @@ from opencrab.engine.memory.curation import MemoryChange, MemoryCurator, NewMemo
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, IfMatch, etag_version, set_etag
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, parse_if_match, set_etag
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
 from opencrab.gateways.rest.http.page import Page, PageQuery, id_in_cursor, page_cursor
 from opencrab.gateways.rest.http.view import View
@@ -32,7 +32,7 @@ Deciding = Annotated[MemoryCurator, Depends(_memories)]
 
 
 class MemoriesQuery(PageQuery, defer_build=False):
-    """Which part of what an agent knows."""
+    """The part of the memories that a request asks for."""
 
     category: Category | None = Field(default=None, examples=["preference"])
 
@@ -70,14 +70,14 @@ class MemoryView(MemorySummary):
 
 
 class _Learned(Value):
-    """What is remembered of an answer: no words, as they may have to be forgotten."""
+    """The stored response of a request: it has no texts, because they may be erased later."""
 
     outcome: Ruling
     memory_id: str
 
 
 class LearnedView(Value):
-    """What happened to a new memory.
+    """The result of adding a memory.
 
     It is `kept` as a memory of its own, `merged` into one that says the same, or has `superseded`
     one that it contradicts.
@@ -141,11 +141,12 @@ def patch_memory(
 
 @router.delete("/{memory_id}", status_code=204)
 def delete_memory(memories: Deciding, memory_id: Id, if_match: IfMatch = None) -> None:
-    """Delete a memory permanently from the store, prompts, searches and index copies.
+    """Delete a memory permanently.
 
-    The lines it was derived from stay; `/memory/forget` finds and removes those too.
+    It is removed from the store, prompts, searches and index copies. The lines it was derived from
+    stay; `/memory/forget` finds and removes those too.
     """
-    memories.delete(memory_id, version=etag_version(if_match))
+    memories.delete(memory_id, version=parse_if_match(if_match))
 
 
 def _view_with_etag(response: Response, kept: StoredMemory) -> MemoryView:

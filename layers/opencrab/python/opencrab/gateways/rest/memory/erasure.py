@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.erasure.request import Scope, Wish
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.erasure import erase
@@ -20,8 +20,8 @@ router = routes_below("/api/agents/{agent_id}/memory", "memory")
 _NAMED = frozenset({"memory", "session", "person"})
 
 
-class ForgetWish(Value, defer_build=False):
-    """What to erase; `id` names a memory, a session or a person.
+class ForgetBody(Value, defer_build=False):
+    """The data to erase; `id` names a memory, a session or a person.
 
     A period is since <= at < until and may be open at one end. To erase everything, `confirm`
     repeats the agent's id.
@@ -34,7 +34,7 @@ class ForgetWish(Value, defer_build=False):
     confirm: Identifier | None = None
 
     @model_validator(mode="after")
-    def _says_what(self) -> "ForgetWish":
+    def _says_what(self) -> "ForgetBody":
         bounded = self.since is not None or self.until is not None
         if self.scope in _NAMED and self.id is None:
             raise ValueError(f"the id of the {self.scope} is missing: send id")
@@ -48,16 +48,20 @@ class ForgetWish(Value, defer_build=False):
             raise ValueError("until must come after since: swap them")
         return self
 
-    def wish(self) -> Wish:
-        """It, without the proof that it is meant."""
-        return Wish(scope=Scope(self.scope), id=self.id, since=self.since, until=self.until)
+    def wish(self) -> ErasureRequest:
+        """Return the data to erase, without the confirmation."""
+        return ErasureRequest(
+            scope=ErasureScope(self.scope), id=self.id, since=self.since, until=self.until
+        )
 
 
 class ForgottenView(View):
-    """What was erased and what remains; while `done` is false, send the same request again.
+    """The erased data and the remaining data; while `done` is false, send the same request again.
 
     `lines` and `turns` were erased; `removed` are documents as `agent/kind:id`. `files`, `skills`
     and `schedules` are related and remain, each as `agent:name`: only their owner decides on them.
+    Older versions of `files` are deleted. `out_of_reach` names copies that OpenCrab cannot remove:
+    `backups` and `file_versions`, or on AWS `dynamodb_backups` and `s3_versions`.
     """
 
     done: bool
@@ -68,10 +72,11 @@ class ForgottenView(View):
     files: tuple[str, ...]
     skills: tuple[str, ...]
     schedules: tuple[str, ...]
+    out_of_reach: tuple[str, ...]
 
 
 class LineageView(View):
-    """What an erasure would remove, with the derived data.
+    """The data that an erasure would remove, derived data included.
 
     `repeated` are lines that repeat the content; `kept` are memories and other documents as
     `agent/kind:id`; `files`, `skills` and `schedules` would remain.
@@ -88,13 +93,13 @@ class LineageView(View):
 
 @router.post("/forget")
 def forget_memory(
-    api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
+    api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetBody]
 ) -> ForgottenView:
-    """Erase a memory, a session, a person, a period or everything, with derived data.
+    """Erase data with everything derived from it.
 
-    Removes the data from the table and all copies. Lines belong to all participants of a session
-    and are removed for everybody. The request may be repeated safely; a repeat continues where the
-    time ran out, whatever its Idempotency-Key.
+    Erases a memory, a session, a person, a period or everything, from the table and all copies.
+    Lines belong to all participants of a session and are removed for everybody. The request may be
+    repeated safely; a repeat continues where the time ran out, whatever its Idempotency-Key.
     """
     wish = _require_confirmation(agent_id, body)
     return ForgottenView.of(erase.erase_data(api.runtime, agent_id, wish))
@@ -102,14 +107,17 @@ def forget_memory(
 
 @router.post("/forget/preview")
 def preview_forgetting(
-    api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetWish]
+    api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[ForgetBody]
 ) -> LineageView:
-    """Show what an erasure would remove, derived data included; changes nothing."""
+    """Show what an erasure would remove, derived data included.
+
+    It changes nothing.
+    """
     return LineageView.of(erase.erased_data_lineage(api.runtime, agent_id, body.wish()))
 
 
-def _require_confirmation(agent_id: str, body: ForgetWish) -> Wish:
-    """What is wished, by somebody who has said that they mean it."""
+def _require_confirmation(agent_id: str, body: ForgetBody) -> ErasureRequest:
+    """Return what to erase; raises Invalid if erasing everything is not confirmed."""
     if body.scope == "everything" and body.confirm != agent_id:
         raise Invalid(
             "erasing everything is permanent and must be confirmed",

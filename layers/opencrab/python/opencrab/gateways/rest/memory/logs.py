@@ -28,11 +28,11 @@ router = routes_below("/api/agents/{agent_id}/memory/sessions", "memory")
 
 
 class LogQuery(PageQuery, defer_build=False):
-    """Which lines of a session, and in which order; both ends are part of it."""
+    """The part and the order of a session's lines; `first` and `last` are included."""
 
     order: Literal["oldest", "newest"] = "oldest"
     first: Sequence = Field(default=0, description="no lines before this one")
-    last: Sequence = Field(default=LAST, description="no lines after this one")
+    last: Sequence = Field(default=LAST, description="number of the last line to return, inclusive")
 
 
 class LogView(View):
@@ -65,9 +65,10 @@ def list_memory_sessions(api: Api, _caller: Owner, agent_id: Id, query: Paged) -
 def get_memory_session(
     api: Api, _caller: Owner, agent_id: Id, session_id: Id, query: Annotated[LogQuery, Query()]
 ) -> Page[LineView]:
-    """Read a session as the agent recorded it, its own thoughts and actions included.
+    """List the lines of a session as the agent recorded it.
 
-    `first` and `last` are sequences of lines, as in a summary's sources and in search results.
+    The agent's own thoughts and actions are included. `first` and `last` are sequences of lines, as
+    in a summary's sources and in search results.
     """
     newest = query.order == "newest"
     place = sequence_in_cursor(f"{LINES}-{query.order}", query.cursor)

@@ -30,9 +30,11 @@ class MemorySearch(Value, defer_build=False):
         examples=["いつ京都に引っ越すと言っていた?", "When did she say she would move to Kyoto?"],
     )
     limit: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10
-    session_id: Identifier | None = Field(default=None, description="only this session's lines")
+    session_id: Identifier | None = Field(default=None, description="only lines of this session")
     kinds: Annotated[tuple[RowKind, ...], Field(max_length=len(RowKind))] = ()
-    speaker: Name | None = Field(default=None, description="a name or an id")
+    speaker: Name | None = Field(
+        default=None, description="only lines of this speaker, a name or an id"
+    )
     since: Moment | None = Field(default=None, examples=["2026-01-01T00:00:00Z"])
     until: Moment | None = Field(default=None, examples=["2026-02-01T00:00:00Z"])
     hearings: Annotated[tuple[Hearing, ...], Field(max_length=len(Hearing))] = ()
@@ -68,7 +70,7 @@ class FoundView(Value):
 
     @classmethod
     def of(cls, found: SearchHit, *, scored: bool) -> "FoundView":
-        """What was found as it is shown, with its score for whoever may hear everything."""
+        """Convert a search hit to its view; without `scored`, its score is null."""
         row = found.row
         own = ("id", "kind", "text", "session_id", "sequence", "at")
         shown = {name: getattr(row, name) for name in (*own, "speaker_id", "speaker", "hearing")}
@@ -91,11 +93,12 @@ class FoundViews(Value):
 def search_memory(
     api: Api, caller: Talker, agent_id: Id, _once: Repeatable, body: Strict[MemorySearch]
 ) -> FoundViews:
-    """Search lines and memories by words, names, times or a whole question.
+    """Search an agent's lines and memories.
 
-    An owner key finds everything. A chat key finds what everybody may read, and speech of its own
-    conversations unless they are private. Results are not kept for the Idempotency-Key, because
-    they may have to be erased.
+    The query may be words, names, times or a whole question. An owner key finds everything. A chat
+    key finds what everybody may read, and speech of sessions that its principal opened or is a
+    member of, unless they are private.
+    Results are not kept for the Idempotency-Key, because they may have to be erased.
     """
     return _run_search(api.runtime.home, api.runtime.search, caller, agent_id, body)
 
@@ -116,6 +119,6 @@ def _run_search(
         since=body.since,
         until=body.until,
     )
-    found = reading.search_memory(home, search, agent_id, query)
+    found = reading.search_memory_of_principal(home, search, agent_id, query, caller.principal)
     scored = query.clearance.whole
     return FoundViews(items=tuple(FoundView.of(each, scored=scored) for each in found))

@@ -13,24 +13,31 @@ router = routes_below("/api/agents/{agent_id}/memory", "memory")
 
 
 class RetryBody(Value, defer_build=False):
-    """The session whose failed summaries are to be tried again."""
+    """The session whose failed summaries are retried."""
 
     session_id: Identifier
 
 
 @router.get("/status")
 def get_memory_status(api: Api, _caller: Owner, agent_id: Id) -> MemoryStatus:
-    """Number of rows indexed, published, summarised, kept and refused, and what failed."""
+    """Get the state of an agent's memory index and summaries.
+
+    It has the numbers of rows indexed, published, summarised, kept and refused, and what failed.
+    """
     return memory_status(api.runtime.home, api.runtime.search, agent_id)
 
 
-@router.post("/summaries/retry", status_code=202)
+@router.post(
+    "/summaries/retry",
+    status_code=202,
+    response_description="Accepted; the summaries are retried soon.",
+)
 def retry_summaries(
     api: Api, _caller: Owner, agent_id: Id, body: RetryBody, _once: Repeatable
 ) -> None:
-    """Try failed summaries of a session, of days and of months again, soon.
+    """Retry the failed summaries of a session, and of days and months.
 
-    `status` shows the result.
+    They run soon; `status` shows the result.
     """
     session_known_to_agent(api.runtime.home.sessions, agent_id, body.session_id)
     retry_compaction(api.runtime, agent_id, body.session_id)

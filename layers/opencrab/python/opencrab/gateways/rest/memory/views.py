@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.knowledge_graph import KnowledgeSource
 from opencrab.domain.memory.memory import SessionImpression
-from opencrab.domain.memory.summary import Span, Summary
+from opencrab.domain.memory.summary import Summary, SummarySpan
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Value
 from opencrab.engine.memory import reading
@@ -89,7 +89,7 @@ class EdgeView(View):
 
 
 class GraphView(Value):
-    """Part of a graph: `limit` counts nodes and edges together; all nodes come before all edges."""
+    """Part of a knowledge graph; `limit` counts nodes and edges together, nodes first."""
 
     nodes: tuple[NodeView, ...]
     edges: tuple[EdgeView, ...]
@@ -97,7 +97,7 @@ class GraphView(Value):
 
 
 class ExperienceView(View):
-    """What the agent did, its outcome and the lesson; `model` if it is about one.
+    """An experience: what the agent did, its outcome and the lesson; `model` if about one.
 
     With `retired_at` searches no longer find it; undoing the change brings it back.
     """
@@ -132,7 +132,7 @@ class SummaryView(Value):
     """
 
     id: str
-    span: Span
+    span: SummarySpan
     title: str
     text: str
     sources: tuple[SourceView, ...]
@@ -149,7 +149,7 @@ class SummaryView(Value):
 
     @classmethod
     def of(cls, summary: Summary) -> "SummaryView":
-        """A stored summary as it is shown."""
+        """Convert a stored summary to its view."""
         shown = {name: getattr(summary, name) for name in cls.model_fields}
         sources = tuple(SourceView(**dict(each)) for each in summary.sources)
         return cls(**shown | {"sources": sources})
@@ -177,7 +177,7 @@ def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> Imp
 
 @router.get("/graph")
 def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView:
-    """Read the knowledge graph: nodes, then weighted relations."""
+    """Get the knowledge graph: nodes, then weighted relations."""
     place = _place(query.cursor)
     found = reading.knowledge_graph(api.runtime.home, agent_id, place=place, limit=query.limit)
     on = found.place

@@ -31,9 +31,9 @@ router = routes_below("/api/llm", "models")
 
 
 class ModelsQuery(PageQuery, defer_build=False):
-    """Which part of the models."""
+    """The part of the models that a request asks for."""
 
-    provider: ProviderName | None = Field(default=None, description="only this provider's")
+    provider: ProviderName | None = Field(default=None, description="only models of this provider")
 
 
 class ModelView(View):
@@ -93,7 +93,7 @@ class AliasesView(Value):
     aliases: dict[str, str]
     selectable: tuple[str, ...]
     configured: bool = Field(
-        description="whether they are as configured, without changes at run time"
+        description="true if they are as configured, without changes at run time"
     )
 
 
@@ -108,14 +108,17 @@ class FallbackView(Value):
 
     fallback: tuple[str, ...]
     usable: tuple[str, ...]
-    configured: bool = Field(description="whether it is as configured, without changes at run time")
+    configured: bool = Field(description="true if it is as configured, without changes at run time")
 
 
 @router.get("/models")
 def list_models(
     api: Api, _caller: Owner, query: Annotated[ModelsQuery, Query()]
 ) -> Page[ModelView]:
-    """List known models in order of their names, with or without a configured provider."""
+    """List known models in order of their names.
+
+    Models without a configured provider are included.
+    """
     after = page_place(LISTING, query.cursor) or ""
     current_preferences(api.runtime)
     known = sorted(
@@ -132,7 +135,7 @@ def list_models(
 def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
     """List stored prices with their dates.
 
-    ETag as for the aliases.
+    ETag holds the version of all model settings.
     """
     stored = current_preferences(api.runtime)
     set_etag(response, stored.version)
@@ -141,9 +144,10 @@ def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
 
 @router.put("/prices")
 def put_prices(api: Api, _caller: Owner, body: Strict[PricesPut], edit: Edit) -> TakenPricesView:
-    """Store the given prices and keep the others; prices older than the stored ones are ignored.
+    """Store prices of models.
 
-    A price of 0, or of less than half of the price in use, is refused unless `allow_lower` is true.
+    The given ones are stored and the others kept; prices older than the stored ones are ignored. A
+    price of 0, or of less than half of the price in use, is refused unless `allow_lower` is true.
     """
     saved, refused = change_model_prices(
         api.runtime, body.prices, allow_lower=body.allow_lower, version=edit.version
@@ -163,20 +167,29 @@ def get_aliases(api: Api, _caller: Owner, response: Response) -> AliasesView:
 
 @router.put("/aliases")
 def put_aliases(api: Api, _caller: Owner, body: Strict[AliasesPut], edit: Edit) -> AliasesView:
-    """Replace all model aliases; they apply from the next model call on."""
+    """Replace all model aliases.
+
+    They apply from the next model call on.
+    """
     change_model_aliases(api.runtime, body.aliases, version=edit.version)
     return _aliases(api, edit.response)
 
 
 @router.get("/fallback")
 def get_fallback(api: Api, _caller: Owner, response: Response) -> FallbackView:
-    """Get the fallback chain: the models that are asked when one fails."""
+    """Get the fallback chain.
+
+    It is the models that are asked when one fails.
+    """
     return _fallback(api, response)
 
 
 @router.put("/fallback")
 def put_fallback(api: Api, _caller: Owner, body: Strict[FallbackPut], edit: Edit) -> FallbackView:
-    """Replace the fallback chain; it applies from the next model call on."""
+    """Replace the fallback chain.
+
+    It applies from the next model call on.
+    """
     change_model_fallback(api.runtime, body.fallback, version=edit.version)
     return _fallback(api, edit.response)
 

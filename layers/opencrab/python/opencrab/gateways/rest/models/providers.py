@@ -56,7 +56,7 @@ class ProviderPut(Value, defer_build=False):
     enabled: bool | None = None
     base_url: ShortText | None = None
     private: bool | None = Field(
-        default=None, description="whether requests to it never leave your own machines"
+        default=None, description="true if requests to it never leave your own machines"
     )
     key: Key | None = Field(
         default=None,
@@ -65,13 +65,13 @@ class ProviderPut(Value, defer_build=False):
     )
 
     def changes(self) -> dict[str, Any]:
-        """What changes but for the key, by name."""
+        """Return the fields that change, except the key."""
         named = self.model_fields_set - {"key"}
         return {name: getattr(self, name) for name in named}
 
 
 class ProviderHealthView(Value):
-    """Whether a provider responds.
+    """The result of asking a provider.
 
     `models` are the ids that it lists, null if there is no list.
     """
@@ -87,9 +87,9 @@ class ProviderHealthView(Value):
 def list_providers(
     api: Api, _caller: Owner, query: Paged, response: Response
 ) -> Page[ProviderView]:
-    """List providers in order of their names, with or without a key.
+    """List providers in order of their names.
 
-    ETag as for the aliases.
+    Providers without a key are included. ETag holds the version of all model settings.
     """
     after = page_place(LISTING, query.cursor) or ""
     set_etag(response, current_preferences(api.runtime).version)
@@ -105,7 +105,10 @@ def list_providers(
 def put_provider(
     api: Api, _caller: Owner, name: Named, body: Strict[ProviderPut], edit: Edit
 ) -> ProviderView:
-    """Change a provider's settings and key; they apply from the next model call on."""
+    """Change a provider's settings and key.
+
+    They apply from the next model call on.
+    """
     saved = change_provider(api.runtime, name, body.changes(), key=body.key, version=edit.version)
     set_etag(edit.response, saved.version)
     states = require_provider_directory(api.runtime.directory).providers()
@@ -114,13 +117,14 @@ def put_provider(
 
 @router.get("/{name}/health")
 def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView:
-    """Ask a provider for its models; free, at most 5 seconds."""
+    """Check whether a provider responds, by asking for its list of models.
+
+    The request costs nothing and takes 5 seconds at most.
+    """
     current_preferences(api.runtime)
     directory = require_provider_directory(api.runtime.directory)
     if all(state.name != name for state in directory.providers()):
-        raise NotFound(
-            f"there is no provider {name!r}", field="name", cure="see the list of providers"
-        )
+        raise NotFound(f"there is no provider {name!r}", field="name", cure="list the providers")
     found = directory.health(name, timeout_seconds=HEALTH_SECONDS)
     return ProviderHealthView(
         ok=found.ok,

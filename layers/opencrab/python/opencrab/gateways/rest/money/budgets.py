@@ -10,7 +10,7 @@ from opencrab.domain.money.budget import LIMITS, Limits
 from opencrab.domain.value import Identifier, MicroUsd, Value
 from opencrab.engine.money.budgets import budget_limits
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.access import MetricsReader, Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.view import View
@@ -35,7 +35,7 @@ class LimitsChange(Value, defer_build=False):
     block_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
 
     def changes(self) -> dict[str, MicroUsd | None]:
-        """The limits that change, with their new values."""
+        """Return the limits that change, with their new values."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
 
@@ -46,7 +46,7 @@ class BudgetsPut(Value, defer_build=False):
 
 
 class DrawnView(View):
-    """What is reserved or spent today from one budget, without what was returned; its limit."""
+    """The use of one budget today, reserved or spent and not returned, and its limit."""
 
     scope: str
     drawn_micro_usd: int
@@ -57,6 +57,8 @@ class BudgetsView(View):
     """The limits in force, the configured limits, and what is reserved or spent today (UTC).
 
     `changed` names the limits that were set at run time; the others follow the configuration.
+    `unconfirmed_micro_usd` is held for calls of today that were perhaps billed: they ended without
+    an answer, and their provider has not said what it counted.
     """
 
     limits: Limits
@@ -64,24 +66,31 @@ class BudgetsView(View):
     changed: tuple[str, ...]
     day: str
     drawn: tuple[DrawnView, ...]
+    unconfirmed_micro_usd: int = 0
 
 
 @router.get("")
 def get_budgets(
     api: Api,
-    _caller: Owner,
+    _caller: MetricsReader,
     agent: Annotated[
-        Identifier | None, Query(description="an agent's id, to see its budgets as well")
+        Identifier | None, Query(description="id of an agent whose budgets are included")
     ] = None,
 ) -> BudgetsView:
-    """Get the limits, and what the installation or one agent has reserved or spent today."""
+    """Get the budget limits and their use today.
+
+    With `agent`, the budgets of that agent are included. Days are in UTC.
+    """
     found = None if agent is None else api.runtime.home.agents.get(agent).agent
     return _budgets_view(api.runtime, found)
 
 
 @router.put("")
 def put_budgets(api: Api, _caller: Owner, body: Strict[BudgetsPut]) -> BudgetsView:
-    """Set limits for all agents, each separately; they apply from the next model call on."""
+    """Set budget limits.
+
+    Each limit is set separately. They apply to all agents from the next model call on.
+    """
     every: dict[str, MicroUsd | None] = dict.fromkeys(LIMITS)
     changes = every if body.limits is None else body.limits.changes()
     api.runtime.home.budgets.change_limits(changes)

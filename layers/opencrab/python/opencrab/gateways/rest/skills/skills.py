@@ -9,6 +9,7 @@ from pydantic import Field
 
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.learning.skill_lifecycle import SkillLesson, skill_lesson
+from opencrab.domain.name import NewName
 from opencrab.domain.skills.skill import (
     AcquiredSkill,
     Description,
@@ -19,12 +20,12 @@ from opencrab.domain.skills.skill import (
     SourceType,
     StandardSkill,
 )
-from opencrab.domain.value import Language, Name, Text, Value
+from opencrab.domain.value import Language, Text, Value
 from opencrab.engine.skills.owner import SkillOwner, SkillState
-from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.access import AgentReader, Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.etag import Edit, IfMatch, etag_version, set_etag
+from opencrab.gateways.rest.http.etag import Edit, IfMatch, parse_if_match, set_etag
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
@@ -42,7 +43,7 @@ async def _keeper(api: Api, caller: Owner, agent_id: Id) -> SkillOwner:
     return SkillOwner(api.runtime, agent_id, caller.principal.id)
 
 
-async def _looker(api: Api, _caller: Reader, agent_id: Id) -> SkillOwner:
+async def _looker(api: Api, _caller: AgentReader, agent_id: Id) -> SkillOwner:
     return SkillOwner(api.runtime, agent_id)
 
 
@@ -60,7 +61,7 @@ class SkillPut(Value, defer_build=False):
     guidance: Annotated[Text, Field(min_length=1)] = Field(description="Markdown, 8 KB at most")
 
     def lesson(self, name: str) -> SkillLesson:
-        """It, under a name and with everything hidden taken out; raises Invalid."""
+        """Return the skill under a name, without invisible characters; raises Invalid."""
         return skill_lesson(
             name,
             self.description,
@@ -72,11 +73,11 @@ class SkillPut(Value, defer_build=False):
 class NewSkill(SkillPut, defer_build=False):
     """A skill to create."""
 
-    name: Name = Field(description="lower case, digits and hyphens; any other name is replaced")
+    name: NewName = Field(description="lower case, digits and hyphens; any other name is replaced")
 
 
 class SkillSwitch(Value, defer_build=False):
-    """Whether a skill is to be on; if omitted, it is toggled.
+    """The state to which a skill is switched; if omitted, it is toggled.
 
     An acquired skill that its owner switches on stays on: there is no trial and no automatic
     change.
@@ -86,7 +87,7 @@ class SkillSwitch(Value, defer_build=False):
 
 
 class _Read(Value):
-    """Which version somebody has read: part of what they ask for."""
+    """The version of the skill that the caller has read, as a part of the request."""
 
     version: int | None
 
@@ -129,7 +130,10 @@ class SkillView(SkillSummary):
 
 @router.get("")
 def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
-    """List standard skills, then acquired ones, archived ones included."""
+    """List standard skills, then acquired ones.
+
+    Retired skills (status `archived`) are included.
+    """
     items, cursor = page_list(LISTING, query, keeper.all, lambda kept: kept.skill.name)
     language = _language(keeper)
     shown = tuple(SkillSummary(**_skill_summary(kept, language)) for kept in items)
@@ -161,14 +165,20 @@ def get_skill(keeper: Looking, skill: Skill, response: Response) -> SkillView:
 
 @router.put("/{skill}")
 def put_skill(keeper: Keeping, skill: Skill, body: Strict[SkillPut], edit: Edit) -> SkillView:
-    """Create or replace an acquired skill; standard skills cannot be changed."""
+    """Create or replace an acquired skill.
+
+    Standard skills cannot be changed.
+    """
     what, version = body.lesson(skill), edit.version
     return _view_with_etag(edit.response, keeper, keeper.put(what, version=version))
 
 
 @router.delete("/{skill}")
 def retire_skill(keeper: Keeping, skill: Skill, response: Response) -> SkillView:
-    """Archive an acquired skill; it is not used until an owner restores it."""
+    """Retire an acquired skill.
+
+    Its status is `archived`; it is not used until an owner restores it.
+    """
     return _view_with_etag(response, keeper, keeper.retire(skill))
 
 
@@ -176,7 +186,10 @@ def retire_skill(keeper: Keeping, skill: Skill, response: Response) -> SkillView
 def toggle_skill(
     keeper: Keeping, skill: Skill, once: Repeatable, body: Strict[SkillSwitch]
 ) -> Response:
-    """Switch a skill on or off; it applies from the next turn on."""
+    """Switch a skill on or off.
+
+    It applies from the next turn on.
+    """
     return once.answer(body, lambda: _view(keeper.toggle(skill, on=body.on), _language(keeper)))
 
 
@@ -184,18 +197,18 @@ def toggle_skill(
 def approve_skill(
     keeper: Keeping, skill: Skill, once: Repeatable, if_match: IfMatch = None
 ) -> Response:
-    """Approve a quarantined skill if it is still the version that was read.
+    """Approve a skill that waits for approval (status `quarantined`).
 
-    If-Match names that version and is required.
+    If-Match is required and names the version that was read; another version gives status 409.
     """
-    version = etag_version(if_match)
+    version = parse_if_match(if_match)
 
     def act() -> SkillState:
         if version is None and isinstance(keeper.get(skill).skill, AcquiredSkill):
             raise Invalid(
-                "the version that you read is missing",
+                "approving needs the version that you read",
                 field="If-Match",
-                cure="send the version that you read",
+                cure="send it as If-Match",
             )
         return keeper.approve(skill, version=version)
 
@@ -206,9 +219,9 @@ def approve_skill(
 
 @router.post("/{skill}/restore", response_model=SkillView)
 def restore_skill(keeper: Keeping, skill: Skill, once: Repeatable) -> Response:
-    """Restore an archived skill: its trial starts again.
+    """Restore a retired skill (status `archived`).
 
-    A skill that was never approved goes into quarantine.
+    Its trial starts again. A skill that was never approved waits for approval.
     """
 
     def act() -> SkillState:
@@ -226,7 +239,7 @@ def _run_idempotent_change(
     after: frozenset[SkillStatus],
     body: Value | None = None,
 ) -> Response:
-    """Do something that can be done once; after a crash the skill may be as it is `after` that."""
+    """Carry out a change once; after a crash, a repeat accepts a skill in the state `after`."""
 
     def again() -> SkillView:
         try:
@@ -241,7 +254,7 @@ def _run_idempotent_change(
 
 
 def _language(keeper: SkillOwner) -> Language:
-    """The agent's own language; raises NotFound where there is no such agent."""
+    """Return the agent's language; raises NotFound if there is no such agent."""
     return keeper.runtime.home.agents.get(keeper.agent_id).agent.language
 
 

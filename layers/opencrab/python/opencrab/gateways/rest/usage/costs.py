@@ -15,10 +15,10 @@ router = routes_below("/api/costs", "costs")
 
 @router.get("/explain")
 def explain_costs(
-    api: Api, _caller: Owner, turn: Annotated[Identifier, Query(description="a turn's id")]
+    api: Api, _caller: Owner, turn: Annotated[Identifier, Query(description="id of the turn")]
 ) -> Explanation:
-    """Every model call of a turn with its cost and the reason.
+    """Explain the cost of every model call of a turn.
 
-    Also shows what happened to the turn's reservations.
+    The result also shows what happened to the turn's reservations.
     """
     return explain_turn_cost(api.runtime, turn)

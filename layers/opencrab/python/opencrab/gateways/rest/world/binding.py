@@ -5,7 +5,7 @@ from typing import Any
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.world.binding import Genome
 from opencrab.engine.world.binding import NewBinding, bind_to_world, world_of_agent
-from opencrab.gateways.rest.http.access import Owner, Reader
+from opencrab.gateways.rest.http.access import Owner, ProfileReader
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.view import View
@@ -31,8 +31,11 @@ class WorldView(View):
 
 
 @router.get("")
-def get_agent_world(api: Api, _caller: Reader, agent_id: Id) -> WorldView:
-    """Get the world to which an agent is bound, with its public key, genome and balance."""
+def get_agent_world(api: Api, _caller: ProfileReader, agent_id: Id) -> WorldView:
+    """Get an agent's binding to its world.
+
+    It has the agent's public key, genome and balance.
+    """
     return WorldView.of(world_of_agent(api.runtime.home, agent_id))
 
 

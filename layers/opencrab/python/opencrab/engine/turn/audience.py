@@ -1,0 +1,89 @@
+"""Audience: who may read the place where a turn's answer goes, and what the turn may read then."""
+
+from opencrab.domain.access.authority import Authority, clearance_level
+from opencrab.domain.access.session_access import SessionAccess
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.conversation.channel_binding import PLACE, ChannelBinding, place_of_channel
+from opencrab.domain.conversation.message import Channel
+from opencrab.domain.conversation.session import Hearing, Session
+from opencrab.domain.document import INSTALLATION_FACTS
+from opencrab.domain.erasure.request import FORGOTTEN_PERSON
+from opencrab.domain.errors import NotFound
+from opencrab.domain.memory.clearance import Clearance, Listeners, turn_clearance
+from opencrab.domain.turn.turn import Turn
+from opencrab.engine.access.owners import owners_among
+from opencrab.engine.runtime import Runtime
+
+_OPEN = {Hearing.GUILD, Hearing.PUBLIC}
+
+
+def clearance_of_turn(
+    runtime: Runtime, turn: Turn, agent: Agent, session: Session, access: SessionAccess
+) -> Clearance:
+    """Return what a turn may read: the least of what its asker and its audience may (ADR 0033).
+
+    What a turn of the agent itself says to a channel, as a heartbeat does, stands in its session
+    too: both have its audience. Every other turn has that of its session.
+    """
+    listeners = _session_listeners(runtime, turn, agent, session, access)
+    by_itself = turn.authority is Authority.SELF or session.created_by == agent.id
+    if turn.channel is not None and by_itself:
+        there = _channel_listeners(runtime, turn, agent, turn.channel, held_in=session.id)
+        listeners = listeners if there is None else listeners.joined(there, session.id)
+    return turn_clearance(turn.authority, turn.principal_id, session, listeners)
+
+
+def channel_hears_everything(runtime: Runtime, turn: Turn, agent: Agent, channel: Channel) -> bool:
+    """Check whether those who read a channel may know all that the agent itself knows."""
+    listeners = _channel_listeners(runtime, turn, agent, channel)
+    return listeners is None or listeners.may_hear_everything
+
+
+def _session_listeners(
+    runtime: Runtime, turn: Turn, agent: Agent, session: Session, access: SessionAccess
+) -> Listeners:
+    """Return who may read a session: its creator, its members, and who else its place admits."""
+    if access.speaks_freely:
+        return Listeners(freely=True, guild_id=session.guild_id or "")
+    guild_id = session.guild_id or ""
+    others = bool(guild_id) or access.others_read
+    strangers = session.hearing in _OPEN
+    nobody = {*session.all_time_agent_ids, FORGOTTEN_PERSON}
+    people = frozenset({session.created_by, *access.members}) - nobody
+    if turn.authority is Authority.OWNER:
+        people -= {turn.principal_id}
+    # Without anybody in question nothing more is read: most sessions have one person.
+    unknown = people - ({turn.principal_id} if turn.authority is Authority.USER else set())
+    if unknown and clearance_level(turn.authority) and not (others or strangers):
+        people = people - owners_among(runtime, unknown, agent.id)
+    return Listeners(people=people, others=others, strangers=strangers, guild_id=guild_id)
+
+
+def _channel_listeners(
+    runtime: Runtime, turn: Turn, agent: Agent, channel: Channel, held_in: str = ""
+) -> Listeners | None:
+    """Return who may read a channel: those of the session that is held there.
+
+    None if that is the session `held_in`. A channel that no session is bound to may be read by
+    strangers.
+    """
+    place = place_of_channel(channel)
+    bound = runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place)
+    try:
+        if bound is not None:
+            session_id = bound.read(ChannelBinding).session_id
+            if session_id == held_in:
+                return None
+            session, access = runtime.home.sessions.get_with_access(session_id)
+            found = _session_listeners(runtime, turn, agent, session, access)
+            return Listeners(
+                people=found.people,
+                others=found.others,
+                strangers=found.strangers,
+                freely=found.freely,
+                guild_id=found.guild_id,
+                place=place,
+            )
+    except NotFound:
+        pass
+    return Listeners(others=True, strangers=True, place=place)

@@ -1,0 +1,157 @@
+"""Files as a turn may read them: where others hear the answer, only those that they may know."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from opencrab.domain.document import Document
+from opencrab.domain.errors import Refused
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.memory.clearance import Clearance
+from opencrab.domain.turn.action import FileWritten, SideEffect
+from opencrab.domain.workspace.path import (
+    FILE_READERS,
+    FileReaders,
+    file_conflict_error,
+    file_name_key,
+    file_not_found_error,
+    file_version_gone_error,
+    is_published_path,
+)
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.documents import Documents
+from opencrab.ports.paging import all_pages
+from opencrab.ports.turn.action import ActionReach
+from opencrab.ports.workspace.files import FileInfo, Files, FileVersion
+
+
+class ClearedFiles:
+    """`ports.workspace.files.Files` for one turn; a file that it may not read does not exist.
+
+    A turn of narrower clearance reads what is published and what was written in a turn with the
+    same audience or a wider one. The label of such a file holds for its content: once somebody else
+    writes the file, only owners and the agent itself read it.
+    """
+
+    def __init__(
+        self, files: Files, facts: Documents, clearance: Clearance, *, tainted: bool
+    ) -> None:
+        self._files = files
+        self._facts = facts
+        self._clearance = clearance
+        self._tainted = tainted
+
+    def info(self, agent_id: str, path: str) -> FileInfo | None:
+        found = self._files.info(agent_id, path)
+        return found if found is not None and self._reads(agent_id, found) else None
+
+    def read(self, agent_id: str, path: str) -> tuple[FileInfo, bytes]:
+        found, content = self._files.read(agent_id, path)
+        if not self._reads(agent_id, found):
+            raise file_not_found_error(path)
+        return found, content
+
+    def write(
+        self,
+        agent_id: str,
+        path: str,
+        content: bytes,
+        *,
+        condition: str | None = None,
+        clean: bool = False,
+    ) -> FileInfo:
+        self._refuse_published(
+            path,
+            f"file {path!r} would be published",
+            "write it elsewhere; your owner can publish it",
+        )
+        stored = None if self._clearance.whole else self._files.info(agent_id, path)
+        # The same content is this very write, repeated after a crash before its label was saved.
+        repeated = stored is not None and stored.sha256 == content_hash(content)
+        if stored is not None and not repeated and not self._reads(agent_id, stored):
+            raise file_conflict_error(path, is_gone=False)
+        return self._files.write(agent_id, path, content, condition=condition, clean=clean)
+
+    def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
+        found = self._files.list(agent_id, prefix)
+        if self._clearance.whole or not found:
+            return found
+        kept = {fact.id: fact for fact in all_pages(self._facts, agent_id, FILE_READERS)}
+        return tuple(
+            each
+            for each in found
+            if is_published_path(each.path) or self._allows(kept.get(file_name_key(each.path)))
+        )
+
+    def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
+        self._refuse_published(
+            path, f"file {path!r} is published", "keep it; your owner can delete it"
+        )
+        if not self._clearance.whole and self.info(agent_id, path) is None:
+            raise file_not_found_error(path)
+        self._files.delete(agent_id, path, condition=condition)
+
+    def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
+        return self._files.versions(agent_id, path) if self._clearance.whole else ()
+
+    def read_version(self, agent_id: str, path: str, version: str) -> bytes:
+        if not self._clearance.whole:
+            raise file_version_gone_error(path, version)
+        return self._files.read_version(agent_id, path, version)
+
+    def delete_versions(self, agent_id: str, path: str, version: str | None = None) -> int:
+        if not self._clearance.whole:
+            raise file_not_found_error(path)
+        return self._files.delete_versions(agent_id, path, version)
+
+    def _refuse_published(self, path: str, fact: str, cure: str) -> None:
+        """Raise Refused for what everybody may read unless this turn may change it."""
+        if is_published_path(path) and (self._tainted or not self._clearance.whole):
+            raise Refused(
+                f"{fact}, and this turn has read untrusted text or serves others",
+                field="path",
+                cure=cure,
+            )
+
+    def _reads(self, agent_id: str, found: FileInfo) -> bool:
+        if self._clearance.whole or is_published_path(found.path):
+            return True
+        fact = self._facts.get(agent_id, FILE_READERS, file_name_key(found.path))
+        return self._allows(fact, found.sha256)
+
+    def _allows(self, fact: Document | None, sha256: str | None = None) -> bool:
+        """Check a file's label; a list may not know the content that the label must be of."""
+        if fact is None:
+            return False
+        label = fact.read(FileReaders)
+        return self._clearance.reads(label.readers) and sha256 in {None, label.sha256}
+
+
+def file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document, ...]:
+    """Return a document for each file that a turn of narrower clearance wrote: its label."""
+    if work.clearance.whole:
+        return ()
+    written = {effect.path: effect for effect in effects if isinstance(effect, FileWritten)}
+    return tuple(
+        Document(
+            owner=work.turn.agent_id,
+            kind=FILE_READERS,
+            id=file_name_key(path),
+            version=0,
+            body=FileReaders(readers=work.clearance.label, sha256=effect.sha256).model_dump(),
+        )
+        for path, effect in written.items()
+    )
+
+
+def files_of_turn(work: TurnWork) -> Files:
+    """Return the workspace files as a turn may read and write them."""
+    home, clearance = work.runtime.home, work.clearance
+    if clearance.whole and not work.turn.taint:
+        return home.files
+    return ClearedFiles(home.files, home.facts, clearance, tainted=work.turn.taint)
+
+
+def reach_of_turn(work: TurnWork) -> ActionReach:
+    """Return what actions of a turn may use, with its files as the turn may read them."""
+    reach, files = work.runtime.reach, files_of_turn(work)
+    return reach if files is reach.files else replace(reach, files=files)

@@ -1,0 +1,117 @@
+"""A consumer: a thread that gives the messages of one queue to a handler."""
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from opencrab.domain.errors import OpenCrabError
+from opencrab.engine.turn.pace import MessageOutcome
+from opencrab.ports.turn.queue import Delivery, Queue
+
+log = logging.getLogger(__name__)
+
+MAX_RECEIVES = 1_000
+_POLL_SECONDS = 1.0
+_RETRY_SECONDS = 2
+
+Handle = Callable[[Delivery], MessageOutcome]
+
+
+class Consumer:
+    """A consumer of one queue that handles up to `workers` messages at once.
+
+    It catches every error of a handler: the error is logged and the message redelivered, three
+    times at most. The content of a `private` message is not logged.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        queue: Queue,
+        handle: Handle,
+        *,
+        workers: int,
+        visibility: int,
+        private: bool = False,
+    ) -> None:
+        self._name = name
+        self._queue = queue
+        self._private = private
+        self._handle = handle
+        self._visibility = visibility
+        self._free = threading.Semaphore(workers)
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="worker")
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
+
+    def start(self) -> None:
+        """Start receiving messages."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Receive no more messages; running handlers may finish their step."""
+        self._stopping.set()
+
+    def join(self) -> None:
+        """Wait until the running handlers have ended."""
+        self._thread.join(_POLL_SECONDS + 1)
+        self._pool.shutdown(wait=True)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._free.acquire()
+            if self._stopping.is_set():
+                return
+            delivery = None
+            try:
+                delivery = self._queue.receive(
+                    visibility_seconds=self._visibility, wait_seconds=_POLL_SECONDS
+                )
+            except OpenCrabError as error:
+                log.warning(
+                    "cannot receive from queue, retrying: queue=%s, error=%s",
+                    self._name,
+                    error.message,
+                )
+                self._stopping.wait(_RETRY_SECONDS)
+            if delivery is None:
+                self._free.release()
+            elif self._stopping.is_set():
+                self._give_back(delivery, 0)
+            else:
+                self._pool.submit(self._one, delivery)
+
+    def _one(self, delivery: Delivery) -> None:
+        try:
+            if delivery.count > MAX_RECEIVES:
+                reason = f"received {MAX_RECEIVES} times"
+                log.warning("message given up: reason=%s, group=%s", reason, delivery.group)
+                self._queue.dead_letter(delivery.body, group=delivery.group, reason=reason)
+                self._queue.acknowledge(delivery.receipt)
+            elif self._handle(delivery) is MessageOutcome.FINISHED:
+                self._queue.acknowledge(delivery.receipt)
+        except Exception:
+            shown = "a private message" if self._private else delivery.body[:200]
+            log.exception(
+                "message failed, retrying: queue=%s, group=%s, count=%s, message=%s",
+                self._name,
+                delivery.group,
+                delivery.count,
+                shown,
+            )
+            self._give_back(delivery, _RETRY_SECONDS)
+        finally:
+            self._free.release()
+
+    def _give_back(self, delivery: Delivery, seconds: int) -> None:
+        try:
+            self._queue.continue_later(delivery.receipt, seconds)
+        except OpenCrabError as error:
+            log.warning(
+                "cannot set retry delay, the message returns after its visibility timeout: "
+                "queue=%s, group=%s, error=%s",
+                self._name,
+                delivery.group,
+                error.message,
+            )

@@ -1,0 +1,108 @@
+"""Goals that an agent sets itself: when it wants to survive, and what it gives up again."""
+
+import pytest
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.agents.soul import Drives
+from opencrab.domain.document import new_fact
+from opencrab.domain.goals.goal import GoalSource
+from opencrab.domain.goals.value_estimate import Horizon
+from opencrab.domain.money.budget import BudgetDraw, agent_budget_scope
+from opencrab.domain.value import Language
+from opencrab.domain.world.binding import WORLD, Genome, WorldBinding, WorldRole
+from opencrab.engine.goals.generation import generate_aspiration_goal, generate_survival_goal
+from opencrab.ports.turn.journal import TurnChange
+from tests.unit.engine.goals.aims import aim, board, pursues
+from tests.unit.engine.known_world import NOW, World
+
+LIMIT = 1_000
+UNASKED = Heartbeat(instructions="海を知る")
+LEFT = {
+    Language.EN: "Only {}% of today's budget is left.",
+    Language.JA: "今日の予算は残り{}%です。",
+}
+
+
+def lives(world: World, language: Language = Language.JA, purpose: str = "") -> None:
+    """Mika acts unasked from now on."""
+    agents = world.runtime.home.agents
+    changes = {"heartbeat": UNASKED, "language": language, "purpose": purpose}
+    agents.save(agents.get("mika").agent.replaced(day_limit_micro_usd=LIMIT, **changes))
+
+
+def spends(world: World, micro_usd: int) -> None:
+    """A turn of Mika's draws from the budget of the day."""
+    held = world.claimed(world.say("買って")[0])
+    draw = BudgetDraw(
+        scope=agent_budget_scope("mika"),
+        day=NOW.strftime("%Y-%m-%d"),
+        micro_usd=micro_usd,
+        limit_micro_usd=LIMIT,
+    )
+    change = TurnChange(turn=held, expected=held.sequence, draws=(draw,))
+    world.runtime.home.journal.commit(change)
+
+
+def owns(world: World, balance: int | None) -> None:
+    """Mika is bound to a world, which last said that she has so much; None if it said nothing."""
+    genome = Genome(role=WorldRole.EXPLORER, drives=Drives(), spawned_at=NOW)
+    digest = "0" * 64
+    binding = WorldBinding(
+        world_id="sea",
+        agent_id="mika",
+        public_key=digest,
+        key_id=digest,
+        keys=(digest,),
+        genome=genome,
+        balance=balance,
+    )
+    world.runtime.home.facts.commit(new_fact("mika", WORLD, WORLD, binding))
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize(("spent", "left"), [(0, None), (800, None), (801, 19), (1_000, 0)])
+def test_it_wants_to_survive_when_less_than_a_fifth_of_the_day_is_left(
+    world: World, spent: int, left: int | None, language: Language
+) -> None:
+    lives(world, language)
+    spends(world, spent)
+    wanted = generate_survival_goal(world.runtime, board(world), NOW)
+    if left is None:
+        assert wanted is None
+        return
+    assert wanted is not None
+    assert wanted.source is GoalSource.SURVIVAL
+    assert wanted.instruction.startswith(LEFT[language].format(left))
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        (Language.EN, "Your balance is low: {}."),
+        (Language.JA, "残高は{}で、残りわずかです。"),
+    ],
+)
+@pytest.mark.parametrize("balance", [None, 20, 19, 0])
+def test_it_wants_to_survive_in_its_world_when_it_can_hardly_pay_there(
+    world: World, balance: int | None, language: Language, words: str
+) -> None:
+    lives(world, language)
+    agents = world.runtime.home.agents
+    agents.save(agents.get("mika").agent.replaced(world="sea"))
+    owns(world, balance)
+    wanted = generate_survival_goal(world.runtime, board(world), NOW)
+    if balance in {None, 20}:
+        assert wanted is None
+        return
+    assert wanted is not None
+    assert words.format(balance) in wanted.instruction
+
+
+def test_what_it_gives_up_is_no_longer_among_its_open_goals(world: World) -> None:
+    lives(world, purpose="海を守る")
+    own = {"authority": Authority.SELF, "source": GoalSource.ROLE, "horizon": Horizon.ASPIRATION}
+    pursues(world, aim(1, **own), aim(2), waiting="G2")
+    at = board(world)
+    assert generate_aspiration_goal(at, NOW) is not None
+    assert (at.agenda().open, at.agenda().waiting) == (("G2", "G3"), ("G2",))

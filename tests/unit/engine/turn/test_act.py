@@ -1,0 +1,133 @@
+"""Act: a grant is used up by the call it lets run, and no other call runs after a crash."""
+
+import pytest
+
+from opencrab.domain.approvals.policy import ApprovalPolicy
+from opencrab.domain.turn.action import Effect
+from opencrab.domain.turn.record import (
+    ActionCall,
+    ActionIntent,
+    ApprovalRequest,
+    CallState,
+    ModelAnswer,
+    ModelIntent,
+    ModelResult,
+)
+from opencrab.domain.turn.turn import Stop, TurnStatus
+from opencrab.engine.approvals.grants import NewGrant, grant_approval_in_advance, open_grants
+from opencrab.engine.turn.act import (
+    recover_open_intent,
+    run_tool_calls,
+    settle_intent_as_unknown,
+)
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.workspace.files import ABSENT
+from tests.unit.engine.known_world import World
+
+SHOWN = ActionCall(id="c1", name="ws_write", arguments={"path": "a.md", "content": "海"})
+OTHER = SHOWN.replaced(arguments={"path": "a.md", "content": "海\u202e"})
+
+
+def answered(world: World, *calls: ActionCall) -> TurnWork:
+    """A turn of Ken's whose model has just asked for these calls."""
+    work = world.work(world.say("やって")[1])
+    n = work.next_n
+    work.save(work.turn, ModelIntent(n=n, model="m", request_hash="h", reserved=0))
+    answer = ModelAnswer(calls=calls)
+    work.save(work.turn, ModelResult(n=n, state=CallState.COMPLETED, answer=answer))
+    return work
+
+
+def begins(work: TurnWork, call: ActionCall) -> None:
+    """A worker is about to run a call, and then no more is heard of it."""
+    intent = ActionIntent(
+        n=work.next_n,
+        call_id=call.id,
+        name=call.name,
+        effect=Effect.KEYED,
+        argument_hash=call.argument_hash,
+        prepared={"condition": ABSENT},
+    )
+    work.save(work.turn, intent)
+
+
+@pytest.mark.parametrize(
+    ("begun", "state"), [(SHOWN, CallState.COMPLETED), (OTHER, CallState.UNKNOWN)]
+)
+def test_no_other_call_runs_in_the_place_of_the_one_that_had_begun(
+    world: World, begun: ActionCall, state: CallState
+) -> None:
+    work = answered(world, SHOWN)
+    begins(work, begun)
+    recover_open_intent(work)
+    assert work.transcript.steps[-1].results[SHOWN.id].state is state
+    written = world.runtime.home.files.info(work.turn.agent_id, "a.md") is not None
+    assert written is (state is CallState.COMPLETED)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("ws_list", {}),
+        ("update_impression", {"target_id": "jiro", "personality": "静か"}),
+        ("ws_write", {"path": "海.md", "content": "青い"}),
+    ],
+)
+def test_a_grant_for_one_call_lets_one_call_run_and_a_human_is_asked_about_the_next(
+    world: World, name: str, arguments: dict[str, str]
+) -> None:
+    agents = world.runtime.home.agents
+    agents.save(agents.get("ken").agent.replaced(policy=ApprovalPolicy.STRICT))
+    once = NewGrant(actions=(name,), calls=1, hours=1)
+    grant_approval_in_advance(world.runtime, "ken", once, by="owner", grant_id="g1")
+    calls = tuple(ActionCall(id=f"c{n}", name=name, arguments=arguments) for n in range(2))
+    work = answered(world, *calls)
+    run_tool_calls(work, calls[0])
+    assert work.transcript.steps[-1].results["c0"].state is CallState.COMPLETED
+    assert [grant.used for grant in open_grants(world.runtime, "ken")] == [1]
+    run_tool_calls(work, calls[1])
+    assert work.turn.status is TurnStatus.WAITING
+    assert "c1" not in work.transcript.steps[-1].results
+
+
+@pytest.mark.parametrize(("progress", "deliveries"), [(True, 0), (False, 3)])
+def test_a_call_whose_outcome_is_unknown_is_a_result_unless_the_turn_is_given_up(
+    world: World, *, progress: bool, deliveries: int
+) -> None:
+    work = answered(world, SHOWN)
+    work.turn = work.turn.replaced(deliveries=3)
+    begins(work, SHOWN)
+    settle_intent_as_unknown(work, progress=progress)
+    stored = world.runtime.home.journal.header(work.turn.id)
+    assert (stored.deliveries, stored.crashes) == (deliveries, 0)
+    assert work.transcript.steps[-1].results["c1"].state is CallState.UNKNOWN
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_the_journal_tells_when_a_call_began_or_was_asked_about(
+    world: World, *, asks: bool
+) -> None:
+    agents = world.runtime.home.agents
+    policy = ApprovalPolicy.STRICT if asks else ApprovalPolicy.OPEN
+    agents.save(agents.get("ken").agent.replaced(policy=policy))
+    work = answered(world, SHOWN)
+    world.clock.advance(90)
+    run_tool_calls(work, SHOWN)
+    records = world.runtime.home.journal.load(work.turn.id).records
+    times = [each.at for each in records if isinstance(each, ActionIntent | ApprovalRequest)]
+    assert times == [world.clock.now()]
+    assert (work.transcript.approval is not None) is asks
+
+
+def test_a_human_is_asked_once_although_the_turn_was_paused_meanwhile(world: World) -> None:
+    agents, journal = world.runtime.home.agents, world.runtime.home.journal
+    agents.save(agents.get("ken").agent.replaced(policy=ApprovalPolicy.STRICT))
+    work = answered(world, SHOWN)
+    run_tool_calls(work, SHOWN)
+    journal.stop(work.turn.id, Stop(by="owner", at=world.clock.now(), pause=True))
+    again = world.work(journal.resume(work.turn.id))
+    assert again.turn.status is TurnStatus.RUNNING
+    run_tool_calls(again, SHOWN)
+    stored = journal.load(work.turn.id)
+    assert stored.turn.status is TurnStatus.WAITING
+    assert sum(isinstance(each, ApprovalRequest) for each in stored.records) == 1

@@ -1,0 +1,118 @@
+"""Files that a turn may read: its own audience's and published ones."""
+
+from dataclasses import replace
+
+import pytest
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.errors import Conflict, NotFound, Refused
+from opencrab.domain.memory.clearance import Listeners, turn_clearance
+from opencrab.domain.turn.action import FileWritten
+from opencrab.engine.turn.cleared_files import file_labels, files_of_turn
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.workspace.files import FileInfo
+from tests.unit.engine.known_world import World
+
+
+@pytest.fixture
+def owners(world: World) -> TurnWork:
+    """The owner's turn, which nobody else hears."""
+    return world.begun()
+
+
+def for_person(work: TurnWork, person: str) -> TurnWork:
+    listeners = Listeners(people=frozenset({person}))
+    cleared = turn_clearance(Authority.OWNER, "owner", work.session, listeners)
+    return replace(work, clearance=cleared)
+
+
+def put(work: TurnWork, path: str, text: str, *, labelled: bool = True) -> FileInfo:
+    """A file that the turn writes, with its label as the engine saves it."""
+    info = files_of_turn(work).write("mika", path, text.encode())
+    effect = FileWritten(path=path, sha256=info.sha256, size=info.size)
+    if labelled and (labels := file_labels(work, (effect,))):
+        work.runtime.home.facts.commit(*labels)
+    return info
+
+
+def paths(work: TurnWork) -> list[str]:
+    return [info.path for info in files_of_turn(work).list("mika")]
+
+
+def test_a_turn_that_others_hear_sees_their_files_and_published_ones(owners: TurnWork) -> None:
+    yui, ken = for_person(owners, "yui"), for_person(owners, "ken")
+    put(owners, "notes/secret.md", "x")
+    put(owners, "public/open.md", "x")
+    put(yui, "notes/yui.md", "x")
+    assert paths(owners) == ["notes/secret.md", "notes/yui.md", "public/open.md"]
+    assert paths(yui) == ["notes/yui.md", "public/open.md"]
+    assert paths(ken) == ["public/open.md"]
+    files = files_of_turn(yui)
+    assert files.read("mika", "notes/yui.md")[1] == b"x"
+    assert files.info("mika", "notes/secret.md") is None
+    for read in (
+        lambda: files.read("mika", "notes/secret.md"),
+        lambda: files.delete("mika", "notes/secret.md"),
+    ):
+        with pytest.raises(NotFound):
+            read()
+
+
+def test_earlier_versions_are_for_owners_alone(owners: TurnWork) -> None:
+    yui = for_person(owners, "yui")
+    put(owners, "notes/yui.md", "something private")
+    owners.runtime.home.files.delete("mika", "notes/yui.md")
+    put(yui, "notes/yui.md", "x")
+    stored, files = files_of_turn(owners), files_of_turn(yui)
+    kept = [each.version for each in stored.versions("mika", "notes/yui.md")]
+    contents = {stored.read_version("mika", "notes/yui.md", version) for version in kept}
+    assert contents == {b"something private", b"x"}
+    assert files.versions("mika", "notes/yui.md") == ()
+    for version in kept:
+        with pytest.raises(NotFound):
+            files.read_version("mika", "notes/yui.md", version)
+        with pytest.raises(NotFound):
+            files.delete_versions("mika", "notes/yui.md", version)
+    assert [each.version for each in stored.versions("mika", "notes/yui.md")] == kept
+
+
+def test_a_label_is_that_of_the_content(owners: TurnWork) -> None:
+    yui = for_person(owners, "yui")
+    put(yui, "notes/yui.md", "x")
+    put(owners, "notes/yui.md", "something private")
+    assert files_of_turn(yui).info("mika", "notes/yui.md") is None
+    with pytest.raises(Conflict):
+        put(yui, "notes/yui.md", "y")
+
+
+def test_a_write_repeated_after_a_crash_is_no_conflict(owners: TurnWork) -> None:
+    yui = for_person(owners, "yui")
+    put(yui, "notes/yui.md", "x", labelled=False)
+    put(yui, "notes/yui.md", "x")
+    assert paths(yui) == ["notes/yui.md"]
+
+
+def test_only_untainted_turns_that_serve_nobody_else_publish(owners: TurnWork) -> None:
+    tainted = replace(owners, turn=owners.turn.replaced(taint=True))
+    for work in (tainted, for_person(owners, "yui")):
+        with pytest.raises(Refused, match="published"):
+            put(work, "public/open.md", "x")
+    put(tainted, "notes/a.md", "x")
+    put(owners, "public/open.md", "x")
+
+
+def test_who_may_not_publish_deletes_nothing_published(owners: TurnWork) -> None:
+    put(owners, "public/open.md", "x")
+    tainted = replace(owners, turn=owners.turn.replaced(taint=True))
+    for work in (tainted, for_person(owners, "yui")):
+        with pytest.raises(Refused, match="is published") as caught:
+            files_of_turn(work).delete("mika", "public/open.md")
+        assert caught.value.cure
+    assert paths(owners) == ["public/open.md"]
+    files_of_turn(owners).delete("mika", "public/open.md")
+    assert paths(owners) == []
+
+
+def test_a_turn_that_reads_everything_uses_the_store_itself(owners: TurnWork) -> None:
+    assert files_of_turn(owners) is owners.runtime.home.files
+    assert file_labels(owners, (FileWritten(path="a", sha256="b", size=1),)) == ()
