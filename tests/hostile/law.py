@@ -61,7 +61,15 @@ LOOKING = frozenset({"browse_history", "search_my_history", "recall_model_experi
 """Who may hear of every session of the agent, and by which actions."""
 
 BESIDE = frozenset({"turn", "approval", "decided_approval", "grant", "signals"})
-OF_PEERS = BESIDE | {"skill", "mind", "experience", "impression", "peer", "outlook"}
+OF_PEERS = BESIDE | {
+    "skill",
+    "skill_readers",
+    "mind",
+    "experience",
+    "impression",
+    "peer",
+    "outlook",
+}
 UNASKED = {
     ApprovalPolicy.STRICT: {"speech"},
     ApprovalPolicy.GUARDED: {"speech", "read", "self"},
