@@ -9,7 +9,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
-from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
+from opencrab.adapters.providers.transport.exchange import (
+    IsStopped,
+    OpenReply,
+    Reply,
+    never_stopped,
+)
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
 from opencrab.domain.agents.agent import Agent
@@ -66,7 +71,13 @@ class _Memory:
 
     @contextmanager
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> Iterator[OpenReply]:
         yield OpenReply(200, self._headers, iter((self._body,)))
 

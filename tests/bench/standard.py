@@ -24,7 +24,13 @@ from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.turn.journal import OnTurn
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import (
+    IsStopped,
+    OpenReply,
+    Reply,
+    Transport,
+    never_stopped,
+)
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul, ThinkingStyle
@@ -92,7 +98,13 @@ class Thinking:
 
     @contextmanager
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> Iterator[OpenReply]:
         """`Transport.open`: a server that has no streams."""
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)

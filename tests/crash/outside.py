@@ -21,7 +21,14 @@ from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.ports.conversation.channel import Panel
-from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
+from opencrab.ports.models.model import (
+    UNWATCHED,
+    AnswerWatch,
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    ModelInfo,
+)
 from opencrab.ports.turn.action import ActionContext
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
@@ -107,7 +114,9 @@ class ScriptedModel:
         )
         return (request.system + shown).encode()
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         name = self.info.name
         step = sum(
             isinstance(message, ChatMessage)

@@ -29,7 +29,7 @@ from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
-from opencrab.ports.models.model import ChatModel, ChatRequest
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest
 from opencrab.ports.turn.queue import Delivery, Queue
 from tests.contract.homes import OpenHome
 from tests.crash.outside import Bell, Provider, Script, Wall, registry
@@ -73,7 +73,9 @@ class Interrupted:
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         self.happens()
         return self.model.chat(request, body)
 

@@ -29,7 +29,7 @@ from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import is_suspect_delivery, run_turn
 from opencrab.ports.home import Home
-from opencrab.ports.models.model import ChatModel, ChatRequest
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest
 from opencrab.ports.turn.queue import Delivery
 from tests.crash.errand import RICH
 from tests.crash.outside import Bell, Provider, Reply, Script, registry
@@ -65,7 +65,9 @@ class Slow:
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         self.think(self.info.name.partition(":")[2])
         return self.model.chat(request, body)
 

@@ -8,7 +8,7 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatMessage, ChatModel, ChatRequest
 from tests.e2e.house import House
 
 DONE = "declare_done"
@@ -49,7 +49,9 @@ class Telling(_Instead):
 
     usage: Usage
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         return self.model.chat(request, body).replaced(usage=self.usage)
 
 
@@ -59,7 +61,9 @@ class Talking(_Instead):
 
     talk: Talk
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         name = self.model.info.name.partition(":")[2]
         shown = "\n".join(said.text for said in request.turns if isinstance(said, ChatMessage))
         self.talk.asked.append((name, shown))

@@ -26,6 +26,8 @@ from opencrab.engine.turn.admission import admit_message, instruct_session
 from opencrab.ports.memory.search import SearchHit
 from opencrab.ports.models.model import (
     NO_TEXT,
+    UNWATCHED,
+    AnswerWatch,
     CallReturn,
     ChatMessage,
     ChatModel,
@@ -154,7 +156,7 @@ class Watched:
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
 
-    def chat(self, request: ChatRequest, body: bytes) -> Any:
+    def chat(self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED) -> Any:
         turn = self.newest[-1]
         sent = (request.system, *map(_words, request.turns), *map(repr, request.actions))
         for part in sent:

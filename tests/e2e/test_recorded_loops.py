@@ -15,7 +15,12 @@ from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
-from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
+from opencrab.adapters.providers.transport.exchange import (
+    IsStopped,
+    OpenReply,
+    Reply,
+    never_stopped,
+)
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 from opencrab.domain.access.impact import Impact
@@ -64,7 +69,13 @@ class Tape:
 
     @contextmanager
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> Iterator[OpenReply]:
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
         pieces = (reply.body[at : at + 100] for at in range(0, len(reply.body), 100))

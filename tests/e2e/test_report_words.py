@@ -17,7 +17,14 @@ from opencrab.domain.value import Language
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import Pace
-from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
+from opencrab.ports.models.model import (
+    UNWATCHED,
+    AnswerWatch,
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    ModelInfo,
+)
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import breaking, learnt, lived, told
@@ -280,7 +287,7 @@ class _Dying:
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
 
-    def chat(self, request: ChatRequest, body: bytes) -> None:
+    def chat(self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED) -> None:
         self.model.chat(request, body)
         raise _DiedError
 

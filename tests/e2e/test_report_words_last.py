@@ -13,7 +13,7 @@ from opencrab.domain.learning.report_wording import WORDING
 from opencrab.domain.value import Language
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning.nightly.run import review_agent_now
-from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest, ModelInfo
 from opencrab.ports.workspace.files import Files
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -146,7 +146,7 @@ class _Answering:
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
 
-    def chat(self, request: ChatRequest, body: bytes) -> Any:
+    def chat(self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED) -> Any:
         self.meanwhile()
         return self.model.chat(request, body).replaced(**self.answer)
 

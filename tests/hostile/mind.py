@@ -14,7 +14,14 @@ from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
-from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
+from opencrab.ports.models.model import (
+    UNWATCHED,
+    AnswerWatch,
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    ModelInfo,
+)
 from opencrab.ports.turn.action import Action
 from tests.hostile import arguments, names, words
 
@@ -218,7 +225,9 @@ class HostileModel:
     def encode(self, request: ChatRequest) -> bytes:
         return _read(request).encode("utf-8", "replace")
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         mouth, dice = self._mouth, self._mouth.dice
         dirty = mouth.watcher.sees(request, body)
         if dice.random() < mouth.failing:

@@ -9,14 +9,22 @@ from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
-from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import (
+    IsStopped,
+    OpenReply,
+    Reply,
+    Transport,
+    never_stopped,
+)
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import FREE
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import (
+    UNWATCHED,
     ActionSchema,
+    AnswerWatch,
     CallReturn,
     ChatMessage,
     ChatModel,
@@ -107,10 +115,22 @@ class Parting:
         return self.transport.send(url, headers=alone, body=body, timeout_seconds=timeout_seconds)
 
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         alone = {**headers, "connection": "close"}
-        return self.transport.open(url, headers=alone, body=body, timeout_seconds=timeout_seconds)
+        return self.transport.open(
+            url,
+            headers=alone,
+            body=body,
+            timeout_seconds=timeout_seconds,
+            is_stopped=is_stopped,
+        )
 
 
 def asked(*turns: ChatMessage | CallReturn, **changes: Any) -> ChatRequest:
@@ -168,6 +188,8 @@ class _Demanded:
             return self.model.encode(replace(request, actions=()))
         return self.model.encode(replace(request, require_action=True))
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         self.answers.append(self.model.chat(request, body))
         return self.answers[-1]

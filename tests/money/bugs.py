@@ -9,7 +9,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
-from opencrab.ports.models.model import ChatRequest
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest
 from opencrab.ports.turn.journal import StepBoundary, TurnChange
 from tests.money.playing import Totals, play
 from tests.money.town import Bug, Town
@@ -218,7 +218,7 @@ class LendingModel(Over):
         super().__init__(inner)
         self._other = other
 
-    def chat(self, request: ChatRequest, body: bytes) -> Any:
+    def chat(self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED) -> Any:
         try:
             return self.inner.chat(request, body)
         except ModelCallFailed as error:
@@ -241,7 +241,7 @@ class GuessingModel(Over):
         body: bytes = self.inner.encode(request)
         return body[: len(body) // 4]
 
-    def chat(self, request: ChatRequest, body: bytes) -> Any:
+    def chat(self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED) -> Any:
         return self.inner.chat(request, self.inner.encode(request))
 
 

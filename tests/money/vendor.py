@@ -13,7 +13,14 @@ from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import Routing, Use
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
-from opencrab.ports.models.model import ChatMessage, ChatModel, ChatRequest, ModelInfo
+from opencrab.ports.models.model import (
+    UNWATCHED,
+    AnswerWatch,
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    ModelInfo,
+)
 from tests.crash.scheduling import Gate, Scheduler
 from tests.money.account import PICO, Account, Reserved
 
@@ -146,7 +153,9 @@ class Model:
         )
         return "\n".join((request.system, *shown)).encode()
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         market, draw = self._market, self._market.dice.random
         reserved = market.account.calling()
         fault = market.dice.choice(tuple(Fault)) if draw() < market.failing else None

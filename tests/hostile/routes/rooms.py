@@ -21,7 +21,7 @@ from opencrab.engine.autonomy.schedules import create_schedule
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import admit_message
-from opencrab.ports.models.model import CallReturn, ChatModel, ChatRequest
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, CallReturn, ChatModel, ChatRequest
 from tests.contract.homes import sqlite
 from tests.crash.errand import OWNER, RICH
 from tests.crash.outside import Reply, Script
@@ -70,7 +70,7 @@ class Followed:
     def encode(self, request: ChatRequest) -> bytes:
         return self.model.encode(request)
 
-    def chat(self, request: ChatRequest, body: bytes) -> Any:
+    def chat(self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED) -> Any:
         held = self.rooms.looked_at(request)
         answer = self.model.chat(request, body)
         if self.rooms.newest[-1].trigger is not Trigger.COMPACTION:

@@ -93,8 +93,8 @@ def test_the_up_arrow_recalls_what_was_typed_another_time(house: House) -> None:
 @pytest.mark.parametrize(
     ("language", "thinking", "stopping"),
     [
-        ("en", "is thinking", "stopping before the next step"),
-        ("ja", "が考えています", "次のステップの前に停止します"),
+        ("en", "is thinking", "stopping …"),
+        ("ja", "が考えています", "停止しています"),
     ],
 )
 def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(

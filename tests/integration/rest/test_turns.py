@@ -7,7 +7,7 @@ import pytest
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.turn.record import ModelAnswer
-from opencrab.ports.models.model import ChatRequest
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest
 from tests.integration.rest.house import House, problem
 
 WRITES = pytest.mark.parametrize(
@@ -26,7 +26,9 @@ class Interrupted(Scripted):
         super().__init__([ScriptedAnswer(calls=(ScriptedCall("ws_list", {}),))] * 9)
         self._happens = happens
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         self._happens()
         return super().chat(request, body)
 

@@ -7,7 +7,7 @@ from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import FREE, Price
 from opencrab.domain.turn.record import ModelAnswer
-from opencrab.ports.models.model import ChatModel, ChatRequest, ModelInfo
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatModel, ChatRequest, ModelInfo
 
 
 class Named:
@@ -26,7 +26,9 @@ class Named:
     def encode(self, request: ChatRequest) -> bytes:
         return request.system.encode()
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         raise ModelCallFailed(f"{self.info.name} never answers", Fault.TIMEOUT)
 
 

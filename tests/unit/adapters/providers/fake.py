@@ -4,7 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
+from opencrab.adapters.providers.transport.exchange import (
+    IsStopped,
+    OpenReply,
+    Reply,
+    never_stopped,
+)
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 
@@ -42,7 +47,13 @@ class Replying:
 
     @contextmanager
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> Iterator[OpenReply]:
         self.sent.append(Sent(url, headers, body, timeout_seconds))
         yield OpenReply(self.status, self.headers, self._coming())
@@ -76,7 +87,13 @@ class Pages:
 
     @contextmanager
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> Iterator[OpenReply]:
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
         yield OpenReply(reply.status, reply.headers, iter((reply.body,)))

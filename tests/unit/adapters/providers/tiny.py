@@ -35,6 +35,10 @@ class TinyAssembly:
     def has_content(self) -> bool:
         return bool(self.words)
 
+    @property
+    def text(self) -> str:
+        return self.words
+
     def add(self, event: StreamFrame) -> None:
         body = dict_or_empty(parse_provider_json(event.data.encode()))
         if "error" in body:

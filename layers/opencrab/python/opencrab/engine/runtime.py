@@ -15,6 +15,7 @@ from opencrab.engine.consequence import BackgroundJob, Consequences
 from opencrab.engine.world_outbox import WorldOutbox
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
+from opencrab.ports.conversation.answers import AnswerFeed, NoWatchers
 from opencrab.ports.conversation.channel import DeliveryChannel
 from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
@@ -32,7 +33,8 @@ class Rules:
 
     `history_lines` limits the lines read for a prompt, whose length `high_water_tokens` limits. A
     session is summarized after each `compact_every` lines; 0 is never. New agents have a heartbeat
-    every `heartbeat_seconds` by default.
+    every `heartbeat_seconds` by default. While a model answers, a worker looks every
+    `stop_check_ms` for a stop of its turn, and shows new words at most every `answer_part_ms`.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -42,6 +44,8 @@ class Rules:
     stale_seconds: int = 60
     continue_seconds: int = 2
     model_timeout_seconds: float = 120.0
+    stop_check_ms: int = 100
+    answer_part_ms: int = 25
     max_output_tokens: int = 2_048
     history_lines: int = 96
     high_water_tokens: int = 80_000
@@ -84,9 +88,9 @@ class Runtime:
 
     `directory` and `secrets` serve people who read and set up providers; `search`, `skills` and the
     web serve actions. `discord` is Discord's API, `community` its servers and members. `world` is
-    the link to outside worlds, if any. `consequences` are the capabilities that react to turns,
-    `jobs` the kinds of background turns; neither has a default, since a missing one would go
-    unnoticed.
+    the link to outside worlds, if any, `answers` the watchers of words that are still arriving.
+    `consequences` are the capabilities that react to turns, `jobs` the kinds of background turns;
+    neither has a default, since a missing one would go unnoticed.
     """
 
     home: Home
@@ -106,6 +110,7 @@ class Runtime:
     discord: Discord | None = None
     community: Community = field(default_factory=Community)
     world: WorldLink | None = None
+    answers: AnswerFeed = field(default_factory=NoWatchers)
 
     @property
     def reach(self) -> ActionReach:

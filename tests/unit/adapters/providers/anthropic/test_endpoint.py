@@ -12,7 +12,12 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.providers.anthropic.endpoint import VERSION, AnthropicWire
 from opencrab.adapters.providers.catalogue.connection import BASE_URLS
-from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
+from opencrab.adapters.providers.transport.exchange import (
+    IsStopped,
+    OpenReply,
+    Reply,
+    never_stopped,
+)
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -82,7 +87,13 @@ class Streaming:
 
     @contextmanager
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> Iterator[OpenReply]:
         yield OpenReply(self.status, self.headers, iter(self.chunks))
 

@@ -172,7 +172,7 @@ def test_an_interruption_stops_the_turn_and_waits_for_its_end(
     server.on(SAY, interrupted, ok(answered(pending=("t1",))), ok(stopped))
     server.on("POST /turns/t1/cancel", ok(story_view(status="running")))
     shown = talk(program, "hi", "/quit")
-    assert "stopping before the next step" in shown.out
+    assert "stopping …" in shown.out
     assert "I stopped" in shown.out
     assert any(request.url.path.endswith("/cancel") for request in server.requests)
 
@@ -183,7 +183,7 @@ def test_a_second_interruption_leaves(program: Program, server: Server) -> None:
 
     server.on(SAY, interrupted)
     shown = talk(program, "hi", "never said", language="ja")
-    assert "次のステップの前に停止します" in shown.out
+    assert "停止しています" in shown.out
     assert "続きは:" in shown.out
     assert texts(server) == ["hi", "hi"]
 

@@ -7,10 +7,21 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import (
+    ExchangeStopped,
+    OpenReply,
+    Reply,
+    Transport,
+)
 from opencrab.adapters.providers.wire.framing import stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.secrecy import KeyRedactor
+from opencrab.adapters.providers.wire.text import (
+    complete_characters,
+    repair_text,
+    sort_content_blocks,
+    text_before_open_block,
+)
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
     ErrorParty,
@@ -22,9 +33,12 @@ from opencrab.adapters.providers.wire.wire import (
 from opencrab.domain.errors import OpenCrabError, Refused
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
+from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import (
     SETTLE_BY_HAND,
+    UNWATCHED,
+    AnswerWatch,
     CallUsage,
     ChatRequest,
     Embeddings,
@@ -34,6 +48,9 @@ from opencrab.ports.models.model import (
 
 BATCH = 100
 """How many texts are turned into vectors with one request."""
+
+STOPPED = "stopped"
+"""The finish reason of an answer whose call was stopped."""
 
 _OK = 200
 _ERROR_BYTES = 256 * 1024
@@ -75,38 +92,56 @@ class VendorModel(_Vendor):
         request = replace(request, model=self.model)
         return _encode_json(self.wire.to_wire(request, self.info, stream=self.stream))
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
+        assembly = self.wire.assembly(self._line.party)
         with self._line.guarded():
             path = self.wire.chat_path(self.model, stream=self.stream)
-            if self.stream:
-                answer = self._streamed(path, body, request.timeout_seconds)
-            else:
-                reply = self._line.send(path, body, request.timeout_seconds)
-                with self._line.named(reply.headers):
-                    answer = self._line.answer(reply.body)
+            try:
+                answer = self._answer(path, body, request.timeout_seconds, assembly, watch)
+            except ExchangeStopped:
+                answer = self._line.partial(assembly)
             answer = answer if answer.model else answer.replaced(model=self.model)
             return self._line.secrecy.redact_answer(answer)
 
-    def _streamed(self, path: str, body: bytes, timeout_seconds: float) -> ModelAnswer:
+    def _answer(
+        self,
+        path: str,
+        body: bytes,
+        timeout_seconds: float,
+        assembly: StreamAssembly,
+        watch: AnswerWatch,
+    ) -> ModelAnswer:
         line, started = self._line, self.clock()
-        with line.open(path, body, timeout_seconds) as opened, line.named(opened.headers):
-            if _comes_whole(opened, self.wire):
+        with (
+            line.open(path, body, timeout_seconds, watch.is_stopped) as opened,
+            line.named(opened.headers),
+        ):
+            if not self.stream or _comes_whole(opened, self.wire):
                 return line.answer(b"".join(opened.chunks))
-            assembly = self.wire.assembly(line.party)
-            first = self._assembled(assembly, opened, started)
+            first = self._assembled(assembly, opened, started, watch)
             if not assembly.is_complete:
                 message = f"{line.party.provider} closed the connection during the answer"
                 raise ModelCallFailed(message, Fault.BROKEN_OFF, billed=True)
             return line.assembled(assembly.body()).replaced(first_token_ms=first)
 
-    def _assembled(self, assembly: StreamAssembly, opened: OpenReply, started: float) -> int | None:
-        """Feed the stream to the assembly; return the milliseconds until the first content."""
+    def _assembled(
+        self, assembly: StreamAssembly, opened: OpenReply, started: float, watch: AnswerWatch
+    ) -> int | None:
+        """Feed the stream to the assembly; return the milliseconds until the first content.
+
+        Raises ExchangeStopped once the watch is stopped, unless the answer is complete.
+        """
         first = None
         try:
             for event in stream_frames(opened.chunks, self.wire.framing):
                 self._line.add(event, assembly)
                 if first is None and assembly.has_content:
                     first = _milliseconds(self.clock() - started)
+                watch.show(lambda: self._line.shown(assembly))
+                if not assembly.is_complete and watch.is_stopped():
+                    raise ExchangeStopped
         except ModelCallFailed as error:
             error.may_be_billed = error.may_be_billed or assembly.has_content
             # An answer that came to its own end needs nothing of what was cut off after it.
@@ -261,16 +296,19 @@ class _Line:
         return reply
 
     @contextmanager
-    def open(self, path: str, body: bytes, timeout_seconds: float) -> Iterator[OpenReply]:
+    def open(
+        self, path: str, body: bytes, timeout_seconds: float, is_stopped: Callable[[], bool]
+    ) -> Iterator[OpenReply]:
         """Send a request and yield the response as it arrives.
 
-        Raise ModelCallFailed unless HTTP 200.
+        Raise ModelCallFailed unless HTTP 200, and ExchangeStopped once `is_stopped` returns True.
         """
         with self.transport.open(
             self.endpoint.base_url + path,
             headers=_JSON | self._headers(),
             body=body,
             timeout_seconds=timeout_seconds,
+            is_stopped=is_stopped,
         ) as opened:
             if opened.status != _OK:
                 told = self.secrecy.redact_error(_beginning(opened.chunks))
@@ -315,6 +353,28 @@ class _Line:
             return self.wire.from_wire(body, self.party)
         except ModelCallFailed:
             return self.wire.from_wire(self.secrecy.redact_json(body), self.party)
+
+    def shown(self, assembly: StreamAssembly) -> str:
+        """Return the text of an unfinished answer that may be shown: without thinking or key."""
+        text = repair_text(complete_characters(assembly.text))
+        return self.secrecy.redact_beginning(text_before_open_block(text))
+
+    def partial(self, assembly: StreamAssembly) -> ModelAnswer:
+        """Return what has arrived of an answer whose call was stopped, without tool calls."""
+        body = assembly.body()
+        text = sort_content_blocks(repair_text(assembly.text)).text
+        try:
+            found = self.wire.from_wire(body, self.party)
+        except (ModelCallFailed, *_MISREAD):
+            found = ModelAnswer(text=text)
+        arrived = json.dumps(body, ensure_ascii=False) if assembly.has_content else ""
+        least = max(found.usage.output_tokens, estimated_tokens(arrived))
+        # What stands beside tool calls is a thought, as in a complete answer.
+        return ModelAnswer(
+            text="" if found.calls else text,
+            finish=STOPPED,
+            usage=found.usage.replaced(output_tokens=least),
+        )
 
     def add(self, event: StreamFrame, assembly: StreamAssembly) -> None:
         """Feed a frame to an assembly; if it holds an error, without the key."""

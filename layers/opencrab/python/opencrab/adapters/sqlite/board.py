@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.sqlite.database import Database, ItemRow, Place, WriteBatch
+from opencrab.adapters.sqlite.database import Database, ItemRow, Items, Place, WriteBatch
 from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import BreakerState
@@ -158,6 +158,13 @@ def step_boundary(database: Database, turn: Turn) -> StepBoundary:
         health=board.health,
         settings_version=board.settings_version,
     )
+
+
+def frozen_scope(items: Items, agent_id: str) -> str | None:
+    """Return the scope whose switch freezes an agent, or None."""
+    scopes = (INSTALLATION, agent_id)
+    stored = items.get_many([(f"{_SWITCH}{scope}", "S") for scope in scopes])
+    return next((s for s in scopes if stored.get((f"{_SWITCH}{s}", "S")) == _IS_FROZEN), None)
 
 
 def add_budget_draws(

@@ -30,7 +30,13 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record, turn_record_key
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
-from opencrab.ports.turn.journal import AdmittedMessage, RecordedTurn, StepBoundary, TurnChange
+from opencrab.ports.turn.journal import (
+    AdmittedMessage,
+    Interruption,
+    RecordedTurn,
+    StepBoundary,
+    TurnChange,
+)
 
 RETENTION = timedelta(days=35)
 INSTRUCTION_LIFE = RETENTION
@@ -144,6 +150,12 @@ class SqliteJournal:
 
     def boundary(self, turn: Turn) -> StepBoundary:
         return boards.step_boundary(self._database, turn)
+
+    def interruption(self, turn: Turn) -> Interruption:
+        with self._database.read_transaction() as items:
+            stored = turn_in_journal(items, turn.id)
+            frozen = boards.frozen_scope(items, turn.agent_id)
+        return Interruption(stored.stop, frozen, superseded=stored.epoch != turn.epoch)
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         message, inbox = (f"MESSAGE#{instruction.id}", "M"), f"INBOX#{instruction.session_id}"

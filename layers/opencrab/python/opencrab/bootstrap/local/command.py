@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -193,6 +193,7 @@ def _serve(
     network: Network,
     setup: "Callable[[], dict[str, Any]]",
 ) -> None:
+    from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.bootstrap.discord.bot import bot_of, own_discord_door
     from opencrab.bootstrap.discord.worker import discord_worker
@@ -208,6 +209,7 @@ def _serve(
 
     feed = SqliteFeed(database)
     watch = FeedWatch(feed)
+    runtime = replace(runtime, answers=AnswerHub(watch.notify))
     app = create_app(
         runtime,
         watch=watch,

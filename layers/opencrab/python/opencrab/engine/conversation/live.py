@@ -16,6 +16,7 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.access.visibility import require_agent, require_session_access
 from opencrab.engine.conversation import live_events
+from opencrab.engine.conversation.answer_events import AnswerEvents
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
@@ -196,6 +197,8 @@ class LiveFollower:
 
     def __post_init__(self) -> None:
         self.position = self.feed.position()
+        self._answers = self.runtime.answers.follow(self._follows_answers)
+        self._messages = AnswerEvents()
 
     def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> LiveStart:
         """Begin to watch, replacing an earlier watch of the same; `past` yields the earlier lines.
@@ -244,16 +247,30 @@ class LiveFollower:
                 f"the client is too slow: more than {FAR_BEHIND} changes are waiting",
                 cure="connect again with the last sequence that you received",
             )
-        while entries := self.feed.read(after=self.position, limit=_BATCH):
+        # Read first, so that words come before the line that has them.
+        entries = self.feed.read(after=self.position, limit=_BATCH)
+        now = self.runtime.clock.now()
+        for part in self._answers.take():
+            if self._follows_answers(part.session_id, part.agent_id):
+                yield from self._messages.of_part(part, now)
+        while entries:
             for entry in entries:
                 self.position = entry.position
                 yield from self._told(entry)
+            entries = self.feed.read(after=self.position, limit=_BATCH)
+
+    def _follows_answers(self, session_id: str, agent_id: str) -> bool:
+        """Check whether a watch shows what an agent says in a session."""
+        in_session = self.watches.get(WatchTarget(kind="session", id=session_id))
+        of_agent = self.watches.get(WatchTarget(kind="agent", id=agent_id))
+        watches = (in_session, of_agent)
+        return any(each and LineKind.SPEECH in each.visible.kinds for each in watches)
 
     def _told(self, entry: FeedEntry) -> Iterator[Event]:
         line = line_in_feed_entry(entry)
         if line is not None:
             if self._is_new(line):
-                yield from live_events.events_of_line(line)
+                yield from self._messages.of_line(line)
         elif entry.kind == "turn" and entry.turn_id and self._moves(entry.turn_id, entry.body):
             yield from self._turn(entry.session_id, entry.turn_id, entry.body)
 
@@ -288,6 +305,8 @@ class LiveFollower:
         if found.status.is_end:
             del self.statuses[turn_id]
         if in_session or WatchTarget(kind="agent", id=found.turn.agent_id) in self.watches:
+            if found.status.is_end:
+                yield from self._messages.of_turn(turn_id, found.at)
             yield from live_events.events_of_turn(found)
 
 

@@ -36,8 +36,12 @@ class TurnMoved(Value):
 def events_of_line(line: Line) -> tuple[Event, ...]:
     """Return the events of a line, in order; the last one has its sequence."""
     *others, last = _of_line(line)
-    metadata = {**last["metadata"], "sequence": line.sequence}
-    return (*others, {**last, "metadata": metadata})
+    return (*others, {**last, "metadata": {**last["metadata"], "sequence": line.sequence}})
+
+
+def line_end_metadata(line: Line) -> dict[str, Any]:
+    """Return the metadata of a line's last event."""
+    return {**_metadata(line), "sequence": line.sequence}
 
 
 def events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
@@ -45,7 +49,7 @@ def events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
     turn, status = moved.turn, moved.status
     ids = {"threadId": turn.session_id, "runId": turn.id}
     shared = {
-        "timestamp": _milliseconds(moved.at),
+        "timestamp": milliseconds(moved.at),
         "metadata": {**ids, "agentId": turn.agent_id, "status": status.value},
     }
     if status is TurnStatus.QUEUED:
@@ -62,7 +66,7 @@ def gap_event(session_id: str, after: int, before: int, at: datetime) -> Event:
     """Return the event for omitted lines with after < sequence < before; the client reads them."""
     value = {"after": after, "before": before}
     metadata = {"threadId": session_id}
-    return _custom(_GAP, value, {"timestamp": _milliseconds(at), "metadata": metadata})
+    return _custom(_GAP, value, {"timestamp": milliseconds(at), "metadata": metadata})
 
 
 def _outcome(turn: Turn, status: TurnStatus) -> dict[str, Any]:
@@ -72,7 +76,7 @@ def _outcome(turn: Turn, status: TurnStatus) -> dict[str, Any]:
 
 
 def _of_line(line: Line) -> Iterator[Event]:
-    shared = {"timestamp": _milliseconds(line.at), "metadata": _metadata(line)}
+    shared = {"timestamp": milliseconds(line.at), "metadata": _metadata(line)}
     match line.kind:
         case LineKind.ACTION:
             yield from _action(line, shared)
@@ -109,7 +113,7 @@ def _pieces(
 ) -> Iterator[Event]:
     """Split a text into events of one message; only the first has the speaker."""
     named: dict[str, Any] = {"type": kind, "messageId": _line_id(line), **first}
-    for piece in _cut(line.text):
+    for piece in cut_text(line.text):
         yield {**named, "delta": piece, **shared}
         named = {"type": kind, "messageId": _line_id(line)}
 
@@ -118,7 +122,7 @@ def _action(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
     data, call = line.data or {}, _line_id(line)
     name = str(data.get("name") or line.text)
     yield {"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": name, **shared}
-    for piece in _cut(str(data.get("arguments") or "{}")):
+    for piece in cut_text(str(data.get("arguments") or "{}")):
         yield {"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": piece, **shared}
     yield {"type": "TOOL_CALL_END", "toolCallId": call, **shared}
     content = str(data.get("result") or line.text)[:PIECE]
@@ -129,7 +133,7 @@ def _action(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
 
 def _instruction(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
     """Split an instruction into events with one id."""
-    for piece in _cut(line.text):
+    for piece in cut_text(line.text):
         yield _custom(_INSTRUCTION, {"id": line.message_id, "text": piece}, shared)
 
 
@@ -148,10 +152,11 @@ def _line_id(line: Line) -> str:
     return f"{line.session_id}-{line.sequence}"
 
 
-def _cut(text: str) -> tuple[str, ...]:
+def cut_text(text: str) -> tuple[str, ...]:
     """Split a text into pieces of at most PIECE characters; an empty text is one piece."""
     return tuple(text[start : start + PIECE] for start in range(0, len(text), PIECE)) or ("",)
 
 
-def _milliseconds(moment: datetime) -> int:
+def milliseconds(moment: datetime) -> int:
+    """Return a moment as AG-UI has it: milliseconds since 1970."""
     return int(moment.timestamp() * 1_000)

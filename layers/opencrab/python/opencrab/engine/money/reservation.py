@@ -1,6 +1,7 @@
 """Reservation: the upper bound of a model call's cost, computed before the call."""
 
 from opencrab.domain.errors import Invalid
+from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.value import MicroUsd
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 
@@ -16,13 +17,35 @@ def model_call_reservation(info: ModelInfo, request: ChatRequest, body: bytes) -
             f"the price of model {info.name!r} is unknown, so it may not be used",
             cure="set it in config/pricing.toml, or choose another model",
         )
+    return info.price.reservation(
+        request_tokens=_most_request_tokens(info, request, body),
+        max_output_tokens=request.max_output_tokens + info.hidden_output_tokens,
+    )
+
+
+def cost_of_interrupted_call(
+    info: ModelInfo, request: ChatRequest, body: bytes, answer: ModelAnswer
+) -> MicroUsd:
+    """Return the cost of a call that was ended early: by the vendor's counts, else a bound.
+
+    The bound is that of the reservation for the request, and for the answer what had arrived of it.
+    """
+    usage, price = answer.usage, info.price
+    if price is None:
+        return 0
+    if usage.input_tokens > 0:
+        return price.cost(usage)
+    return price.reservation(
+        request_tokens=_most_request_tokens(info, request, body),
+        max_output_tokens=usage.output_tokens,
+    )
+
+
+def _most_request_tokens(info: ModelInfo, request: ChatRequest, body: bytes) -> int:
     images = [
         image for turn in request.turns if isinstance(turn, ChatMessage) for image in turn.images
     ]
     # Bytes, not an estimate: no tokenizer makes more tokens than bytes, so the bill cannot be
     # higher.
     words = len(body) - sum(len(image.data) for image in images)
-    return info.price.reservation(
-        request_tokens=words + len(images) * info.image_tokens + info.hidden_tokens,
-        max_output_tokens=request.max_output_tokens + info.hidden_output_tokens,
-    )
+    return words + len(images) * info.image_tokens + info.hidden_tokens

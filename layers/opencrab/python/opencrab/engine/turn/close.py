@@ -13,12 +13,13 @@ from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
 from opencrab.engine.turn.work import TurnWork
 
-DRAWS_BESIDE_CARRIED = 7
+DRAWS_BESIDE_CARRIED = 6
 """The number of budget changes that fit into the closing transaction beside carried results.
 
-A transaction has at most 25 items, and 18 may be taken: the header, the session, up to 5 carried
+A transaction has at most 25 items, and 19 may be taken: the header, the session, up to 5 carried
 results with a line each (10), the record that ends the turn, its ledger row (3 items), the last
-line and the last utterance. With more changes the carried results are saved first.
+line, a notice after it, and the last utterance. With more changes the carried results are saved
+first.
 """
 
 _TRIES = 5
@@ -45,12 +46,13 @@ def close_turn(
 ) -> None:
     """End the turn.
 
-    `speech` is the agent's answer, `notice` a sentence that OpenCrab says in its place, `note` is
-    kept in the header for operators. Without speech and notice nothing is delivered; a heartbeat's
-    turn writes its notice to the session and not to a channel. `records` and `turn` are the result
-    that ended it, and the header with that result settled; `at` is the time of the end, None is
-    now. What the consequences write is part of the same transaction; optional writes only while it
-    has fewer than 25 items. For a background turn `job.end_without_answer` is called instead.
+    `speech` is the agent's answer, `notice` a sentence that OpenCrab says in its place, or after an
+    answer that is incomplete; `note` is kept in the header for operators. Without speech and notice
+    nothing is delivered; a heartbeat's turn writes its notice to the session and not to a channel.
+    `records` and `turn` are the result that ended it, and the header with that result settled; `at`
+    is the time of the end, None is now. What the consequences write is part of the same
+    transaction; optional writes only while it has fewer than 25 items. For a background turn
+    `job.end_without_answer` is called instead.
 
     Raises Unavailable when documents that the consequences read kept changing.
     """
@@ -92,7 +94,7 @@ def _close(
     if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
         work.save(work.turn, progress=True)
     speech = words.speech
-    text = truncate_message(speech or words.notice)
+    texts = [truncate_message(text) for text in (speech, words.notice) if text]
     spoke = bool(speech) or work.transcript.speeches > 0
     ended = header.replaced(
         status=status, ended_at=now, note=words.note or words.notice, allowance=0
@@ -100,9 +102,10 @@ def _close(
     after = _ask_consequences(work, TurnEnding(ended, status, speech, spoke, records))
     change = session_change(work.session, work.transcript, header, speech, now)
     asked = _owner_request_messages(work, after.owner_question, now)
-    last = _closing_utterances(work, text if _is_sent(work, speech) else "", now)
-    kind = LineKind.SPEECH if speech else LineKind.SYSTEM
-    said = (work.line(kind, text, at=now),) if text else ()
+    sent = truncate_message("\n\n".join(texts)) if _is_sent(work, speech) else ""
+    last = _closing_utterances(work, sent, now)
+    kinds = (LineKind.SPEECH, LineKind.SYSTEM) if speech else (LineKind.SYSTEM,)
+    said = tuple(work.line(kind, text, at=now) for kind, text in zip(kinds, texts, strict=False))
     told = (
         (work.line(LineKind.SYSTEM, truncate_message(after.session_notice), at=now),)
         if after.session_notice

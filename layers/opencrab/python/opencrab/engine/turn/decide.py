@@ -10,7 +10,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.health import BreakerState, record_model_failure
 from opencrab.domain.models.routing import CallOptions, RoutingBasis
-from opencrab.domain.money.budget import BudgetDraw, Limits
+from opencrab.domain.money.budget import BudgetDraw, Limits, Usage
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
 from opencrab.domain.turn.task_type import ThinkContext, turn_think_context
 from opencrab.domain.turn.transcript import ModelAttempt
@@ -18,13 +18,14 @@ from opencrab.domain.turn.turn import Block, Turn, TurnStatus, budget_draws_for_
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
-from opencrab.engine.money.reservation import model_call_reservation
+from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
 from opencrab.engine.phrases import budget_phrase, failure_phrase, system_phrase
+from opencrab.engine.turn.answer_watch import CallWatch
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_request
-from opencrab.ports.turn.journal import StepBoundary
+from opencrab.ports.turn.journal import Interruption, StepBoundary
 
 log = logging.getLogger(__name__)
 
@@ -270,14 +271,21 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
-    started = clock.monotonic_ms()
+    started, watch = clock.monotonic_ms(), CallWatch(work, intent.n)
     try:
         # The intent is stored with its reservation: whatever happens now, the cost is counted.
-        answer = call.model.chat(call.request, call.body)
+        answer = call.model.chat(call.request, call.body, watch)
     except ModelCallFailed as error:
         _record_failed_call(work, call, intent, error, round(clock.monotonic_ms() - started))
         return
+    finally:
+        watch.end()
     latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
+    if watch.interruption:
+        _record_interrupted_call(
+            work, call, intent, answer, watch.interruption, latency_ms=latency_ms
+        )
+        return
     cost = intent.cost_of(answer)
     result = ModelResult(
         n=intent.n,
@@ -292,6 +300,43 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     if call.health is not None:
         with suppress(Unavailable):
             work.runtime.home.health.forget(call.model.info.provider)
+
+
+def _record_interrupted_call(
+    work: TurnWork,
+    call: _Call,
+    intent: ModelIntent,
+    answer: ModelAnswer,
+    why: Interruption,
+    *,
+    latency_ms: int,
+) -> None:
+    """Record a call that was ended before its answer was complete, and end or pause the turn.
+
+    What had arrived of the answer is kept as said; a paused turn is asked again when it goes on.
+    """
+    cost = cost_of_interrupted_call(call.model.info, call.request, call.body, answer)
+    cost = min(intent.reserved, cost)
+    is_counted = answer.usage.input_tokens > 0
+    result = ModelResult(
+        n=intent.n,
+        state=CallState.CANCELLED,
+        answer=answer if is_counted else answer.replaced(usage=Usage()),
+        cost=cost,
+        latency_ms=latency_ms,
+        at=work.runtime.clock.now(),
+    )
+    turn = work.turn.with_cost(reserved=intent.reserved, cost=cost)
+    if why.stop is not None and why.stop.pause:
+        # The header's pause comes back with this change, and the next step heeds it.
+        work.save(turn, result, progress=True, at=result.at)
+        return
+    phrase = "frozen" if why.frozen is not None and why.stop is None else "stopped"
+    speech = "" if work.job is not None else answer.text.strip()
+    notice = system_phrase(phrase, work.profile.agent.language)
+    close_turn(
+        work, TurnStatus.STOPPED, result, turn=turn, speech=speech, notice=notice, at=result.at
+    )
 
 
 def _apply_model_answer(work: TurnWork, result: ModelResult, turn: Turn) -> None:

@@ -51,7 +51,7 @@ _INTERACTION_SECONDS = 120
 _NIGHT_SECONDS = 600
 _FRAME_BYTES = 65_536
 """Frames of a WebSocket that are larger are not even read."""
-_EVERY = "*"
+EVERY = "*"
 """Who waits for this waits for any session; the WebSocket does."""
 
 Run = Callable[[Runtime, Delivery, Pace], MessageOutcome]
@@ -95,6 +95,13 @@ class FeedWatch:
         self._loop = loop
         threading.Thread(target=self._follow, name="feed", daemon=True).start()
 
+    def notify(self, session_id: str) -> None:
+        """Wake who waits for a session, from any thread, for news that no entry of the feed has."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            with suppress(RuntimeError):  # it was closed meanwhile
+                loop.call_soon_threadsafe(self._wake, {EVERY, session_id})
+
     def stop(self) -> None:
         """Stop following, and wake all waiters."""
         self._stopping.set()
@@ -112,7 +119,7 @@ class FeedWatch:
                 continue
             if entries and self._loop is not None and not self._loop.is_closed():
                 self._position = entries[-1].position
-                sessions = {_EVERY, *(entry.session_id for entry in entries)}
+                sessions = {EVERY, *(entry.session_id for entry in entries)}
                 self._loop.call_soon_threadsafe(self._wake, sessions)
 
     def _wake(self, sessions: set[str]) -> None:

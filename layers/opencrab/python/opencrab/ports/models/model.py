@@ -5,7 +5,7 @@ PromptText, or mypy refuses it; a prompt is tainted if one of its parts is (Denn
 Model of Secure Information Flow", 1976).
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -268,6 +268,34 @@ class ProviderState:
     configured_url: str = ""
 
 
+class AnswerWatch(Protocol):
+    """Whoever follows a model call while its answer arrives, in the thread of the call."""
+
+    def show(self, text: Callable[[], str]) -> None:
+        """Take notice that more has arrived; `text` returns all of the answer's text so far.
+
+        A later text may not begin with an earlier one: some models close a thought that they never
+        opened.
+        """
+
+    def is_stopped(self) -> bool:
+        """Check whether the call must end now; asked after each frame and while none arrives."""
+
+
+class Unwatched:
+    """An AnswerWatch for calls that nobody follows or stops."""
+
+    def show(self, text: Callable[[], str]) -> None:
+        """Do nothing."""
+
+    def is_stopped(self) -> bool:
+        """Return False."""
+        return False
+
+
+UNWATCHED: AnswerWatch = Unwatched()
+
+
 class ChatModel(Protocol):
     """A chat model of a provider."""
 
@@ -278,8 +306,16 @@ class ChatModel(Protocol):
     def encode(self, request: ChatRequest) -> bytes:
         """Encode the request as it is sent; its length bounds the reservation."""
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
-        """Send an encoded request and read the answer; raises only ModelCallFailed."""
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
+        """Send an encoded request and read the answer; raises only ModelCallFailed.
+
+        Once `watch` is stopped, the connection is closed, and the text that has arrived is the
+        answer. Its usage then has no input tokens unless the vendor has counted them, and at least
+        as many output tokens as have arrived, by an upper estimate. An answer that is complete is
+        returned whole.
+        """
 
 
 class Embedder(Protocol):

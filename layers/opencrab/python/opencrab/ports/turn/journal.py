@@ -51,6 +51,22 @@ class StepBoundary:
 
 
 @dataclass(frozen=True)
+class Interruption:
+    """Why a running model call must end: its turn was asked to stop or is frozen, or has moved on.
+
+    All is None or False if nothing interrupts it. `superseded` means that another worker has it.
+    """
+
+    stop: Stop | None = None
+    frozen: str | None = None
+    superseded: bool = False
+
+    def __bool__(self) -> bool:
+        """Check whether something interrupts the call."""
+        return self.stop is not None or self.frozen is not None or self.superseded
+
+
+@dataclass(frozen=True)
 class TurnChange:
     """One step of one turn, all or nothing.
 
@@ -149,6 +165,12 @@ class Journal(SessionHistory, Protocol):
 
     def boundary(self, turn: Turn) -> StepBoundary:
         """Read the switches and all else that may have changed since the turn's last step."""
+
+    def interruption(self, turn: Turn) -> Interruption:
+        """Read whether this worker's running model call must end; polled while it streams.
+
+        Raises NotFound.
+        """
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         """Write an instruction and its line, once by id."""

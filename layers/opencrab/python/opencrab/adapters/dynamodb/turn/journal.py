@@ -37,7 +37,13 @@ from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.documents import stale_document_error
-from opencrab.ports.turn.journal import AdmittedMessage, RecordedTurn, StepBoundary, TurnChange
+from opencrab.ports.turn.journal import (
+    AdmittedMessage,
+    Interruption,
+    RecordedTurn,
+    StepBoundary,
+    TurnChange,
+)
 
 OnTurn = Callable[[Turn], None]
 
@@ -152,6 +158,12 @@ class DynamoJournal:
             health=board.health(),
             settings_version=board.settings_version,
         )
+
+    def interruption(self, turn: Turn) -> Interruption:
+        stored = headers.fetch_turn_header(self._table, turn.id)
+        board = switches.read_budget_board(self._table)
+        frozen = board.first_frozen_scope(*switches.budget_scopes_of(turn.agent_id))
+        return Interruption(stored.stop, frozen, superseded=stored.epoch != turn.epoch)
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         session_id = instruction.session_id

@@ -27,6 +27,11 @@ class _Block:
     start: dict[str, Any]
     pieces: dict[str, list[str]] = field(default_factory=dict)
 
+    @property
+    def is_text(self) -> bool:
+        """True for a block of the answer's text."""
+        return self.start.get("type") == "text"
+
     def whole(self) -> dict[str, Any]:
         """Return the block as a non-streaming response has it; arguments remain text."""
         block = dict(self.start)
@@ -61,6 +66,11 @@ class AnthropicAssembly:
     def is_complete(self) -> bool:
         """True if all blocks and token counts have arrived."""
         return self._ended or self._stopped
+
+    @property
+    def text(self) -> str:
+        blocks = (block.whole() for _, block in sorted(self._blocks.items()) if block.is_text)
+        return "".join(str(block.get("text") or "") for block in blocks)
 
     def add(self, event: StreamFrame) -> None:
         """Process one event; raise ModelCallFailed for an error event.

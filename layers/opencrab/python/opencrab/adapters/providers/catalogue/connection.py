@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, cast
 from opencrab.adapters.providers.catalogue.configuration import ProviderSettings
 from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, UNNAMED_MODEL
 from opencrab.adapters.providers.catalogue.prices import anthropic_model_name
-from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
+from opencrab.adapters.providers.transport.exchange import (
+    IsStopped,
+    OpenReply,
+    Reply,
+    Transport,
+    never_stopped,
+)
 from opencrab.adapters.providers.wire.address import (
     checked_provider_base_url,
     is_private_address,
@@ -252,7 +258,15 @@ class _Within:
         return self.transport.send(url, headers=headers, body=body, timeout_seconds=seconds)
 
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         seconds = min(timeout_seconds, self.most_seconds)
-        return self.transport.open(url, headers=headers, body=body, timeout_seconds=seconds)
+        return self.transport.open(
+            url, headers=headers, body=body, timeout_seconds=seconds, is_stopped=is_stopped
+        )

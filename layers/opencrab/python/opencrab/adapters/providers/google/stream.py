@@ -37,6 +37,13 @@ class GoogleAssembly:
             return bool(google_finish_reason(self._candidate.get("finishReason")))
         return bool(google_block_reason(self._rest))
 
+    @property
+    def text(self) -> str:
+        parts = (
+            part for part in map(dict_or_empty, self._parts) if part.get("thought") is not True
+        )
+        return "".join(text for part in parts if isinstance(text := part.get("text"), str))
+
     def add(self, event: StreamFrame) -> None:
         if not event.data.strip():
             return

@@ -65,6 +65,10 @@ class OllamaAssembly:
     def is_complete(self) -> bool:
         return self._rest.get("done") is True
 
+    @property
+    def text(self) -> str:
+        return "".join(self._texts)
+
     def add(self, event: StreamFrame) -> None:
         if self.is_complete:
             return

@@ -49,6 +49,11 @@ class ChatAssembly:
         """True if the stream is complete: by [DONE], a finish reason, or a whole message."""
         return self._done or self._finish is not None or self._whole is not None
 
+    @property
+    def text(self) -> str:
+        """The text that has arrived; "" while an answer comes in one piece."""
+        return "".join(self._words["content"])
+
     def add(self, event: StreamFrame) -> None:
         """Process one chunk; ignore chunks after the end, and choices after the first.
 

@@ -1,8 +1,10 @@
 """A model that is no language model: it follows a script, or simple rules, and costs nothing."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event, Lock
 from typing import Any
 
@@ -11,9 +13,17 @@ from opencrab.adapters.providers.scripted.script import ScriptedAnswer, scripted
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.value import MicroUsd
-from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
+from opencrab.ports.models.model import (
+    UNWATCHED,
+    AnswerWatch,
+    CallReturn,
+    ChatMessage,
+    ChatRequest,
+    ModelInfo,
+)
 
 _BYTES_PER_TOKEN = 4
+_CHECK_MS = 50
 _NOTE = "not a language model: it follows a script or simple rules"
 
 
@@ -66,7 +76,9 @@ class Scripted:
         body = json.dumps(self._body(request), ensure_ascii=False, separators=(",", ":"))
         return body.encode("utf-8", "replace")
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
         scripted = self._scripted(request)
         answer = self._reply(request) if scripted is None else scripted.answer
         usage = (scripted.usage if scripted else None) or _usage(request, body, answer)
@@ -74,11 +86,29 @@ class Scripted:
         if failure is None or failure.may_be_billed:
             self._charge(usage)
         delay_ms = scripted.delay_ms if scripted else 0
-        if delay_ms:
-            self._pause(delay_ms / 1_000)
-        if failure is not None:
+        said = self._say(answer.text, delay_ms, watch) if delay_ms else None
+        if said is not None:
+            answer = ModelAnswer(text=said, finish="stopped")
+            billed, usage = usage, _usage(request, body, answer)
+            self._charge(usage, instead_of=billed)
+        elif failure is not None:
             raise failure
         return answer.replaced(model=self._info.name, usage=usage, first_token_ms=delay_ms)
+
+    def _say(self, text: str, delay_ms: int, watch: AnswerWatch) -> str | None:
+        """Let the words of an answer come one by one; returns those of a stopped call, else None.
+
+        A call that nobody watches has one pause.
+        """
+        words = [""] if watch is UNWATCHED else re.findall(r"\S+\s*|\s+", text) or [""]
+        steps = max(len(words), delay_ms // _CHECK_MS) if watch is not UNWATCHED else 1
+        for step in range(1, steps + 1):
+            self._pause(delay_ms / steps / 1_000)
+            said = "".join(words[: len(words) * step // steps])
+            watch.show(partial(str, said))
+            if step < steps and watch.is_stopped():
+                return said
+        return None
 
     def _reply(self, request: ChatRequest) -> ModelAnswer:
         return scripted_reply(request if self._info.functions else replace(request, actions=()))
@@ -113,10 +143,14 @@ class Scripted:
         )
         return found if self._info.functions else replace(found, calls=())
 
-    def _charge(self, usage: Usage) -> None:
-        cost = (self._info.price or FREE).cost(usage)
+    def _charge(self, usage: Usage, *, instead_of: Usage | None = None) -> None:
+        """Add a call to the bill, or correct the one that was billed as `instead_of`."""
+        price, calls = self._info.price or FREE, 1
+        cost = price.cost(usage)
+        if instead_of is not None:
+            calls, cost = 0, cost - price.cost(instead_of)
         with self._lock:
-            self._bill = ScriptedBill(self._bill.calls + 1, self._bill.micro_usd + cost)
+            self._bill = ScriptedBill(self._bill.calls + calls, self._bill.micro_usd + cost)
 
 
 def _usage(request: ChatRequest, body: bytes, answer: ModelAnswer) -> Usage:

@@ -15,7 +15,14 @@ from typing import Any
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
-from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
+from opencrab.ports.models.model import (
+    UNWATCHED,
+    AnswerWatch,
+    CallReturn,
+    ChatMessage,
+    ChatRequest,
+    ModelInfo,
+)
 
 NAME = "scripted:simulated"
 
@@ -61,7 +68,12 @@ class SimulatedModel:
         body = {"system": request.system, "actions": schemas, "turns": turns}
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
-    def chat(self, request: ChatRequest, body: bytes) -> ModelAnswer:
+    def chat(
+        self,
+        request: ChatRequest,
+        body: bytes,
+        watch: AnswerWatch = UNWATCHED,  # noqa: ARG002 - it answers at once
+    ) -> ModelAnswer:
         self.calls += 1
         situation = self._situation(request)
         calls = _calls(situation)

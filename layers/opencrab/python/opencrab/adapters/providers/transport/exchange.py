@@ -1,12 +1,29 @@
 """One request, one reply: the seam between the wire formats and whatever carries them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 REPLY_BYTES = 8 * 1024 * 1024
 """Largest reply that is read; an answer of a language model is far smaller."""
+
+
+STOP_CHECK_SECONDS = 0.05
+"""How often a caller is asked whether to stop while nothing arrives."""
+
+
+class ExchangeStopped(Exception):
+    """The caller stopped an exchange, so its connection was closed."""
+
+
+IsStopped = Callable[[], bool]
+"""Says whether to stop an exchange."""
+
+
+def never_stopped() -> bool:
+    """Return False, for exchanges that nobody stops."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -49,9 +66,19 @@ class Transport(Protocol):
         """Send a POST, or a GET if body is None; the timeout covers the whole exchange."""
 
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> AbstractContextManager[OpenReply]:
-        """Send a POST and return the response as it arrives; the timeout covers all of it."""
+        """Send a POST and return the response as it arrives; the timeout covers all of it.
+
+        While nothing arrives, `is_stopped` is called every STOP_CHECK_SECONDS. Raises
+        ExchangeStopped, also while the body is read, once it returns True.
+        """
 
 
 def response_excerpt(body: bytes, length: int = 200) -> str:

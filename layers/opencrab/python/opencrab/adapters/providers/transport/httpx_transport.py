@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from ssl import SSLContext
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
 
-from opencrab.adapters.providers.transport.exchange import REPLY_BYTES, OpenReply, Reply
+from opencrab.adapters.providers.transport.exchange import (
+    REPLY_BYTES,
+    STOP_CHECK_SECONDS,
+    ExchangeStopped,
+    IsStopped,
+    OpenReply,
+    Reply,
+    never_stopped,
+)
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -134,16 +142,27 @@ class HttpxTransport:
 
     @contextmanager
     def open(
-        self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> Iterator[OpenReply]:
-        with self._opened(url, headers, body, timeout_seconds) as opened:
+        with self._opened(url, headers, body, timeout_seconds, is_stopped) as opened:
             yield opened
 
     @contextmanager
     def _opened(
-        self, url: str, headers: Mapping[str, str], body: bytes | None, timeout_seconds: float
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
     ) -> Iterator[OpenReply]:
-        deadline = monotonic() + timeout_seconds
+        deadline = Deadline(monotonic() + timeout_seconds, is_stopped)
         exchange = _Exchange(_origin(url), timeout_seconds, deadline)
         with exchange.explained():
             patience = dict.fromkeys(("connect", "read", "write"), deadline)
@@ -281,6 +300,21 @@ class TimedBackend(httpcore.NetworkBackend):
         )
 
 
+class Deadline(float):
+    """A deadline in seconds of a clock, and who is asked meanwhile whether to stop.
+
+    httpcore hands a request's timeouts to its connection as they are, so this reaches TimedStream.
+    """
+
+    is_stopped: IsStopped
+
+    def __new__(cls, seconds: float, is_stopped: IsStopped) -> Self:
+        """Create a deadline."""
+        deadline = super().__new__(cls, seconds)
+        deadline.is_stopped = is_stopped
+        return deadline
+
+
 class TimedStream(httpcore.NetworkStream):
     """A connection whose timeouts are deadlines on `clock`, as of `time.monotonic`."""
 
@@ -292,9 +326,8 @@ class TimedStream(httpcore.NetworkStream):
         self._written = 0.0
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        left = _left(timeout, httpcore.ReadTimeout, self._clock)
         try:
-            received = self._stream.read(max_bytes, left)
+            received = self._read(max_bytes, timeout)
         except httpcore.ReadError:
             self._check_heard()
             raise
@@ -302,6 +335,19 @@ class TimedStream(httpcore.NetworkStream):
             self._check_heard()
         self._heard = True
         return received
+
+    def _read(self, max_bytes: int, timeout: float | None) -> bytes:
+        """Read in slices of time if there is somebody to ask in between whether to stop."""
+        if not isinstance(timeout, Deadline) or timeout.is_stopped is never_stopped:
+            left = _left(timeout, httpcore.ReadTimeout, self._clock)
+            return self._stream.read(max_bytes, left)
+        while True:
+            left = _left(timeout, httpcore.ReadTimeout, self._clock)
+            try:
+                return self._stream.read(max_bytes, min(left, STOP_CHECK_SECONDS))
+            except httpcore.ReadTimeout:
+                if timeout.is_stopped():
+                    raise ExchangeStopped from None
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if self._heard:

@@ -37,6 +37,16 @@ class KeyRedactor:
         is_long = len(self.key) >= _SHORTEST_IN_ANSWERS
         return text.replace(self.key, _HIDDEN) if is_long else text
 
+    def redact_beginning(self, text: str) -> str:
+        """Redact a text that is still arriving, without what may be the beginning of the key."""
+        if len(self.key) < _SHORTEST_IN_ANSWERS:
+            return text
+        text = self.redact_text(text)
+        for length in range(min(len(self.key) - 1, len(text)), _SHORTEST_IN_ERRORS - 1, -1):
+            if text.endswith(self.key[:length]):
+                return text[:-length]
+        return text
+
     def redact_answer(self, answer: ModelAnswer) -> ModelAnswer:
         """Redact a model answer."""
         if len(self.key) < _SHORTEST_IN_ANSWERS or self._written not in answer.model_dump_json():

@@ -12,6 +12,7 @@ _THINK = re.compile(r"<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL | 
 _MEMORY = re.compile(r"<memory>(.*?)(?:</memory>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _MEMORY_END = re.compile(r"</memory>", re.IGNORECASE)
+_TAGS = tuple(f"{mark}{name}>" for mark in ("<", "</") for name in ("think", "thinking", "memory"))
 _GAP = re.compile(r"\n{3,}")
 
 
@@ -29,6 +30,29 @@ def repair_text(text: str) -> str:
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\x00", "")
+
+
+def complete_characters(text: str) -> str:
+    """Return a text that is still arriving without the first half of a surrogate pair at its end.
+
+    Servers may split an emoji between two chunks, each half escaped as JSON has it.
+    """
+    return text[:-1] if text and "\ud800" <= text[-1] <= "\udbff" else text
+
+
+def text_before_open_block(text: str) -> str:
+    """Return what may be shown of a text that is still arriving, as `sort_content_blocks` has it.
+
+    A tag that may only just have begun is left out, and so is an unclosed block.
+    """
+    start = text.rfind("<")
+    if start >= 0 and _may_open_block(text[start:].casefold()):
+        text = text[:start]
+    return sort_content_blocks(text).text
+
+
+def _may_open_block(tail: str) -> bool:
+    return any(tag.startswith(tail) for tag in _TAGS)
 
 
 def sort_content_blocks(text: str) -> SortedText:

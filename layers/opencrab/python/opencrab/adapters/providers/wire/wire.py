@@ -59,6 +59,10 @@ class StreamAssembly(Protocol):
     def is_complete(self) -> bool:
         """True if the stream's final frame has arrived; without it the stream was cut off."""
 
+    @property
+    def text(self) -> str:
+        """The answer's text that has arrived, thinking excluded, as the vendor sent it."""
+
     def add(self, event: StreamFrame) -> None:
         """Process one frame; ignore frames of unknown kinds.
 

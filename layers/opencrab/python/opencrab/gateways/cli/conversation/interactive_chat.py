@@ -7,6 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
+from opencrab.gateways.cli.conversation.live_answer import LiveAnswer
 from opencrab.gateways.cli.conversation.sessions import read_session_lines
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import (
@@ -62,6 +63,7 @@ class Dialogue:
         self._agent = agent
         self._continued = found is not None
         self._session = found or open_session_with_agent(terminal, agent)
+        self._answer = LiveAnswer(terminal, self._session["id"])
         self._commands: dict[str, Callable[[], None]] = {
             "help": self._help,
             "state": self._state,
@@ -82,6 +84,7 @@ class Dialogue:
                 self._talk()
             except (EOFError, KeyboardInterrupt, DialogueLeft):
                 self._terminal.line()
+        self._answer.close()
         self._dim(self._words("bye", id=self._session["id"]))
 
     def _talk(self) -> None:
@@ -144,9 +147,7 @@ class Dialogue:
     def _wait(self, exchange: Exchange) -> bool:
         """Wait a while and show new replies; returns False when no more will come."""
         waiting = self._words("thinking", name=self._agent["name"])
-        with self._terminal.console.status(
-            Text(clean_terminal_text(waiting), style="dim"), spinner="dots"
-        ):
+        with self._answer.shown(waiting):
             wait = GLANCE_SECONDS if self._private else WAIT_SECONDS
             new = self._patience.ask(exchange, wait)
             between = self._between(exchange)
@@ -189,6 +190,8 @@ class Dialogue:
 
     def _show(self, line: dict[str, Any]) -> None:
         self._seen = max(self._seen, line["sequence"])
+        if line["kind"] not in {"action", "inner_voice"}:
+            self._answer.forget(line["turn_id"])
         if "agent_name" in line:
             draw_speech(self._terminal, line["agent_name"], line["text"], line["kind"])
         else:
@@ -222,6 +225,8 @@ class Dialogue:
 
     def _new(self) -> None:
         self._session = open_session_with_agent(self._terminal, self._agent)
+        self._answer.close()
+        self._answer = LiveAnswer(self._terminal, self._session["id"])
         self._exchange, self._seen = None, 0
         self._dim(self._words("new_session", id=self._session["id"]))
 

@@ -1,8 +1,9 @@
 """Events: a session as it happens, as server-sent events that resume without loss.
 
 Lines carry their sequence as event id, so a client that reconnects names the last one it saw and
-gets everything after it. Changes of turns are news only: whoever missed one asks for the turn. In
-the format `agui` they are the events that a WebSocket tells as well.
+gets everything after it. Changes of turns, and words of an answer that is still arriving, are news
+only: whoever missed one asks for the turn, or waits for the line. In the format `agui` they are the
+events that a WebSocket tells as well.
 """
 
 import json
@@ -13,11 +14,12 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from opencrab.domain.conversation.message import Line
+from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.value import Value
 from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation import live_events
+from opencrab.engine.conversation.answer_events import AnswerEvents
 from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
 from opencrab.engine.conversation.live import VisibleKinds, collect_visible_lines, turn_change_of
 from opencrab.engine.runtime import Runtime
@@ -26,15 +28,18 @@ from opencrab.gateways.rest.http.access import Caller, Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.event_stream import CheckedFollower, event_stream_response, events
+from opencrab.ports.conversation.answers import AnswerPart
 
 _BATCH = 100
 
 router = routes_below("/api", "messages", takes_json=False)
 
 _STREAM = {
-    "description": "Events `line` (id: its sequence; data: a line as in GET messages) and `turn` "
-    "(data: turn_id, agent_id, status), with a comment at least every 15 seconds. In the format "
-    "`agui` there are events of AG-UI instead; the last one of a line has its sequence as id.",
+    "description": "Events `line` (id: its sequence; data: a line as in GET messages), `turn` "
+    "(data: turn_id, agent_id, status) and `answer` (data: turn_id, agent_id, text, starts_over, "
+    "ended: the next words of an answer that is still arriving, all of which its line has), with a "
+    "comment at least every 15 seconds. In the format `agui` there are events of AG-UI instead; "
+    "the last one of a line has its sequence as id.",
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
 }
 
@@ -84,19 +89,34 @@ class SessionFollower:
         self._told: dict[str, str] = {}
         self._moved: dict[str, str] = {}
         self._speaking: set[str] = set()
+        self._answers = runtime.answers.follow(lambda session, _agent: session == session_id)
+        self._messages = AnswerEvents()
 
     def new_events(self) -> list[str]:
         """Return everything new since the last call that the client may see, as events.
 
         A turn's status is read before the lines but returned after them, so that its lines come
-        before the event that it ended.
+        before the event that it ended. Parts of answers are taken before both: what was said comes
+        before the line that has it.
         """
         self._moved |= self._changed()
+        told = self._parts()
         lines, more = self._lines()
         if more:
-            return lines
+            return told + lines
         moved, self._moved = self._moved, {}
-        return lines + [event for item in moved.items() if (event := self._turn_event(*item))]
+        turns = [event for item in moved.items() if (event := self._turn_event(*item))]
+        return told + lines + turns
+
+    def _parts(self) -> list[str]:
+        """Return what has arrived of answers."""
+        parts = self._answers.take()
+        if LineKind.SPEECH not in self._visible.kinds:
+            return []
+        if not self._agui:
+            return [_part_event(part) for part in parts]
+        now = self._runtime.clock.now()
+        return [_data(event) for part in parts for event in self._messages.of_part(part, now)]
 
     def _lines(self) -> tuple[list[str], bool]:
         """Return the next lines as events, and whether there are more."""
@@ -112,7 +132,7 @@ class SessionFollower:
             for line in lines:
                 if line.turn_id:
                     self._speaking.add(line.turn_id)
-                events.append(_line_event(line, agui=self._agui))
+                events.append(self._line_event(line))
             self._place = place or (lines[-1].sequence if lines else self._place)
             if place is None or len(events) >= _BATCH:
                 return events, place is not None
@@ -145,13 +165,23 @@ class SessionFollower:
             found[turn_id] = turn.status.value
         return found
 
+    def _line_event(self, line: Line) -> str:
+        if self._agui:
+            *others, last = map(_data, self._messages.of_line(line))
+            return "".join((*others, f"id: {line.sequence}\n{last}"))
+        data = LineView.of(line).model_dump_json()
+        return f"id: {line.sequence}\nevent: line\ndata: {data}\n\n"
+
     def _turn_event(self, turn_id: str, status: str) -> str:
         if self._told.get(turn_id) == status:
             return ""
         self._told[turn_id] = status
         if self._agui:
             found = turn_change_of(self._runtime, turn_id, status)
-            return "" if found is None else "".join(map(_data, live_events.events_of_turn(found)))
+            if found is None:
+                return ""
+            ended = self._messages.of_turn(turn_id, found.at) if found.status.is_end else ()
+            return "".join(map(_data, (*ended, *live_events.events_of_turn(found))))
         if turn_id not in self._agents:
             self._agents[turn_id] = self._home.journal.header(turn_id).agent_id
         told = {"turn_id": turn_id, "agent_id": self._agents[turn_id], "status": status}
@@ -220,12 +250,15 @@ def _begin(
     return SessionFollower(runtime, session_id, visible, after, agui=agui)
 
 
-def _line_event(line: Line, *, agui: bool) -> str:
-    if agui:
-        *others, last = map(_data, live_events.events_of_line(line))
-        return "".join((*others, f"id: {line.sequence}\n{last}"))
-    data = LineView.of(line).model_dump_json()
-    return f"id: {line.sequence}\nevent: line\ndata: {data}\n\n"
+def _part_event(part: AnswerPart) -> str:
+    told = {
+        "turn_id": part.turn_id,
+        "agent_id": part.agent_id,
+        "text": part.text,
+        "starts_over": part.starts_over,
+        "ended": part.ended,
+    }
+    return f"event: answer\ndata: {json.dumps(told, ensure_ascii=False)}\n\n"
 
 
 def _data(event: live_events.Event) -> str:

@@ -1,0 +1,99 @@
+"""A running model call: its words go to whoever watches, and a stop of its turn ends it.
+
+Both are looked at in steps of time, so a call that answers at once costs nothing more.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from opencrab.domain.errors import Unavailable
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.conversation.answers import AnswerPart
+from opencrab.ports.turn.journal import Interruption
+
+NOT_INTERRUPTED = Interruption()
+
+
+class CallWatch:
+    """`ports.models.model.AnswerWatch` of the turn's model call `n`, in the thread of the call.
+
+    `interruption` is why the call was ended, if it was. Words are shown in turns that a message
+    began: all who may read the session may hear them, because the turn read no more than they may
+    (ADR 0033). They may include what is said before a tool call, of which no line is kept.
+    """
+
+    def __init__(self, work: TurnWork, n: int) -> None:
+        self.interruption = NOT_INTERRUPTED
+        self._work = work
+        self._n = n
+        self._clock = work.runtime.clock
+        rules = work.runtime.rules
+        self._show_ms, self._check_ms = rules.answer_part_ms, rules.stop_check_ms
+        self._next_check = self._clock.monotonic_ms() + self._check_ms
+        self._next_part = 0.0
+        self._is_shown = work.job is None and not work.turn.is_autonomous
+        self._text: Callable[[], str] | None = None
+        self._shown = ""
+        self._began = False
+
+    def show(self, text: Callable[[], str]) -> None:
+        if self._is_shown:
+            self._text = text
+            self._show_due()
+
+    def is_stopped(self) -> bool:
+        self._show_due()
+        now = self._clock.monotonic_ms()
+        if not self.interruption and now >= self._next_check:
+            self._next_check = now + self._check_ms
+            # What cannot be read now is read at the next step at the latest.
+            with suppress(Unavailable):
+                self.interruption = self._work.runtime.home.journal.interruption(self._work.turn)
+        return bool(self.interruption)
+
+    def end(self) -> None:
+        """Show what is left, and that no more will come."""
+        if self._text is not None:
+            self._show()
+        if self._began:
+            self._publish("", ended=True)
+
+    def _show_due(self) -> None:
+        if self._text is None:
+            return
+        now = self._clock.monotonic_ms()
+        if now >= self._next_part:
+            self._next_part = now + self._show_ms
+            self._show()
+
+    def _show(self) -> None:
+        """Publish what is new of the text; all of it if it does not go on as it began."""
+        assert self._text is not None  # noqa: S101 - both callers look
+        arrived, self._text = self._text, None
+        turn = self._work.turn
+        # Whoever comes later gets all of it, since nothing counts as shown before.
+        if not self._work.runtime.answers.is_watched(turn.session_id, turn.agent_id):
+            return
+        text = arrived()
+        if text == self._shown:
+            return
+        if text.startswith(self._shown):
+            self._publish(text[len(self._shown) :])
+        else:
+            self._publish(text, starts_over=True)
+        self._shown = text
+
+    def _publish(self, text: str, *, starts_over: bool = False, ended: bool = False) -> None:
+        self._began = True
+        turn = self._work.turn
+        self._work.runtime.answers.publish(
+            AnswerPart(
+                turn.session_id,
+                turn.agent_id,
+                turn.id,
+                self._n,
+                text,
+                starts_over=starts_over,
+                ended=ended,
+            )
+        )

@@ -1,0 +1,97 @@
+"""An answer while it arrives: its last lines are drawn in place until all of it is drawn for good.
+
+A thread follows the session's events. What it shows is news only: where it has none, as on AWS, a
+spinner says that somebody thinks, and nothing is lost.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
+
+AGAIN_SECONDS = 1.0
+FRAMES_PER_SECOND = 12
+_MARGIN = 4
+"""Rows of the window that are left for the spinner and what was said before."""
+
+
+class LiveAnswer:
+    """The answers in one session that are still arriving, by turn."""
+
+    def __init__(self, terminal: Terminal, session_id: str) -> None:
+        self._terminal = terminal
+        self._session_id = session_id
+        self._texts = dict[str, str]()
+        self._live: Live | None = None
+        self._closed = threading.Event()
+        threading.Thread(target=self._follow, name="live answer", daemon=True).start()
+
+    @contextmanager
+    def shown(self, waiting: str) -> Iterator[None]:
+        """Draw what arrives below a spinner within the block, and remove it afterwards."""
+        spinner = Spinner("dots", Text(clean_terminal_text(waiting), style="dim"))
+        with Live(
+            console=self._terminal.console,
+            get_renderable=lambda: self._drawn(spinner),
+            refresh_per_second=FRAMES_PER_SECOND,
+            transient=True,
+        ) as live:
+            self._live = live
+            try:
+                yield
+            finally:
+                self._live = None
+
+    def forget(self, turn_id: str) -> None:
+        """Show a turn's words no longer, since the line that has them was drawn."""
+        self._texts.pop(turn_id, None)
+
+    def close(self) -> None:
+        """Follow no longer; the thread ends with the next event."""
+        self._closed.set()
+
+    def _drawn(self, spinner: Spinner) -> RenderableType:
+        """Return the last lines of the words, as many as the window holds, above the spinner."""
+        text = "\n".join(each.strip() for each in [*self._texts.values()])
+        if not text:
+            return spinner
+        console = self._terminal.console
+        lines = render_markdown(text).wrap(console, max(console.width - 2, 1))
+        rows = max(console.height - _MARGIN, 1)
+        return Group(indent_terminal_text(Text("\n").join(lines[-rows:])), spinner)
+
+    def _follow(self) -> None:
+        place = ("sessions", self._session_id, "events")
+        while not self._closed.is_set():
+            try:
+                for event_id, event in self._terminal.client.events(*place):
+                    if self._closed.is_set():
+                        return
+                    if not event_id and "starts_over" in event:
+                        self._take(event)
+            except Unavailable:
+                pass
+            except OpenCrabError:
+                return
+            self._closed.wait(AGAIN_SECONDS)
+
+    def _take(self, part: dict[str, Any]) -> None:
+        """Add the next words of an answer; those of another step of the turn begin anew."""
+        turn_id, is_new = part["turn_id"], part["starts_over"]
+        before = "" if is_new else self._texts.get(turn_id, "")
+        self._texts[turn_id] = before + part["text"]
+        if part["ended"]:
+            self._texts[turn_id] += "\n"
+        live = self._live
+        if live is not None:
+            live.refresh()

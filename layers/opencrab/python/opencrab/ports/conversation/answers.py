@@ -1,0 +1,67 @@
+"""Answers that a model is still giving: what watchers are shown of them while they arrive.
+
+Nothing of it is stored, and any of it may be lost: the journal's line is what was said.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class AnswerPart:
+    """The next part of the answer to a turn's model call `n`.
+
+    With `starts_over` it replaces everything shown before; `ended` says that no more will come.
+    """
+
+    session_id: str
+    agent_id: str
+    turn_id: str
+    n: int
+    text: str = ""
+    starts_over: bool = False
+    ended: bool = False
+
+
+Wants = Callable[[str, str], bool]
+"""Whether a watcher follows the answers of an agent in a session: (session id, agent id)."""
+
+
+class AnswerMailbox(Protocol):
+    """What one watcher has not seen yet."""
+
+    def take(self) -> tuple[AnswerPart, ...]:
+        """Return what has come since the last call, one part for each answer."""
+
+
+class AnswerFeed(Protocol):
+    """The watchers of answers."""
+
+    def follow(self, wants: Wants) -> AnswerMailbox:
+        """Begin to watch, as long as the caller keeps the mailbox."""
+
+    def is_watched(self, session_id: str, agent_id: str) -> bool:
+        """Check whether anybody watches what an agent says in a session."""
+
+    def publish(self, part: AnswerPart) -> None:
+        """Give a part to all who watch its session; never waits for a slow watcher."""
+
+
+class NoWatchers:
+    """An AnswerFeed that nobody watches, and the mailbox of one who would."""
+
+    def follow(self, wants: Wants) -> "NoWatchers":  # noqa: ARG002 - the port's
+        """Return an empty mailbox."""
+        return self
+
+    def take(self) -> tuple[AnswerPart, ...]:
+        """Return nothing."""
+        return ()
+
+    def is_watched(self, session_id: str, agent_id: str) -> bool:  # noqa: ARG002 - the port's
+        """Return False."""
+        return False
+
+    def publish(self, part: AnswerPart) -> None:
+        """Do nothing."""
