@@ -332,8 +332,9 @@ def _record_interrupted_call(
         work.save(turn, result, progress=True, at=result.at)
         return
     phrase = "frozen" if why.frozen is not None and why.stop is None else "stopped"
-    speech = "" if work.job is not None else answer.text.strip()
-    notice = system_phrase(phrase, work.profile.agent.language)
+    # What an agent thinks unasked is said when it is complete, or not at all.
+    speech = "" if work.turn.is_autonomous else answer.text.strip()
+    notice = system_phrase(f"{phrase}_in_answer" if speech else phrase, work.profile.agent.language)
     close_turn(
         work, TurnStatus.STOPPED, result, turn=turn, speech=speech, notice=notice, at=result.at
     )
