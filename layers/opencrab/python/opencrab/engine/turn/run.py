@@ -95,7 +95,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
     # No retry can mend these: the turn's agent, session or a record is missing or unreadable.
     except (Invalid, NotFound) as error:
         runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=error.message)
-        _log_dead_letter(claimed and claimed.turn, delivery, error.message)
+        _log_dead_letter(None if claimed is None else claimed.turn, delivery, error.message)
         if claimed is not None:
             abandon_turn(runtime, claimed, error.message)
         return MessageOutcome.FINISHED
