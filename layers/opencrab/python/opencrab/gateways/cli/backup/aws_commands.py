@@ -29,7 +29,7 @@ _RESTORE = (
     + """\
 NEW="opencrab-{stage}-$(date -u +%Y%m%d-%H%M)"
 aws dynamodb describe-continuous-backups --table-name "$TABLE"
-WHEN=  # the moment to return to, in UTC, such as 2026-01-05T09:00:00Z: before the damage
+WHEN=YYYY-MM-DDTHH:MM:SSZ
 aws dynamodb restore-table-to-point-in-time --source-table-name "$TABLE" \\
   --target-table-name "$NEW" --restore-date-time "$WHEN"
 aws s3api list-object-versions --bucket "$BUCKET" --prefix agents/ --max-items 100
