@@ -1,5 +1,7 @@
 """What a turn may cost: transactions, writes, reads, steps, deliveries and money."""
 
+from contextlib import suppress
+
 import pytest
 
 from opencrab.domain.conversation.message import LineKind
@@ -188,3 +190,22 @@ def test_two_renders_a_minute_apart_differ_only_in_their_last_part(house: House)
     assert first.turns[:-1] == second.turns[:-1]
     assert (first.system, first.actions) == (second.system, second.actions)
     assert first.turns[-1] != second.turns[-1]
+
+
+def test_a_turn_that_is_given_up_is_logged_with_its_ids(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    house.session(house.agent("crab", TEXT))
+    (turn,) = house.say("hello")
+
+    def dies() -> None:
+        raise Killed
+
+    house.interrupt(dies)
+    for _ in range(6):
+        with suppress(Killed):
+            house.later(400)
+    said = [each.getMessage() for each in caplog.records if "given up" in each.getMessage()]
+    assert len(said) == 1
+    for named in ("agent_id=crab", f"turn_id={turn.id}", "made no progress in 3 deliveries"):
+        assert named in said[0]

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from opencrab import settings
+from opencrab.adapters.dynamodb.home import dynamodb_stores
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.system_clock import FakeClock, SystemClock
 from opencrab.bootstrap.aws.environment import _table_named
@@ -115,6 +117,22 @@ def test_the_indexer_publishes_what_the_stream_tells_and_a_turn_begins_there(
     began = searching()
     assert texts(began, question) == [text]
     assert began.status("hana").published_rows == 1
+
+
+def test_a_restored_table_is_not_searched_with_the_snapshot_of_the_old_one(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It uses line numbers again: the old snapshot would take its new lines for known."""
+    deployed.life.say("the crab of the old table")
+    search_indexer()(deployed.records())
+    restored = create_table(deployed.opened, "restored")
+    stores = dynamodb_stores(Table(restored, dispatch_in(deployed.opened)))
+    home = replace(deployed.home, sessions=stores.sessions, journal=stores.journal)
+    life = Life(home, deployed.life.clock)
+    life.meet("s1", "hana")
+    life.say("the crab of the new table")
+    monkeypatch.setenv("OPENCRAB_AWS__TABLE", restored)
+    assert texts(searching(), "crab") == ["the crab of the new table"]
 
 
 def test_the_same_records_again_and_in_any_order_change_nothing(deployed: Deployed) -> None:

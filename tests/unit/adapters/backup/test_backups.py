@@ -12,6 +12,7 @@ import pytest
 from opencrab.adapters.backup.manifest import MANIFEST, read_manifest
 from opencrab.adapters.local_files import DirectorySnapshots, LocalFiles
 from opencrab.adapters.local_files.tree import FileEntry
+from opencrab.adapters.sqlite.backup import copy_database
 from opencrab.adapters.sqlite.file import DamagedDatabase
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.adapters.sqlite.marker import marker_path
@@ -19,6 +20,7 @@ from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.identifier import content_hash
 from tests.unit.adapters.backup.installation import BACKUPS, BODY, CLOCK, installation, names
 from tests.unit.adapters.sqlite.home import database, home
+from tests.unit.adapters.sqlite.home import run as run_program
 
 
 @pytest.fixture
@@ -361,3 +363,31 @@ def test_a_restored_installation_judges_nothing_by_the_time_since_the_backup(
     BACKUPS.restore(tmp_path / "backup", tmp_path / "new")
     with database(tmp_path / "new") as opened:
         assert opened.last_alive == made.created_at
+
+
+_LIMITED = """
+import resource, sys
+from pathlib import Path
+from opencrab.adapters.sqlite.backup import copy_database
+from opencrab.domain.errors import Unavailable
+resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+try:
+    copy_database(Path(sys.argv[1]), Path(sys.argv[2]))
+except Unavailable as error:
+    print(error.message)
+"""
+
+
+def test_a_copy_that_cannot_be_written_is_not_blamed_on_the_database(
+    data: Path, tmp_path: Path
+) -> None:
+    into = tmp_path / "absent" / FILE
+    with pytest.raises(Unavailable) as caught:
+        copy_database(data / FILE, into)
+    assert repr(str(into)) in caught.value.message
+    assert str(data / FILE) not in caught.value.message
+    with database(data) as opened, opened.write_transaction() as items:
+        items.put("p", "large", "蟹" * 40_000)
+    full = run_program(_LIMITED, data / FILE, tmp_path / "copy")
+    assert repr(str(tmp_path / "copy")) in full.stdout
+    assert str(data / FILE) not in full.stdout

@@ -198,3 +198,18 @@ def test_a_marker_of_which_half_was_written_says_nothing(tmp_path: Path) -> None
     marker.path.write_bytes(whole[:-4] + b"0000")
     assert read_marker(tmp_path / FILE) is None
     assert rows(tmp_path) == 1
+
+
+def test_a_rescued_file_is_the_first_cure_of_lost_commits(tmp_path: Path) -> None:
+    write(tmp_path, 3)
+    shutil.copy(tmp_path / FILE, tmp_path / f"{FILE}.rescued")
+    write(tmp_path / "b", 9)
+    (tmp_path / "b" / FILE).replace(tmp_path / FILE)
+    with pytest.raises(DamagedDatabase, match="is not the one") as caught, database(tmp_path):
+        pass
+    cure = caught.value.cure or ""
+    assert cure.startswith(f"move '{FILE}', and '{FILE}-wal' if that is there, to another folder")
+    assert f"then rename '{FILE}.rescued'" in cure
+    (tmp_path / FILE).rename(tmp_path / "elsewhere")
+    (tmp_path / f"{FILE}.rescued").rename(tmp_path / FILE)
+    assert rows(tmp_path) == 3

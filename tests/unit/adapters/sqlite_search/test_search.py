@@ -1,6 +1,8 @@
 """Search on copies: room, time, hints, long lives, forgetting and threads."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -262,3 +264,33 @@ def test_many_threads_search_and_index_at_once(at: Machine) -> None:
     # A copy that is in use stays; the next who comes makes room.
     assert at.find("crab", "ken", search)
     assert len(at.files()) == 2
+
+
+def test_a_snapshot_of_the_table_before_a_restore_is_not_used(at: Machine) -> None:
+    """A restored table uses line numbers again: the old index would take new lines for known."""
+    old = at.started(source="old")
+    with machine(at.folder / "restored") as restored:
+        at.life.say("line that the restore took back")
+        assert at.home.feed is not None
+        old.index_entries(at.home.feed.read(after=0, limit=100))
+        restored.life.say("new crab line with its number")
+        new = at.started(restored.past, source="new")
+        assert new.search("hana", SearchQuery("restore", session_id=None)) == ()
+        assert at.find("crab", search=new) == ["hana's crab 蟹", "new crab line with its number"]
+        assert restored.home.feed is not None
+        new.index_entries(restored.home.feed.read(after=0, limit=100))
+    back = at.find("restore", search=at.started(source="old"))
+    assert "line that the restore took back" in back
+
+
+def test_a_snapshot_that_names_no_table_is_taken_as_of_the_present_one(at: Machine) -> None:
+    at.index()
+    at.life.say("second crab")
+    other = at.started(source="table")
+    assert at.home.feed is not None
+    other.index_entries(at.home.feed.read(after=0, limit=100))
+    file = at.folder / "fetched.db"
+    assert at.store.store.fetch(at.newest(), file)
+    with closing(sqlite3.connect(file)) as opened:
+        told = opened.execute("SELECT value FROM about WHERE key = 'source'").fetchall()
+    assert told == [("table",)]

@@ -38,7 +38,8 @@ class OwnerKey:
         if key_id == self._key.id:
             raise Refused(
                 "the owner's key was deployed, so it cannot be revoked here",
-                cure="deploy again with another OwnerKeyHash",
+                cure="unset OPENCRAB_OWNER_KEY, move the file ~/.opencrab/STAGE-ACCOUNT-REGION.key "
+                'away, and run `make deploy ARGS="--stage STAGE --new-owner-key"`',
             )
         # The deployed key stays, so that the last stored one need not.
         return self._keys.revoke(key_id, now, keep_last_owner=False)

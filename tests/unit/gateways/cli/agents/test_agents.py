@@ -268,3 +268,22 @@ def test_a_script_retires_nobody_by_accident(
     assert refused.code == 2
     assert said in refused.err
     assert {request.method for request in server.requests} == {"GET"}
+
+
+@pytest.mark.parametrize(("said", "sent"), [("2.50", 2_500_000), ("0", 0), ("default", None)])
+def test_an_agent_gets_a_limit_of_its_own_for_the_day(
+    program: Program, server: Server, said: str, sent: int | None
+) -> None:
+    before = {**ADA, "day_limit_micro_usd": 1_000_000}
+    server.on("GET /agents", page(before))
+    server.on("GET /agents/ada-id", ok(before))
+    server.on("PATCH /agents/ada-id", ok(before))
+    assert program.run("agents", "edit", "Ada", "--day", said).code == 0
+    assert server.sent("PATCH") == [{"day_limit_micro_usd": sent}]
+
+
+def test_a_limit_for_the_day_that_is_no_amount_is_refused(program: Program, server: Server) -> None:
+    refused = program.run("agents", "edit", "Ada", "--day", "much")
+    assert refused.code == 2
+    assert "US dollars" in refused.err
+    assert server.sent("PATCH") == []

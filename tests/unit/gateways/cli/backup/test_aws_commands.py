@@ -26,3 +26,9 @@ def test_what_is_no_stage_is_refused(stage: str) -> None:
 
 def test_a_folder_is_quoted() -> None:
     assert "'my folder'\\''s'" in aws_backup_commands("backup", "main", "my folder's")
+
+
+def test_a_restore_asks_for_the_moment_instead_of_restoring_the_damage() -> None:
+    said = aws_backup_commands("restore", "main")
+    assert '--restore-date-time "$WHEN"' in said
+    assert "\nWHEN=" in said

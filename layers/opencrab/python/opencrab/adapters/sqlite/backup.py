@@ -39,7 +39,8 @@ def copy_database(path: Path, into: Path) -> Commits:
     Raises DamagedDatabase if the database, or the copy, is not sound.
     """
     check_database(path)
-    with _explain_errors(path), closing(_reader(path)) as source:
+    # The source was just read as a whole: what fails now is, as a rule, the disk of the copy.
+    with _explain_errors(into), closing(_reader(path)) as source:
         os.close(os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         with closing(sqlite3.connect(into, isolation_level=None)) as copy:
             source.backup(copy)

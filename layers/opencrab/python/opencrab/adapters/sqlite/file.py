@@ -246,22 +246,30 @@ def _damaged_file_error(path: Path, detail: str) -> DamagedDatabase:
 
 def missing_file_error(path: Path, commits: int) -> DamagedDatabase:
     """Return the error for a database file that had commits and is gone; its cure loses least."""
-    rescued = max(path.parent.glob(f"{path.name}{RESCUED}*"), key=_age, default=None)
-    if rescued is not None:
-        cure = (
-            f"rename {rescued.name!r}, which holds what was acknowledged when the file was "
-            f"removed, to {path.name!r}, and start again"
-        )
-    else:
-        cure = (
-            "put it back with its write-ahead log, or restore a backup with `opencrab restore DIR "
-            "--data NEW`; to begin with nothing, all data lost: "
-            f"`opencrab verify {path.parent} --accept`"
-        )
     marker = marker_path(path).name
     return DamagedDatabase(
         f"database file {str(path)!r} is missing, but {marker!r} records {commits} commits",
-        cure=cure,
+        cure=_rescue_cure(path)
+        or "put it back with its write-ahead log, or restore a backup with `opencrab restore DIR "
+        "--data NEW`; to begin with nothing, all data lost: "
+        f"`opencrab verify {path.parent} --accept`",
+    )
+
+
+def _rescue_cure(path: Path) -> str | None:
+    """Return how to use the newest rescued file beside a database file; None without one."""
+    rescued = max(path.parent.glob(f"{path.name}{RESCUED}*"), key=_age, default=None)
+    if rescued is None:
+        return None
+    log = write_ahead_log(path).name
+    first = (
+        f"move {path.name!r}, and {log!r} if that is there, to another folder, then "
+        if path.exists()
+        else ""
+    )
+    return (
+        f"{first}rename {rescued.name!r}, which holds what was acknowledged when the file was "
+        f"removed, to {path.name!r}, and start again"
     )
 
 
@@ -273,7 +281,8 @@ def _lost_commits_error(path: Path, detail: str) -> DamagedDatabase:
     folder = path.parent
     return DamagedDatabase(
         f"database file {str(path)!r} {detail}",
-        cure=f"put the missing file back (the database and its {write_ahead_log(path).name!r} "
+        cure=_rescue_cure(path)
+        or f"put the missing file back (the database and its {write_ahead_log(path).name!r} "
         f"belong together), or restore a backup with `opencrab restore DIR --data NEW`; to go on "
         f"without what is lost: `opencrab verify {folder} --accept`",
     )

@@ -39,10 +39,10 @@ _KIND_OF = {number: kind for kind, number in KINDS.items()}
 class Index:
     """One agent's search index in a SQLite file or in memory; thread-safe."""
 
-    def __init__(self, agent_id: str, path: Path | None) -> None:
+    def __init__(self, agent_id: str, path: Path | None, source: str = "") -> None:
         self._path = path
         self._lock = threading.RLock()
-        self._connection = open_search_index(agent_id, path)
+        self._connection = open_search_index(agent_id, path, source)
         self._names = StringTable(self._connection)
         self._forgotten = ForgottenRows()
         self._speakers: tuple[str, ...] | None = None

@@ -40,7 +40,8 @@ class IndexReplica:
     """An agent's local copy of its index; not thread-safe.
 
     `new_file` returns an unused path in temporary storage. `base` is the snapshot that a
-    publication replaces: the copy contains it, or was rebuilt since.
+    publication replaces: the copy contains it, or was rebuilt since. `source` names the database;
+    a snapshot of another one is not used.
     """
 
     def __init__(
@@ -50,6 +51,8 @@ class IndexReplica:
         snapshots: SnapshotStore,
         new_file: Callable[[], Path],
         clock: Clock,
+        *,
+        source: str = "",
     ) -> None:
         self.base: Snapshot | None = None
         self._agent_id = agent_id
@@ -57,6 +60,7 @@ class IndexReplica:
         self._snapshots = snapshots
         self._new_file = new_file
         self._clock = clock
+        self._source = source
         self._index: Index | None = None
         self._file: Path | None = None
         self._looked_ms = 0.0
@@ -68,7 +72,7 @@ class IndexReplica:
         """The index, created empty on first use."""
         if self._index is None:
             self._file = self._new_file()
-            self._index = Index(self._agent_id, self._file)
+            self._index = Index(self._agent_id, self._file, self._source)
         return self._index
 
     def refresh(self, refresh_seconds: float = 0.0) -> None:
@@ -208,7 +212,8 @@ class IndexReplica:
         self.close()
         if file is not None:
             try:
-                self._index, self._file = Index(self._agent_id, file), file
+                self._index = Index(self._agent_id, file, self._source)
+                self._file = file
             except DamagedIndex as error:
                 file.unlink(missing_ok=True)
                 _log.warning(

@@ -48,11 +48,13 @@ class IndexReplicas:
         clock: Clock,
         *,
         most: int = COPIES,
+        source: str = "",
     ) -> None:
         self._past = past
         self._snapshots = snapshots
         self._clock = clock
         self._most = most
+        self._source = source
         self._lock = Lock()
         self._places: OrderedDict[str, _Place] = OrderedDict()
         self._numbers = count(1)
@@ -84,7 +86,12 @@ class IndexReplicas:
             place = self._places.get(agent_id)
             if place is None:
                 made = IndexReplica(
-                    agent_id, self._past, self._snapshots, self._new_file, self._clock
+                    agent_id,
+                    self._past,
+                    self._snapshots,
+                    self._new_file,
+                    self._clock,
+                    source=self._source,
                 )
                 place = self._places[agent_id] = _Place(made)
             self._places.move_to_end(agent_id)

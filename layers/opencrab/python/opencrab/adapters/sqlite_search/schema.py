@@ -101,8 +101,11 @@ class DamagedIndex(Unavailable):
     code = "damaged"
 
 
-def open_search_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
-    """Open or create an agent's index; raise DamagedIndex for an unsound file."""
+def open_search_index(agent_id: str, path: Path | None, source: str = "") -> sqlite3.Connection:
+    """Open or create an agent's index; raise DamagedIndex for an unsound file.
+
+    `source` names the database that the index copies: an index of another one is refused.
+    """
     fresh = path is None or not path.exists()
     if path is not None and not fresh:
         _look_at(path)
@@ -111,8 +114,10 @@ def open_search_index(agent_id: str, path: Path | None) -> sqlite3.Connection:
         try:
             if fresh:
                 _fill(connection, agent_id)
+                _set_source(connection, source)
             else:
                 _inspect(connection, agent_id, path)
+                _check_source(connection, source, path)
         except BaseException:
             connection.close()
             raise
@@ -215,6 +220,24 @@ def _things(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
     return frozenset(
         (kind, name, "" if name.startswith("words_") else sql or "") for kind, name, sql in found
     )
+
+
+def _check_source(connection: sqlite3.Connection, source: str, path: Path | None) -> None:
+    """Refuse an index of another database; one that names none is taken as of this one.
+
+    After a restore, line numbers are used again: what an index of the old table has read says
+    nothing about the new one.
+    """
+    found = connection.execute("SELECT value FROM about WHERE key = 'source'").fetchone()
+    if found is None:
+        _set_source(connection, source)
+    elif source and found[0] != source:
+        raise damaged_search_index(path, f"it was built from {found[0]!r}, not from {source!r}")
+
+
+def _set_source(connection: sqlite3.Connection, source: str) -> None:
+    if source:
+        connection.execute("INSERT INTO about VALUES ('source', ?)", (source,))
 
 
 def _inspect(connection: sqlite3.Connection, agent_id: str, path: Path | None) -> None:

@@ -35,7 +35,10 @@ _log = logging.getLogger(__name__)
 
 
 class SqliteSearch:
-    """`ports.memory.search.Search` and `Indexing` on index copies in a local folder."""
+    """`ports.memory.search.Search` and `Indexing` on index copies in a local folder.
+
+    `source` names the database, if a restore can replace it by another one.
+    """
 
     def __init__(
         self,
@@ -46,13 +49,16 @@ class SqliteSearch:
         *,
         refresh_seconds: float = REFRESH_SECONDS,
         most_copies: int = COPIES,
+        source: str = "",
         vectors: "Vectors | None" = None,
     ) -> None:
         self._vectors = vectors
         self._past = past
         self._clock = clock
         self._refresh_seconds = refresh_seconds
-        self._copies = IndexReplicas(past, snapshots, folder, clock, most=most_copies)
+        self._copies = IndexReplicas(
+            past, snapshots, folder, clock, most=most_copies, source=source
+        )
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         with self._copies.acquire(agent_id) as copy:

@@ -156,7 +156,7 @@ def _own(configured: "Settings", clock: Clock) -> "SqliteSearch":
 
     folder = Path(tempfile.gettempdir(), "opencrab-search")
     past, snapshots = _past(configured, clock), _snapshots(configured, clock)
-    return SqliteSearch(past, snapshots, folder, clock)
+    return SqliteSearch(past, snapshots, folder, clock, source=aws_setting(configured, "table"))
 
 
 def _snapshots(configured: "Settings", clock: Clock) -> "SnapshotStore":

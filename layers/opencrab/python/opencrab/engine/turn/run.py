@@ -95,6 +95,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
     # No retry can mend these: the turn's agent, session or a record is missing or unreadable.
     except (Invalid, NotFound) as error:
         runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=error.message)
+        _log_dead_letter(None if claimed is None else claimed.turn, delivery, error.message)
         if claimed is not None:
             abandon_turn(runtime, claimed, error.message)
         return MessageOutcome.FINISHED
@@ -300,6 +301,18 @@ def _give_up(work: TurnWork, delivery: Delivery) -> None:
     # Dead-lettered before it is closed: a crash in between adds a second copy, the other order
     # would lose the operator's only one.
     work.runtime.home.turns.dead_letter(delivery.body, group=delivery.group, reason=reason)
+    _log_dead_letter(turn, delivery, reason)
     settle_intent_as_unknown(work, progress=False)
     notice = system_phrase("no_progress", work.profile.agent.language)
     close_turn(work, TurnStatus.FAILED, notice=notice, note=reason)
+
+
+def _log_dead_letter(turn: Turn | None, delivery: Delivery, reason: str) -> None:
+    log.warning(
+        "turn given up, message moved to the dead-letter queue: agent_id=%s, session_id=%s,"
+        " turn_id=%s, reason=%s",
+        turn and turn.agent_id,
+        delivery.group if turn is None else turn.session_id,
+        turn and turn.id,
+        reason,
+    )

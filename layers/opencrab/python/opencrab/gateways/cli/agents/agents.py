@@ -1,5 +1,6 @@
 """Commands about agents: list, create, show, edit and retire them."""
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
+from opencrab.gateways.cli.terminal.amounts import format_in_steps
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.input import ask_line, ask_needed, ask_one_of, confirm_or_refuse
@@ -25,6 +27,15 @@ _DRAFT = {
         str | None,
         help="What runs without asking: strict, guarded, open, or a list such as "
         "read,self,web_search.",
+    ),
+}
+_EDIT = {
+    **_DRAFT,
+    **cli_parameter(
+        "day",
+        str | None,
+        metavar="USD",
+        help="What it may spend on models in a day, or 'default' for the installation's limit.",
     ),
 }
 _SETTINGS = ("name", "language", "purpose", "model", "policy")
@@ -79,12 +90,12 @@ def show_agent(terminal: Terminal, agent: AgentName) -> None:
         draw_agent(terminal, found)
 
 
-@cli_command_with(_DRAFT)
+@cli_command_with(_EDIT)
 def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     """Change an agent by options, or all of it in your editor."""
     found = find_agent(terminal, agent)
     if any(value is not None for value in draft.values()):
-        wanted = _with_draft(found, draft)
+        wanted = _with_draft(terminal, found, draft)
     elif terminal.interactive:
         from opencrab.gateways.cli.terminal.editor import edit_in_editor
 
@@ -155,17 +166,13 @@ def _editable(agent: AgentView) -> dict[str, Any]:
     return {**settings, "soul": agent["soul"], "identity": agent["identity"]}
 
 
-def _with_draft(agent: AgentView, draft: dict[str, Any]) -> dict[str, Any]:
+def _with_draft(terminal: Terminal, agent: AgentView, draft: dict[str, Any]) -> dict[str, Any]:
     """Return an agent's fields changed by a draft; a new name also replaces the persona's.
 
     The names of the identity and the persona change only if they were the agent's name.
     """
     wanted = _editable(agent)
-    wanted |= {name: draft[name] for name in _SETTINGS if draft[name] is not None}
-    if draft["model"] == "default":
-        wanted["model"] = None
-    if draft["policy"] is not None:
-        wanted["policy"] = _policy(draft["policy"])
+    wanted |= _draft_settings(terminal, draft)
     if draft["name"] is not None:
         for part, name in (("identity", "name"), ("soul", "persona_name")):
             if agent[part][name] == agent["name"]:
@@ -175,6 +182,28 @@ def _with_draft(agent: AgentView, draft: dict[str, Any]) -> dict[str, Any]:
     if draft["traits"]:
         wanted["soul"] = with_traits(wanted["soul"], draft["traits"])
     return wanted
+
+
+def _draft_settings(terminal: Terminal, draft: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that a draft names; None resets one to the installation's."""
+    named = {name: draft[name] for name in _SETTINGS if draft[name] is not None}
+    if draft["model"] == "default":
+        named["model"] = None
+    if draft["policy"] is not None:
+        named["policy"] = _policy(draft["policy"])
+    if draft["day"] is not None:
+        named["day_limit_micro_usd"] = _day_limit(terminal, draft["day"])
+    return named
+
+
+def _day_limit(terminal: Terminal, text: str) -> int | None:
+    """Parse a limit in US dollars; None for the installation's."""
+    if text.strip() == "default":
+        return None
+    amount = format_in_steps(text.strip(), Decimal("0.000001"), Decimal(1_000_000))
+    if amount is None:
+        raise typer.BadParameter(terminal.words("limit_value", name="day"), param_hint="--day")
+    return amount
 
 
 def _save(terminal: Terminal, agent: AgentView, wanted: dict[str, Any]) -> AgentView:

@@ -29,8 +29,9 @@ _RESTORE = (
     + """\
 NEW="opencrab-{stage}-$(date -u +%Y%m%d-%H%M)"
 aws dynamodb describe-continuous-backups --table-name "$TABLE"
+WHEN=YYYY-MM-DDTHH:MM:SSZ
 aws dynamodb restore-table-to-point-in-time --source-table-name "$TABLE" \\
-  --target-table-name "$NEW" --use-latest-restorable-time
+  --target-table-name "$NEW" --restore-date-time "$WHEN"
 aws s3api list-object-versions --bucket "$BUCKET" --prefix agents/ --max-items 100
 """
 )
