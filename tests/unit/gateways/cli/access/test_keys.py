@@ -67,7 +67,7 @@ def test_a_key_needs_a_name_and_a_scope_that_exists(
     ("language", "heads"),
     [
         ("en", ["id", "name", "scope", "principal", "grants", "created", "revoked"]),
-        ("ja", ["ID", "名前", "権限", "プリンシパル", "閲覧範囲", "作成", "無効化"]),
+        ("ja", ["ID", "名前", "スコープ", "プリンシパル", "閲覧範囲", "作成", "無効化"]),
     ],
 )
 def test_keys_are_listed_without_their_secrets(

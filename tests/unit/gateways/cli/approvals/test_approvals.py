@@ -64,7 +64,7 @@ def _agents(server: Server) -> None:
 
 @pytest.mark.parametrize("args", [(), ("list",)])
 @pytest.mark.parametrize(
-    ("language", "words"), [("en", ["target", "shared"]), ("ja", ["対象", "共有物の変更"])]
+    ("language", "words"), [("en", ["target", "shared"]), ("ja", ["対象", "共有のものの変更"])]
 )
 def test_what_waits_is_listed_with_both_lines(
     program: Program, server: Server, args: tuple[str, ...], language: str, words: list[str]

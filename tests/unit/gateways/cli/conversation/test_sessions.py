@@ -156,7 +156,7 @@ def test_a_forgotten_line_is_told_in_the_users_language(
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "shared conversation s1 with k2\n"), ("ja", "会話 s1 を k2 と共有しました\n")],
+    [("en", "shared conversation s1 with k2\n"), ("ja", "k2 を会話 s1 に招待しました\n")],
 )
 def test_a_conversation_is_shared_and_shows_with_whom(
     program: Program, server: Server, language: str, said: str

@@ -199,7 +199,7 @@ def test_an_experiment_is_stopped_and_what_is_good_is_pinned(
     assert f"{subject}: applied\n  none → fast 90%, smart 10%: somebody" in said.out
     assert program.run("experiments", "Ada", "--pin", subject).out == f"pinned {subject}\n"
     freed = program.run("--language", "ja", "experiments", "Ada", "--unpin", subject)
-    assert freed.out == f"{subject} の固定を解きました\n"
+    assert freed.out == f"{subject} の固定を解除しました\n"
     both = program.run("experiments", "Ada", "--pin", subject, "--stop", subject)
     assert (both.code, "one of --stop" in both.err) == (2, True)
 

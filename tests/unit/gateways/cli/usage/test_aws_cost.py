@@ -48,7 +48,7 @@ def test_an_estimate_speaks_japanese(program: Program) -> None:
     shown = program.run("--language", "ja", *ESTIMATE, "--waiting")
     for text in (
         "利用のない1か月",
-        "29 秒ごとに目を覚まし",
+        "ハートビートが 29 秒ごと",
         "アラーム",
         "クライアントも待つ",
         "無料枠",

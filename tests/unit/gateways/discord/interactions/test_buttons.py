@@ -260,7 +260,7 @@ def test_thumbs_become_an_experience_and_are_thanked_for(
     assert (experience.outcome, experience.from_person) == (outcome, f"discord-{HANA}")
     (told,) = stage.discord.told
     assert (told.how, told.message["flags"]) == ("follow_up", 64)
-    assert told.text == "ありがとうございます。crab が学びます。"
+    assert told.text == "評価ありがとうございます。crab の学習に使います。"
 
 
 def test_the_first_thumb_of_each_person_counts(stage: Stage, answered: str) -> None:
@@ -276,7 +276,7 @@ def test_the_first_thumb_of_each_person_counts(stage: Stage, answered: str) -> N
 @pytest.mark.parametrize(
     ("locale", "says"),
     [
-        ("ja", "⚠️ crab が学ぶのは、オーナーと許可されたユーザーの評価からだけです。"),
+        ("ja", "⚠️ crab が学ぶのは、crab のオーナーと許可されたユーザーの評価からだけです。"),
         ("en-US", "⚠️ crab learns only from the ratings of its owner and known users."),
     ],
 )
@@ -310,7 +310,7 @@ def test_thumbs_wait_for_the_end_of_a_turn(stage: Stage, asks: Ask) -> None:
 
 def test_thumbs_of_a_turn_that_is_gone_are_told_so(stage: Stage) -> None:
     stage.does(stage.door.press("oc:fb:gone:u"))
-    assert "見つかりません" in stage.texts[0]
+    assert "この応答の記録はもうありません" in stage.texts[0]
 
 
 def test_thanks_that_nobody_knows_were_seen_are_not_repeated(stage: Stage, answered: str) -> None:

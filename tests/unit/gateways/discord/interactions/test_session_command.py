@@ -145,7 +145,7 @@ def test_the_status_of_a_discussion_explains_its_phase(talk: Stage) -> None:
 
 def test_who_opened_a_session_may_end_it(talk: Stage) -> None:
     do(talk, "session start", PUBLIC, agent="crab")
-    assert do(talk, "session end", PUBLIC) == "会話を終えました。"
+    assert do(talk, "session end", PUBLIC) == "会話を終了しました。"
     assert talk.session() is None
 
 
@@ -156,16 +156,16 @@ def test_the_owner_may_end_any_session_once(talk: Stage) -> None:
     do(talk, "session start", PUBLIC, agent="crab")
     talk.does(ends)
     assert talk.session() is not None
-    assert talk.texts[-1] == "会話を終えました。"
+    assert talk.texts[-1] == "会話を終了しました。"
 
 
 def test_the_owner_of_all_its_agents_may_end_it_and_of_some_may_not(talk: Stage) -> None:
     talk.place("squid", owner_ids=(HANA,))
     do(talk, "session start", agent="crab")
     do(talk, "session join", agent="squid")
-    assert "開始した本人と、参加者全員のオーナーだけ" in do(talk, "session end", {"user": HANA})
+    assert "参加しているエージェント全員のオーナーだけ" in do(talk, "session end", {"user": HANA})
     do(talk, "session leave", agent="crab")
-    assert do(talk, "session end", {"user": HANA}) == "会話を終えました。"
+    assert do(talk, "session end", {"user": HANA}) == "会話を終了しました。"
 
 
 def test_the_owner_of_one_agent_sends_no_other_away(talk: Stage) -> None:
@@ -191,7 +191,7 @@ def test_who_opened_a_session_sends_agents_away(talk: Stage) -> None:
 @pytest.mark.parametrize(
     ("locale", "says"),
     [
-        ("ja", "⚠️ squid をこの会話に入れられるのは、オーナーと許可された"),
+        ("ja", "⚠️ squid をこの会話に入れられるのは、squid のオーナーと許可された"),
         ("en-US", "⚠️ Only the owner and known users of squid may add squid to this session."),
     ],
 )
@@ -212,7 +212,8 @@ def test_the_public_brings_nobody_into_the_session_of_others(
     [
         (
             "ja",
-            "⚠️ テーマを決められるのは、参加者全員のオーナーか許可されたユーザーだけです。\n"
+            "⚠️ テーマを決められるのは、参加するエージェント全員について、"
+            "オーナーか許可されたユーザーである人だけです。\n"
             "テーマなしで始められます。",
         ),
         (
@@ -233,7 +234,7 @@ def test_the_public_gives_no_theme(talk: Stage, locale: str, says: str) -> None:
 def test_a_theme_needs_the_trust_of_all_agents(talk: Stage) -> None:
     talk.place("crab")
     talk.place("squid", user_ids=(GUEST,))
-    assert "参加者全員" in do(talk, "session start", PUBLIC, theme="海")
+    assert "参加するエージェント全員" in do(talk, "session start", PUBLIC, theme="海")
     assert "テーマ: 海" in do(talk, "session start", PUBLIC, agent="squid", theme="海")
     assert "crab をこの" in do(talk, "session join", PUBLIC, agent="crab")
     assert agents(talk) == ("squid",)
@@ -268,8 +269,8 @@ def test_nobody_else_ends_it_or_starts_over(talk: Stage, command: str, who: dict
     options = {"agent": "crab"} if command.endswith("start") else {}
     told = do(talk, command, {**who, "locale": "en-US"}, **options)
     assert told == (
-        "⚠️ A session is open here. Only the person who opened it, or the owner of all its agents,"
-        " may end it or start another."
+        "⚠️ A session is open here. Only the person who opened it, an owner of OpenCrab, or an "
+        "owner of all its agents may end it or start another."
     )
     assert talk.session() == before
 

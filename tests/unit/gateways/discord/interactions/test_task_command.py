@@ -99,7 +99,9 @@ def test_too_many_open_instructions_are_refused_in_japanese(desk: Stage) -> None
     for n in range(20):
         given(desk, f"仕事{n}")
     desk.does(desk.door.command("task", agent="crab", instruction="もう一つ"))
-    assert desk.texts == ["⚠️ crab には未完了の目標が 20 件あります。"]
+    assert desk.texts == [
+        "⚠️ crab には未完了の目標が 20 件あります。終わるのを待つか、どれかを中止してください。"
+    ]
 
 
 def test_who_has_retired_is_given_nothing(desk: Stage) -> None:

@@ -43,7 +43,9 @@ def test_nothing_is_done_where_discord_is_switched_off(stage: Stage) -> None:
     assert stage.session() is None
 
 
-@pytest.mark.parametrize(("locale", "says"), [("ja", "分かりません"), ("en-US", "Unknown command")])
+@pytest.mark.parametrize(
+    ("locale", "says"), [("ja", "このコマンドはありません"), ("en-US", "Unknown command")]
+)
 def test_an_unknown_command_is_told_so(stage: Stage, locale: str, says: str) -> None:
     for name in ("dance", "session dance", "session", ""):
         stage.does(stage.door.command(name, of={"locale": locale}))
@@ -97,7 +99,8 @@ def test_at_the_last_try_people_are_told_and_a_copy_is_kept(
     with caplog.at_level(logging.WARNING):
         assert stage.does(raw, count=TRIES) is MessageOutcome.FINISHED
     assert stage.texts == [
-        "⚠️ いま処理できませんでした。反映されていなければ、もう一度お試しください。"
+        "⚠️ 処理できませんでした。反映されたかどうかを確認し、"
+        "反映されていなければもう一度お試しください。"
     ]
     assert dead(stage)[0][1] == f"failed after {TRIES} deliveries"
     assert raw["token"] not in caplog.text

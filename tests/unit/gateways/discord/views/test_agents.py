@@ -110,8 +110,8 @@ def test_only_the_owner_sees_what_it_heard_thinks_and_does(stage: Stage) -> None
     busy(stage)
     shown = answer(stage, "agent state", OWNER, language=Language.JA)
     owners = fields(shown)
-    assert owners["今"] == "承認を待っています"
-    assert SECRET in owners["最後に聞いたこと"]
+    assert owners["現在"] == "承認を待っています"
+    assert SECRET in owners["最後に受け取ったメッセージ"]
     assert owners["最新の思考"] == "鐘を鳴らそう"
     for person in (USER, STRANGER):
         shown = answer(stage, "agent state", person)

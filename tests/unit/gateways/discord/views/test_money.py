@@ -115,7 +115,7 @@ def test_one_agent_is_frozen_and_works_again(any_stage: Stage) -> None:
 
 def test_everything_is_frozen_and_what_stays_so_is_told(stage: Stage) -> None:
     stage.agent("crab")
-    assert "全体を凍結" in told(answer(stage, "freeze", language=Language.JA))
+    assert "すべてのエージェントを凍結" in told(answer(stage, "freeze", language=Language.JA))
     assert stage.house.home.switches.is_frozen(INSTALLATION)
     answer(stage, "freeze", agent="crab")
     assert "All agents are still frozen" in told(answer(stage, "unfreeze", agent="crab"))

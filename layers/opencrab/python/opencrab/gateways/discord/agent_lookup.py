@@ -67,10 +67,11 @@ class AgentQuery:
     ) -> None:
         """Raise Refused unless the user is an owner of this agent, or of the installation."""
         if self.authority(presence) is not Authority.OWNER:
-            whose = "this installation" if profile is None else repr(profile.agent.name)
+            key = "installation_owner_only" if profile is None else "owner_only"
+            name = "" if profile is None else profile.agent.name
             raise Refused(
-                f"only the owner of {whose} may do this",
-                cure="ask the owner, or have your Discord id added to owner_ids",
+                sentences.discord_sentence(self.language, key, name=name),
+                cure=sentences.discord_sentence(self.language, "owner_only_cure"),
             )
 
 

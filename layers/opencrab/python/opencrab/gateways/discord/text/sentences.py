@@ -11,6 +11,7 @@ CONTENT = 2_000
 """Units that the text of a message may have."""
 
 _HIRAGANA = re.compile("[\u3041-\u3096]")
+_QUOTED = re.compile("'[^']*'")
 
 _SENTENCES = Texts(__file__, "sentences")
 _CODES = Texts(__file__, "codes")
@@ -31,7 +32,8 @@ def quote_discord_lines(text: str) -> str:
 def discord_problem(error: OpenCrabError, language: Language) -> str:
     """Return the message that a user is shown for an error, with what to do about it."""
     told, cure = error.message, error.cure
-    if language is Language.JA and not _HIRAGANA.search(told):
+    # A name in an English message may be Japanese.
+    if language is Language.JA and not _HIRAGANA.search(_QUOTED.sub("", told)):
         told, cure = _translate_error(error, language), None
     return cut_to_discord_units(
         "\n".join(filter(None, (f"⚠️ {escape_discord_markdown(told)}", cure))), CONTENT
