@@ -91,4 +91,4 @@ def can_be_watched(house: House) -> AnswerHub:
 
 def _follow(house: House, wants: Wants) -> Parts:
     box = can_be_watched(house).follow(wants)
-    return lambda: box.take()  # noqa: PLW0108 - the lambda keeps the mailbox
+    return lambda: box.take()  # noqa: PLW0108 - the lambda keeps the subscription

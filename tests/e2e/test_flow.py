@@ -46,13 +46,13 @@ def test_whoever_watches_sees_the_words_before_the_answer_is_complete(
 def test_whoever_comes_late_gets_all_of_the_answer(home: House) -> None:
     home.session(home.agent("crab", (Reply(LONG),)))
     can_be_watched(home)
-    mailbox = list[Parts]()
+    subscription = list[Parts]()
     taken = list[str]()
 
     def happens(word: int) -> None:
         if word == 6:
-            mailbox.append(watched(home))
-        for parts in mailbox:
+            subscription.append(watched(home))
+        for parts in subscription:
             taken.extend(part.text for part in parts())
 
     speak(home, happens)

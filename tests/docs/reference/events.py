@@ -11,13 +11,14 @@ from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Refused
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.conversation import live_events
+from opencrab.engine.conversation import answer_events, live_events
 from opencrab.engine.conversation.live_events import Event
 from opencrab.gateways.rest.conversation import server_sent_events
 from opencrab.gateways.rest.conversation.lines import LineView
 from opencrab.gateways.rest.goals.task_views import TaskView
 from opencrab.gateways.rest.http.problem import Problem
 from opencrab.gateways.websocket import dispatch, requests
+from opencrab.ports.conversation.answers import AnswerPart
 from tests.architecture.source import Module, modules
 from tests.docs.reference.section import Section, text_of
 
@@ -67,8 +68,9 @@ def live_fields() -> dict[str, list[str]]:
 
 def named_events() -> set[str]:
     """Every type of event that the module writes, and every name of a CUSTOM one."""
-    (module,) = _modules(live_events.__name__)
-    texts = (node.value for node in module.nodes if isinstance(node, ast.Constant))
+    (module,), (answers,) = _modules(live_events.__name__), _modules(answer_events.__name__)
+    nodes = (*module.nodes, *answers.nodes)
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant))
     types = {text for text in texts if isinstance(text, str) and _TYPE.fullmatch(text)}
     names = {
         getattr(live_events, ast.unparse(call.args[0]))
@@ -88,6 +90,7 @@ def sent_fields() -> dict[str, Iterable[str]]:
     known: dict[str, Iterable[str]] = {
         "line": LineView.model_fields,
         "turn": _dictionary(server_sent_events.__name__, "told"),
+        "answer": _dictionary(server_sent_events.__name__, "said"),
         "progress": TaskView.model_fields,
         "problem": Problem.model_fields,
     }
@@ -145,6 +148,9 @@ def _samples() -> Iterator[Event]:
     for status in TurnStatus:
         yield from live_events.events_of_turn(_moved(status))
     yield live_events.gap_event("s", 1, 9, _AT)
+    answers = answer_events.AnswerEvents()
+    yield from answers.of_part(AnswerPart("s", "a", "t", 1, "Hello"), _AT)
+    yield from answers.of_turn("t", _AT)
 
 
 def _line(kind: LineKind, audience: Audience, *, from_agent: bool) -> Line:

@@ -64,7 +64,7 @@ def test_only_who_wants_a_session_or_an_agent_gets_it() -> None:
     assert [each.text for each in crab.take()] == ["a"]
 
 
-def test_a_watcher_is_gone_with_its_mailbox() -> None:
+def test_a_watcher_is_gone_with_its_subscription() -> None:
     hub = AnswerHub()
     box = hub.follow(every)
     assert hub.is_watched("s1", "crab")

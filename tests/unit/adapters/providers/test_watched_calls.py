@@ -12,7 +12,8 @@ from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
-from opencrab.adapters.providers.vendor import STOPPED, VendorModel
+from opencrab.adapters.providers.vendor import VendorModel
+from opencrab.adapters.providers.vendor_line import STOPPED
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelAnswer

@@ -14,7 +14,7 @@ _Call = tuple[str, int]
 
 
 @dataclass(eq=False)
-class Mailbox:
+class HubSubscription:
     """The parts that one watcher has not taken yet; those of one answer are joined."""
 
     wants: Wants
@@ -22,7 +22,7 @@ class Mailbox:
     _parts: dict[_Call, AnswerPart] = field(default_factory=dict)
 
     def put(self, part: AnswerPart) -> bool:
-        """Add a part; returns whether the mailbox was empty before."""
+        """Add a part; returns whether the subscription was empty before."""
         with self._lock:
             was_empty = not self._parts
             joined = join_answer_parts(self._parts.get((part.turn_id, part.n)), part)
@@ -40,18 +40,18 @@ class Mailbox:
 class AnswerHub:
     """`ports.conversation.answers.AnswerFeed` within one process.
 
-    A watcher is there as long as somebody holds its mailbox. One that comes in the middle of an
-    answer gets all of it. `wake` is called with the id of a session that has something new.
+    A subscription lasts as long as somebody holds it. One that begins in the middle of an answer
+    gets all of it. `wake` is called with the id of a session that has something new.
     """
 
     def __init__(self, wake: Callable[[str], None] = lambda _session_id: None) -> None:
         self._wake = wake
         self._lock = Lock()
-        self._boxes = WeakSet[Mailbox]()
+        self._boxes = WeakSet[HubSubscription]()
         self._running = dict[_Call, AnswerPart]()
 
-    def follow(self, wants: Wants) -> Mailbox:
-        box = Mailbox(wants)
+    def follow(self, wants: Wants) -> HubSubscription:
+        box = HubSubscription(wants)
         with self._lock:
             self._boxes.add(box)
             for part in self._running.values():

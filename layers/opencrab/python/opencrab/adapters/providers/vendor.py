@@ -2,38 +2,27 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from opencrab.adapters.providers.transport.exchange import (
     ExchangeStopped,
     OpenReply,
-    Reply,
     Transport,
 )
+from opencrab.adapters.providers.vendor_line import VendorLine
 from opencrab.adapters.providers.wire.framing import stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
-from opencrab.adapters.providers.wire.secrecy import KeyRedactor
-from opencrab.adapters.providers.wire.text import (
-    complete_characters,
-    repair_text,
-    sort_content_blocks,
-    text_before_open_block,
-)
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
-    ErrorParty,
     StreamAssembly,
-    StreamFrame,
     UsageLookupWire,
     Wire,
 )
-from opencrab.domain.errors import OpenCrabError, Refused
+from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
-from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import (
     SETTLE_BY_HAND,
@@ -49,18 +38,10 @@ from opencrab.ports.models.model import (
 BATCH = 100
 """How many texts are turned into vectors with one request."""
 
-STOPPED = "stopped"
-"""The finish reason of an answer whose call was stopped."""
 
-_OK = 200
-_ERROR_BYTES = 256 * 1024
-_JSON = {"content-type": "application/json"}
 _CUT = {Fault.TIMEOUT, Fault.BROKEN_OFF}
-_MISREAD = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What reading raises where a wire was not lenient enough."""
 
 Clock = Callable[[], float]
-T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -79,7 +60,7 @@ class _Vendor:
     clock: Clock = time.monotonic
 
     def __post_init__(self) -> None:
-        self._line = _Line(self.wire, self.endpoint, self.model, self.transport)
+        self._line = VendorLine(self.wire, self.endpoint, self.model, self.transport)
 
 
 @dataclass(eq=False)
@@ -202,7 +183,7 @@ def provider_health(
     """Check a provider by listing its models; every error becomes a problem with its cure."""
     started = clock()
     try:
-        line = _Line(wire, endpoint, "", transport)
+        line = VendorLine(wire, endpoint, "", transport)
         with line.guarded():
             reply = line.send(wire.models_path(), None, timeout_seconds)
             models = line.read(
@@ -233,7 +214,7 @@ def look_up_call_usage(
     if not call_id:
         return CallUsage(None, f"{endpoint.provider} gave no ID for this call", SETTLE_BY_HAND)
     try:
-        line = _Line(cast("Wire", wire), endpoint, "", transport)
+        line = VendorLine(cast("Wire", wire), endpoint, "", transport)
         with line.guarded():
             reply = line.send(wire.usage_path(call_id), None, timeout_seconds)
             usage = line.read(
@@ -245,154 +226,6 @@ def look_up_call_usage(
         problem = f"{endpoint.provider} does not tell the cost of this call yet"
         return CallUsage(None, problem, "try again later")
     return CallUsage(usage)
-
-
-@dataclass(frozen=True)
-class _Line:
-    """The connection to one model, which validates the key and removes it from errors."""
-
-    wire: Wire
-    endpoint: Endpoint
-    model: str
-    transport: Transport
-
-    def __post_init__(self) -> None:
-        endpoint = self.endpoint
-        where = endpoint.key_name or "api_key"
-        if not _is_plain(endpoint.api_key) or " " in endpoint.api_key:
-            raise Refused(
-                f"the key of {endpoint.provider} in {where} contains invalid characters",
-                cure=f"set {where} again, without spaces, line breaks or quotes around it",
-            )
-        for name, value in self.wire.headers(endpoint).items():
-            if not _is_plain(value):
-                raise Refused(
-                    f"the header {name} of {endpoint.provider} contains invalid characters",
-                    cure="use Latin letters, digits and signs only, on one line",
-                )
-
-    @property
-    def secrecy(self) -> KeyRedactor:
-        """The redactor of the endpoint's key."""
-        return KeyRedactor(self.endpoint.api_key)
-
-    @property
-    def party(self) -> ErrorParty:
-        """The provider, model and key name for error messages."""
-        return ErrorParty(self.endpoint.provider, self.model, self.endpoint.key_name)
-
-    def send(self, path: str, body: bytes | None, timeout_seconds: float) -> Reply:
-        """Send a request and return the whole response; raise ModelCallFailed unless HTTP 200."""
-        reply = self.transport.send(
-            self.endpoint.base_url + path,
-            headers=self._headers() if body is None else _JSON | self._headers(),
-            body=body,
-            timeout_seconds=timeout_seconds,
-        )
-        if reply.status != _OK:
-            told = replace(reply, body=self.secrecy.redact_error(reply.body))
-            with self.named(reply.headers):
-                raise self.wire.failure(told, self.party)
-        return reply
-
-    @contextmanager
-    def open(
-        self, path: str, body: bytes, timeout_seconds: float, is_stopped: Callable[[], bool]
-    ) -> Iterator[OpenReply]:
-        """Send a request and yield the response as it arrives.
-
-        Raise ModelCallFailed unless HTTP 200, and ExchangeStopped once `is_stopped` returns True.
-        """
-        with self.transport.open(
-            self.endpoint.base_url + path,
-            headers=_JSON | self._headers(),
-            body=body,
-            timeout_seconds=timeout_seconds,
-            is_stopped=is_stopped,
-        ) as opened:
-            if opened.status != _OK:
-                told = self.secrecy.redact_error(_beginning(opened.chunks))
-                with self.named(opened.headers):
-                    raise self.wire.failure(Reply(opened.status, told, opened.headers), self.party)
-            yield opened
-
-    @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Redact the key from errors, and turn parsing errors into ModelCallFailed."""
-        try:
-            yield
-        except OpenCrabError as error:
-            error.message = self.secrecy.redact_text(error.message)
-            error.args = (error.message,)
-            error.cure = error.cure and self.secrecy.redact_text(error.cure)
-            raise error from None
-        except _MISREAD as error:
-            message = f"the answer of {self.endpoint.provider} is malformed"
-            raise ModelCallFailed(f"{message} ({type(error).__name__})", Fault.NONSENSE) from None
-
-    @contextmanager
-    def named(self, headers: Mapping[str, str]) -> Iterator[None]:
-        """Give errors the vendor's id of the call, by which its cost may be looked up later."""
-        try:
-            with self.guarded():
-                yield
-        except ModelCallFailed as error:
-            if isinstance(self.wire, UsageLookupWire):
-                error.provider_call_id = self.secrecy.redact_text(self.wire.call_id(headers))
-            raise
-
-    def answer(self, body: bytes) -> ModelAnswer:
-        """Parse a response body into an answer."""
-        return self.read(
-            body, lambda body: self.wire.from_wire(parse_provider_json(body), self.party)
-        )
-
-    def assembled(self, body: Any) -> ModelAnswer:
-        """Parse the assembled body of a stream into an answer."""
-        try:
-            return self.wire.from_wire(body, self.party)
-        except ModelCallFailed:
-            return self.wire.from_wire(self.secrecy.redact_json(body), self.party)
-
-    def shown(self, assembly: StreamAssembly) -> str:
-        """Return the text of an unfinished answer that may be shown: without thinking or key."""
-        text = repair_text(complete_characters(assembly.text))
-        return self.secrecy.redact_beginning(text_before_open_block(text))
-
-    def partial(self, assembly: StreamAssembly) -> ModelAnswer:
-        """Return what has arrived of an answer whose call was stopped, without tool calls."""
-        body = assembly.body()
-        text = sort_content_blocks(repair_text(assembly.text)).text
-        try:
-            found = self.wire.from_wire(body, self.party)
-        except (ModelCallFailed, *_MISREAD):
-            found = ModelAnswer(text=text)
-        arrived = json.dumps(body, ensure_ascii=False) if assembly.has_content else ""
-        least = max(found.usage.output_tokens, estimated_tokens(arrived))
-        # What stands beside tool calls is a thought, as in a complete answer.
-        return ModelAnswer(
-            text="" if found.calls else text,
-            finish=STOPPED,
-            usage=found.usage.replaced(output_tokens=least),
-        )
-
-    def add(self, event: StreamFrame, assembly: StreamAssembly) -> None:
-        """Feed a frame to an assembly; if it holds an error, without the key."""
-        try:
-            assembly.add(event)
-        except ModelCallFailed:
-            told = self.secrecy.redact_error(event.data.encode("utf-8", "replace"))
-            assembly.add(replace(event, data=told.decode("utf-8", "replace")))
-
-    def read(self, body: bytes, read: Callable[[bytes], T]) -> T:
-        """Parse a body; if it holds an error, parse it again without the key."""
-        try:
-            return read(body)
-        except ModelCallFailed:
-            return read(self.secrecy.redact_error(body))
-
-    def _headers(self) -> dict[str, str]:
-        return {"accept": "application/json", **self.wire.headers(self.endpoint)}
 
 
 def _encode_json(body: Any) -> bytes:
@@ -410,23 +243,6 @@ def _comes_whole(opened: OpenReply, wire: Wire) -> bool:
     return kind.startswith("text/html") or (
         wire.framing == "sse" and kind.startswith("application/json")
     )
-
-
-def _beginning(chunks: Iterable[bytes]) -> bytes:
-    """Read up to 256 KiB of an error's body, even if the connection breaks."""
-    received = bytearray()
-    try:
-        for chunk in chunks:
-            received += chunk
-            if len(received) > _ERROR_BYTES:
-                break
-    except ModelCallFailed:
-        pass
-    return bytes(received[:_ERROR_BYTES])
-
-
-def _is_plain(value: str) -> bool:
-    return value.isascii() and value.isprintable() and value == value.strip()
 
 
 def _milliseconds(seconds: float) -> int:

@@ -160,9 +160,9 @@ def step_boundary(database: Database, turn: Turn) -> StepBoundary:
     )
 
 
-def frozen_scope(items: Items, agent_id: str) -> str | None:
-    """Return the scope whose switch freezes an agent, or None."""
-    scopes = (INSTALLATION, agent_id)
+def frozen_scope(items: Items, turn: Turn) -> str | None:
+    """Return the scope whose switch freezes a turn's agent, or None."""
+    scopes = (INSTALLATION, turn.agent_id)
     stored = items.get_many([(f"{_SWITCH}{scope}", "S") for scope in scopes])
     return next((s for s in scopes if stored.get((f"{_SWITCH}{s}", "S")) == _IS_FROZEN), None)
 

@@ -1,7 +1,7 @@
 """The turn journal on SQLite: each method one transaction.
 
-A transaction first reads all that it depends on, then checks it, and writes at the end. Nobody else
-writes in between: there is one writer, which holds its lock from before the first read (ADR 0006).
+A transaction first reads all that it depends on, then checks it, and writes at the end. The one
+writer holds its lock from before the first read, so nobody writes in between (ADR 0006).
 """
 
 from collections.abc import Mapping
@@ -38,9 +38,7 @@ from opencrab.ports.turn.journal import (
     TurnChange,
 )
 
-RETENTION = timedelta(days=35)
-INSTRUCTION_LIFE = RETENTION
-
+RETENTION = INSTRUCTION_LIFE = timedelta(days=35)
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
@@ -153,9 +151,8 @@ class SqliteJournal:
 
     def interruption(self, turn: Turn) -> Interruption:
         with self._database.read_transaction() as items:
-            stored = turn_in_journal(items, turn.id)
-            frozen = boards.frozen_scope(items, turn.agent_id)
-        return Interruption(stored.stop, frozen, superseded=stored.epoch != turn.epoch)
+            stored, scope = turn_in_journal(items, turn.id), boards.frozen_scope(items, turn)
+        return Interruption(stored.stop, scope, superseded=stored.epoch != turn.epoch)
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
         message, inbox = (f"MESSAGE#{instruction.id}", "M"), f"INBOX#{instruction.session_id}"

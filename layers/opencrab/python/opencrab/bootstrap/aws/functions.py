@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from opencrab.gateways.rest.http.lambda_entry import Answer
     from opencrab.settings import Settings
 
+_STOP_CHECK_MS = 1_000
 LONGEST_SECONDS = 20
 """Time limit of a REST request: API Gateway allows 30 seconds, including a cold start."""
 
@@ -254,7 +255,8 @@ def _runtime(
         home=home,
         clock=clock,
         models=models,
-        rules=rules_of(configured),
+        # Each look for a stop is two reads of the table.
+        rules=replace(rules_of(configured), stop_check_ms=_STOP_CHECK_MS),
         directory=models,
         secrets=secrets,
         world=world_of(configured, secrets),

@@ -220,12 +220,11 @@ def _serve(
         instance=place.instance,
     )
     offer_websocket(app, local_websocket(configured, runtime))
-    index = IndexFollower(feed, local_search_indexing(runtime), runtime.home.agents)
     runner = Runner(
         runtime,
         watch,
         _purging(runtime, database, deleted_versions_kept(configured)),
-        index,
+        IndexFollower(feed, local_search_indexing(runtime), runtime.home.agents),
         workers=WORKERS,
         interact=discord_worker(runtime),
         price=nightly_price_update(configured, network.transport),

@@ -46,10 +46,10 @@ class AnswerEvents:
             self._begun += 1
             message = _Message(part, f"{part.turn_id}-{part.n}-{self._begun}")
             self._open[part.turn_id] = message
-            yield {**_named("TEXT_MESSAGE_START", message, at), "role": "assistant"}
+            yield {**_message_event("TEXT_MESSAGE_START", message, at), "role": "assistant"}
         message.text += part.text
         for piece in cut_text(part.text):
-            yield {**_named("TEXT_MESSAGE_CONTENT", message, at), "delta": piece}
+            yield {**_message_event("TEXT_MESSAGE_CONTENT", message, at), "delta": piece}
 
     def of_line(self, line: Line) -> tuple[Event, ...]:
         """Return the events of a line; only the end of the message if the watcher has seen it."""
@@ -58,22 +58,22 @@ class AnswerEvents:
         if message is None or not is_said or line.text != message.text:
             return events_of_line(line)
         del self._open[message.part.turn_id]
-        ended = _named("TEXT_MESSAGE_END", message, line.at)
+        ended = _message_event("TEXT_MESSAGE_END", message, line.at)
         return ({**ended, "metadata": line_end_metadata(line)},)
 
     def of_turn(self, turn_id: str, at: datetime) -> tuple[Event, ...]:
         """Return the end of a turn's message of which no line came; () if there is none."""
         message = self._open.pop(turn_id, None)
-        return () if message is None else (_withdrawn(message, at),)
+        return () if message is None else (_withdrawal(message, at),)
 
 
-def _named(kind: str, message: _Message, at: datetime) -> Event:
+def _message_event(kind: str, message: _Message, at: datetime) -> Event:
     part = message.part
     metadata = {"threadId": part.session_id, "runId": part.turn_id, "agentId": part.agent_id}
     shared = {"timestamp": milliseconds(at), "metadata": metadata}
     return {"type": kind, "messageId": message.id, **shared}
 
 
-def _withdrawn(message: _Message, at: datetime) -> Event:
-    event = _named("TEXT_MESSAGE_END", message, at)
+def _withdrawal(message: _Message, at: datetime) -> Event:
+    event = _message_event("TEXT_MESSAGE_END", message, at)
     return {**event, "metadata": {**event["metadata"], "withdrawn": True}}

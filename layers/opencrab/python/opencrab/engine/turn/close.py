@@ -5,12 +5,13 @@ from datetime import datetime
 
 from opencrab.domain.access.authority import Source
 from opencrab.domain.conversation.message import LineKind, Utterance
-from opencrab.domain.errors import Changed, Unavailable
-from opencrab.domain.turn.record import Record
+from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
+from opencrab.domain.turn.record import ModelResult, Record
 from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
+from opencrab.engine.phrases import failure_phrase
 from opencrab.engine.turn.work import TurnWork
 
 DRAWS_BESIDE_CARRIED = 6
@@ -78,6 +79,26 @@ def close_turn(
     raise Unavailable(
         f"concurrent updates while turn {work.turn.id!r} was closed; {_TRIES} tries failed"
     )
+
+
+def close_failed_turn(
+    work: TurnWork,
+    error: OpenCrabError,
+    *records: ModelResult,
+    turn: Turn | None = None,
+) -> None:
+    """End the turn as failed, and say why; `records` is the result of the call that failed."""
+    why = error.message if error.cure is None else f"{error.message} ({error.cure})"
+    fault = records[-1].fault if records else None
+    notice = failure_phrase(why[:1_000], work.profile.agent.language, fault)
+    close_turn(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
+
+
+def close_idle_turn(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
+    """End a turn as idle after invalid responses; only a person who asked gets the notice."""
+    why, language = error.message[:1_000], work.profile.agent.language
+    notice = "" if work.turn.is_autonomous else failure_phrase(why, language, result.fault)
+    close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
 
 
 def _close(

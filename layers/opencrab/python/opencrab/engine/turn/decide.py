@@ -10,7 +10,7 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.health import BreakerState, record_model_failure
 from opencrab.domain.models.routing import CallOptions, RoutingBasis
-from opencrab.domain.money.budget import BudgetDraw, Limits, Usage
+from opencrab.domain.money.budget import BudgetDraw, Limits
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
 from opencrab.domain.turn.task_type import ThinkContext, turn_think_context
 from opencrab.domain.turn.transcript import ModelAttempt
@@ -19,13 +19,13 @@ from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
-from opencrab.engine.phrases import budget_phrase, failure_phrase, system_phrase
-from opencrab.engine.turn.answer_watch import CallWatch
-from opencrab.engine.turn.close import close_turn
+from opencrab.engine.phrases import budget_phrase, system_phrase
+from opencrab.engine.turn.call_watch import CallWatch, end_interrupted_call, interrupted_result
+from opencrab.engine.turn.close import close_failed_turn, close_idle_turn, close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_request
-from opencrab.ports.turn.journal import Interruption, StepBoundary
+from opencrab.ports.turn.journal import StepBoundary
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ def call_model(work: TurnWork) -> int | None:
     except Stopped:
         raise
     except (Invalid, Refused) as error:
-        _fail(work, error)
+        close_failed_turn(work, error)
         return None
     return seconds
 
@@ -282,9 +282,9 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
         watch.end()
     latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
     if watch.interruption:
-        _record_interrupted_call(
-            work, call, intent, answer, watch.interruption, latency_ms=latency_ms
-        )
+        cost = cost_of_interrupted_call(call.model.info, call.request, call.body, answer)
+        ended = interrupted_result(intent, answer, cost, latency_ms=latency_ms, at=ended_at)
+        end_interrupted_call(work, intent, ended, watch.interruption)
         return
     cost = intent.cost_of(answer)
     result = ModelResult(
@@ -300,44 +300,6 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     if call.health is not None:
         with suppress(Unavailable):
             work.runtime.home.health.forget(call.model.info.provider)
-
-
-def _record_interrupted_call(
-    work: TurnWork,
-    call: _Call,
-    intent: ModelIntent,
-    answer: ModelAnswer,
-    why: Interruption,
-    *,
-    latency_ms: int,
-) -> None:
-    """Record a call that was ended before its answer was complete, and end or pause the turn.
-
-    What had arrived of the answer is kept as said; a paused turn is asked again when it goes on.
-    """
-    cost = cost_of_interrupted_call(call.model.info, call.request, call.body, answer)
-    cost = min(intent.reserved, cost)
-    is_counted = answer.usage.input_tokens > 0
-    result = ModelResult(
-        n=intent.n,
-        state=CallState.CANCELLED,
-        answer=answer if is_counted else answer.replaced(usage=Usage()),
-        cost=cost,
-        latency_ms=latency_ms,
-        at=work.runtime.clock.now(),
-    )
-    turn = work.turn.with_cost(reserved=intent.reserved, cost=cost)
-    if why.stop is not None and why.stop.pause:
-        # The header's pause comes back with this change, and the next step heeds it.
-        work.save(turn, result, progress=True, at=result.at)
-        return
-    phrase = "frozen" if why.frozen is not None and why.stop is None else "stopped"
-    # What an agent thinks unasked is said when it is complete, or not at all.
-    speech = "" if work.turn.is_autonomous else answer.text.strip()
-    notice = system_phrase(f"{phrase}_in_answer" if speech else phrase, work.profile.agent.language)
-    close_turn(
-        work, TurnStatus.STOPPED, result, turn=turn, speech=speech, notice=notice, at=result.at
-    )
 
 
 def _apply_model_answer(work: TurnWork, result: ModelResult, turn: Turn) -> None:
@@ -388,9 +350,9 @@ def _record_failed_call(
     if _is_last(work, call, result, now):
         combined = _combine_model_errors(work, call, error)
         if error.fault is Fault.NONSENSE and work.job is None:
-            _end_as_idle(work, combined, result, turn)
+            close_idle_turn(work, combined, result, turn)
         else:
-            _fail(work, combined, result, turn=turn)
+            close_failed_turn(work, combined, result, turn=turn)
         return
     work.save(turn, result, progress=True, at=now)
     work.retry_after_seconds = error.retry_after_seconds or 0.0
@@ -425,22 +387,3 @@ def _is_last(work: TurnWork, call: _Call, result: ModelResult, now: datetime) ->
     assert result.fault is not None  # noqa: S101  - a failed call has one
     attempts = (*work.transcript.attempts, ModelAttempt(call.model.info.name, result.fault))
     return router.pick_model(call.listed, attempts, {}, now) is None
-
-
-def _fail(
-    work: TurnWork,
-    error: OpenCrabError,
-    *records: ModelResult,
-    turn: Turn | None = None,
-) -> None:
-    why = error.message if error.cure is None else f"{error.message} ({error.cure})"
-    fault = records[-1].fault if records else None
-    notice = failure_phrase(why[:1_000], work.profile.agent.language, fault)
-    close_turn(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
-
-
-def _end_as_idle(work: TurnWork, error: OpenCrabError, result: ModelResult, turn: Turn) -> None:
-    """End a turn as idle after invalid responses; only a person who asked gets the notice."""
-    why, language = error.message[:1_000], work.profile.agent.language
-    notice = "" if work.turn.is_autonomous else failure_phrase(why, language, result.fault)
-    close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)

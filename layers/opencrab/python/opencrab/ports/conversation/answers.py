@@ -28,7 +28,7 @@ Wants = Callable[[str, str], bool]
 """Whether a watcher follows the answers of an agent in a session: (session id, agent id)."""
 
 
-class AnswerMailbox(Protocol):
+class AnswerSubscription(Protocol):
     """What one watcher has not seen yet."""
 
     def take(self) -> tuple[AnswerPart, ...]:
@@ -38,8 +38,8 @@ class AnswerMailbox(Protocol):
 class AnswerFeed(Protocol):
     """The watchers of answers."""
 
-    def follow(self, wants: Wants) -> AnswerMailbox:
-        """Begin to watch, as long as the caller keeps the mailbox."""
+    def follow(self, wants: Wants) -> AnswerSubscription:
+        """Begin to watch, as long as the caller keeps the subscription."""
 
     def is_watched(self, session_id: str, agent_id: str) -> bool:
         """Check whether anybody watches what an agent says in a session."""
@@ -49,10 +49,10 @@ class AnswerFeed(Protocol):
 
 
 class NoWatchers:
-    """An AnswerFeed that nobody watches, and the mailbox of one who would."""
+    """An AnswerFeed that nobody watches, and the subscription of one who would."""
 
     def follow(self, wants: Wants) -> "NoWatchers":  # noqa: ARG002 - the port's
-        """Return an empty mailbox."""
+        """Return an empty subscription."""
         return self
 
     def take(self) -> tuple[AnswerPart, ...]:

@@ -251,14 +251,14 @@ def _begin(
 
 
 def _part_event(part: AnswerPart) -> str:
-    told = {
+    said = {
         "turn_id": part.turn_id,
         "agent_id": part.agent_id,
         "text": part.text,
         "starts_over": part.starts_over,
         "ended": part.ended,
     }
-    return f"event: answer\ndata: {json.dumps(told, ensure_ascii=False)}\n\n"
+    return f"event: answer\ndata: {json.dumps(said, ensure_ascii=False)}\n\n"
 
 
 def _data(event: live_events.Event) -> str:

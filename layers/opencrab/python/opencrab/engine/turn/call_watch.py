@@ -1,12 +1,20 @@
 """A running model call: its words go to whoever watches, and a stop of its turn ends it.
 
-Both are looked at in steps of time, so a call that answers at once costs nothing more.
+Both are looked at in steps of time, so a call that answers at once costs nothing more. What had
+arrived of a call that was ended is kept, and charged.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 
 from opencrab.domain.errors import Unavailable
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.value import Language, MicroUsd
+from opencrab.engine.phrases import system_phrase
+from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.conversation.answers import AnswerPart
 from opencrab.ports.turn.journal import Interruption
@@ -97,3 +105,54 @@ class CallWatch:
                 ended=ended,
             )
         )
+
+
+def interrupted_result(
+    intent: ModelIntent, answer: ModelAnswer, cost: MicroUsd, *, latency_ms: int, at: datetime
+) -> ModelResult:
+    """Return the result of a call that was ended, never above its reservation.
+
+    Without the vendor's count of the request it is unconfirmed (`UsageRow.unconfirmed_micro_usd`).
+    """
+    is_counted = answer.usage.input_tokens > 0
+    return ModelResult(
+        n=intent.n,
+        state=CallState.CANCELLED,
+        answer=answer if is_counted else answer.replaced(usage=Usage()),
+        cost=min(intent.reserved, cost),
+        latency_ms=latency_ms,
+        at=at,
+    )
+
+
+def end_interrupted_call(
+    work: TurnWork, intent: ModelIntent, result: ModelResult, why: Interruption
+) -> None:
+    """Save the result and end the turn with what had been said, or let it pause.
+
+    A paused turn asks the model again when it goes on. What an agent thinks unasked is said when it
+    is complete, or not at all.
+    """
+    turn = work.turn.with_cost(reserved=intent.reserved, cost=result.cost)
+    if why.stop is not None and why.stop.pause:
+        # The header's pause comes back with this change, and the next step heeds it.
+        work.save(turn, result, progress=True, at=result.at)
+        return
+    said = "" if work.turn.is_autonomous or result.answer is None else result.answer.text.strip()
+    language = work.profile.agent.language
+    notice = _freeze_notice(language, said) if why.stop is None else _stop_notice(language, said)
+    close_turn(
+        work, TurnStatus.STOPPED, result, turn=turn, speech=said, notice=notice, at=result.at
+    )
+
+
+def _stop_notice(language: Language, said: str) -> str:
+    if said:
+        return system_phrase("stopped_in_answer", language)
+    return system_phrase("stopped", language)
+
+
+def _freeze_notice(language: Language, said: str) -> str:
+    if said:
+        return system_phrase("frozen_in_answer", language)
+    return system_phrase("frozen", language)

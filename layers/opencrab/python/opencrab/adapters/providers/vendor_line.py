@@ -1,0 +1,205 @@
+"""The connection to one model of a vendor, which validates the key and removes it from answers."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
+from opencrab.adapters.providers.wire.lenient import parse_provider_json
+from opencrab.adapters.providers.wire.secrecy import KeyRedactor
+from opencrab.adapters.providers.wire.text import (
+    complete_characters,
+    repair_text,
+    sort_content_blocks,
+    text_before_open_block,
+)
+from opencrab.adapters.providers.wire.wire import (
+    Endpoint,
+    ErrorParty,
+    StreamAssembly,
+    StreamFrame,
+    UsageLookupWire,
+    Wire,
+)
+from opencrab.domain.errors import OpenCrabError, Refused
+from opencrab.domain.models.fault import Fault, ModelCallFailed
+from opencrab.domain.text.terms import estimated_tokens
+from opencrab.domain.turn.record import ModelAnswer
+
+STOPPED = "stopped"
+"""The finish reason of an answer whose call was stopped."""
+
+_OK = 200
+_ERROR_BYTES = 256 * 1024
+_JSON = {"content-type": "application/json"}
+_MISREAD = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What reading raises where a wire was not lenient enough."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class VendorLine:
+    """The connection to one model, which validates the key and removes it from errors."""
+
+    wire: Wire
+    endpoint: Endpoint
+    model: str
+    transport: Transport
+
+    def __post_init__(self) -> None:
+        endpoint = self.endpoint
+        where = endpoint.key_name or "api_key"
+        if not _is_plain(endpoint.api_key) or " " in endpoint.api_key:
+            raise Refused(
+                f"the key of {endpoint.provider} in {where} contains invalid characters",
+                cure=f"set {where} again, without spaces, line breaks or quotes around it",
+            )
+        for name, value in self.wire.headers(endpoint).items():
+            if not _is_plain(value):
+                raise Refused(
+                    f"the header {name} of {endpoint.provider} contains invalid characters",
+                    cure="use Latin letters, digits and signs only, on one line",
+                )
+
+    @property
+    def secrecy(self) -> KeyRedactor:
+        """The redactor of the endpoint's key."""
+        return KeyRedactor(self.endpoint.api_key)
+
+    @property
+    def party(self) -> ErrorParty:
+        """The provider, model and key name for error messages."""
+        return ErrorParty(self.endpoint.provider, self.model, self.endpoint.key_name)
+
+    def send(self, path: str, body: bytes | None, timeout_seconds: float) -> Reply:
+        """Send a request and return the whole response; raise ModelCallFailed unless HTTP 200."""
+        reply = self.transport.send(
+            self.endpoint.base_url + path,
+            headers=self._headers() if body is None else _JSON | self._headers(),
+            body=body,
+            timeout_seconds=timeout_seconds,
+        )
+        if reply.status != _OK:
+            told = replace(reply, body=self.secrecy.redact_error(reply.body))
+            with self.named(reply.headers):
+                raise self.wire.failure(told, self.party)
+        return reply
+
+    @contextmanager
+    def open(
+        self, path: str, body: bytes, timeout_seconds: float, is_stopped: Callable[[], bool]
+    ) -> Iterator[OpenReply]:
+        """Send a request and yield the response as it arrives.
+
+        Raise ModelCallFailed unless HTTP 200, and ExchangeStopped once `is_stopped` returns True.
+        """
+        with self.transport.open(
+            self.endpoint.base_url + path,
+            headers=_JSON | self._headers(),
+            body=body,
+            timeout_seconds=timeout_seconds,
+            is_stopped=is_stopped,
+        ) as opened:
+            if opened.status != _OK:
+                told = self.secrecy.redact_error(_beginning(opened.chunks))
+                with self.named(opened.headers):
+                    raise self.wire.failure(Reply(opened.status, told, opened.headers), self.party)
+            yield opened
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Redact the key from errors, and turn parsing errors into ModelCallFailed."""
+        try:
+            yield
+        except OpenCrabError as error:
+            error.message = self.secrecy.redact_text(error.message)
+            error.args = (error.message,)
+            error.cure = error.cure and self.secrecy.redact_text(error.cure)
+            raise error from None
+        except _MISREAD as error:
+            message = f"the answer of {self.endpoint.provider} is malformed"
+            raise ModelCallFailed(f"{message} ({type(error).__name__})", Fault.NONSENSE) from None
+
+    @contextmanager
+    def named(self, headers: Mapping[str, str]) -> Iterator[None]:
+        """Give errors the vendor's id of the call, by which its cost may be looked up later."""
+        try:
+            with self.guarded():
+                yield
+        except ModelCallFailed as error:
+            if isinstance(self.wire, UsageLookupWire):
+                error.provider_call_id = self.secrecy.redact_text(self.wire.call_id(headers))
+            raise
+
+    def answer(self, body: bytes) -> ModelAnswer:
+        """Parse a response body into an answer."""
+        return self.read(
+            body, lambda body: self.wire.from_wire(parse_provider_json(body), self.party)
+        )
+
+    def assembled(self, body: Any) -> ModelAnswer:
+        """Parse the assembled body of a stream into an answer."""
+        try:
+            return self.wire.from_wire(body, self.party)
+        except ModelCallFailed:
+            return self.wire.from_wire(self.secrecy.redact_json(body), self.party)
+
+    def shown(self, assembly: StreamAssembly) -> str:
+        """Return the text of an unfinished answer that may be shown: without thinking or key."""
+        text = repair_text(complete_characters(assembly.text))
+        return self.secrecy.redact_beginning(text_before_open_block(text))
+
+    def partial(self, assembly: StreamAssembly) -> ModelAnswer:
+        """Return what has arrived of an answer whose call was stopped, without tool calls."""
+        body = assembly.body()
+        text = sort_content_blocks(repair_text(assembly.text)).text
+        try:
+            found = self.wire.from_wire(body, self.party)
+        except (ModelCallFailed, *_MISREAD):
+            found = ModelAnswer(text=text)
+        arrived = json.dumps(body, ensure_ascii=False) if assembly.has_content else ""
+        least = max(found.usage.output_tokens, estimated_tokens(arrived))
+        # What stands beside tool calls is a thought, as in a complete answer.
+        return ModelAnswer(
+            text="" if found.calls else text,
+            finish=STOPPED,
+            usage=found.usage.replaced(output_tokens=least),
+        )
+
+    def add(self, event: StreamFrame, assembly: StreamAssembly) -> None:
+        """Feed a frame to an assembly; if it holds an error, without the key."""
+        try:
+            assembly.add(event)
+        except ModelCallFailed:
+            told = self.secrecy.redact_error(event.data.encode("utf-8", "replace"))
+            assembly.add(replace(event, data=told.decode("utf-8", "replace")))
+
+    def read(self, body: bytes, read: Callable[[bytes], T]) -> T:
+        """Parse a body; if it holds an error, parse it again without the key."""
+        try:
+            return read(body)
+        except ModelCallFailed:
+            return read(self.secrecy.redact_error(body))
+
+    def _headers(self) -> dict[str, str]:
+        return {"accept": "application/json", **self.wire.headers(self.endpoint)}
+
+
+def _beginning(chunks: Iterable[bytes]) -> bytes:
+    """Read up to 256 KiB of an error's body, even if the connection breaks."""
+    received = bytearray()
+    try:
+        for chunk in chunks:
+            received += chunk
+            if len(received) > _ERROR_BYTES:
+                break
+    except ModelCallFailed:
+        pass
+    return bytes(received[:_ERROR_BYTES])
+
+
+def _is_plain(value: str) -> bool:
+    return value.isascii() and value.isprintable() and value == value.strip()
