@@ -227,9 +227,9 @@ def _on_aws(
     """What each turn took on the home of AWS, after some to warm up."""
     table = Table(create_table(opened), opened.dispatch(), pause=clock.advance)
     home = home_on(table, opened, clock)
-    with _journal() as (journalist, output):
-        working = worker_home(home, table, clock, journalist.on_turn)
-        worker = Worker(runtime_with(working, clock, models), journalist)
+    with _journal() as (lambda_log, output):
+        working = worker_home(home, table, clock, lambda_log.on_turn)
+        worker = Worker(runtime_with(working, clock, models), lambda_log)
         taken = []
         for one in _turns(World(runtime_with(home, clock, models)), worker, clock, turns, mark):
             taken.append(one)
@@ -245,8 +245,8 @@ def _on_sqlite(directory: Path, models: Models) -> list[float]:
     files, blobs = LocalFiles(directory), LocalBlobs(directory)
     home, database = open_home(directory, clock, files=files, blobs=blobs)
     runtime = runtime_with(home, clock, models)
-    with _journal() as (journalist, _):
-        taken = list(_turns(World(runtime), Worker(runtime, journalist), clock, TURNS))
+    with _journal() as (lambda_log, _):
+        taken = list(_turns(World(runtime), Worker(runtime, lambda_log), clock, TURNS))
     database.close()
     return taken[WARM_UP:]
 

@@ -38,7 +38,8 @@ class PlainCallback:
         if code != ALREADY_ACKNOWLEDGED:
             raise Unavailable(
                 f"Discord rejected the acknowledgement: HTTP {answered.status}, code {code}",
-                cure="none is needed: the answer goes to the channel",
+                cure="no action is needed: the acknowledgement is sent in the HTTP response "
+                "instead",
             )
 
 

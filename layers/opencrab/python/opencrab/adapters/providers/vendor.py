@@ -152,7 +152,7 @@ class VendorEmbedder(_Vendor):
             return self._line.read(
                 reply.body,
                 lambda body: self.wire.embeddings_from_wire(
-                    parse_provider_json(body), texts, party
+                    parse_provider_json(body, party.provider), texts, party
                 ),
             )
 
@@ -171,7 +171,8 @@ def provider_health(
         with line.guarded():
             reply = line.send(wire.models_path(), None, timeout_seconds)
             models = line.read(
-                reply.body, lambda body: wire.models_from_wire(parse_provider_json(body))
+                reply.body,
+                lambda body: wire.models_from_wire(parse_provider_json(body, endpoint.provider)),
             )
     except OpenCrabError as error:
         return ProviderHealth(
@@ -202,7 +203,8 @@ def look_up_call_usage(
         with line.guarded():
             reply = line.send(wire.usage_path(call_id), None, timeout_seconds)
             usage = line.read(
-                reply.body, lambda body: wire.usage_from_wire(parse_provider_json(body))
+                reply.body,
+                lambda body: wire.usage_from_wire(parse_provider_json(body, endpoint.provider)),
             )
     except OpenCrabError as error:
         return CallUsage(None, error.message, SETTLE_BY_HAND)
@@ -305,8 +307,9 @@ class _Line:
 
     def answer(self, body: bytes) -> ModelAnswer:
         """Parse a response body into an answer."""
+        party = self.party
         return self.read(
-            body, lambda body: self.wire.from_wire(parse_provider_json(body), self.party)
+            body, lambda body: self.wire.from_wire(parse_provider_json(body, party.provider), party)
         )
 
     def assembled(self, body: Any) -> ModelAnswer:

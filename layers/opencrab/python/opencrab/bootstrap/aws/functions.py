@@ -176,15 +176,15 @@ def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
 
     configured = settings.load_settings({})
     clock = SystemClock()
-    journalist = lambda_log(configured)
+    logs = lambda_log(configured)
     place = aws_setting(configured, "secrets")
     secrets = LaterSecrets(place, clock)
-    home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
+    home = _home(configured, clock, consistent=False, on_turn=logs.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
     stored = home.preferences.get
     models = DeployedModels(lambda: models_of_function(secrets, stored, clock.now, advice))
     runtime = replace(_runtime(configured, home, clock, models, secrets), jobs=jobs)
-    return Worker(runtime, journalist, DynamoPulse(dynamodb_table_name(configured)).beat)
+    return Worker(runtime, logs, DynamoPulse(dynamodb_table_name(configured)).beat)
 
 
 def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
@@ -206,9 +206,9 @@ def rest_handler() -> "Answer":
     from opencrab.gateways.rest.http.polling import PollingWatch
 
     configured = settings.load_settings({})
-    journalist = lambda_log(configured)
+    logs = lambda_log(configured)
     clock = SystemClock()
-    home = _home(configured, clock, consistent=True, on_turn=journalist.on_turn)
+    home = _home(configured, clock, consistent=True, on_turn=logs.on_turn)
     secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
     stored = home.preferences.get
     models = DeployedModels(

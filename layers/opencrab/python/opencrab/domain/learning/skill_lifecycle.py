@@ -109,7 +109,10 @@ def skill_lesson(
 
 
 def may_vouch_for_skill(turn: Turn) -> bool:
-    """Check whether skills learned in a turn are trusted: no taint, and owner, user or self."""
+    """Check whether skills learned in a turn need no approval before their trial.
+
+    The turn must be untainted and act for an owner, for a user, or for the agent itself.
+    """
     return not turn.taint and turn.authority in _VOUCHING
 
 

@@ -180,7 +180,11 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
         evidence = dict[str, Any]()
         alter = _stopped_trial(named, now)
     elif named.kind is AdjustmentKind.EXPERIENCE:
-        raise Conflict("experiences have no trials", field="subject", cure="pin it instead")
+        raise Conflict(
+            f"experience {named.name!r} has no experiment to stop",
+            field="subject",
+            cure="pin it, if learning must not change it",
+        )
     else:
         mind = learned_mind(facts, agent_id)
         mix, alone = mix_and_best(mind, named.name)
@@ -222,7 +226,7 @@ def require_not_retired(agents: Agents, agent_id: str) -> None:
 def mark_change_announced(agent_id: str, made: Adjustment) -> Adjustment:
     """Log a change and return it."""
     shown = made.id, agent_id, f"{made.kind.value}:{made.subject}", made.state.value
-    log.info("learning change: change=%s, agent=%s, subject=%s, state=%s", *shown)
+    log.info("learning change stored: id=%s, agent=%s, subject=%s, state=%s", *shown)
     return made
 
 

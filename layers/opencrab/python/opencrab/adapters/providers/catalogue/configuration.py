@@ -356,7 +356,7 @@ def _use(name: str, section: str) -> Use:
         return Use(name)
     except ValueError:
         raise Invalid(
-            f"[{section}] has {name!r}, which is not a purpose of a model",
+            f"[{section}] has {name!r}, which is not a use of a model",
             field=f"{section}.{name}",
             cure=f"use one of {_USES}",
         ) from None

@@ -262,7 +262,7 @@ def _date(table: Mapping[str, Any], place: str) -> date:
         raise Invalid(
             f"as_of in {place} must be a date, not {given!r}",
             field="as_of",
-            cure="write 2026-11-21",
+            cure="write it as YYYY-MM-DD, for example 2026-11-21",
         ) from None
 
 

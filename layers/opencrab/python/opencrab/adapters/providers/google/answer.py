@@ -62,7 +62,8 @@ def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
     """
     if not isinstance(body, dict):
         raise ModelCallFailed(
-            f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
+            f"the answer of {party.provider} is not a JSON object: {_short_json_excerpt(body)}",
+            Fault.NONSENSE,
         )
     if body.get("error"):
         raise google_error_of_body(body, party)
@@ -107,7 +108,9 @@ def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) 
     if reason:
         return _blocked_error(party, "the request", reason, usage)
     return ModelCallFailed(
-        f"the answer has no candidates: {_short_json_excerpt(body)}", Fault.NONSENSE, usage=usage
+        f"the answer of {party.provider} has no candidates: {_short_json_excerpt(body)}",
+        Fault.NONSENSE,
+        usage=usage,
     )
 
 
