@@ -22,7 +22,8 @@ class Source(StrEnum):
 class Scope(StrEnum):
     """The permissions of an API key.
 
-    `owner` is for everything, `chat` for the sessions of its person, `read` for what its grants name.
+    `owner` is for everything, `chat` for the sessions of its person, `read` for what its grants
+    name.
     """
 
     READ = "read"
