@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.wire.framing import stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
-from opencrab.adapters.providers.wire.secrecy import KeyRedactor
+from opencrab.adapters.providers.wire.secrecy import ProviderKeyRedactor
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
     ErrorParty,
@@ -239,9 +239,9 @@ class _Line:
                 )
 
     @property
-    def secrecy(self) -> KeyRedactor:
+    def secrecy(self) -> ProviderKeyRedactor:
         """The redactor of the endpoint's key."""
-        return KeyRedactor(self.endpoint.api_key)
+        return ProviderKeyRedactor(self.endpoint.api_key)
 
     @property
     def party(self) -> ErrorParty:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
-from opencrab.adapters.aws_client import Deferred
+from opencrab.adapters.aws_client import DeferredAwsClient
 from opencrab.adapters.dynamodb.home import dynamodb_stores
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
@@ -274,7 +274,7 @@ def _home(
 ) -> Home:
     table = dynamodb_table_name(configured)
     stores = dynamodb_stores(table, consistent=consistent, on_turn=on_turn)
-    sqs, s3 = Deferred("sqs"), Deferred("s3")
+    sqs, s3 = DeferredAwsClient("sqs"), DeferredAwsClient("s3")
     bucket = aws_setting(configured, "bucket")
 
     def queue(name: str) -> SqsQueue:

@@ -186,7 +186,7 @@ def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None)
     return skill if status is skill.status and not skill.waits else _set_status(skill, status, now)
 
 
-def promote_skill(
+def promote_candidate_skill(
     skill: AcquiredSkill, now: datetime, effectiveness: Effectiveness | None = None
 ) -> AcquiredSkill:
     """Return a candidate as an active skill: it helps, or its owner wants it.

@@ -24,7 +24,7 @@ from opencrab.engine.learning.changes import (
     mark_change_announced,
     open_adjustments_of,
     page_of_adjustments,
-    require_not_retired,
+    require_agent_not_retired,
     store_adjustment,
 )
 from opencrab.engine.learning.experience_changes import (
@@ -52,7 +52,7 @@ def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) ->
     Raises NotFound, and Conflict if it is no longer proposed, is older than FRESH, is advice that
     needs new text, or no longer fits the present state.
     """
-    require_not_retired(runtime.home.agents, agent_id)
+    require_agent_not_retired(runtime.home.agents, agent_id)
     current_preferences(runtime)
     found, now = find_adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
     if found.state is not AdjustmentState.PROPOSED:

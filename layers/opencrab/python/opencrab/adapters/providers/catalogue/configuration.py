@@ -16,8 +16,8 @@ from opencrab.adapters.providers.catalogue.config_table import (
     table_at,
 )
 from opencrab.adapters.providers.catalogue.model_facts import (
-    Family,
     Listing,
+    ModelFamily,
     ModelSettings,
     family_facts,
     own_facts,
@@ -105,7 +105,7 @@ class ModelsSettings:
     self_selection: bool = True
     selectable: tuple[str, ...] = ()
     vendors: Mapping[str, ModelSettings] = field(default_factory=dict)
-    families: tuple[Family, ...] = ()
+    families: tuple[ModelFamily, ...] = ()
     listing: Listing = dict
 
     def with_provider(self, provider: ProviderSettings) -> "ModelsSettings":

@@ -3,7 +3,7 @@
 from typing import Any
 
 from opencrab.adapters.providers.google.error import google_error_of_body
-from opencrab.adapters.providers.google.request import REPLAY, model_id
+from opencrab.adapters.providers.google.request import REPLAY, google_model_id
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
     as_token_count,
@@ -55,7 +55,7 @@ _SHOWN_LENGTH = 300
 _REPLAY_LENGTH = 256 * 1024
 
 
-def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
+def google_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     """Convert a generateContent response to a model answer; raise ModelCallFailed for errors.
 
     Lenient where Google's servers are known to deviate.
@@ -202,7 +202,7 @@ def _replay(kept: list[dict[str, str]], text: str, party: ErrorParty) -> dict[st
     size = sum(len(value) for fields in kept for value in fields.values()) + len(text)
     if not 0 < size <= _REPLAY_LENGTH:
         return None
-    return {"of": REPLAY, "model": model_id(party.model), "calls": kept} | _keep(text=text)
+    return {"of": REPLAY, "model": google_model_id(party.model), "calls": kept} | _keep(text=text)
 
 
 def _keep(**fields: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 _SHOWN_LENGTH = 300
 
 
-def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
+def ollama_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     """Convert an /api/chat response to a model answer; `done: false` means it was cut off."""
     if not isinstance(body, dict):
         raise ModelCallFailed(
