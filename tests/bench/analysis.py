@@ -15,7 +15,7 @@ from time import process_time
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.insight.figures import usage_tally_weeks
 from opencrab.domain.insight.recommendations import Analysis, analyse_usage
@@ -83,7 +83,9 @@ def analysis(tallies: Tallies, known: Evidence) -> Analysis:
 def measured(folder: Path, *, calls: int = CALLS) -> Measured:
     """The median time and the most memory of an analysis from a store."""
     files, blobs = LocalFiles(folder / "agents"), LocalBlobs(folder)
-    home, database = open_home(folder, FakeClock(NOW), files=files, blobs=blobs, durable=False)
+    home, database = open_sqlite_home(
+        folder, FakeClock(NOW), files=files, blobs=blobs, durable=False
+    )
     with closing(database):
         tallies = month(calls)
         _store(database, tallies)

@@ -28,7 +28,7 @@ from opencrab.adapters.dynamodb.table import Dispatch, Table, connect_dynamodb, 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.gateways.aws.functions import LambdaLog, Worker
@@ -227,9 +227,9 @@ def _on_aws(
     """What each turn took on the home of AWS, after some to warm up."""
     table = Table(create_table(opened), opened.dispatch(), pause=clock.advance)
     home = home_on(table, opened, clock)
-    with _journal() as (journalist, output):
-        working = worker_home(home, table, clock, journalist.on_turn)
-        worker = Worker(runtime_with(working, clock, models), journalist)
+    with _journal() as (lambda_log, output):
+        working = worker_home(home, table, clock, lambda_log.on_turn)
+        worker = Worker(runtime_with(working, clock, models), lambda_log)
         taken = []
         for one in _turns(World(runtime_with(home, clock, models)), worker, clock, turns, mark):
             taken.append(one)
@@ -243,10 +243,10 @@ def _on_sqlite(directory: Path, models: Models) -> list[float]:
     """What the same turns take on the local home."""
     clock = FakeClock(START)
     files, blobs = LocalFiles(directory), LocalBlobs(directory)
-    home, database = open_home(directory, clock, files=files, blobs=blobs)
+    home, database = open_sqlite_home(directory, clock, files=files, blobs=blobs)
     runtime = runtime_with(home, clock, models)
-    with _journal() as (journalist, _):
-        taken = list(_turns(World(runtime), Worker(runtime, journalist), clock, TURNS))
+    with _journal() as (lambda_log, _):
+        taken = list(_turns(World(runtime), Worker(runtime, lambda_log), clock, TURNS))
     database.close()
     return taken[WARM_UP:]
 

@@ -11,7 +11,7 @@ from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.prompt.request import build_model_request
-from opencrab.ports.turn.journal import StepBoundary
+from opencrab.ports.turn.journal import StepState
 from tests.bench.world import World
 
 TURNS = 150
@@ -98,9 +98,7 @@ def prompt_bytes(world: World) -> int:
     turn = world.say(session_id)[0]
     work = observe_turn(world.runtime, turn, Transcript())
     model = world.runtime.models.get(None)
-    request = build_model_request(
-        work, model.info, CallOptions(), work.look(StepBoundary(None, ()))
-    )
+    request = build_model_request(work, model.info, CallOptions(), work.look(StepState(None, ())))
     world.work()
     schemas = json.dumps([schema.model_dump() for schema in request.actions], ensure_ascii=False)
     return len(schemas.encode()) + len(request.system.encode())

@@ -14,7 +14,7 @@ from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.skill_files import FileSkills
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -162,7 +162,7 @@ def world(directory: Path, base_url: str, *, durable: bool = True) -> Iterator[W
     """An installation in a directory that thinks with the server at an address."""
     clock = SystemClock()
     files, blobs = LocalFiles(directory), LocalBlobs(directory)
-    home, database = open_home(directory, clock, files=files, blobs=blobs, durable=durable)
+    home, database = open_sqlite_home(directory, clock, files=files, blobs=blobs, durable=durable)
     client = new_client()
     models = ProviderModels(lambda: models_at(base_url), lambda: HttpxTransport(client))
     try:

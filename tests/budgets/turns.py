@@ -22,7 +22,7 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.turn.turn import TurnStatus
@@ -202,7 +202,7 @@ def _installation() -> Iterator[Installation]:
         folder = Path(made)
         files = LocalFiles(folder, disk=durable.disk)
         blobs = LocalBlobs(folder, disk=durable.disk)
-        home, database = open_home(folder, clock, files=files, blobs=blobs)
+        home, database = open_sqlite_home(folder, clock, files=files, blobs=blobs)
         models = ProviderModels(lambda: models_at(NOWHERE), lambda: model)
         try:
             yield Installation(

@@ -26,7 +26,7 @@ def program() -> ModuleType:
 
 def test_every_service_that_we_call_stays(program: ModuleType) -> None:
     package = ROOT / "layers" / "opencrab" / "python" / "opencrab"
-    asked = re.compile(r"\b(?:Deferred|open_client)\(\s*\"([a-z0-9-]+)\"")
+    asked = re.compile(r"\b(?:DeferredAwsClient|open_client)\(\s*\"([a-z0-9-]+)\"")
     called = {
         name
         for path in package.rglob("*.py")

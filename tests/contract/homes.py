@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Queue
@@ -26,7 +26,7 @@ HASTY = Disk(fsync=lambda _descriptor: None)
 def sqlite(folder: Path, clock: FakeClock) -> Iterator[Home]:
     """The local home, without waiting for the disk."""
     files, blobs = LocalFiles(folder / "agents", disk=HASTY), LocalBlobs(folder, disk=HASTY)
-    home, database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
+    home, database = open_sqlite_home(folder, clock, files=files, blobs=blobs, durable=False)
     try:
         yield home
     finally:

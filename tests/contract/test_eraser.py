@@ -96,9 +96,9 @@ def test_an_instruction_goes_with_its_line_and_is_known_again(home: Home, text: 
     told = Instruction(id="i1", session_id="s1", text=text, by="taro", at=NOW)
     spoken = line(text, kind=LineKind.SYSTEM, audience=Audience.AGENTS, group="i1", message_id="i1")
     placed = home.journal.instruct(told, spoken)
-    assert home.journal.boundary(current).instructions == (placed,)
+    assert home.journal.read_step_state(current).instructions == (placed,)
     home.eraser.redact("s1", (placed.line,))
-    assert home.journal.boundary(current).instructions == ()
+    assert home.journal.read_step_state(current).instructions == ()
     home.journal.instruct(told, spoken)
     assert len(home.journal.lines("s1")) == 2
     assert home.journal.lines("s1", after=1)[0].is_erased

@@ -59,7 +59,7 @@ def held_back(paused: Turn) -> TurnChange:
 
 
 def test_a_boundary_of_a_quiet_session_is_empty(home: Home) -> None:
-    found = home.journal.boundary(running(home))
+    found = home.journal.read_step_state(running(home))
     assert (found.frozen, found.instructions) == (None, ())
 
 
@@ -67,15 +67,15 @@ def test_a_boundary_of_a_quiet_session_is_empty(home: Home) -> None:
 def test_a_boundary_tells_what_is_frozen(home: Home, scope: str) -> None:
     current = running(home)
     home.switches.set(scope, frozen=True)
-    assert home.journal.boundary(current).frozen == scope
+    assert home.journal.read_step_state(current).frozen == scope
     home.switches.set(scope, frozen=False)
-    assert home.journal.boundary(current).frozen is None
+    assert home.journal.read_step_state(current).frozen is None
 
 
 def test_a_frozen_neighbour_is_no_boundary(home: Home) -> None:
     current = running(home)
     home.switches.set("ken", frozen=True)
-    assert home.journal.boundary(current).frozen is None
+    assert home.journal.read_step_state(current).frozen is None
 
 
 def test_a_boundary_holds_the_instructions_since_the_trigger(home: Home) -> None:
@@ -83,7 +83,7 @@ def test_a_boundary_holds_the_instructions_since_the_trigger(home: Home) -> None
     instruct(home, "before")
     (current,) = home.journal.admit(admission())
     placed = (instruct(home, "i1", JAPANESE), instruct(home, "i2", ENGLISH))
-    found = home.journal.boundary(current).instructions
+    found = home.journal.read_step_state(current).instructions
     assert found == placed
     assert [one.line for one in found] == [3, 4]
     assert [one.text for one in found] == [JAPANESE, ENGLISH]
@@ -93,7 +93,7 @@ def test_instructions_of_another_session_are_not_heard(home: Home) -> None:
     current = running(home)
     home.sessions.create(session("other"))
     instruct(home, "i1", session_id="other")
-    assert home.journal.boundary(current).instructions == ()
+    assert home.journal.read_step_state(current).instructions == ()
 
 
 def test_an_instruction_is_put_once_by_its_id(home: Home) -> None:
@@ -101,7 +101,7 @@ def test_an_instruction_is_put_once_by_its_id(home: Home) -> None:
     first = instruct(home, "i1")
     assert instruct(home, "i1") == first
     assert first.line == 2
-    assert home.journal.boundary(current).instructions == (first,)
+    assert home.journal.read_step_state(current).instructions == (first,)
     stored = home.journal.lines("s1", after=1)
     assert [(one.text, one.audience, one.group_line) for one in stored] == [
         (JAPANESE, Audience.AGENTS, 2)
@@ -340,4 +340,4 @@ def test_a_trigger_line_of_a_later_turn_hides_earlier_instructions(home: Home) -
     home.journal.admit(admission())
     instruct(home, "i1")
     (second,) = home.journal.admit(admission(turn("t2"), message_id="m2"))
-    assert home.journal.boundary(second).instructions == ()
+    assert home.journal.read_step_state(second).instructions == ()

@@ -32,7 +32,7 @@ FULL = Preferences(
 
 def version_seen(home: Home) -> int:
     """What a turn sees before its next model call."""
-    return home.journal.boundary(turn()).settings_version
+    return home.journal.read_step_state(turn()).settings_version
 
 
 def test_nobody_changed_anything_at_first(home: Home) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, cast
 
-from opencrab.adapters.sqlite.agents import session_row
+from opencrab.adapters.sqlite.agents import sqlite_session_row
 from opencrab.adapters.sqlite.database import Database, WriteBatch
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.record import (
@@ -247,6 +247,6 @@ class SessionChangedTwice(BadAdapter):
                 with file_of(self.world).write_transaction() as items:
                     body = items.get(f"SESSION#{turn.session_id}", "S")
                     session = Session.read(turn.session_id, body)
-                    row = session_row(session.after_turn(change.session, change.at))
+                    row = sqlite_session_row(session.after_turn(change.session, change.at))
                     items.write(WriteBatch(put=[row]))
             return turn

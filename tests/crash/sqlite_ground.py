@@ -7,7 +7,7 @@ from typing import Any
 
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import to_milliseconds
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
 from tests.crash.ground import Awaited, Hands, Stage
@@ -32,7 +32,7 @@ class SqliteGround:
         self.clock = Hands()
         self._blobs = folder.resolve() / "blobs"
         files, blobs = LocalFiles(folder / "files", disk=QUICK), LocalBlobs(folder, disk=QUICK)
-        self.home, self.database = open_home(
+        self.home, self.database = open_sqlite_home(
             folder, self.clock, files=files, blobs=blobs, durable=False
         )
         self._agents: set[str] = set()

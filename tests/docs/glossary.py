@@ -44,7 +44,8 @@ ENGLISH = PageText(
     about="What our words mean, what others call the same thing, and where the code has it.\n"
     "Made from `docs/glossary.toml`; a test holds the names of modules and classes against it.",
     head="| term | meaning | also called | Japanese | in code |",
-    retired="Words that names in the code no longer use, with the field's term in their place:",
+    retired="Words that names in the code no longer use, with the field's term in their place. "
+    "Stored fields and REST schemas keep theirs:",
     areas={},
 )
 JAPANESE = PageText(

@@ -14,7 +14,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.prompt.request import build_model_request
-from opencrab.ports.turn.journal import StepBoundary
+from opencrab.ports.turn.journal import StepState
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import LONG, TEXT, WRITE
 from tests.crash.scheduling import Killed
@@ -182,7 +182,7 @@ def test_two_renders_a_minute_apart_differ_only_in_their_last_part(house: House)
     for _ in range(2):
         work = observe_turn(house.runtime, recorded.turn, Transcript.of(recorded.records))
         renders.append(
-            build_model_request(work, model.info, CallOptions(), work.look(StepBoundary(None, ())))
+            build_model_request(work, model.info, CallOptions(), work.look(StepState(None, ())))
         )
         house.clock.advance(60)
     first, second = renders

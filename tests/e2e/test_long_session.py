@@ -15,7 +15,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.prompt.request import build_model_request, request_token_limit
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
-from opencrab.ports.turn.journal import StepBoundary
+from opencrab.ports.turn.journal import StepState
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.searching import searching
@@ -88,7 +88,7 @@ def test_two_renders_a_minute_apart_share_their_prefix_byte_for_byte(tmp_path: P
         work = observe_turn(made.runtime, turn, Transcript())
         renders.append(
             build_model_request(
-                work, ModelInfo(name="fake:mika"), CallOptions(), work.look(StepBoundary(None, ()))
+                work, ModelInfo(name="fake:mika"), CallOptions(), work.look(StepState(None, ()))
             )
         )
         made.clock.advance(60)

@@ -180,7 +180,7 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     assert mind(home).pinned == (pin,)
     with pytest.raises(Conflict, match="is pinned"):
         follow_proposal(home.runtime, "crab", made.id, "owner")
-    with pytest.raises(Conflict, match="have no trials"):
+    with pytest.raises(Conflict, match="has no experiment to stop"):
         learned.end_experiment(home.runtime, "crab", pin, "owner")
     for wrong in (NotFound, Invalid):
         with pytest.raises(wrong):

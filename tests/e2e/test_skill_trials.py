@@ -11,7 +11,7 @@ from opencrab.domain.learning.signals import withheld_skills
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
     index_skill,
-    promote_skill,
+    promote_candidate_skill,
     skill_lesson,
     teach_skill,
 )
@@ -38,7 +38,7 @@ def knowing(house: House, settled: tuple[str, ...] = ()) -> None:
     for name, pattern in PATTERNS.items():
         what = skill_lesson(name, "x", situation_pattern=pattern, guidance=f"# {name} の手順")
         skill = teach_skill(None, what, OWN, START)
-        skill = promote_skill(skill, START) if name in settled else skill
+        skill = promote_candidate_skill(skill, START) if name in settled else skill
         house.home.facts.commit(new_fact("crab", SKILL, name, skill))
         mind = index_skill(mind, skill)
     house.home.facts.commit(new_fact("crab", MIND, MIND, mind))

@@ -11,7 +11,7 @@ from typing import Any, cast
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.adapters.sqlite.database import to_milliseconds
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -206,7 +206,7 @@ class World:
         )
         files = LocalFiles(folder / "agents", disk=Disk(fsync=lambda _descriptor: None))
         blobs = LocalBlobs(folder, disk=Disk(fsync=lambda _descriptor: None))
-        self.raw, self.database = open_home(
+        self.raw, self.database = open_sqlite_home(
             folder, self.clock, files=files, blobs=blobs, durable=False
         )
         self.watcher = Watcher(self.raw, tuple(self.canaries.values()))

@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.adapters.opensearch.client import OpenSearchClient
 from opencrab.adapters.opensearch.connection import (
-    Backoff,
+    OpenSearchBackoff,
     OpenSearchConnection,
     new_opensearch_transport,
 )
@@ -49,7 +49,7 @@ def row(number: int, text: str) -> SearchRow:
 
 @pytest.fixture
 def client(opensearch_endpoint: str) -> OpenSearchClient:
-    backoff = Backoff(wait, lambda: 0.5)
+    backoff = OpenSearchBackoff(wait, lambda: 0.5)
     connection = OpenSearchConnection(
         opensearch_endpoint, new_opensearch_transport(), opensearch_signer, SystemClock(), backoff
     )

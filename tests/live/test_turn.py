@@ -8,7 +8,7 @@ import pytest
 from opencrab.actions import GROUPS, Registry, speech
 from opencrab.actions.workspace import write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -40,7 +40,7 @@ WISH = (
 def home(tmp_path: Path) -> Iterator[Home]:
     """The local home, as `opencrab up` has it."""
     files, blobs = LocalFiles(tmp_path / "agents"), LocalBlobs(tmp_path)
-    home, database = open_home(tmp_path, SystemClock(), files=files, blobs=blobs)
+    home, database = open_sqlite_home(tmp_path, SystemClock(), files=files, blobs=blobs)
     try:
         yield home
     finally:

@@ -9,7 +9,7 @@ from opencrab.actions.workspace import write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -44,7 +44,9 @@ both_formats = pytest.mark.parametrize("spoken", FORMATS, ids=lambda each: each.
 def home(tmp_path: Path) -> Iterator[Home]:
     """The local home, as `opencrab up` has it, but without waiting for the disk."""
     files, blobs = LocalFiles(tmp_path / "agents"), LocalBlobs(tmp_path)
-    home, database = open_home(tmp_path, SystemClock(), files=files, blobs=blobs, durable=False)
+    home, database = open_sqlite_home(
+        tmp_path, SystemClock(), files=files, blobs=blobs, durable=False
+    )
     try:
         yield home
     finally:

@@ -12,7 +12,7 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock, SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -106,7 +106,7 @@ def week(seeded: LlamaServer, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """Days with the smart model and one turn with the fast one, and the nights after them."""
     folder, clock = tmp_path_factory.mktemp("week"), Days(MONDAY)
     files, blobs = LocalFiles(folder / "agents"), LocalBlobs(folder)
-    home, database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
+    home, database = open_sqlite_home(folder, clock, files=files, blobs=blobs, durable=False)
     with new_client() as client:
         transport = Parting(HttpxTransport(client))
         models = ProviderModels(lambda: _settings(seeded), lambda: transport)

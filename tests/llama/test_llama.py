@@ -5,7 +5,7 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from opencrab.adapters.providers.catalogue.detect import detect_local
+from opencrab.adapters.providers.catalogue.detect import detect_local_servers
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.adapters.providers.vendor import VendorEmbedder, provider_health
@@ -119,7 +119,7 @@ def test_a_call_that_is_cut_short_is_kept_as_it_came(
 def test_the_server_is_found_with_its_real_context(
     llama: LlamaServer, transport: Transport
 ) -> None:
-    found = detect_local(
+    found = detect_local_servers(
         transport, "http://127.0.0.1:9", f"{llama.url}/v1", timeout_seconds=10.0
     ).server
     assert found is not None

@@ -182,6 +182,6 @@ class Looking:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def boundary(self, turn: Turn) -> Any:
+    def read_step_state(self, turn: Turn) -> Any:
         self._account.looks()
-        return self._inner.boundary(turn)
+        return self._inner.read_step_state(turn)

@@ -10,7 +10,7 @@ from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest
-from opencrab.ports.turn.journal import StepBoundary, TurnChange
+from opencrab.ports.turn.journal import StepState, TurnChange
 from tests.money.playing import Totals, play
 from tests.money.town import Bug, Town
 
@@ -142,9 +142,9 @@ class DrawnApart(Over):
 class FreezeIgnored(Over):
     """Nobody looks at the switches."""
 
-    def boundary(self, turn: Turn) -> StepBoundary:
-        boundary: StepBoundary = self.inner.boundary(turn)
-        return replace(boundary, frozen=None)
+    def read_step_state(self, turn: Turn) -> StepState:
+        step_state: StepState = self.inner.read_step_state(turn)
+        return replace(step_state, frozen=None)
 
 
 class LimitsRemembered(Over):
@@ -152,12 +152,12 @@ class LimitsRemembered(Over):
 
     def __init__(self, inner: Any) -> None:
         super().__init__(inner)
-        self._first: StepBoundary | None = None
+        self._first: StepState | None = None
 
-    def boundary(self, turn: Turn) -> StepBoundary:
-        boundary: StepBoundary = self.inner.boundary(turn)
-        self._first = self._first or boundary
-        return replace(boundary, limits=self._first.limits)
+    def read_step_state(self, turn: Turn) -> StepState:
+        step_state: StepState = self.inner.read_step_state(turn)
+        self._first = self._first or step_state
+        return replace(step_state, limits=self._first.limits)
 
 
 class ScopeForgotten(Over):

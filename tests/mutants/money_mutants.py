@@ -6,8 +6,8 @@ MUTANTS = (
     Mutant(
         id="decide-frozen-asks",
         module="opencrab.engine.turn.decide",
-        old="if boundary.frozen is not None:",
-        new='if boundary.frozen == "":',
+        old="if step_state.frozen is not None:",
+        new='if step_state.frozen == "":',
         fault="the emergency switch does not stop model calls",
     ),
     Mutant(

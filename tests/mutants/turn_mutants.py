@@ -37,8 +37,8 @@ MUTANTS = (
     Mutant(
         id="turn-frozen-acts",
         module="opencrab.engine.turn.run",
-        old="if work.runtime.home.journal.boundary(work.turn).frozen is not None:",
-        new='if work.runtime.home.journal.boundary(work.turn).frozen == "":',
+        old="if work.runtime.home.journal.read_step_state(work.turn).frozen is not None:",
+        new='if work.runtime.home.journal.read_step_state(work.turn).frozen == "":',
         fault="the emergency switch does not stop an action that was approved before",
     ),
     Mutant(

@@ -8,7 +8,7 @@ import httpx
 
 from opencrab.adapters.door.aws import Credentials, Signer
 from opencrab.adapters.opensearch.client import OpenSearchClient
-from opencrab.adapters.opensearch.connection import Backoff, OpenSearchConnection
+from opencrab.adapters.opensearch.connection import OpenSearchBackoff, OpenSearchConnection
 from opencrab.adapters.opensearch.search import OpenSearch
 from opencrab.adapters.opensearch.signing import SERVICE
 from opencrab.adapters.opensearch.watermark import SETTLED
@@ -34,7 +34,7 @@ def signer(region: str, who: Credentials = NOBODY) -> Signer:
 
 def client_of(collection: httpx.BaseTransport, clock: FakeClock) -> OpenSearchClient:
     """A client of a collection that waits by moving the clock."""
-    backoff = Backoff(clock.advance, lambda: 0.5)
+    backoff = OpenSearchBackoff(clock.advance, lambda: 0.5)
     return OpenSearchClient(OpenSearchConnection(ENDPOINT, collection, signer, clock, backoff))
 
 

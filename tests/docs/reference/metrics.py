@@ -44,7 +44,7 @@ def emitted() -> dict[str, str]:
     """Every metric that the product emits, with its unit."""
     found = dict[str, str]()
     for module in modules():
-        if "add_metric(" not in module.text and "_journalist.count(" not in module.text:
+        if "add_metric(" not in module.text and "_lambda_log.count(" not in module.text:
             continue
         for call in (node for node in module.nodes if isinstance(node, ast.Call)):
             deed = ast.unparse(call.func)
@@ -53,7 +53,7 @@ def emitted() -> dict[str, str]:
             if deed.endswith(".add_metric"):
                 unit = ast.unparse(call.args[1]).removeprefix("MetricUnit.")
                 found[str(call.args[0].value)] = unit
-            elif deed.endswith("_journalist.count"):
+            elif deed.endswith("_lambda_log.count"):
                 found[str(call.args[0].value)] = "Count"
     return found
 

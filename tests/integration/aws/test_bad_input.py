@@ -166,9 +166,9 @@ def test_what_an_older_version_wrote_is_brought_up_to_date_when_it_is_read(house
     newer = Schema("record", (*records.SCHEMA.migrations, *renamed))
     assert [item["sk"]["S"] for item in written] == ["0001I", "0001R"]
     for item in written:
-        fields = newer.fields(item)
+        fields = newer.decode_item(item)
         assert fields["text"] == item["body"]["S"]
-        assert newer.item("TURN#t", "0001R", {"text": fields["text"]})["schema"] == {
+        assert newer.encode_item("TURN#t", "0001R", {"text": fields["text"]})["schema"] == {
             "N": str(records.SCHEMA.version + 2)
         }
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.learning.review_period import NIGHT, NightlyRun
@@ -58,7 +58,7 @@ class Figures:
 def home_at(data: Path) -> Iterator[Home]:
     """The stores of a data folder in which nothing runs."""
     files, blobs = LocalFiles(data), LocalBlobs(data)
-    home, database = open_home(data, SystemClock(), files=files, blobs=blobs)
+    home, database = open_sqlite_home(data, SystemClock(), files=files, blobs=blobs)
     try:
         yield home
     finally:

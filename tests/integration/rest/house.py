@@ -17,7 +17,7 @@ from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -52,7 +52,9 @@ class House:
         self.folder = folder
         clock = SystemClock()
         files, blobs = LocalFiles(folder, disk=HASTY), LocalBlobs(folder, disk=HASTY)
-        home, self._database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
+        home, self._database = open_sqlite_home(
+            folder, clock, files=files, blobs=blobs, durable=False
+        )
         self.thinking = Thinking(home.preferences)
         self.runtime = Runtime(
             home,

@@ -11,7 +11,7 @@ from opencrab.actions import Registry, speech
 from opencrab.actions.models import select
 from opencrab.actions.workspace import write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -39,10 +39,10 @@ from opencrab.engine.turn.admission import admit_message
 from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatModel, ModelInfo
-from opencrab.ports.turn.journal import StepBoundary, TurnChange
+from opencrab.ports.turn.journal import StepState, TurnChange
 
-QUIET = StepBoundary(frozen=None, instructions=())
-"""A boundary where nobody wants anything."""
+QUIET = StepState(frozen=None, instructions=())
+"""The state before a step when nobody wants anything."""
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 INFO = ModelInfo(name="scripted:rules", max_input_tokens=32_000, max_output_tokens=4_000)
@@ -160,7 +160,7 @@ def opened(folder: Path) -> Iterator[World]:
     """Mika speaks Japanese, Ken English; both are in session s1."""
     clock = FakeClock(NOW)
     files, blobs = LocalFiles(folder, quota_bytes=5_000_000), LocalBlobs(folder)
-    home, database = open_home(folder, clock, files=files, blobs=blobs, durable=False)
+    home, database = open_sqlite_home(folder, clock, files=files, blobs=blobs, durable=False)
     home.agents.create(_profile("mika", "美香", Language.JA))
     home.agents.create(_profile("ken", "Ken", Language.EN))
     participants = (Participant(agent_id="mika"), Participant(agent_id="ken"))

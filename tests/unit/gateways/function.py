@@ -122,7 +122,7 @@ class Function:
         self._numbers = iter(range(1, 1_000))
 
     @cached_property
-    def journalist(self) -> LambdaLog:
+    def lambda_log(self) -> LambdaLog:
         """It writes to where the test looks, which pytest makes only when the test begins."""
         return LambdaLog(SERVICE, self.level)
 
@@ -133,7 +133,7 @@ class Function:
         queue: Any = self.queue
         journal: Any = self.journal
         home = replace(runtime.home, journal=journal, turns=queue, deliveries=queue)
-        return Worker(replace(runtime, home=home), self.journalist)
+        return Worker(replace(runtime, home=home), self.lambda_log)
 
     def turns(self, *records: dict[str, Any], milliseconds: int = ENOUGH) -> list[str]:
         """Which messages come again after a batch."""
@@ -154,7 +154,7 @@ class Function:
         return self.record(body_of(turn.id), **given)
 
     def _tell(self, turn: Turn) -> None:
-        self.journalist.on_turn(turn)
+        self.lambda_log.on_turn(turn)
 
     def log(self) -> list[dict[str, Any]]:
         """Each line of the log since the last look: every one must be JSON."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from opencrab.adapters.discord.limits import RateLimits, Route
+from opencrab.adapters.discord.limits import DiscordRateLimits, Route
 from opencrab.adapters.system_clock import FakeClock
 
 CLOCK_START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -19,8 +19,8 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def limits(clock: FakeClock) -> RateLimits:
-    return RateLimits(clock)
+def limits(clock: FakeClock) -> DiscordRateLimits:
+    return DiscordRateLimits(clock)
 
 
 def told(left: object, after: object, bucket: str = "b1") -> dict[str, str]:
@@ -31,44 +31,48 @@ def told(left: object, after: object, bucket: str = "b1") -> dict[str, str]:
     }
 
 
-def test_what_is_not_known_is_allowed(limits: RateLimits) -> None:
-    assert limits.wait(POST) == 0
+def test_what_is_not_known_is_allowed(limits: DiscordRateLimits) -> None:
+    assert limits.try_acquire(POST) == 0
 
 
-def test_what_is_left_is_used_up_and_comes_back(limits: RateLimits, clock: FakeClock) -> None:
+def test_what_is_left_is_used_up_and_comes_back(
+    limits: DiscordRateLimits, clock: FakeClock
+) -> None:
     limits.update_from_headers(POST, told(2, 4.5))
-    assert [limits.wait(POST) for _ in range(3)] == [0, 0, 4.5]
+    assert [limits.try_acquire(POST) for _ in range(3)] == [0, 0, 4.5]
     clock.advance(4.5)
-    assert limits.wait(POST) == 0
+    assert limits.try_acquire(POST) == 0
 
 
-def test_routes_of_one_bucket_share_it_and_channels_do_not(limits: RateLimits) -> None:
+def test_routes_of_one_bucket_share_it_and_channels_do_not(limits: DiscordRateLimits) -> None:
     limits.update_from_headers(PATCH, told(5, 3))
     limits.update_from_headers(POST, told(0, 3))
-    assert limits.wait(PATCH) == 3
-    assert limits.wait(ELSEWHERE) == 0
+    assert limits.try_acquire(PATCH) == 3
+    assert limits.try_acquire(ELSEWHERE) == 0
 
 
-def test_everything_waits_but_for_answers_by_token(limits: RateLimits, clock: FakeClock) -> None:
+def test_everything_waits_but_for_answers_by_token(
+    limits: DiscordRateLimits, clock: FakeClock
+) -> None:
     limits.block(POST, 7, everything=True)
-    assert (limits.wait(ELSEWHERE), limits.wait(BY_TOKEN)) == (7, 0)
+    assert (limits.try_acquire(ELSEWHERE), limits.try_acquire(BY_TOKEN)) == (7, 0)
     clock.advance(7)
-    assert limits.wait(ELSEWHERE) == 0
+    assert limits.try_acquire(ELSEWHERE) == 0
 
 
-def test_a_refused_route_waits_without_any_header(limits: RateLimits) -> None:
+def test_a_refused_route_waits_without_any_header(limits: DiscordRateLimits) -> None:
     limits.block(BY_TOKEN, 2, everything=True)
-    assert limits.wait(BY_TOKEN) == 2
+    assert limits.try_acquire(BY_TOKEN) == 2
 
 
 @pytest.mark.parametrize("strange", ["", "many", "nan", "inf", "-1", "1e99"])
-def test_strange_headers_are_not_counted_with(limits: RateLimits, strange: str) -> None:
+def test_strange_headers_are_not_counted_with(limits: DiscordRateLimits, strange: str) -> None:
     limits.update_from_headers(POST, told(0, strange))
     limits.update_from_headers(POST, told(strange, 5))
-    assert limits.wait(POST) == 0
+    assert limits.try_acquire(POST) == 0
 
 
-def test_what_is_over_is_forgotten(limits: RateLimits, clock: FakeClock) -> None:
+def test_what_is_over_is_forgotten(limits: DiscordRateLimits, clock: FakeClock) -> None:
     for number in range(2_000):
         limits.update_from_headers(Route("POST", str(number), as_bot=False), told(1, 1))
         clock.advance(0.1)

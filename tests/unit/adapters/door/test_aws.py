@@ -18,8 +18,8 @@ from opencrab.adapters.door.aws import (
     SQS,
     Credentials,
     PlainAws,
-    PlainFacts,
-    PlainQueue,
+    PlainDynamoFacts,
+    PlainSqsQueue,
     Signer,
 )
 from opencrab.adapters.dynamodb.document import DynamoFacts
@@ -111,7 +111,7 @@ def test_what_it_sends_is_received_as_by_the_sdk_and_once(aws: Account) -> None:
     urls = aws.queue("interactions")
     queue = SqsQueue(aws.client("sqs"), urls.url, urls.dead_url)
     with listening(Served(aws)) as server:
-        plainly = PlainQueue(plain(server, SQS), urls.url, seconds=5)
+        plainly = PlainSqsQueue(plain(server, SQS), urls.url, seconds=5)
         for _ in range(2):
             plainly.send(JAPANESE, group="150", deduplication="140")
         queue.send(JAPANESE, group="150", deduplication="140")
@@ -124,7 +124,7 @@ def test_what_it_sends_is_received_as_by_the_sdk_and_once(aws: Account) -> None:
 
 def test_a_queue_that_is_not_there_is_unavailable(aws: Account) -> None:
     with listening(Served(aws)) as server:
-        queue = PlainQueue(plain(server, SQS), "https://x/1/none.fifo", seconds=5)
+        queue = PlainSqsQueue(plain(server, SQS), "https://x/1/none.fifo", seconds=5)
         with pytest.raises(Unavailable, match=r"SendMessage failed: .*NonExistent|DoesNotExist"):
             queue.send("x", group="g", deduplication="d")
 
@@ -136,13 +136,13 @@ def test_it_reads_facts_as_the_table_has_them(aws: Account) -> None:
     kept = Document(owner=INSTALLATION_FACTS, kind="discord_choices", id="current", body=body)
     DynamoFacts(table).commit(kept)
     with listening(Served(aws)) as server:
-        facts = PlainFacts(plain(server, DYNAMODB), name, seconds=5)
+        facts = PlainDynamoFacts(plain(server, DYNAMODB), name, seconds=5)
         assert facts.body("installation", "discord_choices", "current") == body
         assert facts.body("installation", "discord_choices", "other") is None
 
 
 @contextmanager
-def failing(*said: bytes | None) -> Iterator[tuple[Listening, PlainQueue]]:
+def failing(*said: bytes | None) -> Iterator[tuple[Listening, PlainSqsQueue]]:
     """A queue that answers so, one request after another, and at last well."""
     left = list(said)
 
@@ -151,7 +151,7 @@ def failing(*said: bytes | None) -> Iterator[tuple[Listening, PlainQueue]]:
 
     serving: Reply = reply
     with listening(serving) as server:
-        yield server, PlainQueue(plain(server, SQS), "https://x/1/q.fifo", seconds=5)
+        yield server, PlainSqsQueue(plain(server, SQS), "https://x/1/q.fifo", seconds=5)
 
 
 @pytest.mark.parametrize("said", [answer(500), answer(503, b"busy"), None])
@@ -183,7 +183,7 @@ def test_what_fails_for_good_is_unavailable_and_says_why(
 
 def test_both_tries_share_one_time() -> None:
     with listening(lambda _: b"") as server:
-        queue = PlainQueue(plain(server, SQS), "https://x/1/q.fifo", seconds=0.1)
+        queue = PlainSqsQueue(plain(server, SQS), "https://x/1/q.fifo", seconds=0.1)
         with pytest.raises(Unavailable):
             queue.send("x", group="g", deduplication="d")
     assert len(server.heard) == 1

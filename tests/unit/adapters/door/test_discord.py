@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.door.discord import PlainCallback, PublicKeys
+from opencrab.adapters.door.discord import DiscordPublicKeys, PlainDiscordCallback
 from opencrab.domain.errors import Invalid, Unavailable
 from tests.unit.adapters.listening import answer, listening
 
 
 def test_it_is_told_with_the_token_and_no_other_key() -> None:
     with listening(lambda _: answer(204)) as server:
-        callback = PlainCallback(server.client("/api/v10"), seconds=5)
+        callback = PlainDiscordCallback(server.client("/api/v10"), seconds=5)
         callback.acknowledge("140", "tok.en", {"type": 5, "data": {"flags": 64}})
     (heard,) = server.heard
     assert heard.line == "POST /api/v10/interactions/140/tok.en/callback HTTP/1.1"
@@ -33,7 +33,7 @@ def test_it_is_told_with_the_token_and_no_other_key() -> None:
 )
 def test_what_is_acknowledged_is_acknowledged(said: bytes) -> None:
     with listening(lambda _: said) as server:
-        PlainCallback(server.client(), seconds=5).acknowledge("1", "t", {"type": 6})
+        PlainDiscordCallback(server.client(), seconds=5).acknowledge("1", "t", {"type": 6})
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_acknowledged_is_acknowledged(said: bytes) -> None:
 )
 def test_everything_else_is_unavailable(said: bytes | None, why: str) -> None:
     with listening(lambda _: said) as server:
-        callback = PlainCallback(server.client(), seconds=0.3)
+        callback = PlainDiscordCallback(server.client(), seconds=0.3)
         with pytest.raises(Unavailable, match=why):
             callback.acknowledge("1", "t", {"type": 6})
 
@@ -68,7 +68,7 @@ def vectors(wire: Path) -> list[Any]:
 def test_the_vectors_of_the_rfc_verify_and_no_other_message_does(vectors: list[Any]) -> None:
     assert len(vectors) == 3
     for each in vectors:
-        keys = PublicKeys([KEY, each["public_key"]])
+        keys = DiscordPublicKeys([KEY, each["public_key"]])
         signature, message = (bytes.fromhex(each[name]) for name in ("signature", "message_hex"))
         assert keys.verify(signature, message)
         assert not keys.verify(signature, message + b"\0")
@@ -76,15 +76,15 @@ def test_the_vectors_of_the_rfc_verify_and_no_other_message_does(vectors: list[A
 
 
 def test_upper_case_and_spaces_around_a_key_are_harmless() -> None:
-    assert not PublicKeys([f" {KEY.upper()}\n"]).verify(bytes(64), b"")
+    assert not DiscordPublicKeys([f" {KEY.upper()}\n"]).verify(bytes(64), b"")
 
 
 @pytest.mark.parametrize("text", ["", "zz", KEY[:-2], KEY + "00", "${DISCORD_PUBLIC_KEY}"])
 def test_what_is_no_key_is_named(text: str) -> None:
     with pytest.raises(Invalid, match="not a valid Ed25519 public key"):
-        PublicKeys([text])
+        DiscordPublicKeys([text])
 
 
 def test_without_a_key_nobody_could_be_verified() -> None:
     with pytest.raises(Invalid, match="there is no public key"):
-        PublicKeys([])
+        DiscordPublicKeys([])

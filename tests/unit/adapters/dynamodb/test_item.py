@@ -33,9 +33,9 @@ FIELDS = st.dictionaries(TEXT.filter(lambda name: name not in OWN), PLAIN | SETS
 
 @given(FIELDS)
 def test_fields_come_back_as_they_were_put(fields: dict[str, Any]) -> None:
-    item = Schema("thing").item("THING#蟹", "A", fields)
+    item = Schema("thing").encode_item("THING#蟹", "A", fields)
     told = {name: value for name, value in fields.items() if value is not None}
-    assert Schema("thing").fields(item) == told | {"pk": "THING#蟹", "sk": "A", "schema": 1}
+    assert Schema("thing").decode_item(item) == told | {"pk": "THING#蟹", "sk": "A", "schema": 1}
 
 
 @given(
@@ -79,10 +79,10 @@ THIRD = Schema("guest", (_renamed, _greeted))
 
 
 def test_an_older_item_is_brought_up_to_date_one_version_after_the_other() -> None:
-    old = FIRST.item("G#1", "A", {"nickname": "花"})
-    middle = SECOND.item("G#1", "A", {"name": "花"})
-    new = THIRD.item("G#1", "A", {"name": "花", "greeting": "やあ"})
-    assert [THIRD.fields(one)["greeting"] for one in (old, middle, new)] == [
+    old = FIRST.encode_item("G#1", "A", {"nickname": "花"})
+    middle = SECOND.encode_item("G#1", "A", {"name": "花"})
+    new = THIRD.encode_item("G#1", "A", {"name": "花", "greeting": "やあ"})
+    assert [THIRD.decode_item(one)["greeting"] for one in (old, middle, new)] == [
         "花さん",
         "花さん",
         "やあ",
@@ -91,13 +91,13 @@ def test_an_older_item_is_brought_up_to_date_one_version_after_the_other() -> No
 
 
 def test_an_item_without_a_version_is_of_the_first() -> None:
-    old = FIRST.item("G#1", "A", {"nickname": "花"})
+    old = FIRST.encode_item("G#1", "A", {"nickname": "花"})
     del old["schema"]
-    assert SECOND.fields(old)["name"] == "花"
+    assert SECOND.decode_item(old)["name"] == "花"
 
 
 def test_an_item_of_a_newer_version_is_left_to_the_code_that_wrote_it() -> None:
-    item = SECOND.item("G#1", "A", {"name": "花"})
+    item = SECOND.encode_item("G#1", "A", {"name": "花"})
     with pytest.raises(Unavailable, match=r"guest 'G#1' .*schema 2, .*knows 1") as caught:
-        FIRST.fields(item)
+        FIRST.decode_item(item)
     assert caught.value.cure

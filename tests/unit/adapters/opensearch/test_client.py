@@ -13,7 +13,7 @@ from opencrab.adapters.opensearch.client import (
 )
 from opencrab.adapters.opensearch.connection import (
     ATTEMPTS,
-    Backoff,
+    OpenSearchBackoff,
     checked_opensearch_endpoint,
     opensearch_region,
 )
@@ -198,7 +198,7 @@ def test_the_region_is_in_the_address() -> None:
 
 def test_chance_shortens_a_pause_by_half_at_most() -> None:
     paused: list[float] = []
-    backoff = Backoff(paused.append, lambda: len(paused) % 3 / 2)
+    backoff = OpenSearchBackoff(paused.append, lambda: len(paused) % 3 / 2)
     for attempt in range(10):
         backoff.before(attempt)
     longest = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 8.0, 8.0, 8.0]

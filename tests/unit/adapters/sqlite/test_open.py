@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.file import SCHEMA_VERSION, DamagedDatabase
-from opencrab.adapters.sqlite.home import FILE, open_database
+from opencrab.adapters.sqlite.home import FILE, open_sqlite_database
 from opencrab.domain.errors import Unavailable
 from tests.contract.example import JAPANESE, profile
 from tests.soak import examples
@@ -177,7 +177,7 @@ def test_what_a_crash_left_of_a_new_file_is_no_obstacle(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("日記")
     with pytest.raises(Unavailable, match="data") as caught:
-        open_database(tmp_path / "data")
+        open_sqlite_database(tmp_path / "data")
     assert "--data" in (caught.value.cure or "")
     assert (tmp_path / "data").read_text() == "日記"
 
@@ -195,10 +195,10 @@ def test_a_second_opening_in_the_same_process_is_refused(tmp_path: Path) -> None
 OPEN = """
 import sys
 from pathlib import Path
-from opencrab.adapters.sqlite.home import open_database
+from opencrab.adapters.sqlite.home import open_sqlite_database
 from opencrab.domain.errors import Unavailable
 try:
-    open_database(Path(sys.argv[1])).close()
+    open_sqlite_database(Path(sys.argv[1])).close()
 except Unavailable as error:
     print(error.message)
     sys.exit(3)

@@ -82,7 +82,7 @@ def a_turns_life(home: Home) -> None:
     current = claimed(home, receipt)
     home.agents.get("hana")
     home.sessions.get("s1")
-    home.journal.boundary(queued)
+    home.journal.read_step_state(queued)
     home.journal.lines("s1", before=1, newest_first=True)
     home.journal.lines("s1")
     blocks = (BudgetDraw(scope="agent:hana", day=DAY, micro_usd=5, limit_micro_usd=9),)

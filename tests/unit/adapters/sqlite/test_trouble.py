@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.file import DamagedDatabase
 from opencrab.adapters.sqlite.home import FILE
+from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound, OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.home import Home
@@ -35,6 +37,19 @@ def assert_explained(error: OpenCrabError, folder: Path, word: str) -> None:
     assert str(folder / FILE) in error.message
     assert word in error.message
     assert error.cure
+
+
+def test_a_due_document_that_cannot_be_read_is_skipped_and_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with home(tmp_path) as (opened, file):
+        due_at = datetime(2026, 2, 17, tzinfo=UTC)
+        fact = Document(owner="mika", kind="note", id="n1", version=0, body={}, due_at=due_at)
+        opened.facts.commit(fact)
+        with file.write_transaction() as items:
+            items.execute("UPDATE item SET body = json_set(body, '$.version', 'x')")
+        assert opened.facts.list_due("note", due_at, 10) == ()
+    assert "owner=mika, id=n1, kind=note, error=" in caplog.text
 
 
 def test_a_full_disk_refuses_a_step_whole_and_later_takes_it(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ LAMBDA = {
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
-    """A journalist takes the whole process's log."""
+    """A `LambdaLog` takes the whole process's log."""
     with own_log():
         yield
 

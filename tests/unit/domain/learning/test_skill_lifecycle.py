@@ -19,7 +19,7 @@ from opencrab.domain.learning.skill_lifecycle import (
     index_skill,
     owner_skill,
     place_candidate,
-    promote_skill,
+    promote_candidate_skill,
     put_skill_on_trial,
     require_skill_room,
     restore_skill,
@@ -158,7 +158,7 @@ def test_foreign_words_never_take_the_place_of_words_that_count(status: str) -> 
 
 
 def test_a_skill_taught_again_is_its_next_version_and_keeps_its_history() -> None:
-    stored = promote_skill(taught(), NOW, HELPS).replaced(
+    stored = promote_candidate_skill(taught(), NOW, HELPS).replaced(
         usage_count=7, last_used_at=NOW, version=1
     )
     again = taught(stored, text="Ask why twice.")
@@ -219,13 +219,13 @@ def test_toggling_says_what_it_shall_be_or_turns_it_round_and_ends_a_trial() -> 
 
 def test_a_trial_ends_with_a_number_and_may_begin_again() -> None:
     skill = taught()
-    good = promote_skill(skill, LATER, HELPS)
+    good = promote_candidate_skill(skill, LATER, HELPS)
     assert (good.status, good.effectiveness, good.version) == (SkillStatus.ACTIVE, HELPS, 2)
     again = put_skill_on_trial(good, LATER)
     assert (again.status, again.effectiveness) == (SkillStatus.CANDIDATE, HELPS)
-    assert promote_skill(again, LATER).effectiveness == HELPS
+    assert promote_candidate_skill(again, LATER).effectiveness == HELPS
     for change, wrong in (
-        (promote_skill, good),
+        (promote_candidate_skill, good),
         (put_skill_on_trial, skill),
         (put_skill_on_trial, retire_skill(skill, LATER)),
     ):
@@ -260,7 +260,7 @@ def test_so_many_are_on_trial_and_the_rest_wait_until_there_is_room() -> None:
     assert place_candidate(put_skill_on_trial(first, LATER), mind, trials).waits
     kept = mind.replaced(pinned=("skill:s-1",))
     assert not place_candidate(put_skill_on_trial(first, LATER), kept, trials).waits
-    mind = index_skill(mind, promote_skill(skills[0], LATER))
+    mind = index_skill(mind, promote_candidate_skill(skills[0], LATER))
     begun = place_candidate(put_skill_on_trial(first, LATER), mind, trials)
     assert (begun.status, begun.waits) == (SkillStatus.CANDIDATE, False)
     assert taught(first).status is SkillStatus.CANDIDATE
@@ -287,7 +287,7 @@ def test_retiring_twice_changes_nothing_but_an_owners_word_is_kept() -> None:
 
 def test_a_mind_knows_of_live_skills_only_in_short_and_in_order() -> None:
     long = taught().replaced(name="b", description="あ" * 1_000)
-    settled = promote_skill(taught(), LATER).replaced(name="a")
+    settled = promote_candidate_skill(taught(), LATER).replaced(name="a")
     mind = index_skill(index_skill(AgentState(), long), settled)
     assert [(each.name, each.on_trial) for each in mind.skills] == [("a", False), ("b", True)]
     assert len(mind.skills[1].description.encode()) <= INDEXED_BYTES
@@ -348,7 +348,7 @@ OWNERS: dict[str, Deed] = {
     "owner restores": known(lambda skill: restore_skill(skill, LATER, owner="owner")),
 }
 NIGHTS: dict[str, Deed] = {
-    "night promotes": known(lambda skill: promote_skill(skill, LATER)),
+    "night promotes": known(lambda skill: promote_candidate_skill(skill, LATER)),
     "night retires": known(lambda skill: retire_skill(skill, LATER, owner=BY_EVIDENCE)),
     "night tries": known(lambda skill: put_skill_on_trial(skill, LATER)),
 }

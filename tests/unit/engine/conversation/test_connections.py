@@ -109,8 +109,8 @@ class Place:
 @pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     clock, opens = FakeClock(NOW), request.param
-    open_home: OpenHome = opens
-    with open_home(tmp_path, clock) as home:
+    open_sqlite_home: OpenHome = opens
+    with open_sqlite_home(tmp_path, clock) as home:
         actions: Any = Nobody()
         runtime = Runtime(home, clock, NoModels(), actions, consequences=CONSEQUENCES, jobs=JOBS)
         yield Place(runtime, clock)

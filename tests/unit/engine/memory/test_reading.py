@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -33,7 +33,7 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     """Ada, in few sessions of many and with few decisions among many facts."""
     folder: Path = tmp_path_factory.mktemp("recollection")
     clock = SystemClock()
-    home, database = open_home(
+    home, database = open_sqlite_home(
         folder, clock, files=LocalFiles(folder), blobs=LocalBlobs(folder), durable=False
     )
     now = clock.now()

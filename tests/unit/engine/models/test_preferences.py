@@ -81,6 +81,19 @@ def test_a_private_agent_takes_private_models_only(world: World) -> None:
         require_model_config(world.runtime.models, private, "openai:gpt")
 
 
+@pytest.mark.parametrize(
+    ("aliases", "cure"),
+    [({"fast": "openai:gpt"}, "use one of fast"), ({}, "set aliases first with PUT")],
+)
+def test_only_aliases_can_be_selectable(world: World, aliases: dict[str, str], cure: str) -> None:
+    routing = Routing(default="openai:gpt", aliases=aliases)
+    models = Known([Named("openai:gpt")], routing)
+    world.runtime = replace(world.runtime, models=models)
+    with pytest.raises(Invalid, match="no alias 'smart'") as refused:
+        require_model_config(world.runtime.models, LlmConfig(selectable=("smart",)), None)
+    assert (refused.value.cure or "").startswith(cure)
+
+
 def test_without_a_directory_nothing_is_changed(world: World) -> None:
     with pytest.raises(Unavailable):
         require_provider_directory(world.runtime.directory)

@@ -13,7 +13,7 @@ from opencrab.domain.errors import Changed
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
     index_skill,
-    promote_skill,
+    promote_candidate_skill,
     skill_lesson,
     teach_skill,
 )
@@ -99,7 +99,7 @@ def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: 
 def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -> None:
     full = EVERYTHING
     for number in range(50):
-        settled = promote_skill(skill(f"s-{number:02}"), NOW)
+        settled = promote_candidate_skill(skill(f"s-{number:02}"), NOW)
         full = index_skill(full, settled.replaced(description="あ" * 300))
     text = skill_index(counting(full), language).text
     told = len(text.splitlines()) - 2
@@ -234,7 +234,7 @@ def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: L
         == skill_index(counting(AgentState()), Language.EN).names
     )
     assert skills_fitting_message(counting(trying), "この請求書を見て") == ("good-questions",)
-    settled = index_skill(trying, promote_skill(fitting_one, NOW))
+    settled = index_skill(trying, promote_candidate_skill(fitting_one, NOW))
     assert "good-questions" in skill_index(counting(settled), language).text
     assert skill_index(counting(settled), Language.EN).names[-1] == "good-questions"
     shipped_since = index_skill(AgentState(), skill("task-execution"))

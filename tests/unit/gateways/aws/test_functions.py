@@ -30,7 +30,7 @@ ANSWERS = {JAPANESE: "計画は海です", ENGLISH: "The plan is the sea"}
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
-    """A journalist takes the whole process's log."""
+    """A `LambdaLog` takes the whole process's log."""
     with own_log():
         yield
 
@@ -241,7 +241,7 @@ def failing(text: str) -> None:
 
 
 def exception_told(function: Function, text: str) -> dict[str, Any]:
-    function.journalist.set_context()
+    function.lambda_log.set_context()
     try:
         failing(text)
     except ValueError:
@@ -274,7 +274,7 @@ def test_who_debugs_sees_an_errors_own_words(function: Function) -> None:
 )
 def test_the_level_says_how_much_is_told(function: Function, level: int, told: list[str]) -> None:
     function.level = level
-    function.journalist.set_context()
+    function.lambda_log.set_context()
     log = logging.getLogger("opencrab.engine")
     log.debug("fine")
     log.info("well")
@@ -301,10 +301,10 @@ def test_a_summary_that_was_not_made_is_counted_as_a_failure(
     turn = function.house.turn(json.loads(record["body"])["turn"])
     function.log()
     ended = turn.replaced(trigger=Trigger.COMPACTION, status=status)
-    function.journalist.on_turn(ended)
+    function.lambda_log.on_turn(ended)
     (counted,) = metrics(function.log())
     assert counted["CompactionFailures"] == [failures]
-    function.journalist.on_turn(turn)
+    function.lambda_log.on_turn(turn)
     assert "CompactionFailures" not in metrics(function.log())[0]
 
 
@@ -340,8 +340,8 @@ def test_an_ended_turn_is_counted_once(function: Function) -> None:
 
 def test_a_running_turn_is_not_counted(function: Function) -> None:
     turn = function.house.say(JAPANESE)[0]
-    function.journalist.on_turn(turn.replaced(status=TurnStatus.RUNNING))
-    function.journalist.on_turn(turn.replaced(status=TurnStatus.WAITING))
+    function.lambda_log.on_turn(turn.replaced(status=TurnStatus.RUNNING))
+    function.lambda_log.on_turn(turn.replaced(status=TurnStatus.WAITING))
     assert metrics(function.log()) == []
 
 
@@ -351,7 +351,7 @@ def test_a_failed_turn_is_counted_with_its_time(
 ) -> None:
     turn = function.house.say(JAPANESE)[0]
     ended = {"status": TurnStatus.FAILED, "ended_at": at(turn, seconds), "spent": 7}
-    function.journalist.on_turn(turn.replaced(**ended))
+    function.lambda_log.on_turn(turn.replaced(**ended))
     (counted,) = metrics(function.log())
     assert counted["FailedTurns"] == [1.0]
     assert counted["TurnMilliseconds"] == [milliseconds]
@@ -367,7 +367,7 @@ def test_what_alarms_on_ended_turns_watch_is_what_is_counted(function: Function,
     template = (ROOT / "infra" / "observability.yaml").read_text()
     alarm = template.partition(f"\n  {name}:\n")[2].partition("\n\n")[0]
     turn = function.house.say(JAPANESE)[0]
-    function.journalist.on_turn(turn.replaced(status=TurnStatus.IDLE, ended_at=turn.created_at))
+    function.lambda_log.on_turn(turn.replaced(status=TurnStatus.IDLE, ended_at=turn.created_at))
     (counted,) = metrics(function.log())
     (directive,) = counted["_aws"]["CloudWatchMetrics"]
     assert f"Namespace: {directive['Namespace']}\n" in alarm

@@ -57,7 +57,7 @@ class Night:
         """One call of the function."""
         worker = NightWorker(
             self.runtime,
-            self.function.journalist,
+            self.function.lambda_log,
             fall=self._fall,
             review=self._review,
             run=self._run,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opencrab.adapters.door.discord import PublicKeys
+from opencrab.adapters.door.discord import DiscordPublicKeys
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.discord.interactions.door import Door, DoorResponse
 from tests.discord.signing import Signer
@@ -45,7 +45,9 @@ class Doorway:
     choices_fail: bool = False
 
     def __post_init__(self) -> None:
-        keys = PublicKeys([Signer(b"an older key of the application!").public_key, self.public_key])
+        keys = DiscordPublicKeys(
+            [Signer(b"an older key of the application!").public_key, self.public_key]
+        )
         self.door = Door(keys.verify, self._send, self._acknowledge, self._choices)
 
     @property

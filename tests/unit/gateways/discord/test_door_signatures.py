@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.door.discord import PublicKeys
+from opencrab.adapters.door.discord import DiscordPublicKeys
 from opencrab.gateways.discord.interactions.door import Door, DoorResponse
 from tests.discord.signing import Signer
 from tests.unit.gateways.discord.doorway import NOW, Doorway, interaction
@@ -37,7 +37,9 @@ def judged(vector: Any) -> DoorResponse:
     def kept(body: str, *, group: str, deduplication: str) -> None:
         pass
 
-    door = Door(PublicKeys([vector["public_key"]]).verify, kept, lambda *_: None, dict[str, Any])
+    door = Door(
+        DiscordPublicKeys([vector["public_key"]]).verify, kept, lambda *_: None, dict[str, Any]
+    )
     headers = {
         "x-signature-ed25519": vector["signature"],
         "x-signature-timestamp": vector["timestamp"],

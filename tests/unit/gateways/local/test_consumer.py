@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.local.consumer import MAX_RECEIVES, Consumer
@@ -20,7 +20,9 @@ PATIENCE = 50.0
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
     files, blobs = LocalFiles(tmp_path), LocalBlobs(tmp_path)
-    opened, database = open_home(tmp_path, SystemClock(), files=files, blobs=blobs, durable=False)
+    opened, database = open_sqlite_home(
+        tmp_path, SystemClock(), files=files, blobs=blobs, durable=False
+    )
     yield opened
     database.close()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.home import open_home
+from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line, LineKind
@@ -23,7 +23,9 @@ PATIENCE = 50.0
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
     files, blobs = LocalFiles(tmp_path), LocalBlobs(tmp_path)
-    opened, database = open_home(tmp_path, SystemClock(), files=files, blobs=blobs, durable=False)
+    opened, database = open_sqlite_home(
+        tmp_path, SystemClock(), files=files, blobs=blobs, durable=False
+    )
     yield opened
     database.close()
 

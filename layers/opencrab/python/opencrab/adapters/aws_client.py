@@ -69,7 +69,7 @@ def aws_process_credentials() -> Any:
     return found.get_frozen_credentials()
 
 
-class Deferred:
+class DeferredAwsClient:
     """An AWS client that is created on first use, since most invocations need few clients."""
 
     def __init__(self, service: str, **given: Any) -> None:

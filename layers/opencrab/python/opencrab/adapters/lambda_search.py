@@ -24,6 +24,7 @@ LARGEST_ANSWER = 5_000_000
 """Bytes; Lambda carries six million, and wraps them."""
 
 _LONGEST_NAME = 200
+_SAME_VERSION = "deploy the search function and its caller from the same version"
 
 Told = TypeVar("Told")
 
@@ -69,10 +70,7 @@ class LambdaSearch:
         except ValueError:
             told = None
         if not isinstance(told, dict) or told.get("v") != VERSION:
-            raise self._silent(
-                "uses an unsupported protocol version",
-                "deploy both functions from the same version",
-            )
+            raise self._silent("uses an unsupported protocol version", _SAME_VERSION)
         if "error" in told:
             raise _error_of(told["error"])
         return told
@@ -81,9 +79,7 @@ class LambdaSearch:
         try:
             return form.validate_python(told)
         except ValidationError as error:
-            raise self._silent(
-                "returned a malformed response", "deploy both functions from the same version"
-            ) from error
+            raise self._silent("returned a malformed response", _SAME_VERSION) from error
 
     def _silent(self, why: str, cure: str) -> Unavailable:
         return Unavailable(f"function {self._function_name!r} {why}", cure=cure)
@@ -108,7 +104,7 @@ def _dispatch_request(search: Search, question: Mapping[str, Any], at_most: int)
     if question.get("v") != VERSION:
         raise Unavailable(
             f"unsupported protocol version {question.get('v')!r}: this function uses {VERSION}",
-            cure="deploy both functions from the same version",
+            cure=_SAME_VERSION,
         )
     what = question.get("ask")
     try:
@@ -118,7 +114,7 @@ def _dispatch_request(search: Search, question: Mapping[str, Any], at_most: int)
         raise Invalid(
             "malformed search request",
             field="query",
-            cure="deploy both functions from the same version",
+            cure=_SAME_VERSION,
         ) from error
     if query is not None:
         return {"found": _fitting(search.search(agent_id, query), at_most)}
@@ -128,9 +124,9 @@ def _dispatch_request(search: Search, question: Mapping[str, Any], at_most: int)
     if what == "status":
         return {"status": _statuses().dump_python(search.status(agent_id), mode="json")}
     raise Invalid(
-        f"unknown operation {what!r}",
+        f"the search function does not know the operation {what!r}",
         field="ask",
-        cure="deploy both functions from the same version",
+        cure=_SAME_VERSION,
     )
 
 

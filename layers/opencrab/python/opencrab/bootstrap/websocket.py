@@ -24,7 +24,7 @@ def local_websocket(configured: "Settings", runtime: "Runtime") -> "LocalTalk | 
 
 def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     """Build the handler of API Gateway's WebSocket events and of the table's stream."""
-    from opencrab.adapters.aws_client import Deferred
+    from opencrab.adapters.aws_client import DeferredAwsClient
     from opencrab.adapters.dynamodb.stream import stream_entries
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
@@ -36,7 +36,7 @@ def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     configured = settings.load_settings({})
     lambda_log(configured)
     endpoint = aws_setting(configured, "websocket_endpoint")
-    client = Deferred(
+    client = DeferredAwsClient(
         "apigatewaymanagementapi", read_seconds=SECONDS, attempts=1, endpoint_url=endpoint
     )
     origins = allowed_origins(configured.get("gateway.websocket.origins"))

@@ -59,7 +59,7 @@ def _envelopes() -> "Envelopes":
 
 
 def _bus_named(bus: str) -> Any:
-    from opencrab.adapters.aws_client import Deferred
+    from opencrab.adapters.aws_client import DeferredAwsClient
     from opencrab.adapters.world_bus import EventBridgeBus
 
-    return EventBridgeBus(Deferred("events"), bus)
+    return EventBridgeBus(DeferredAwsClient("events"), bus)

@@ -7,7 +7,7 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.money.budget import LIMITS
-from opencrab.ports.turn.journal import StepBoundary
+from opencrab.ports.turn.journal import StepState
 from tests.contract.example import NOW, turn
 from tests.unit.adapters.dynamodb.turn.test_header import size_of
 from tests.unit.adapters.dynamodb.wire import Dynamo
@@ -20,7 +20,7 @@ def test_one_strongly_consistent_read_tells_all(dynamo: Dynamo) -> None:
     dynamo.stores.health.put("openai", ILL, None)
     dynamo.stores.preferences.save(Preferences(), 0)
     dynamo.wire.calls.clear()
-    seen = dynamo.stores.journal.boundary(turn())
+    seen = dynamo.stores.journal.read_step_state(turn())
     assert (seen.limits, seen.health) == ({"turn_micro_usd": 7}, {"openai": ILL})
     assert seen.settings_version == 1
     ((operation, arguments),) = dynamo.wire.calls
@@ -31,7 +31,7 @@ def test_one_strongly_consistent_read_tells_all(dynamo: Dynamo) -> None:
 def test_a_board_from_before_there_were_limits_is_read(dynamo: Dynamo) -> None:
     old = {**item_key("SWITCH", "S"), "schema": {"N": "1"}, "frozen": {"SS": ["hana"]}}
     dynamo.account.client("dynamodb").put_item(TableName=dynamo.name, Item=old)
-    assert dynamo.stores.journal.boundary(turn()) == StepBoundary("hana", ())
+    assert dynamo.stores.journal.read_step_state(turn()) == StepState("hana", ())
     assert dynamo.stores.budgets.limits() == {}
     assert dynamo.stores.preferences.get().version == 0
 
@@ -74,5 +74,5 @@ def test_settings_that_were_changed_meanwhile_leave_the_board_alone(dynamo: Dyna
     dynamo.wire.before("TransactWriteItems", others)
     with pytest.raises(Conflict, match="changed concurrently"):
         dynamo.stores.preferences.save(Preferences(), 1)
-    assert dynamo.stores.journal.boundary(turn()).settings_version == 2
+    assert dynamo.stores.journal.read_step_state(turn()).settings_version == 2
     assert dynamo.stores.preferences.get().preferences.fallback == ("local",)

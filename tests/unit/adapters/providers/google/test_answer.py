@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.google.answer import answer_of
+from opencrab.adapters.providers.google.answer import google_answer
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -29,23 +29,23 @@ def _calling(name: Any = "ws_write", **fields: Any) -> dict[str, Any]:
 
 def _fault(body: Any) -> ModelCallFailed:
     with pytest.raises(ModelCallFailed) as caught:
-        answer_of(body, PARTY)
+        google_answer(body, PARTY)
     return caught.value
 
 
 def test_words_become_text() -> None:
-    answer = answer_of(_body({"text": "こん"}, {"text": "にちは🦀"}, modelVersion="m"), PARTY)
+    answer = google_answer(_body({"text": "こん"}, {"text": "にちは🦀"}, modelVersion="m"), PARTY)
     assert (answer.text, answer.finish, answer.model) == ("こんにちは🦀", "STOP", "m")
     assert answer.calls == ()
     assert answer.replay is None
 
 
 def test_without_a_version_the_model_is_the_one_that_was_asked() -> None:
-    assert answer_of(_body({"text": "蟹"}), PARTY).model == PARTY.model
+    assert google_answer(_body({"text": "蟹"}), PARTY).model == PARTY.model
 
 
 def test_calls_count_although_the_reason_is_stop_and_words_beside_them_are_an_intent() -> None:
-    answer = answer_of(
+    answer = google_answer(
         _body({"text": "書きます"}, _calling(args={"path": "蟹.md"}), _calling("ws_list")), PARTY
     )
     assert [(call.id, call.name, call.arguments) for call in answer.calls] == [
@@ -58,7 +58,7 @@ def test_calls_count_although_the_reason_is_stop_and_words_beside_them_are_an_in
 
 
 def test_thoughts_are_kept_apart_from_words() -> None:
-    answer = answer_of(
+    answer = google_answer(
         _body(
             {"text": "考え中", "thought": True},
             {"text": "<think>まだ</think>はい<memory>蟹が好き</memory>"},
@@ -72,7 +72,7 @@ def test_thoughts_are_kept_apart_from_words() -> None:
 
 
 def test_two_hundred_calls_have_two_hundred_ids() -> None:
-    answer = answer_of(_body(*(_calling(args={"n": n}) for n in range(200))), PARTY)
+    answer = google_answer(_body(*(_calling(args={"n": n}) for n in range(200))), PARTY)
     assert len({call.id for call in answer.calls}) == 200
 
 
@@ -80,13 +80,13 @@ def test_two_hundred_calls_have_two_hundred_ids() -> None:
     "arguments", [[1], "{", 5, {"a": float("nan")}, {"a": [[]] * 2, "b": 1e999}]
 )
 def test_arguments_that_are_none_are_kept_as_text(arguments: Any) -> None:
-    (call,) = answer_of(_body(_calling(args=arguments)), PARTY).calls
+    (call,) = google_answer(_body(_calling(args=arguments)), PARTY).calls
     assert call.arguments is None
     assert call.raw
 
 
 def test_half_an_emoji_is_replaced() -> None:
-    answer = answer_of(
+    answer = google_answer(
         parse_provider_json(b'{"candidates":[{"content":{"parts":[{"text":"\\ud83e"}]}}]}'), PARTY
     )
     assert answer.text == "\ufffd"
@@ -96,13 +96,13 @@ def test_half_an_emoji_is_replaced() -> None:
     ("reason", "finish"), [(1, "STOP"), (2, "MAX_TOKENS"), (99, "OTHER"), ("STOP", "STOP"), (0, "")]
 )
 def test_a_reason_may_be_a_number(reason: Any, finish: str) -> None:
-    assert answer_of(_body({"text": "蟹"}, finish=reason), PARTY).finish == finish
+    assert google_answer(_body({"text": "蟹"}, finish=reason), PARTY).finish == finish
 
 
 @pytest.mark.parametrize("finish", ["STOP", "MAX_TOKENS", 2])
 def test_an_answer_may_be_empty(finish: Any) -> None:
     usage = {"promptTokenCount": 5, "thoughtsTokenCount": 3}
-    answer = answer_of({**_body(finish=finish), "usageMetadata": usage}, PARTY)
+    answer = google_answer({**_body(finish=finish), "usageMetadata": usage}, PARTY)
     assert (answer.text, answer.calls) == ("", ())
     assert answer.usage == Usage(input_tokens=5, output_tokens=3, reasoning_tokens=3)
 
@@ -119,7 +119,7 @@ def test_an_answer_that_was_withheld_is_blocked_and_counted(finish: Any) -> None
 
 
 def test_what_was_said_before_it_was_withheld_is_an_answer() -> None:
-    assert answer_of(_body({"text": "はじめ"}, finish="SAFETY"), PARTY).finish == "SAFETY"
+    assert google_answer(_body({"text": "はじめ"}, finish="SAFETY"), PARTY).finish == "SAFETY"
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def test_input_has_the_cached_and_those_of_actions_and_output_the_thoughts() -> 
         "totalTokenCount": 122,
         "serviceTier": "standard",
     }
-    assert answer_of(_body({"text": "蟹"}, usageMetadata=usage), PARTY).usage == Usage(
+    assert google_answer(_body({"text": "蟹"}, usageMetadata=usage), PARTY).usage == Usage(
         input_tokens=110, output_tokens=12, cached_tokens=60, reasoning_tokens=7
     )
 
 
 def test_what_the_total_holds_beyond_the_input_is_output() -> None:
     usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 40}
-    found = answer_of(_body({"text": "蟹"}, usageMetadata=usage), PARTY).usage
+    found = google_answer(_body({"text": "蟹"}, usageMetadata=usage), PARTY).usage
     assert (found.input_tokens, found.output_tokens) == (10, 30)
 
 
@@ -182,11 +182,11 @@ def test_what_the_total_holds_beyond_the_input_is_output() -> None:
     [None, [], {}, {"promptTokenCount": -5}, {"promptTokenCount": float("nan")}],
 )
 def test_counts_that_make_no_sense_are_none(usage: Any) -> None:
-    assert answer_of(_body({"text": "蟹"}, usageMetadata=usage), PARTY).usage == Usage()
+    assert google_answer(_body({"text": "蟹"}, usageMetadata=usage), PARTY).usage == Usage()
 
 
 def test_signatures_survive_the_store() -> None:
-    answer = answer_of(
+    answer = google_answer(
         _body(
             {**_calling(id="v1"), "thoughtSignature": "c2ln+/=="},
             _calling("ws_list"),
@@ -203,13 +203,13 @@ def test_signatures_survive_the_store() -> None:
 
 
 def test_a_signature_may_come_with_an_empty_text() -> None:
-    answer = answer_of(_body({"text": "蟹"}, {"text": "", "thoughtSignature": "YQ=="}), PARTY)
+    answer = google_answer(_body({"text": "蟹"}, {"text": "", "thoughtSignature": "YQ=="}), PARTY)
     assert answer.replay == {"of": "google", "model": PARTY.model, "calls": [], "text": "YQ=="}
 
 
 def test_more_signatures_than_can_be_kept_are_forgotten() -> None:
     huge = {**_calling(), "thoughtSignature": "a" * 1_000_000}
-    assert answer_of(_body(huge), PARTY).replay is None
+    assert google_answer(_body(huge), PARTY).replay is None
 
 
 FOLDER = Path("cassettes") / "vendor-fixtures" / "google-firebase"
@@ -220,7 +220,7 @@ def _published(wire: Path, name: str) -> ModelAnswer:
     if name.endswith(".txt"):
         # Two of these files were saved without the blank line that ends a frame.
         return read_stream(WIRE, [body, b"\r\n\r\n"])
-    return answer_of(parse_provider_json(body), PARTY)
+    return google_answer(parse_provider_json(body), PARTY)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ BODIES = JSON | st.builds(lambda part, reason: _body(part, finish=reason), JSON,
 @given(body=BODIES)
 def test_any_body_is_an_answer_or_unanswered(body: Any) -> None:
     try:
-        answer = answer_of(body, PARTY)
+        answer = google_answer(body, PARTY)
     except ModelCallFailed:
         return
     assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
+from opencrab.adapters.providers.ollama.answer import OllamaAssembly, ollama_answer
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.framing import stream_frames
@@ -34,20 +34,20 @@ def _calling(arguments: Any, name: Any = "ws_write") -> dict[str, Any]:
 
 
 def test_words_become_text() -> None:
-    answer = answer_of(_body("こんにちは🦀", prompt_eval_count=5, eval_count=3), PARTY)
+    answer = ollama_answer(_body("こんにちは🦀", prompt_eval_count=5, eval_count=3), PARTY)
     assert (answer.text, answer.finish, answer.model) == ("こんにちは🦀", "stop", "qwen3")
     assert answer.usage == Usage(input_tokens=5, output_tokens=3)
 
 
 @pytest.mark.parametrize("count", [None, -1, "x", float("nan"), True])
 def test_a_count_that_is_missing_or_nonsense_is_none(count: Any) -> None:
-    usage = answer_of(_body("蟹", prompt_eval_count=count, eval_count=3), PARTY).usage
+    usage = ollama_answer(_body("蟹", prompt_eval_count=count, eval_count=3), PARTY).usage
     assert usage == Usage(output_tokens=3)
 
 
 def test_calls_count_although_the_reason_is_stop() -> None:
     calls = [_calling({"path": "蟹.md"}), _calling('{"a": 1}'), _calling(None)]
-    answer = answer_of(_body("書きます", tool_calls=calls, thinking="考える"), PARTY)
+    answer = ollama_answer(_body("書きます", tool_calls=calls, thinking="考える"), PARTY)
     assert [(call.id, call.arguments) for call in answer.calls] == [
         ("c0", {"path": "蟹.md"}),
         ("c1", {"a": 1}),
@@ -59,7 +59,7 @@ def test_calls_count_although_the_reason_is_stop() -> None:
 
 
 def test_thoughts_are_kept_apart_whichever_way_they_come() -> None:
-    answer = answer_of(_body("<think>まだ</think>はい", thinking="ふむ"), PARTY)
+    answer = ollama_answer(_body("<think>まだ</think>はい", thinking="ふむ"), PARTY)
     assert answer.text == "はい"
     assert answer.thought is not None
     assert answer.thought.judgment == "ふむ\nまだ"
@@ -67,7 +67,7 @@ def test_thoughts_are_kept_apart_whichever_way_they_come() -> None:
 
 @pytest.mark.parametrize("arguments", ["{", [1], 5, {"a": float("inf")}])
 def test_arguments_that_are_none_are_kept_as_text(arguments: Any) -> None:
-    (call,) = answer_of(_body(tool_calls=[_calling(arguments)]), PARTY).calls
+    (call,) = ollama_answer(_body(tool_calls=[_calling(arguments)]), PARTY).calls
     assert call.arguments is None
     assert call.raw
 
@@ -85,7 +85,7 @@ def test_arguments_that_are_none_are_kept_as_text(arguments: Any) -> None:
 )
 def test_what_is_no_answer_is_unanswered(body: Any, fault: Fault) -> None:
     with pytest.raises(ModelCallFailed) as caught:
-        answer_of(body, PARTY)
+        ollama_answer(body, PARTY)
     assert caught.value.fault is fault
 
 
@@ -112,7 +112,7 @@ def _read_or_cut(chunks: Iterable[bytes]) -> ModelAnswer | None:
     assembly = OllamaAssembly(PARTY)
     for event in stream_frames(chunks, "ndjson"):
         assembly.add(event)
-    return answer_of(assembly.body(), PARTY) if assembly.is_complete else None
+    return ollama_answer(assembly.body(), PARTY) if assembly.is_complete else None
 
 
 def test_a_stream_amounts_to_the_same_as_the_answer_in_one_piece() -> None:
@@ -190,7 +190,7 @@ BODIES = JSON | st.builds(
 @given(body=BODIES)
 def test_any_body_is_an_answer_or_unanswered(body: Any) -> None:
     try:
-        answer = answer_of(body, PARTY)
+        answer = ollama_answer(body, PARTY)
     except ModelCallFailed:
         return
     assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
@@ -202,7 +202,7 @@ def test_any_stream_is_an_answer_or_unanswered(lines: list[Any]) -> None:
     try:
         for line in lines:
             assembly.add(StreamFrame(json.dumps(line)))
-        answer = answer_of(assembly.body(), PARTY)
+        answer = ollama_answer(assembly.body(), PARTY)
     except ModelCallFailed:
         return
     assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer

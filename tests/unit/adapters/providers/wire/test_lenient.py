@@ -33,8 +33,8 @@ def test_a_body_is_read_with_the_white_space_around_it(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"<html>503</html>", b'{"a":', DEEP.encode(), b"\xff\xfe"])
 def test_what_is_no_json_is_nonsense_and_shows_its_beginning(body: bytes) -> None:
-    with pytest.raises(ModelCallFailed, match="not JSON") as caught:
-        parse_provider_json(body)
+    with pytest.raises(ModelCallFailed, match="the answer of crab is not JSON") as caught:
+        parse_provider_json(body, "crab")
     assert caught.value.fault is Fault.NONSENSE
     assert caught.value.may_be_billed
     assert len(caught.value.message) < 300

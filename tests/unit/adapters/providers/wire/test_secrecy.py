@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.wire.secrecy import KeyRedactor
+from opencrab.adapters.providers.wire.secrecy import ProviderKeyRedactor
 from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 
 KEY = "sk-crab-0123456789"
-SECRECY = KeyRedactor(KEY)
+SECRECY = ProviderKeyRedactor(KEY)
 
 
 def test_an_answer_is_without_the_key_in_all_its_parts() -> None:
@@ -37,13 +37,13 @@ def test_an_answer_is_without_the_key_in_all_its_parts() -> None:
 def test_what_does_not_tell_the_key_stays_as_it_is(text: str, short: str) -> None:
     answer = ModelAnswer(text=text.replace("\ud800", ""))
     assert SECRECY.redact_answer(answer) is answer
-    assert KeyRedactor(short).redact_text(f"{text}{short}") == f"{text}{short}"
+    assert ProviderKeyRedactor(short).redact_text(f"{text}{short}") == f"{text}{short}"
 
 
 @pytest.mark.parametrize("key", ['sk-"crab"-0123456789', "sk-\\crab\\-0123456789"])
 def test_a_key_may_have_signs_that_json_writes_otherwise(key: str) -> None:
-    assert KeyRedactor(key).redact_answer(ModelAnswer(text=f"a{key}b")).text == "a***b"
-    assert json.loads(KeyRedactor(key).redact_error(json.dumps({"no": key}).encode())) == {
+    assert ProviderKeyRedactor(key).redact_answer(ModelAnswer(text=f"a{key}b")).text == "a***b"
+    assert json.loads(ProviderKeyRedactor(key).redact_error(json.dumps({"no": key}).encode())) == {
         "no": "***"
     }
 
@@ -64,7 +64,7 @@ def test_an_error_is_without_the_key_and_its_beginning(said: bytes, left: bytes)
 
 
 def test_without_a_key_nothing_is_hidden() -> None:
-    assert KeyRedactor("").redact_error(b"***") == b"***"
-    assert KeyRedactor("").redact_text("蟹") == "蟹"
-    assert KeyRedactor("").redact_json({"a": ""}) == {"a": ""}
-    assert KeyRedactor("").redact_answer(ModelAnswer(text="蟹")).text == "蟹"
+    assert ProviderKeyRedactor("").redact_error(b"***") == b"***"
+    assert ProviderKeyRedactor("").redact_text("蟹") == "蟹"
+    assert ProviderKeyRedactor("").redact_json({"a": ""}) == {"a": ""}
+    assert ProviderKeyRedactor("").redact_answer(ModelAnswer(text="蟹")).text == "蟹"

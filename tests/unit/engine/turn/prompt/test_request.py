@@ -16,7 +16,7 @@ from opencrab.engine.turn.prompt.request import build_model_request, render_hist
 from opencrab.engine.turn.prompt.system_text import system_text, volatile_text
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
-from opencrab.ports.turn.journal import StepBoundary
+from opencrab.ports.turn.journal import StepState
 from tests.unit.engine.known_world import INFO, NOW, QUIET, World, line, took_step
 
 WRITE = ActionCall(id="c1_0", name="ws_write", arguments={"path": "メモ.md", "content": "海"})
@@ -24,9 +24,7 @@ READ = ActionCall(id="c1_1", name="ws_read", arguments={"path": "メモ.md"})
 
 
 def request(work: TurnWork, *instructions: Instruction) -> ChatRequest:
-    return build_model_request(
-        work, INFO, CallOptions(), work.look(StepBoundary(None, instructions))
-    )
+    return build_model_request(work, INFO, CallOptions(), work.look(StepState(None, instructions)))
 
 
 def instruction(text: str, key: str = "i1") -> Instruction:

@@ -174,7 +174,7 @@ def test_a_conversation_is_shared_and_shows_with_whom(
     ("arguments", "freely", "said"),
     [
         (("speak-freely", "s1"), True, "agents speak freely in conversation s1"),
-        (("speak-freely", "s1", "--off"), False, "agents use in conversation s1 only what"),
+        (("speak-freely", "s1", "--off"), False, "in conversation s1, agents use a memory only if"),
     ],
 )
 def test_an_owner_lets_agents_speak_freely(

@@ -145,7 +145,7 @@ def test_agents_that_cannot_be_read_are_wrong(program: Program, server: Server) 
             [
                 "✓ server: https://crab.example (OpenCrab 0.1.0)",
                 "✓ key: accepted",
-                "✓ clock: 2 s from the server's clock",
+                "✓ clock: differs from the server's clock by 2 s",
                 "✓ home: aws (stage prod, region us-east-1, secrets ssm:/opencrab/prod/)",
                 "✓ model: openai:gpt",
                 "✓ budget: $0.50 per turn, $1.00 per agent and day, $5.00 per day in total",
@@ -190,7 +190,7 @@ def test_a_deployment_whose_heart_stopped_and_whose_clock_is_off(
     shown = program.run("--url", "https://crab.example", "--key", "k", "doctor")
     assert shown.code == 1
     assert (
-        "· clock: 3600 s from the server's clock\n  → synchronise this computer's clock"
+        "· clock: differs from the server's clock by 3600 s\n  → synchronise this computer's clock"
         in shown.out
     )
     assert "✗ heartbeat: last heartbeat 86400 s ago\n  → read the log" in shown.out

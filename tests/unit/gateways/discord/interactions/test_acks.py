@@ -13,7 +13,7 @@ CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
 ANSWERS: list[Any] = [
     acks.ack_of_command("ask"),
     acks.ack_of_command("memory"),
-    acks.of_component(),
+    acks.ack_of_component(),
     acks.ack_of_form(),
     *(acks.interaction_not_taken(language) for language in ("ja", "en")),
     *(acks.steering_form(f"{acks.STEER}01crab:G1", language) for language in ("ja", "en")),

@@ -18,10 +18,10 @@ from opencrab.adapters.backup.checking import (
     BEING_WRITTEN,
     SEARCH_COPIES,
     check_backup,
-    check_data,
+    check_data_folder,
     is_within,
 )
-from opencrab.adapters.backup.manifest import MANIFEST, Manifest, read_manifest
+from opencrab.adapters.backup.manifest import MANIFEST, BackupManifest, read_manifest
 from opencrab.adapters.local_files.disk import translate_disk_errors
 from opencrab.adapters.local_files.tree import (
     FileEntry,
@@ -97,7 +97,7 @@ class FolderBackups:
             if described is not None:
                 copy.files[FILE] = described
             copy.take(_belonging(data, with_secrets=with_secrets))
-            manifest = Manifest(
+            manifest = BackupManifest(
                 created_at=created_at,
                 version=__version__,
                 database_id=commits.database_id,
@@ -140,7 +140,7 @@ class FolderBackups:
                 problems=check_backup(folder / CONTENT, manifest),
             )
         if (folder / FILE).exists() or marker_path(folder / FILE).exists():
-            return check_data(folder, secrets=sorted(SECRETS))
+            return check_data_folder(folder, secrets=sorted(SECRETS))
         raise NotFound(
             f"{str(folder)!r} is neither a data folder nor a backup",
             cure="name the folder of a backup, or the data folder with --data",
@@ -216,7 +216,7 @@ def _belonging(data: Path, *, with_secrets: bool) -> Iterator[str]:
                 yield name
 
 
-def _summary(folder: Path, manifest: Manifest) -> BackupSummary:
+def _summary(folder: Path, manifest: BackupManifest) -> BackupSummary:
     return BackupSummary(
         folder=folder,
         created_at=manifest.created_at,

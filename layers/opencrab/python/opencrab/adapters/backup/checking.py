@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from opencrab.adapters.backup.manifest import Manifest
+from opencrab.adapters.backup.manifest import BackupManifest
 from opencrab.adapters.local_files.tree import (
     describe_file,
     open_to_others,
@@ -24,7 +24,7 @@ BEING_WRITTEN = (".writing", "blobs/.writing")
 """The folders of files that are being written, from the top. Elsewhere the name is anybody's."""
 
 
-def check_backup(content: Path, manifest: Manifest) -> tuple[IntegrityProblem, ...]:
+def check_backup(content: Path, manifest: BackupManifest) -> tuple[IntegrityProblem, ...]:
     """Compare a backup's files with its manifest, and look through its database."""
     problems = list(_differences(content, manifest))
     database = content / FILE
@@ -40,7 +40,7 @@ def check_backup(content: Path, manifest: Manifest) -> tuple[IntegrityProblem, .
     return tuple(problems)
 
 
-def check_data(data: Path, *, secrets: Iterable[str]) -> VerifyReport:
+def check_data_folder(data: Path, *, secrets: Iterable[str]) -> VerifyReport:
     """Look through a data folder, whose process may run; `secrets` are for their owner alone."""
     problems: list[IntegrityProblem] = []
     commits = None
@@ -75,7 +75,7 @@ def check_data(data: Path, *, secrets: Iterable[str]) -> VerifyReport:
     )
 
 
-def _differences(content: Path, manifest: Manifest) -> Iterator[IntegrityProblem]:
+def _differences(content: Path, manifest: BackupManifest) -> Iterator[IntegrityProblem]:
     named = {each.path: each for each in manifest.files}
     if FILE not in named:
         yield IntegrityProblem("missing", {"path": FILE})

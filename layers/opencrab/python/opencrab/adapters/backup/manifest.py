@@ -17,7 +17,7 @@ MOST_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
-class Manifest:
+class BackupManifest:
     """A backup's files and when they were copied; `database_id` and `commits` of its database."""
 
     created_at: datetime
@@ -42,7 +42,7 @@ class Manifest:
         return json.dumps(said, ensure_ascii=False, indent=1).encode()
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> BackupManifest:
     """Read a backup's manifest; raises Invalid if it is damaged or of a newer OpenCrab."""
     place = folder / MANIFEST
     try:
@@ -56,7 +56,7 @@ def read_manifest(folder: Path) -> Manifest:
                 f"backup {str(folder)!r} has format {said['format']}, this OpenCrab knows {FORMAT}",
                 cure="use the newer OpenCrab that made it",
             )
-        return Manifest(
+        return BackupManifest(
             created_at=datetime.fromisoformat(said["created_at"]),
             version=str(said["opencrab"]),
             database_id=str(said["database_id"]),

@@ -30,14 +30,14 @@ _BY_STATUS: Mapping[int, tuple[type[OpenCrabError], str]] = {
 
 
 @dataclass(frozen=True)
-class Failure:
+class DiscordFailure:
     """An error with Discord's JSON error code; 0 if the response had none."""
 
     error: OpenCrabError
     code: int
 
 
-def discord_error(response: httpx.Response, token: str) -> Failure:
+def discord_error(response: httpx.Response, token: str) -> DiscordFailure:
     """Map a response with an error status to our error; the message never contains the token."""
     told = _object(response)
     code = told.get("code")
@@ -48,12 +48,14 @@ def discord_error(response: httpx.Response, token: str) -> Failure:
     if code:
         text = f"{text} (code {code})"
     if code == _TOKEN_EXPIRED:
-        return Failure(NotFound(text, cure="the interaction is over: answer in the channel"), code)
+        return DiscordFailure(
+            NotFound(text, cure="the interaction is over: answer in the channel"), code
+        )
     if status in _BY_STATUS:
         kind, cure = _BY_STATUS[status]
-        return Failure(kind(text, cure=cure), code)
+        return DiscordFailure(kind(text, cure=cure), code)
     known = 400 <= status < 500  # noqa: PLR2004 - the client's own fault
-    return Failure(
+    return DiscordFailure(
         Invalid(text, cure="look up the code in Discord's documentation, and correct what it names")
         if known
         else Unavailable(text, cure="try again later; see discordstatus.com"),

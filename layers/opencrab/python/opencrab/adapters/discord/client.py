@@ -16,7 +16,7 @@ import httpx
 
 from opencrab import __version__
 from opencrab.adapters.discord.answers import discord_error, discord_retry_after
-from opencrab.adapters.discord.limits import RateLimits, Route
+from opencrab.adapters.discord.limits import DiscordRateLimits, Route
 from opencrab.domain.discord.community import InteractionReply, snowflake_time
 from opencrab.domain.errors import NeverSent, NotFound, Unavailable
 from opencrab.ports.clock import Clock
@@ -135,7 +135,7 @@ class DiscordClient:
         self._tokens = tokens
         self._clock = clock
         self._pause = pause
-        self._limits = RateLimits(clock)
+        self._limits = DiscordRateLimits(clock)
 
     def close(self) -> None:
         """Close the reused connections; a later request opens new ones."""
@@ -217,7 +217,7 @@ class DiscordClient:
     def _waited(self, route: Route, left: float) -> float:
         """Wait out the rate limit of a route and return the seconds waited."""
         waited = 0.0
-        while (seconds := self._limits.wait(route)) > 0:
+        while (seconds := self._limits.try_acquire(route)) > 0:
             if seconds > LONGEST_WAIT or waited + seconds > left:
                 raise NeverSent(f"rate limited by Discord; retry in {seconds:.1f} s")
             self._pause(seconds)

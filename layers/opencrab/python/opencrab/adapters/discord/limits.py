@@ -32,7 +32,7 @@ class _Bucket:
     until: datetime
 
 
-class RateLimits:
+class DiscordRateLimits:
     """Discord's rate limits as this process knows them from response headers."""
 
     def __init__(self, clock: Clock) -> None:
@@ -42,8 +42,8 @@ class RateLimits:
         self._buckets: dict[tuple[str, str], _Bucket] = {}
         self._everything = clock.now()
 
-    def wait(self, route: Route) -> float:
-        """Return the seconds until a request may be sent; if 0, count the request as sent."""
+    def try_acquire(self, route: Route) -> float:
+        """Count a request as sent and return 0, or return the seconds until one may be sent."""
         with self._lock:
             key, now = self._key(route), self._clock.now()
             if route.as_bot and now < self._everything:

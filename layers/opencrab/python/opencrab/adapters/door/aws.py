@@ -102,7 +102,7 @@ class PlainAws:
             return None
 
 
-class PlainQueue:
+class PlainSqsQueue:
     """`ports.turn.queue.Queue.send` for one FIFO queue, without botocore."""
 
     def __init__(self, aws: PlainAws, url: str, *, seconds: float) -> None:
@@ -121,7 +121,7 @@ class PlainQueue:
         self._aws.call("AmazonSQS.SendMessage", given, seconds=self._seconds)
 
 
-class PlainFacts:
+class PlainDynamoFacts:
     """The documents of the DynamoDB table, read in the format of `adapters.dynamodb.document`."""
 
     def __init__(self, aws: PlainAws, table: str, *, seconds: float) -> None:

@@ -17,7 +17,7 @@ _HEADERS = {"Content-Type": "application/json", "User-Agent": USER_AGENT}
 _DONE = (200, 204)
 
 
-class PlainCallback:
+class PlainDiscordCallback:
     """The acknowledgement of interactions: POST /interactions/{id}/{token}/callback."""
 
     def __init__(self, http: PlainHttp, *, seconds: float) -> None:
@@ -38,7 +38,8 @@ class PlainCallback:
         if code != ALREADY_ACKNOWLEDGED:
             raise Unavailable(
                 f"Discord rejected the acknowledgement: HTTP {answered.status}, code {code}",
-                cure="none is needed: the answer goes to the channel",
+                cure="no action is needed: the acknowledgement is sent in the HTTP response "
+                "instead",
             )
 
 
@@ -53,7 +54,7 @@ def _code(content: bytes) -> object:
 KEY_BYTES = 32
 
 
-class PublicKeys:
+class DiscordPublicKeys:
     """The application's public keys; several, so that a key can be rotated."""
 
     def __init__(self, keys: Iterable[str]) -> None:

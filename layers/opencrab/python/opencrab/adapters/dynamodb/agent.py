@@ -92,7 +92,7 @@ class DynamoAgents:
                 raise NotFound(
                     f"there is no agent {agent.id!r}", cure="list them with GET /api/agents"
                 ) from None
-            version = SCHEMA.fields(item)["version"]
+            version = SCHEMA.decode_item(item)["version"]
             raise Conflict(
                 f"agent {agent.id!r} was changed concurrently "
                 f"(version {version}, not {agent.version})",
@@ -110,7 +110,7 @@ def agent_item_created_at(table: Table, agent_id: str) -> datetime | None:
     item = table.get(_partition(agent_id), AGENT)
     if item is None:
         return None
-    return Agent.model_validate_json(SCHEMA.fields(item)["body"]).created_at
+    return Agent.model_validate_json(SCHEMA.decode_item(item)["body"]).created_at
 
 
 def _profile(parts: dict[str, Item]) -> Profile | None:
@@ -121,7 +121,7 @@ def _profile(parts: dict[str, Item]) -> Profile | None:
         if facts.MIND_KEY in parts
         else AgentState()
     )
-    bodies = {name: SCHEMA.fields(parts[name])["body"] for name in (AGENT, IDENTITY, SOUL)}
+    bodies = {name: SCHEMA.decode_item(parts[name])["body"] for name in (AGENT, IDENTITY, SOUL)}
     return Profile.read(bodies[AGENT], bodies[SOUL], bodies[IDENTITY], mind)
 
 
@@ -133,12 +133,12 @@ def _agent_item(agent: Agent) -> Item:
         "version": agent.version,
         "list": f"{LIST}#{item_shard(partition)}",
     }
-    return SCHEMA.item(partition, AGENT, fields)
+    return SCHEMA.encode_item(partition, AGENT, fields)
 
 
 def _part(agent_id: str, sk: str, value: Soul | Identity) -> Item:
     fields = {"schema": BEFORE, "body": value.model_dump_json()}
-    return SCHEMA.item(_partition(agent_id), sk, fields)
+    return SCHEMA.encode_item(_partition(agent_id), sk, fields)
 
 
 def _is_newest(agent: Agent) -> bool:

@@ -118,7 +118,7 @@ def document_writes(facts: tuple[Document, ...]) -> tuple[Write, ...]:
 
 def from_item(item: Item) -> Document:
     """Deserialize a document from an item."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     kind, _, fact_id = fields["sk"].partition("#")
     if kind == MIND_KEY:
         kind = fact_id = MIND
@@ -147,7 +147,7 @@ def _write(fact: Document) -> Write:
     }
     if fact.version:
         return put_item(
-            SCHEMA.item(pk, sk, fields | {"version": fact.version}), _version_condition(fact)
+            SCHEMA.encode_item(pk, sk, fields | {"version": fact.version}), _version_condition(fact)
         )
     change = attribute_changes(fields)
     change.add_action(Path("version").add(1))

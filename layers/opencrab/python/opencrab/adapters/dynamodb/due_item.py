@@ -43,12 +43,12 @@ def to_item(item: DueItem) -> Item:
         "due_list": f"{LIST}#{item_shard(item.id)}",
         "due_at": to_item_microseconds(item.at),
     }
-    return SCHEMA.item(_partition(item.id), HEAD, fields)
+    return SCHEMA.encode_item(_partition(item.id), HEAD, fields)
 
 
 def from_item(item: Item) -> DueItem:
     """Deserialize a due item from an item of the table."""
-    return DueItem.model_validate_json(SCHEMA.fields(item)["body"])
+    return DueItem.model_validate_json(SCHEMA.decode_item(item)["body"])
 
 
 def put_new_due_item(item: DueItem) -> Write:

@@ -37,12 +37,12 @@ class Schema:
         """The schema version that this code writes."""
         return len(self.migrations) + 1
 
-    def item(self, pk: str, sk: str, fields: Mapping[str, Any]) -> Item:
+    def encode_item(self, pk: str, sk: str, fields: Mapping[str, Any]) -> Item:
         """Build an item with keys and schema version; fields that are None are left out."""
         stamped = {"pk": pk, "sk": sk, "schema": self.version, **fields}
         return {name: to_attribute(value) for name, value in stamped.items() if value is not None}
 
-    def fields(self, item: Item) -> Fields:
+    def decode_item(self, item: Item) -> Fields:
         """Decode an item and migrate it to this version; raise Unavailable for a newer version."""
         fields = {name: from_attribute(value) for name, value in item.items()}
         written = int(fields.get("schema", 1))

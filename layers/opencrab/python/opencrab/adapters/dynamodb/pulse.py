@@ -18,10 +18,10 @@ class DynamoPulse:
     def beat(self, now: datetime) -> None:
         """Record that the heartbeat sweep completed."""
         self._table.write(
-            put_item(SCHEMA.item(PARTITION, PULSE, {"at": to_item_microseconds(now)}))
+            put_item(SCHEMA.encode_item(PARTITION, PULSE, {"at": to_item_microseconds(now)}))
         )
 
     def last(self) -> datetime | None:
         """Return when the last sweep completed; None if none ever did."""
         item = self._table.get(PARTITION, PULSE, consistent=False)
-        return None if item is None else from_item_microseconds(SCHEMA.fields(item)["at"])
+        return None if item is None else from_item_microseconds(SCHEMA.decode_item(item)["at"])

@@ -104,7 +104,7 @@ class DynamoLedger:
     def usage(self, agent_id: str) -> int:
         """Return the bytes that all files of an agent count for."""
         item = self._table.get(workspace_partition(agent_id), SUM)
-        return 0 if item is None else int(USAGE.fields(item)["bytes"])
+        return 0 if item is None else int(USAGE.decode_item(item)["bytes"])
 
     def _noted(self, agent_id: str, saved: LedgerEntry) -> LedgerEntry:
         with self._lock:
@@ -151,14 +151,14 @@ def to_item(agent_id: str, entry: LedgerEntry) -> Item:
         "counted": entry.counted,
         "revision": entry.revision,
     }
-    return FILE.item(workspace_partition(agent_id), workspace_sort_key(entry.path), fields)
+    return FILE.encode_item(workspace_partition(agent_id), workspace_sort_key(entry.path), fields)
 
 
 def from_item(item: Item) -> LedgerEntry | None:
     """Deserialize an entry from an item; None for a folder's item."""
     if "revision" not in item:
         return None
-    fields = FILE.fields(item)
+    fields = FILE.decode_item(item)
     path, reservations = fields["path"], fields.get("reservations", {})
     known = "version" in fields
     return LedgerEntry(

@@ -66,7 +66,7 @@ class OpenSearchReply:
         return self.status in _PASSING
 
 
-class Backoff:
+class OpenSearchBackoff:
     """Exponential backoff with jitter: doubles from 0.2 s to at most 8 s, minus up to half."""
 
     def __init__(self, pause: Pause, chance: Chance) -> None:
@@ -89,7 +89,7 @@ class OpenSearchConnection:
         transport: httpx.BaseTransport,
         signer: SignerNow,
         clock: Clock,
-        backoff: Backoff,
+        backoff: OpenSearchBackoff,
     ) -> None:
         self._endpoint = checked_opensearch_endpoint(endpoint)
         self._region = opensearch_region(self._endpoint)

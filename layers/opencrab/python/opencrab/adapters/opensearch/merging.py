@@ -91,7 +91,7 @@ class RowPool:
         """Return one of the rows."""
         return self._rows[key].row
 
-    def hits(self) -> dict[str, float]:
+    def best_scores(self) -> dict[str, float]:
         """Return the best rows with their scores; ties go to the newest, then by name."""
         fitting = [
             key

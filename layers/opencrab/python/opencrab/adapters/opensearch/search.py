@@ -101,7 +101,7 @@ class OpenSearch(OpenSearchIndexing):
 
     def _looked(self, index: str, look: RowPool) -> tuple[RankedRow, ...]:
         """Rank the rows at hand with the neighbours of the best, fetching missing neighbours."""
-        hits = look.hits()
+        hits = look.best_scores()
         beside = look.neighbours_of(hits)
         if beside - look.around:
             look.around.update(beside)

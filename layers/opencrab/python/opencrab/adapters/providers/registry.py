@@ -218,7 +218,7 @@ class ProviderModels:
         provider, model = self._able(reading, wanted)
         info = self._info(reading, provider, model)
         with _unusable():
-            return connection.embedding_model(provider, model, info, self._transport())
+            return connection.build_embedding_model(provider, model, info, self._transport())
 
     def _current(self) -> _Reading:
         reading = self._reading
@@ -296,7 +296,7 @@ class ProviderModels:
     def _make(self, reading: _Reading, provider: ProviderSettings, model: str) -> ChatModel:
         info = self._info(reading, provider, model)
         if provider.kind == "scripted":
-            return connection.scripted_model(provider, info)
+            return connection.build_scripted_model(provider, info)
         connection.address_of_provider(provider)
         if self._known_of(reading, provider, model).chat is False:
             raise Invalid(
@@ -306,7 +306,7 @@ class ProviderModels:
                 cure="choose another model, or set chat = true for it in config/pricing.toml",
             )
         with _unusable():
-            return connection.chat_model(provider, model, info, self._transport())
+            return connection.build_chat_model(provider, model, info, self._transport())
 
     def _info(self, reading: _Reading, provider: ProviderSettings, model: str) -> ModelInfo:
         return model_info(provider, model, self._known_of(reading, provider, model))

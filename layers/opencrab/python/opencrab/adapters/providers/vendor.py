@@ -168,7 +168,7 @@ class VendorEmbedder(_Vendor):
             return self._line.read(
                 reply.body,
                 lambda body: self.wire.embeddings_from_wire(
-                    parse_provider_json(body), texts, party
+                    parse_provider_json(body, party.provider), texts, party
                 ),
             )
 
@@ -187,7 +187,8 @@ def provider_health(
         with line.guarded():
             reply = line.send(wire.models_path(), None, timeout_seconds)
             models = line.read(
-                reply.body, lambda body: wire.models_from_wire(parse_provider_json(body))
+                reply.body,
+                lambda body: wire.models_from_wire(parse_provider_json(body, endpoint.provider)),
             )
     except OpenCrabError as error:
         return ProviderHealth(
@@ -218,7 +219,8 @@ def look_up_call_usage(
         with line.guarded():
             reply = line.send(wire.usage_path(call_id), None, timeout_seconds)
             usage = line.read(
-                reply.body, lambda body: wire.usage_from_wire(parse_provider_json(body))
+                reply.body,
+                lambda body: wire.usage_from_wire(parse_provider_json(body, endpoint.provider)),
             )
     except OpenCrabError as error:
         return CallUsage(None, error.message, SETTLE_BY_HAND)

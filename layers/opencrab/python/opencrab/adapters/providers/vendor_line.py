@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
-from opencrab.adapters.providers.wire.secrecy import KeyRedactor
+from opencrab.adapters.providers.wire.secrecy import ProviderKeyRedactor
 from opencrab.adapters.providers.wire.text import (
     complete_characters,
     repair_text,
@@ -65,9 +65,9 @@ class VendorLine:
                 )
 
     @property
-    def secrecy(self) -> KeyRedactor:
+    def secrecy(self) -> ProviderKeyRedactor:
         """The redactor of the endpoint's key."""
-        return KeyRedactor(self.endpoint.api_key)
+        return ProviderKeyRedactor(self.endpoint.api_key)
 
     @property
     def party(self) -> ErrorParty:
@@ -136,8 +136,9 @@ class VendorLine:
 
     def answer(self, body: bytes) -> ModelAnswer:
         """Parse a response body into an answer."""
+        party = self.party
         return self.read(
-            body, lambda body: self.wire.from_wire(parse_provider_json(body), self.party)
+            body, lambda body: self.wire.from_wire(parse_provider_json(body, party.provider), party)
         )
 
     def assembled(self, body: Any) -> ModelAnswer:

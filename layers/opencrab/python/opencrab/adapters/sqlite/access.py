@@ -8,7 +8,7 @@ from opencrab.adapters.sqlite.database import (
     AlreadyThere,
     Database,
     ItemRow,
-    Items,
+    SqliteItems,
     to_milliseconds,
 )
 from opencrab.domain.access.principal import (
@@ -66,7 +66,7 @@ class SqliteKeys:
             return revoked
 
 
-def _all_keys(items: Items) -> tuple[ApiKey, ...]:
+def _all_keys(items: SqliteItems) -> tuple[ApiKey, ...]:
     bodies = items.query_listing("key", after="", limit=-1)
     stored = [ApiKey.model_validate_json(body) for body in bodies]
     beside = items.get_many([(f"KEY#{key.hash}", _BESIDE) for key in stored])

@@ -92,7 +92,7 @@ class SqliteSessions:
         self._database = database
 
     def create(self, session: Session) -> Session:
-        row = session_row(session)
+        row = sqlite_session_row(session)
         with self._database.write_transaction() as items:
             try:
                 items.add(row)
@@ -134,7 +134,7 @@ class SqliteSessions:
             session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))
             if session.agent_ids != agent_ids or session.status is SessionStatus.ENDED:
                 session = session.with_participants(agent_ids, now)
-                items.write(WriteBatch(put=[session_row(session)]))
+                items.write(WriteBatch(put=[sqlite_session_row(session)]))
             return session
 
     def end(self, session_id: str, now: datetime) -> Session:
@@ -143,7 +143,7 @@ class SqliteSessions:
             if session.status is SessionStatus.ENDED:
                 return session
             session = session.with_end(now)
-            items.write(WriteBatch(put=[session_row(session)]))
+            items.write(WriteBatch(put=[sqlite_session_row(session)]))
             return session
 
 
@@ -161,6 +161,6 @@ def _rows(agent: Agent, soul: Soul | None, identity: Identity | None) -> list[It
     return rows
 
 
-def session_row(session: Session) -> ItemRow:
+def sqlite_session_row(session: Session) -> ItemRow:
     """Serialize a session to an item row."""
     return ItemRow(f"SESSION#{session.id}", "S", session.model_dump_json(), listing="session")

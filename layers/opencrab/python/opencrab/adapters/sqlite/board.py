@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.sqlite.database import Database, ItemRow, Items, Place, WriteBatch
+from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
 from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import BreakerState
@@ -21,7 +21,7 @@ from opencrab.domain.money.budget import (
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MicroUsd
 from opencrab.ports.models.preferences import StoredPreferences
-from opencrab.ports.turn.journal import StepBoundary
+from opencrab.ports.turn.journal import StepState
 
 _BOARD, _LIMIT, _SETTINGS, _HEALTH = "BOARD", "LIMIT#", "SETTINGS", "HEALTH#"
 _PREFERENCES, _DOCUMENT = "PREFERENCES", "P"
@@ -138,20 +138,20 @@ class SqlitePreferences:
         return saved
 
 
-def step_boundary(database: Database, turn: Turn) -> StepBoundary:
+def read_step_state(database: Database, turn: Turn) -> StepState:
     """Read what a turn needs before its next model call: freezes, instructions, limits, health."""
     inbox = f"INBOX#{turn.session_id}"
     scopes = (INSTALLATION, turn.agent_id)
     switches = [f"{_SWITCH}{scope}" for scope in scopes]
     with database.read_transaction() as items:
-        # One statement sees one moment: a stop is never missed between two reads of one boundary.
+        # One statement sees one moment: a stop is never missed between two reads.
         rows = items.execute(
             _BOUNDARY, (inbox, f"{turn.trigger_line + 1:010d}", *switches)
         ).fetchall()
     board = _board((sk, body) for pk, sk, body in rows if pk == _BOARD)
     turned = {pk for pk, _sk, body in rows if pk in switches and body == _IS_FROZEN}
     told = (body for pk, _sk, body in rows if pk == inbox)
-    return StepBoundary(
+    return StepState(
         frozen=next((scope for scope in scopes if f"{_SWITCH}{scope}" in turned), None),
         instructions=tuple(Instruction.model_validate_json(body) for body in told),
         limits=board.limits,
@@ -160,7 +160,7 @@ def step_boundary(database: Database, turn: Turn) -> StepBoundary:
     )
 
 
-def frozen_scope(items: Items, turn: Turn) -> str | None:
+def frozen_scope(items: SqliteItems, turn: Turn) -> str | None:
     """Return the scope whose switch freezes a turn's agent, or None."""
     scopes = (INSTALLATION, turn.agent_id)
     stored = items.get_many([(f"{_SWITCH}{scope}", "S") for scope in scopes])

@@ -39,8 +39,8 @@ __all__ = [
     "Database",
     "FeedItem",
     "ItemRow",
-    "Items",
     "Place",
+    "SqliteItems",
     "WriteBatch",
     "to_milliseconds",
 ]
@@ -69,7 +69,7 @@ _COMPOUND = 400
 """SQLite takes no more than 500 parts in a compound SELECT."""
 
 
-class Items:
+class SqliteItems:
     """Reads and writes of items on one connection, atomic inside a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -231,21 +231,21 @@ class Database:
         self._durable = durable
         self._patience_seconds = patience_seconds
         self._write_lock = threading.Lock()
-        self._readers: LifoQueue[Items] = LifoQueue()
+        self._readers: LifoQueue[SqliteItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
         self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
         try:
             self._prepare()
             self._writer = self._open()
-            self._writes = Items(self._writer)
+            self._writes = SqliteItems(self._writer)
             self._guard = self._guarded()
         except BaseException:
             os.close(self._lock_file)
             raise
 
     @contextmanager
-    def write_transaction(self) -> Iterator[Items]:
+    def write_transaction(self) -> Iterator[SqliteItems]:
         """Open a write transaction, which is rolled back if the block raises."""
         with self._write_lock:
             try:
@@ -271,12 +271,12 @@ class Database:
             self.topic(topic).advance()
 
     @contextmanager
-    def read_transaction(self) -> Iterator[Items]:
+    def read_transaction(self) -> Iterator[SqliteItems]:
         """Borrow a reader connection, which sees all earlier commits."""
         try:
             items = self._readers.get_nowait()
         except Empty:
-            items = Items(self._open())
+            items = SqliteItems(self._open())
         try:
             yield items
         except (sqlite3.Error, UnicodeDecodeError) as error:

@@ -1,5 +1,6 @@
 """Facts on SQLite: a row each, by owner, kind and id; a mind lies in its agent's partition."""
 
+import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -17,6 +18,8 @@ from opencrab.ports.documents import stale_document_error
 log = logging.getLogger(__name__)
 
 MIND_KEY = "MIND"
+
+_UNREADABLE = "cannot read due document, skipping it: owner=%s, id=%s, kind=%s, error=%s"
 
 
 class SqliteFacts:
@@ -102,8 +105,17 @@ def _readable(kind: str, bodies: Iterable[str]) -> Iterator[Document]:
     for body in bodies:
         try:
             yield Document.model_validate_json(body)
-        except ValidationError:
-            log.warning("cannot read due document, skipping it: kind=%s", kind)
+        except ValidationError as error:
+            log.warning(_UNREADABLE, *_owner_and_id(body), kind, error.errors()[0]["msg"])
+
+
+def _owner_and_id(body: str) -> tuple[object, object]:
+    """Return the owner and id of an invalid document, None where they cannot be read."""
+    try:
+        told = json.loads(body)
+    except ValueError:
+        return None, None
+    return (told.get("owner"), told.get("id")) if isinstance(told, dict) else (None, None)
 
 
 def _feed_entry(fact: Document) -> FeedItem:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Collection
 
-from opencrab.adapters.sqlite.database import Database, Items
+from opencrab.adapters.sqlite.database import Database, SqliteItems
 from opencrab.adapters.sqlite.journal import RETENTION, records_of_turn_row
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
@@ -84,7 +84,7 @@ class SqliteEraser:
         self._database.rewrite()
 
 
-def _redact(items: Items, session_id: str, sequence: int) -> None:
+def _redact(items: SqliteItems, session_id: str, sequence: int) -> None:
     pk, sk = f"SESSION#{session_id}", f"L#{sequence:010d}"
     stored = items.get(pk, sk)
     if stored is None:
@@ -93,7 +93,7 @@ def _redact(items: Items, session_id: str, sequence: int) -> None:
     items.delete(f"INBOX#{session_id}", f"{sequence:010d}")
 
 
-def _redact_feed(items: Items, session_id: str, sequences: Collection[int]) -> None:
+def _redact_feed(items: SqliteItems, session_id: str, sequences: Collection[int]) -> None:
     """Erase the text of lines in the feed, which holds a copy of each line."""
     for position, body in items.execute(
         _FEED, (session_id, json.dumps(list(sequences)))
@@ -102,5 +102,5 @@ def _redact_feed(items: Items, session_id: str, sequences: Collection[int]) -> N
         items.execute("UPDATE feed SET body=? WHERE position=?", (bare, position))
 
 
-def _delete_below(items: Items, pk: str, low: str, high: str) -> None:
+def _delete_below(items: SqliteItems, pk: str, low: str, high: str) -> None:
     items.execute("DELETE FROM item WHERE pk=? AND sk>=? AND sk<?", (pk, low, high))

@@ -26,7 +26,7 @@ from opencrab.ports.workspace.files import Files
 FILE = "opencrab.db"
 
 
-def open_database(directory: Path, *, durable: bool = True) -> Database:
+def open_sqlite_database(directory: Path, *, durable: bool = True) -> Database:
     """Open or create the database in a directory, locked for this process.
 
     Raises Unavailable or DamagedDatabase, naming the file and what to do; never changes a damaged
@@ -81,7 +81,7 @@ def home_on(
     )
 
 
-def open_home(
+def open_sqlite_home(
     directory: Path,
     clock: Clock,
     *,
@@ -91,7 +91,7 @@ def open_home(
     rule: CrashRule = CRASH_RULE,
 ) -> tuple[Home, Database]:
     """Open the database and create the home on it; the caller closes the database."""
-    database = open_database(directory, durable=durable)
+    database = open_sqlite_database(directory, durable=durable)
     try:
         return home_on(database, clock, files=files, blobs=blobs, rule=rule), database
     except BaseException:

@@ -11,14 +11,14 @@ from pydantic import TypeAdapter
 
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite import usage as ledger
-from opencrab.adapters.sqlite.agents import session_row
+from opencrab.adapters.sqlite.agents import sqlite_session_row
 from opencrab.adapters.sqlite.database import (
     AlreadyThere,
     Database,
     FeedItem,
     ItemRow,
-    Items,
     Place,
+    SqliteItems,
     WriteBatch,
 )
 from opencrab.adapters.sqlite.documents import add_facts, document_places
@@ -34,7 +34,7 @@ from opencrab.ports.turn.journal import (
     AdmittedMessage,
     Interruption,
     RecordedTurn,
-    StepBoundary,
+    StepState,
     TurnChange,
 )
 
@@ -98,7 +98,7 @@ class SqliteJournal:
             # A claim begins a new epoch, and whoever had the turn before fails at its next change:
             # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
             turn = turn.with_claim(lease_until=lease_until, receipt=receipt)
-            put_turn(items, turn)
+            put_sqlite_turn(items, turn)
             records = records_of_turn_row(items, turn_id) if turn.sequence > 1 else ()
             return RecordedTurn(turn, records)
 
@@ -146,8 +146,8 @@ class SqliteJournal:
             body = items.get(f"TURN#{turn_id}", "H")
         return _turn(turn_id, body)
 
-    def boundary(self, turn: Turn) -> StepBoundary:
-        return boards.step_boundary(self._database, turn)
+    def read_step_state(self, turn: Turn) -> StepState:
+        return boards.read_step_state(self._database, turn)
 
     def interruption(self, turn: Turn) -> Interruption:
         with self._database.read_transaction() as items:
@@ -182,7 +182,7 @@ class SqliteJournal:
             turn = turn.replaced(stop=stop)
             if not stop.pause:
                 turn = _requeue_waiting(turn)
-            put_turn(items, turn)
+            put_sqlite_turn(items, turn)
             return turn
 
     def resume(self, turn_id: str) -> Turn:
@@ -191,7 +191,7 @@ class SqliteJournal:
             if turn.status.is_end or turn.stop is None or not turn.stop.pause:
                 return turn
             turn = _requeue_waiting(turn.replaced(stop=None))
-            put_turn(items, turn)
+            put_sqlite_turn(items, turn)
             return turn
 
     def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
@@ -252,11 +252,11 @@ class SqliteJournal:
             if (stored.epoch, stored.status, stored.lease_until) != same:
                 return False
             later = stored.replaced(lease_until=lease_until)
-            put_turn(items, later, before=stored.status)
+            put_sqlite_turn(items, later, before=stored.status)
             return True
 
     def _admitted_before(
-        self, items: Items, admission: AdmittedMessage, marker: str
+        self, items: SqliteItems, admission: AdmittedMessage, marker: str
     ) -> tuple[Turn, ...]:
         body_hash, *turn_ids = marker.split(" ")
         if body_hash != admission.body_hash:
@@ -268,18 +268,18 @@ class SqliteJournal:
         return tuple(turn_in_journal(items, turn_id) for turn_id in turn_ids)
 
 
-def turn_in_journal(items: Items, turn_id: str) -> Turn:
+def turn_in_journal(items: SqliteItems, turn_id: str) -> Turn:
     """Read a turn's header; raise NotFound."""
     return _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
 
 
-def records_of_turn_row(items: Items, turn_id: str) -> tuple[Record, ...]:
+def records_of_turn_row(items: SqliteItems, turn_id: str) -> tuple[Record, ...]:
     """Return a turn's records in order of their sort keys."""
     rows = items.between(f"TURN#{turn_id}", "0", ":")
     return tuple(_RECORD.validate_json(body) for _, body in rows)
 
 
-def put_turn(items: Items, turn: Turn, *, before: TurnStatus | None = None) -> None:
+def put_sqlite_turn(items: SqliteItems, turn: Turn, *, before: TurnStatus | None = None) -> None:
     """Write a header, with a feed entry if its status differs from `before`."""
     batch = WriteBatch()
     _add_turn(batch, turn, before=before)
@@ -342,7 +342,7 @@ def _add_others(
         session_id = change.turn.session_id
         body = stored.get((f"SESSION#{session_id}", "S"))
         session = Session.read(session_id, body).after_turn(change.session, change.at)
-        batch.put.append(session_row(session))
+        batch.put.append(sqlite_session_row(session))
 
 
 def _utterance_row(utterance: Utterance) -> ItemRow:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import Database, Items, to_milliseconds
-from opencrab.adapters.sqlite.journal import put_turn, turn_in_journal
+from opencrab.adapters.sqlite.database import Database, SqliteItems, to_milliseconds
+from opencrab.adapters.sqlite.journal import put_sqlite_turn, turn_in_journal
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.crash import CrashRule
 from opencrab.domain.turn.turn import Turn, TurnStatus
@@ -37,7 +37,7 @@ def give_back_turn_leases(
         # The clock may have been set back while nothing ran; a life has no negative length.
         judged = rule.turns_after_crash(running.values(), min(database.last_alive, now))
         for position, turn in zip(running, judged, strict=True):
-            put_turn(items, turn, before=turn.status)
+            put_sqlite_turn(items, turn, before=turn.status)
             turns[position] = turn
         for position, _body, receipt, visible_at in rows:
             turn = turns.get(position)
@@ -47,7 +47,7 @@ def give_back_turn_leases(
             items.execute(_GIVEN_BACK, (at, position))
 
 
-def _delivered_messages(items: Items, queue: str) -> list[_Row]:
+def _delivered_messages(items: SqliteItems, queue: str) -> list[_Row]:
     """Return messages that were received at least once and are the head of their group."""
     return items.execute(
         "SELECT position, body, receipt, visible_at FROM queue "
@@ -56,7 +56,7 @@ def _delivered_messages(items: Items, queue: str) -> list[_Row]:
     ).fetchall()
 
 
-def _turn_of_message(items: Items, body: str) -> Turn | None:
+def _turn_of_message(items: SqliteItems, body: str) -> Turn | None:
     """Return the turn that a message names; None if it names none or the turn is gone."""
     try:
         turn_id = json.loads(body)["turn"]

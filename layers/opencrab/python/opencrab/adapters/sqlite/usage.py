@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from opencrab.adapters.sqlite.board import add_budget_draws, budget_keys
-from opencrab.adapters.sqlite.database import Database, ItemRow, Items, Place, WriteBatch
+from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
 from opencrab.adapters.sqlite.documents import add_facts, document_places
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
@@ -103,7 +103,7 @@ def stored_usage_row(row: UsageRow) -> ItemRow:
     return ItemRow(_partition(row.agent_id), row.id, row.model_dump_json())
 
 
-def _row_in(items: Items, agent_id: str, row_id: str) -> UsageRow:
+def _row_in(items: SqliteItems, agent_id: str, row_id: str) -> UsageRow:
     body = items.get(_partition(agent_id), row_id) if is_ledger_row_id(row_id) else None
     if body is None:
         raise NotFound(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opencrab.adapters.search_rows import search_row_micros
-from opencrab.adapters.sqlite_search.row_codec import StringTable
+from opencrab.adapters.sqlite_search.row_codec import IndexStringTable
 from opencrab.adapters.sqlite_search.schema import HEARINGS, KINDS, SPEECH
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import RowKind, SearchClearance
@@ -35,7 +35,7 @@ class Conditions:
 _TRUE = "(1)"
 
 
-def search_conditions(query: SearchQuery, names: StringTable) -> Conditions | None:
+def search_conditions(query: SearchQuery, names: IndexStringTable) -> Conditions | None:
     """Return the conditions of a query; None if no row can match."""
     values = dict[str, Any]()
     heard = [*_clearance(query.clearance, names, values), *_before(query, names, values)]
@@ -61,7 +61,9 @@ def search_conditions(query: SearchQuery, names: StringTable) -> Conditions | No
     return Conditions(visible_sql=_all(heard), matching_sql=_all(filters), values=values)
 
 
-def _clearance(clearance: SearchClearance, names: StringTable, values: dict[str, Any]) -> list[str]:
+def _clearance(
+    clearance: SearchClearance, names: IndexStringTable, values: dict[str, Any]
+) -> list[str]:
     """Return the conditions of `SearchClearance.allows`; a test compares the two."""
     if clearance.whole:
         return []
@@ -85,7 +87,7 @@ def _clearance(clearance: SearchClearance, names: StringTable, values: dict[str,
     return [f"({' OR '.join(allowed)})"]
 
 
-def _before(query: SearchQuery, names: StringTable, values: dict[str, Any]) -> list[str]:
+def _before(query: SearchQuery, names: IndexStringTable, values: dict[str, Any]) -> list[str]:
     if query.before is None:
         return []
     session_id, sequence = query.before
@@ -94,7 +96,7 @@ def _before(query: SearchQuery, names: StringTable, values: dict[str, Any]) -> l
     return ["NOT (row.session = :before_session AND row.ref IS NULL AND row.sequence >= :before)"]
 
 
-def _number(names: StringTable, text: str) -> int:
+def _number(names: IndexStringTable, text: str) -> int:
     return names.find_id(text) or _NOBODY
 
 

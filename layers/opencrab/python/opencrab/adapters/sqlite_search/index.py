@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from opencrab.adapters.search_rows import Batch, ForgottenRows, IndexProgress, search_row_time
-from opencrab.adapters.sqlite_search.ingest import IngestTransaction
+from opencrab.adapters.sqlite_search.ingest import IndexIngestTransaction
 from opencrab.adapters.sqlite_search.query import Sense, find_search_rows
-from opencrab.adapters.sqlite_search.row_codec import COLUMNS, StringTable, search_row_from_stored
+from opencrab.adapters.sqlite_search.row_codec import (
+    COLUMNS,
+    IndexStringTable,
+    search_row_from_stored,
+)
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TOKENIZER,
@@ -43,7 +47,7 @@ class Index:
         self._path = path
         self._lock = threading.RLock()
         self._connection = open_search_index(agent_id, path, source)
-        self._names = StringTable(self._connection)
+        self._names = IndexStringTable(self._connection)
         self._forgotten = ForgottenRows()
         self._speakers: tuple[str, ...] | None = None
         try:
@@ -179,12 +183,12 @@ class Index:
             yield self._connection
 
     @contextmanager
-    def _writing(self) -> Iterator[IngestTransaction]:
+    def _writing(self) -> Iterator[IndexIngestTransaction]:
         """Open a write transaction; roll back file and memory if the block raises."""
         with self._used() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                taking = IngestTransaction(connection, self._names, self._forgotten)
+                taking = IndexIngestTransaction(connection, self._names, self._forgotten)
                 yield taking
                 taking.finish()
                 connection.execute("COMMIT")

@@ -9,7 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.search_rows import Batch, ForgottenRows, search_row_micros
-from opencrab.adapters.sqlite_search.row_codec import StringTable, clean_utf8, stored_search_row
+from opencrab.adapters.sqlite_search.row_codec import (
+    IndexStringTable,
+    clean_utf8,
+    stored_search_row,
+)
 from opencrab.adapters.sqlite_search.schema import KINDS, check_index_schema
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -33,11 +37,11 @@ _TIDY = (
 """What was only there for rows that are gone goes too, and the file is not clean any more."""
 
 
-class IngestTransaction:
+class IndexIngestTransaction:
     """The writes of one transaction; `changed` counts all changed rows, `removed` removals."""
 
     def __init__(
-        self, connection: sqlite3.Connection, names: StringTable, forgotten: ForgottenRows
+        self, connection: sqlite3.Connection, names: IndexStringTable, forgotten: ForgottenRows
     ) -> None:
         self._connection = connection
         self._names = names

@@ -16,7 +16,7 @@ from opencrab.adapters.sqlite_search.matching import best_search_hits
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
     USUAL_IMPORTANCE,
-    StringTable,
+    IndexStringTable,
     search_row_from_stored,
 )
 from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, check_index_schema
@@ -74,7 +74,7 @@ class _Around:
 
 def find_search_rows(
     connection: sqlite3.Connection,
-    names: StringTable,
+    names: IndexStringTable,
     query: SearchQuery,
     speakers: Iterable[str],
     now: datetime,
@@ -105,7 +105,10 @@ def find_search_rows(
 
 
 def _visible_speakers(
-    connection: sqlite3.Connection, names: StringTable, speakers: frozenset[str], limits: Conditions
+    connection: sqlite3.Connection,
+    names: IndexStringTable,
+    speakers: frozenset[str],
+    limits: Conditions,
 ) -> frozenset[str]:
     """Return those of the speakers whom the caller may see; other names count as plain words."""
     found = connection.execute(
@@ -143,7 +146,7 @@ def _near(hits: dict[int, float], around: dict[int, _Around], least: float) -> _
 
 def _candidates(
     connection: sqlite3.Connection,
-    names: StringTable,
+    names: IndexStringTable,
     hits: dict[int, float],
     places: _Places,
     limits: Conditions,
@@ -181,7 +184,7 @@ def _candidates(
 
 def _fetch_with_neighbours(
     connection: sqlite3.Connection,
-    names: StringTable,
+    names: IndexStringTable,
     best: Sequence[RankedRow],
     limits: Conditions,
 ) -> tuple[SearchHit, ...]:

@@ -27,7 +27,7 @@ COLUMNS = (
 )
 
 
-class StringTable:
+class IndexStringTable:
     """Interned strings, cached in memory: each repeated text is stored once, rows have its id."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -73,7 +73,7 @@ class StringTable:
         self._texts.clear()
 
 
-def stored_search_row(row: SearchRow, names: StringTable) -> tuple[Any, ...]:
+def stored_search_row(row: SearchRow, names: IndexStringTable) -> tuple[Any, ...]:
     """Return a row's columns after its id."""
     text = clean_utf8(row.text)
     flags = TIMED * has_time_word(text) | TAINTED * row.taint
@@ -93,13 +93,13 @@ def stored_search_row(row: SearchRow, names: StringTable) -> tuple[Any, ...]:
     )
 
 
-def search_row_from_stored(columns: Iterable[Any], names: StringTable) -> SearchRow:
+def search_row_from_stored(columns: Iterable[Any], names: IndexStringTable) -> SearchRow:
     """Decode a stored row; raise CorruptIndex if it is invalid."""
     with check_index_schema():
         return _row(columns, names)
 
 
-def _row(columns: Iterable[Any], names: StringTable) -> SearchRow:
+def _row(columns: Iterable[Any], names: IndexStringTable) -> SearchRow:
     (
         _,
         session,

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
-from opencrab.adapters.aws_client import Deferred
+from opencrab.adapters.aws_client import DeferredAwsClient
 from opencrab.adapters.dynamodb.home import dynamodb_stores
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
@@ -177,15 +177,15 @@ def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
 
     configured = settings.load_settings({})
     clock = SystemClock()
-    journalist = lambda_log(configured)
+    logs = lambda_log(configured)
     place = aws_setting(configured, "secrets")
     secrets = LaterSecrets(place, clock)
-    home = _home(configured, clock, consistent=False, on_turn=journalist.on_turn)
+    home = _home(configured, clock, consistent=False, on_turn=logs.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
     stored = home.preferences.get
     models = DeployedModels(lambda: models_of_function(secrets, stored, clock.now, advice))
     runtime = replace(_runtime(configured, home, clock, models, secrets), jobs=jobs)
-    return Worker(runtime, journalist, DynamoPulse(dynamodb_table_name(configured)).beat)
+    return Worker(runtime, logs, DynamoPulse(dynamodb_table_name(configured)).beat)
 
 
 def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
@@ -207,9 +207,9 @@ def rest_handler() -> "Answer":
     from opencrab.gateways.rest.http.polling import PollingWatch
 
     configured = settings.load_settings({})
-    journalist = lambda_log(configured)
+    logs = lambda_log(configured)
     clock = SystemClock()
-    home = _home(configured, clock, consistent=True, on_turn=journalist.on_turn)
+    home = _home(configured, clock, consistent=True, on_turn=logs.on_turn)
     secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
     stored = home.preferences.get
     models = DeployedModels(
@@ -276,7 +276,7 @@ def _home(
 ) -> Home:
     table = dynamodb_table_name(configured)
     stores = dynamodb_stores(table, consistent=consistent, on_turn=on_turn)
-    sqs, s3 = Deferred("sqs"), Deferred("s3")
+    sqs, s3 = DeferredAwsClient("sqs"), DeferredAwsClient("s3")
     bucket = aws_setting(configured, "bucket")
 
     def queue(name: str) -> SqsQueue:

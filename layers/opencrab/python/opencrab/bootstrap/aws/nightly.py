@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def night_worker() -> NightWorker:
     """Build the handler of the hourly schedule and of the queue of nightly reviews."""
     configured = settings.load_settings({})
-    journalist = lambda_log(configured)
+    logs = lambda_log(configured)
     admitted = message_admission(configured, SystemClock())
     runtime = replace(admitted, directory=cast(DeployedModels, admitted.models))
     price = nightly_price_update(configured, _transport)
     return NightWorker(
         runtime,
-        journalist,
+        logs,
         fall=send_nightly_reviews,
         review=send_session_count_reviews,
         run=run_nightly_review,

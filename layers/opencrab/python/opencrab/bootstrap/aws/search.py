@@ -11,7 +11,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
-from opencrab.adapters.aws_client import Deferred
+from opencrab.adapters.aws_client import DeferredAwsClient
 from opencrab.bootstrap.aws.environment import aws_setting, dynamodb_table_name, lambda_log
 from opencrab.domain.errors import Invalid
 from opencrab.ports.clock import Clock
@@ -168,13 +168,13 @@ def _snapshots(configured: "Settings", clock: Clock) -> "SnapshotStore":
         return DirectorySnapshots(Path(folder), clock)
     from opencrab.adapters.s3_files.snapshots import S3Snapshots
 
-    return S3Snapshots(Deferred("s3"), aws_setting(configured, "bucket"), clock)
+    return S3Snapshots(DeferredAwsClient("s3"), aws_setting(configured, "bucket"), clock)
 
 
 def _elsewhere(function_name: str) -> Search:
     from opencrab.adapters.lambda_search import LambdaSearch
 
-    return LambdaSearch(Deferred("lambda", read_seconds=_SECONDS), function_name)
+    return LambdaSearch(DeferredAwsClient("lambda", read_seconds=_SECONDS), function_name)
 
 
 def _in_collection(configured: "Settings", clock: Clock) -> "OpenSearch":
@@ -188,13 +188,13 @@ def _in_collection(configured: "Settings", clock: Clock) -> "OpenSearch":
 def _collection(configured: "Settings", clock: Clock) -> "OpenSearchClient":
     from opencrab.adapters.opensearch.client import OpenSearchClient
     from opencrab.adapters.opensearch.connection import (
-        Backoff,
+        OpenSearchBackoff,
         OpenSearchConnection,
         new_opensearch_transport,
     )
 
     endpoint = str(configured.get("search.opensearch_endpoint"))
-    backoff = Backoff(_wait, lambda: secrets.randbelow(1_000) / 1_000)
+    backoff = OpenSearchBackoff(_wait, lambda: secrets.randbelow(1_000) / 1_000)
     return OpenSearchClient(
         OpenSearchConnection(
             endpoint, new_opensearch_transport(), opensearch_signer, clock, backoff

@@ -17,12 +17,12 @@ def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
 
     configured = settings.load_settings({})
     clock = SystemClock()
-    journalist = lambda_log(configured)
+    logs = lambda_log(configured)
     secrets = LaterSecrets(aws_setting(configured, "secrets"), clock)
     runtime = replace(message_admission(configured, clock), world=world_of(configured, secrets))
 
     def receive(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
-        journalist.set_context()
+        logs.set_context()
         return world_messages_from_queue(runtime, event, envelope_in)
 
     return receive

@@ -10,15 +10,15 @@ from opencrab.adapters.door.aws import (
     SQS,
     Credentials,
     PlainAws,
-    PlainFacts,
-    PlainQueue,
+    PlainDynamoFacts,
+    PlainSqsQueue,
     Signer,
 )
-from opencrab.adapters.door.discord import PlainCallback, PublicKeys
+from opencrab.adapters.door.discord import DiscordPublicKeys, PlainDiscordCallback
 from opencrab.adapters.door.http import PlainHttp, tls_roots
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.discord.interactions import acks
-from opencrab.gateways.discord.interactions.door import Door, as_result, of_event
+from opencrab.gateways.discord.interactions.door import Door, as_result, door_interaction_of_event
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
@@ -37,7 +37,7 @@ _INSTALLATION = "installation"
 def discord_door() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Build the handler of the function that Discord calls, configured by its environment."""
     door = discord_door_from_environment(os.environ, time.time)
-    return lambda event: as_result(door.answer(*of_event(event), time.time()))
+    return lambda event: as_result(door.answer(*door_interaction_of_event(event), time.time()))
 
 
 def discord_door_from_environment(environment: Mapping[str, str], now: Callable[[], float]) -> Door:
@@ -58,8 +58,8 @@ def discord_door_from_environment(environment: Mapping[str, str], now: Callable[
     )
     queue_url = _require_variable(environment, "OPENCRAB_AWS__INTERACTIONS_QUEUE")
     domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    queue = PlainQueue(aws(SQS, _origin(queue_url)), queue_url, seconds=KEEP_SECONDS)
-    facts = PlainFacts(
+    queue = PlainSqsQueue(aws(SQS, _origin(queue_url)), queue_url, seconds=KEEP_SECONDS)
+    facts = PlainDynamoFacts(
         aws(DYNAMODB, f"https://dynamodb.{region}.{domain}"),
         _require_variable(environment, "OPENCRAB_AWS__TABLE"),
         seconds=OFFER_SECONDS,
@@ -68,7 +68,7 @@ def discord_door_from_environment(environment: Mapping[str, str], now: Callable[
     return Door(
         _keys(_require_variable(environment, "OPENCRAB_DISCORD_PUBLIC_KEY")).verify,
         queue.send,
-        PlainCallback(discord, seconds=ACKNOWLEDGE_SECONDS).acknowledge,
+        PlainDiscordCallback(discord, seconds=ACKNOWLEDGE_SECONDS).acknowledge,
         lambda: facts.body(_INSTALLATION, acks.CHOICES_KIND, acks.CHOICES_ID),
     )
 
@@ -86,7 +86,7 @@ def local_door(runtime: "Runtime", public_key: str, api: str = DISCORD) -> "Inte
         known = runtime.home.facts.get(_INSTALLATION, acks.CHOICES_KIND, acks.CHOICES_ID)
         return None if known is None else known.body
 
-    callback = PlainCallback(PlainHttp(api, tls_roots()), seconds=ACKNOWLEDGE_SECONDS)
+    callback = PlainDiscordCallback(PlainHttp(api, tls_roots()), seconds=ACKNOWLEDGE_SECONDS)
     door = Door(_keys(public_key).verify, queue.send, callback.acknowledge, choices)
 
     def answer(headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
@@ -102,8 +102,8 @@ def _origin(url: str) -> str:
     return f"{scheme}://{rest.partition('/')[0]}"
 
 
-def _keys(listed: str) -> PublicKeys:
-    return PublicKeys(key for key in listed.split(",") if key.strip())
+def _keys(listed: str) -> DiscordPublicKeys:
+    return DiscordPublicKeys(key for key in listed.split(",") if key.strip())
 
 
 def _require_variable(environment: Mapping[str, str], name: str) -> str:

@@ -97,14 +97,14 @@ def _up(options: "UpOptions") -> int:
     configured = settings.load_settings({"gateway.rest.port": options.port})
     port = _port(options.host, configured.get("gateway.rest.port"), fixed=options.port is not None)
     from opencrab.adapters.local_files.secrets import FileSecrets
-    from opencrab.adapters.sqlite.home import open_database
+    from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups
 
     os.umask(0o077)
     data = options.data
     secrets = FileSecrets(data)
     thinking = local_models(secrets, options.provider)
-    database = open_database(data)
+    database = open_sqlite_database(data)
     network = Network()
     try:
         runtime = _runtime(configured, database, thinking, secrets, network=network, data=data)

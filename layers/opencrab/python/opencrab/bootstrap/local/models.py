@@ -72,14 +72,18 @@ def local_models(secrets: "Secrets", provider: str | None) -> LocalModels:
 
 def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, tuple[str, ...]]":
     """Find a model server on this machine; returns it, else None, with notes for the owner."""
-    from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, detect_local
+    from opencrab.adapters.providers.catalogue.detect import (
+        LLAMACPP_URL,
+        OLLAMA_URL,
+        detect_local_servers,
+    )
 
     ollama = _address(known, "ollama", OLLAMA_URL)
     llamacpp = _address(known, "llamacpp", LLAMACPP_URL)
     if not _answers(ollama) and not _answers(llamacpp):
         return None, ()
     network = Network()
-    detection = detect_local(network.transport(), ollama, llamacpp)
+    detection = detect_local_servers(network.transport(), ollama, llamacpp)
     network.close()
     return detection.server, detection.notes
 

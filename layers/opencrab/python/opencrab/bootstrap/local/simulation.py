@@ -74,7 +74,7 @@ def simulated_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, 
     from opencrab.adapters.local_files import LocalBlobs, LocalFiles
     from opencrab.adapters.providers.scripted.simulated import OnlyModel, SimulatedModel
     from opencrab.adapters.skill_files import FileSkills
-    from opencrab.adapters.sqlite.home import open_home
+    from opencrab.adapters.sqlite.home import open_sqlite_home
     from opencrab.adapters.system_clock import FakeClock
     from opencrab.bootstrap.consequences import CONSEQUENCES
     from opencrab.bootstrap.jobs import JOBS
@@ -83,7 +83,9 @@ def simulated_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, 
 
     clock = FakeClock(START)
     files = LocalFiles(folder, quota_bytes=2**20 * 100)
-    home, database = open_home(folder, clock, files=files, blobs=LocalBlobs(folder), durable=False)
+    home, database = open_sqlite_home(
+        folder, clock, files=files, blobs=LocalBlobs(folder), durable=False
+    )
     skills = FileSkills(settings.skills_folder())
     try:
         yield (

@@ -20,7 +20,11 @@ class Source(StrEnum):
 
 
 class Scope(StrEnum):
-    """The permissions of an API key; `owner` includes `chat`, `chat` includes `read`."""
+    """The permissions of an API key.
+
+    `owner` is for everything, `chat` for the sessions of its person, `read` for what its grants
+    name.
+    """
 
     READ = "read"
     CHAT = "chat"

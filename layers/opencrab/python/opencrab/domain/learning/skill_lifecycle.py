@@ -109,7 +109,10 @@ def skill_lesson(
 
 
 def may_vouch_for_skill(turn: Turn) -> bool:
-    """Check whether skills learned in a turn are trusted: no taint, and owner, user or self."""
+    """Check whether skills learned in a turn need no approval before their trial.
+
+    The turn must be untainted and act for an owner, for a user, or for the agent itself.
+    """
     return not turn.taint and turn.authority in _VOUCHING
 
 
@@ -183,7 +186,7 @@ def toggle_skill(skill: AcquiredSkill, now: datetime, *, on: bool | None = None)
     return skill if status is skill.status and not skill.waits else _set_status(skill, status, now)
 
 
-def promote_skill(
+def promote_candidate_skill(
     skill: AcquiredSkill, now: datetime, effectiveness: Effectiveness | None = None
 ) -> AcquiredSkill:
     """Return a candidate as an active skill: it helps, or its owner wants it.

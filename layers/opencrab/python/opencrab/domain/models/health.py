@@ -27,7 +27,7 @@ class BreakerState(Value):
         return self.paused_until is not None and now < self.paused_until <= now + _LONGEST
 
     def needs_probe(self, now: datetime) -> bool:
-        """Check whether its pause is over: one caller should try it while the others wait."""
+        """Check whether the breaker is half-open: its pause is over, and one caller may probe."""
         return self.paused_until is not None and not self.is_paused(now)
 
     def with_probe(self, now: datetime) -> "BreakerState":

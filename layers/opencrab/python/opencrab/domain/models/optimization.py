@@ -9,7 +9,7 @@ from opencrab.domain.value import MicroUsd, Unit, Value
 
 
 class OptimizationGoal(StrEnum):
-    """The aim of the choice of models."""
+    """What the choice of models optimises: cost, quality, latency, or a balance of them."""
 
     MINIMIZE_COST = "minimize_cost"
     MAXIMIZE_QUALITY = "maximize_quality"

@@ -137,7 +137,11 @@ def require_linkable_path(path: str) -> str:
     """Return the path; raises Invalid if a link to it cannot be written."""
     bad = sorted(_NO_LINK.intersection(path))
     if bad:
-        raise Invalid(f"path {path!r} contains {bad[0]!r}", field="path", cure="remove it")
+        raise Invalid(
+            f"path {path!r} contains {bad[0]!r}, which a link cannot contain",
+            field="path",
+            cure="remove it",
+        )
     return path
 
 

@@ -161,7 +161,7 @@ def _told_of(
     )
 
 
-def wake_agent(runtime: Runtime, profile: Profile) -> Profile:
+def wake_dormant_agent(runtime: Runtime, profile: Profile) -> Profile:
     """Make a dormant agent active and reset its vital signs; leave other agents as they are.
 
     Raises Unavailable when concurrent updates exhaust the retries.

@@ -17,7 +17,7 @@ from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
     put_agent_to_sleep,
     stored_vital_signs,
-    wake_agent,
+    wake_dormant_agent,
 )
 from opencrab.engine.agents.working_memory import clear_working_memory_after_turn
 from opencrab.engine.consequence import FollowUp, TurnEnding
@@ -39,7 +39,7 @@ class HeartbeatConsequence(Consequence):
 
     def on_begin(self, work: TurnWork) -> None:
         if work.turn.source is not Source.HEARTBEAT:
-            work.profile = wake_agent(work.runtime, work.profile)
+            work.profile = wake_dormant_agent(work.runtime, work.profile)
 
     def may_write_on_close(self, work: TurnWork) -> bool:
         return work.turn.trigger in UNASKED

@@ -129,7 +129,7 @@ def resume_goal(runtime: Runtime, agent_id: str, label: str) -> Goal:
     An active goal is returned as it is; one whose turn was lost begins a new one. A dormant agent
     is woken. Raises NotFound, Conflict (ended).
     """
-    profile = vital_signs.wake_agent(runtime, runtime.home.agents.get(agent_id))
+    profile = vital_signs.wake_dormant_agent(runtime, runtime.home.agents.get(agent_id))
     for _ in range(ATTEMPTS):
         fact = stored_goal(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)

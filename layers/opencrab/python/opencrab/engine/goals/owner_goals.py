@@ -20,7 +20,7 @@ from opencrab.domain.goals.selection import (
 from opencrab.domain.goals.value_estimate import Horizon, ValueEstimate
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.value import Identifier, MessageText, Unit, Value
-from opencrab.engine.agents.vital_signs import change_vital_signs, wake_agent
+from opencrab.engine.agents.vital_signs import change_vital_signs, wake_dormant_agent
 from opencrab.engine.goals.instructions import InstructionGiver
 from opencrab.engine.goals.pausing import ATTEMPTS, stored_goal
 from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue
@@ -106,7 +106,7 @@ def inject_owner_goal(
 def _wake_for_goal(runtime: Runtime, goal: Goal) -> Goal:
     """Wake the agent if its owner's goal is open, and return the goal."""
     if goal.authority is Authority.OWNER and not goal.status.is_end:
-        wake_agent(runtime, runtime.home.agents.get(goal.agent_id))
+        wake_dormant_agent(runtime, runtime.home.agents.get(goal.agent_id))
     return goal
 
 

@@ -70,13 +70,13 @@ class Charge(Value):
 
 
 class Explanation(Value):
-    """A turn's money: drawn = spent + held + returned, and spent is the sum of its calls.
+    """A turn's money: drawn = spent + held + returned.
 
-    `returned` is negative if a vendor counted more than was reserved, so that the day's budget had
-    to add the difference; of a turn that has ended it is drawn - spent - held. `adds_up` is true if
-    the calls add up to what the turn spent and, while it runs, what was drawn is spent or held.
-    What was corrected after the turn's end, by `opencrab costs reconcile`, is in all of it.
-    `complete` is false if the ledger does not have all of the turn's calls.
+    `drawn` was taken from the day's budgets. `spent` is what its calls cost. `held` is reserved for
+    a running call or a later one; 0 when the turn has ended. `returned` went back at the end; 0
+    before. It is negative if the calls cost more than was drawn. `adds_up` is true if this holds
+    and `calls` sum up to `spent`. Corrections by `opencrab costs reconcile` are included.
+    `complete` is false if the ledger lacks some of the calls.
     """
 
     turn_id: str

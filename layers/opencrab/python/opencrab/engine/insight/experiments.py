@@ -129,7 +129,7 @@ class Experiments(Value):
 
 
 class Pinned(Value):
-    """Pin of a subject; evidence changes nothing that is `pinned`."""
+    """Whether learning must not change this skill, experience or choice of models."""
 
     subject: str
     pinned: bool

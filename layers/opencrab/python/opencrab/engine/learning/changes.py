@@ -33,7 +33,7 @@ from opencrab.domain.learning.change import (
     with_told_mix,
     without_subject_pin,
 )
-from opencrab.domain.learning.skill_lifecycle import index_skill, promote_skill
+from opencrab.domain.learning.skill_lifecycle import index_skill, promote_candidate_skill
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
 from opencrab.engine.learning.experience_changes import Beside, restore_experience
@@ -129,7 +129,7 @@ def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str
     back, whose own change can then be undone. Raises NotFound, and Conflict if the change was not
     applied, if a pin or the end of all trials prevents it, or naming the later change.
     """
-    require_not_retired(runtime.home.agents, agent_id)
+    require_agent_not_retired(runtime.home.agents, agent_id)
     found = find_adjustment(runtime.home.facts, agent_id, adjustment_id)
     if found.state is AdjustmentState.UNDONE:
         return found
@@ -171,7 +171,7 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
 
     Raises Invalid, NotFound, and Conflict if no experiment runs.
     """
-    require_not_retired(runtime.home.agents, agent_id)
+    require_agent_not_retired(runtime.home.agents, agent_id)
     named, now = find_experiment_subject(runtime.home.facts, agent_id, subject), runtime.clock.now()
     facts = runtime.home.facts
     if named.kind is AdjustmentKind.SKILL:
@@ -180,7 +180,11 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
         evidence = dict[str, Any]()
         alter = _stopped_trial(named, now)
     elif named.kind is AdjustmentKind.EXPERIENCE:
-        raise Conflict("experiences have no trials", field="subject", cure="pin it instead")
+        raise Conflict(
+            f"experience {named.name!r} has no experiment to stop",
+            field="subject",
+            cure="pin it, if learning must not change it",
+        )
     else:
         mind = learned_mind(facts, agent_id)
         mix, alone = mix_and_best(mind, named.name)
@@ -211,7 +215,7 @@ def open_adjustments_of(
     return tuple(each for each in same if each.state in _HELD)[:_MOST_ENDED]
 
 
-def require_not_retired(agents: Agents, agent_id: str) -> None:
+def require_agent_not_retired(agents: Agents, agent_id: str) -> None:
     """Raise Conflict if the agent has retired, NotFound if it does not exist."""
     if not agents.get(agent_id).agent.answers:
         raise Conflict(
@@ -222,7 +226,7 @@ def require_not_retired(agents: Agents, agent_id: str) -> None:
 def mark_change_announced(agent_id: str, made: Adjustment) -> Adjustment:
     """Log a change and return it."""
     shown = made.id, agent_id, f"{made.kind.value}:{made.subject}", made.state.value
-    log.info("learning change: change=%s, agent=%s, subject=%s, state=%s", *shown)
+    log.info("learning change stored: id=%s, agent=%s, subject=%s, state=%s", *shown)
     return made
 
 
@@ -332,7 +336,7 @@ def _stopped_trial(subject: LearnedSubject, now: datetime) -> Alter:
                 field="subject",
                 cure="nothing to stop; list the experiments to see which run",
             )
-        return mind, promote_skill(skill, now)
+        return mind, promote_candidate_skill(skill, now)
 
     return alter
 
@@ -352,7 +356,7 @@ def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alte
 def _change_mind(
     home: Home, agent_id: str, change: _AlterMind, beside: Beside | None = None
 ) -> AgentState:
-    require_not_retired(home.agents, agent_id)
+    require_agent_not_retired(home.agents, agent_id)
     for _ in range(_TRIES - 1):
         try:
             return _update_mind(home.facts, agent_id, change, beside)

@@ -21,7 +21,7 @@ from opencrab.engine.learning.changes import (
     mark_change_announced,
     open_adjustments_of,
     page_of_adjustments,
-    require_not_retired,
+    require_agent_not_retired,
     store_adjustment,
 )
 from opencrab.engine.runtime import Runtime
@@ -32,7 +32,7 @@ WITHHELD = "withheld_percent"
 
 def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
     """End the memory hold-out; raises NotFound, and Conflict if none runs."""
-    require_not_retired(runtime.home.agents, agent_id)
+    require_agent_not_retired(runtime.home.agents, agent_id)
     facts, now = runtime.home.facts, runtime.clock.now()
     percent = memory_holdout_percent(learned_mind(facts, agent_id), runtime.rules.trials)
     if percent == 0:

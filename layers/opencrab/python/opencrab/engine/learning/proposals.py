@@ -24,7 +24,7 @@ from opencrab.engine.learning.changes import (
     mark_change_announced,
     open_adjustments_of,
     page_of_adjustments,
-    require_not_retired,
+    require_agent_not_retired,
     store_adjustment,
 )
 from opencrab.engine.learning.experience_changes import (
@@ -42,7 +42,7 @@ FRESH = timedelta(days=30)
 
 _FIXED = {
     "pinned": ("it is pinned", "unpin it first"),
-    "chosen": ("a model is set permanently for this purpose", "reset that choice first"),
+    "chosen": ("a model is set permanently for this use", "reset that choice first"),
 }
 
 
@@ -52,7 +52,7 @@ def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) ->
     Raises NotFound, and Conflict if it is no longer proposed, is older than FRESH, is advice that
     needs new text, or no longer fits the present state.
     """
-    require_not_retired(runtime.home.agents, agent_id)
+    require_agent_not_retired(runtime.home.agents, agent_id)
     current_preferences(runtime)
     found, now = find_adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
     if found.state is not AdjustmentState.PROPOSED:
@@ -99,13 +99,13 @@ def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange
     why = why_choice_is_fixed_for(profile.agent, profile.mind, name)
     if why:
         reason, cure = _FIXED[why]
-        raise Conflict(f"the models for {name!r} are unchanged: {reason}", cure=cure)
+        raise Conflict(f"the traffic split for {name!r} was not accepted: {reason}", cure=cure)
     models: Mapping[str, str] = made.evidence.get("models", {})
     choices = candidate_models(runtime.models, profile.agent)
     for alias in made.after["weights"]:
         if alias not in choices or choices[alias].name != models.get(alias):
             raise Conflict(
-                f"{alias!r} may no longer be selected, or now means another model",
+                f"alias {alias!r} may no longer be selected, or now names another model",
                 cure="wait for the next nightly run",
             )
     then = watch_baseline(

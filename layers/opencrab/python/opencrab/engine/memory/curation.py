@@ -200,7 +200,7 @@ class MemoryCurator:
         return self._committed(changed)
 
     def delete(self, memory_id: str, *, version: int | None = None) -> None:
-        """Delete a memory for good: at once in the store, and by a mark in every index copy."""
+        """Delete a memory from the store; a tombstone removes it from the search indexes."""
         self.runtime.home.agents.get(self.agent_id)
 
         def deleted() -> tuple[None, list[Document]]:

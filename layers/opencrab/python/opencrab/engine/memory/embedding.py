@@ -29,7 +29,7 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.search import TextVectors
 from opencrab.ports.models.model import Embedder, Embeddings, ModelInfo, Models, ProviderDirectory
-from opencrab.ports.turn.journal import Journal, StepBoundary, TurnChange
+from opencrab.ports.turn.journal import Journal, StepState, TurnChange
 
 log = logging.getLogger(__name__)
 
@@ -101,11 +101,11 @@ class MeteredEmbedder:
         self, agent_id: str, texts: tuple[str, ...], at_most_seconds: float | None
     ) -> TextVectors:
         turn = self._turn(agent_id)
-        boundary = self._journal.boundary(turn)
-        if boundary.frozen is not None:
-            raise Refused(f"{boundary.frozen!r} is frozen", cure="unfreeze it first")
-        self._models.refresh(boundary.settings_version)
-        call = self._call(agent_id, texts, boundary)
+        step_state = self._journal.read_step_state(turn)
+        if step_state.frozen is not None:
+            raise Refused(f"{step_state.frozen!r} is frozen", cure="unfreeze it first")
+        self._models.refresh(step_state.settings_version)
+        call = self._call(agent_id, texts, step_state)
         seconds = self._models.routing.call_options(Use.EMBEDDING).timeout_seconds
         if at_most_seconds is not None:
             seconds = min(seconds, at_most_seconds)
@@ -132,7 +132,7 @@ class MeteredEmbedder:
             created_at=self._clock.now(),
         )
 
-    def _call(self, agent_id: str, texts: tuple[str, ...], boundary: StepBoundary) -> _Call:
+    def _call(self, agent_id: str, texts: tuple[str, ...], step_state: StepState) -> _Call:
         """Return the call if this agent may make it; raise Refused or Invalid."""
         agent = self._agents.get(agent_id).agent
         if not agent.answers:
@@ -146,7 +146,7 @@ class MeteredEmbedder:
                 "not private",
                 cure="choose a private model as embedding in [llm.models]",
             )
-        limits = self._rules.limits.changed(boundary.limits)
+        limits = self._rules.limits.changed(step_state.limits)
         return _Call(
             agent=agent,
             embedder=embedder,

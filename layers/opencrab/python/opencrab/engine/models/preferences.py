@@ -24,6 +24,8 @@ ATTEMPTS = 20
 
 Alter = Callable[[Preferences], Preferences]
 
+_NO_ALIASES = "set aliases first with PUT /api/llm/aliases, or leave out selectable"
+
 
 def current_preferences(runtime: Runtime) -> StoredPreferences:
     """Load the stored preferences into this process and return them with their version."""
@@ -243,7 +245,7 @@ def require_model_config(models: Models, config: LlmConfig, model: str | None) -
             raise Invalid(
                 f"there is no alias {name!r}",
                 field=f"selectable.{place}",
-                cure=f"use {', '.join(sorted(aliases)) or 'provider:model; no aliases are set'}",
+                cure=f"use one of {', '.join(sorted(aliases))}" if aliases else _NO_ALIASES,
             )
 
 

@@ -25,7 +25,7 @@ from opencrab.engine.turn.close import close_failed_turn, close_idle_turn, close
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_request
-from opencrab.ports.turn.journal import StepBoundary
+from opencrab.ports.turn.journal import StepState
 
 log = logging.getLogger(__name__)
 
@@ -62,13 +62,13 @@ def call_model(work: TurnWork) -> int | None:
     """
     language = work.profile.agent.language
     # One read for all that may have changed since: switches, limits, health, guidance (ADR 0014).
-    boundary = work.runtime.home.journal.boundary(work.turn)
-    if boundary.frozen is not None:
+    step_state = work.runtime.home.journal.read_step_state(work.turn)
+    if step_state.frozen is not None:
         close_turn(work, TurnStatus.STOPPED, notice=system_phrase("frozen", language))
         return None
     try:
-        work.runtime.models.refresh(boundary.settings_version)
-        seconds = _ask_next_model(work, boundary)
+        work.runtime.models.refresh(step_state.settings_version)
+        seconds = _ask_next_model(work, step_state)
     except Exhausted as error:
         own_day = work.profile.agent.day_limit_micro_usd
         limits, drawn = work.limits_to_tell, error.drawn_micro_usd
@@ -85,11 +85,11 @@ def call_model(work: TurnWork) -> int | None:
     return seconds
 
 
-def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
+def _ask_next_model(work: TurnWork, step_state: StepState) -> int | None:
     """Call the model whose turn it is, or return how many seconds to wait before its retry."""
     models, context = work.runtime.models, _context(work)
-    work.limits = _limits(work, boundary)
-    look = work.look(boundary)
+    work.limits = _limits(work, step_state)
+    look = work.look(step_state)
     leader, chosen_by = router.leading_model(
         models, context.use, look.basis, work.transcript.choices, context.task_type.value
     )
@@ -98,7 +98,7 @@ def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
     # Read once: after the wait the call is made at once.
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
-        pick = router.pick_model(listed, work.transcript.attempts, boundary.health, look.at)
+        pick = router.pick_model(listed, work.transcript.attempts, step_state.health, look.at)
         picked = _claim_probe(work, listed, look, pick)
         if wished is not None and (
             seconds := router.seconds_before_model_retry(picked, work.turn.id, wished)
@@ -118,9 +118,9 @@ def _ask_next_model(work: TurnWork, boundary: StepBoundary) -> int | None:
         return None
 
 
-def _limits(work: TurnWork, boundary: StepBoundary) -> Limits:
+def _limits(work: TurnWork, step_state: StepState) -> Limits:
     """Return the limits of this call: the installation's, or what is left of the goal's if less."""
-    limits = work.runtime.rules.limits.changed(boundary.limits)
+    limits = work.runtime.rules.limits.changed(step_state.limits)
     if work.job is not None:
         return work.job.limits(work, limits)
     goal = work.served
@@ -159,7 +159,7 @@ def _reserve_or_release_probe(
 ) -> ModelIntent:
     """Reserve the call's cost; if that fails, leave a claimed probe to another worker."""
     heard = set(work.transcript.heard)
-    told = () if work.job is not None else look.boundary.instructions
+    told = () if work.job is not None else look.step_state.instructions
     fresh = tuple(item.id for item in told if item.id not in heard)
     try:
         return _reserve(work, call, look, fresh)
@@ -188,7 +188,7 @@ def _claim_probe(
     by `probed`. The others pick again, as if the provider were still paused. Raises Invalid when
     the choice of models has changed since the last one failed, so that none is left.
     """
-    health = look.boundary.health
+    health = look.step_state.health
     if picked is not None and picked.probe is not None:
         provider, probed = picked.model.info.provider, picked.probe.with_probe(look.at)
         health = {**health, provider: probed}

@@ -197,7 +197,7 @@ def _queue_saved_speech(work: TurnWork) -> None:
 
 def _stop_if_frozen(work: TurnWork) -> None:
     """End a turn of a frozen agent that has a tool call to run; `decide` checks model calls."""
-    if work.runtime.home.journal.boundary(work.turn).frozen is not None:
+    if work.runtime.home.journal.read_step_state(work.turn).frozen is not None:
         settle_intent_as_unknown(work)
         close_turn(
             work, TurnStatus.STOPPED, notice=system_phrase("frozen", work.profile.agent.language)

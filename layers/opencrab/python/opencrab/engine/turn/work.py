@@ -26,7 +26,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.ports.models.model import ChatRequest, ModelInfo
-from opencrab.ports.turn.journal import StepBoundary, TurnChange
+from opencrab.ports.turn.journal import StepState, TurnChange
 from opencrab.ports.turn.queue import Queue
 
 CARRIED = 6
@@ -73,7 +73,7 @@ class QuestionJob(Protocol):
 class PreCallState:
     """The state that one model call is made from, read once before it."""
 
-    boundary: StepBoundary
+    step_state: StepState
     calls_left: int
     basis: RoutingBasis
     at: datetime
@@ -85,7 +85,7 @@ class TurnWork:
 
     Results of pure calls are `carried`: they reach the journal with the next change, because a
     crash before it only means running them again. `next_n` numbers the next record; a number is
-    used up only when its record is carried or saved. `limits` are those of the last `StepBoundary`.
+    used up only when its record is carried or saved. `limits` are those of the last `StepState`.
     `retry_after_seconds` is the wait that the provider asked for when the last call failed: 0 for
     none, None if it did not fail. `served` is the goal that the turn carries out, as read or
     written last. `lines_saved` counts the lines that this worker wrote. A turn with a `job` is a
@@ -147,9 +147,9 @@ class TurnWork:
             return 0
         return most - attempts + self.transcript.failed_calls
 
-    def look(self, boundary: StepBoundary) -> PreCallState:
+    def look(self, step_state: StepState) -> PreCallState:
         """Return the state that this worker's next model call is made from."""
-        return PreCallState(boundary, self.calls_left, self.basis, self.runtime.clock.now())
+        return PreCallState(step_state, self.calls_left, self.basis, self.runtime.clock.now())
 
     @property
     def receipts(self) -> tuple[ActionReceipt, ...]:

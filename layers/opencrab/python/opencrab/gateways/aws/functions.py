@@ -117,11 +117,11 @@ class Worker:
     def __init__(
         self,
         runtime: Runtime,
-        journalist: LambdaLog,
+        lambda_log: LambdaLog,
         beat: Callable[[datetime], None] = lambda _now: None,
     ) -> None:
         self._runtime = runtime
-        self._journalist = journalist
+        self._lambda_log = lambda_log
         self._beat = beat
 
     def run_turns(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Worker:
 
     def sweep(self, _event: Mapping[str, Any], _context: Any) -> dict[str, int]:
         """Run the sweep, which repairs what a crash left and starts what is due."""
-        self._journalist.set_context()
+        self._lambda_log.set_context()
         swept = sweep_agents(self._runtime)
         self._beat(self._runtime.clock.now())
         found = vars(swept)
@@ -183,7 +183,7 @@ class Worker:
         pace = Pace(seconds_left=seconds_left)
 
         def handle(delivery: Delivery) -> MessageOutcome:
-            self._journalist.set_context(session_id=delivery.group)
+            self._lambda_log.set_context(session_id=delivery.group)
             return run(self._runtime, delivery, pace)
 
         return self._batch(event, queue, handle)
@@ -197,7 +197,7 @@ class Worker:
         waiting: set[str] = set()
         for record in event["Records"]:
             delivery = delivery_of_sqs_record(record)
-            self._journalist.set_context()
+            self._lambda_log.set_context()
             if delivery.group in waiting or not self._finished(delivery, queue, handle):
                 again.append({"itemIdentifier": record["messageId"]})
                 if delivery.group:
@@ -210,14 +210,14 @@ class Worker:
         except Exception as error:
             if isinstance(error, Unavailable):
                 log.warning(
-                    "message failed, retrying: group=%s, count=%s, error=%s",
+                    "message failed, retrying: group=%s, attempt=%s, error=%s",
                     delivery.group,
                     delivery.count,
                     error.message,
                 )
             else:
                 log.exception(
-                    "message failed, retrying: group=%s, count=%s", delivery.group, delivery.count
+                    "message failed, retrying: group=%s, attempt=%s", delivery.group, delivery.count
                 )
             seconds = min(2 * max(delivery.count, 1), LONGEST_RETRY_SECONDS)
             try:

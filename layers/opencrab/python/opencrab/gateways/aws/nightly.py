@@ -36,7 +36,7 @@ class NightWorker:
     def __init__(
         self,
         runtime: Runtime,
-        journalist: LambdaLog,
+        lambda_log: LambdaLog,
         *,
         fall: Callable[[Runtime], int],
         review: Callable[[Runtime], int],
@@ -44,7 +44,7 @@ class NightWorker:
         price: Callable[[Runtime], int],
     ) -> None:
         self._runtime = runtime
-        self._journalist = journalist
+        self._lambda_log = lambda_log
         self._fall = fall
         self._review = review
         self._run = run
@@ -56,13 +56,13 @@ class NightWorker:
         def seconds_left() -> float:
             return float(context.get_remaining_time_in_millis()) / 1_000
 
-        self._journalist.set_context()
+        self._lambda_log.set_context()
         sent = self._fall(self._runtime)
         prices = self._prices() if sent else 0
         told = {"sent": sent, "reviews": self._reviews(), "prices": prices}
         told |= self._work(Pace(seconds_left=seconds_left))
         if any(told.values()):
-            self._journalist.set_context()
+            self._lambda_log.set_context()
             log.info(
                 "nightly runs: %s", ", ".join(f"{name}={count}" for name, count in told.items())
             )
@@ -74,7 +74,7 @@ class NightWorker:
             return self._review(self._runtime)
         except OpenCrabError as error:
             log.warning("cannot send skill reviews, retrying in an hour: error=%s", error.message)
-            self._journalist.count("NightFailures")
+            self._lambda_log.count("NightFailures")
             return 0
 
     def _prices(self) -> int:
@@ -85,7 +85,7 @@ class NightWorker:
             log.warning(
                 "cannot update model prices, keeping the current ones: error=%s", error.message
             )
-            self._journalist.count("PriceFailures")
+            self._lambda_log.count("PriceFailures")
             return 0
 
     def _work(self, pace: Pace) -> dict[str, int]:
@@ -98,7 +98,7 @@ class NightWorker:
             )
             if delivery is None:
                 break
-            self._journalist.set_context()
+            self._lambda_log.set_context()
             ended = self._ended(delivery, pace)
             told[ended] += 1
             if ended == "done":
@@ -118,6 +118,6 @@ class NightWorker:
                 )
             else:
                 log.exception("nightly run failed, retrying: message=%s", delivery.body[:_SHOWN])
-            self._journalist.count("NightFailures")
+            self._lambda_log.count("NightFailures")
             return "failed"
         return "done" if finished else "later"

@@ -84,11 +84,12 @@ def find_agent(
     language: Language = Language.EN,
     hears: Hears | None = None,
 ) -> Seen:
-    """Find the agent with this id or name that can be asked here; returns it and its presence.
+    """Find the agent with this id or name that can be asked here.
 
-    Without an option it is the agent of the channel's session, the one placed in the channel, or
-    the only one. Raises NotFound, naming those that can be asked, and Conflict with the ids if
-    several share the name. Retired agents are found by id only.
+    Returns it with its Discord settings (`Presence`). Without an option it is the agent of the
+    channel's session, the one placed in the channel, or the only one. Raises NotFound, naming those
+    that can be asked, and Conflict with the ids if several share the name. Retired agents are found
+    by id only.
     """
     hears = hears or partial(_hears, channel_id, guild_id)
     wanted = (option or "").strip()

@@ -94,7 +94,7 @@ class Consumer:
         except Exception:
             shown = "a private message" if self._private else delivery.body[:200]
             log.exception(
-                "message failed, retrying: queue=%s, group=%s, count=%s, message=%s",
+                "message failed, retrying: queue=%s, group=%s, attempt=%s, message=%s",
                 self._name,
                 delivery.group,
                 delivery.count,

@@ -51,7 +51,7 @@ class HeaderDeadlineProtocol(H11Protocol):
         super().send_400_response(self.conn.refusal or msg)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the time, which has no more meaning."""
+        """Cancel the header deadline, as the connection is closed."""
         self._stop_waiting()
         super().connection_lost(exc)
 

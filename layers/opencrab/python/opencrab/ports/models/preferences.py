@@ -24,5 +24,5 @@ class PreferenceStore(Protocol):
         """Store preferences as the version after `version`.
 
         Raises Conflict if that is not the stored version. From then on
-        `StepBoundary.settings_version` is the new version.
+        `StepState.settings_version` is the new version.
         """

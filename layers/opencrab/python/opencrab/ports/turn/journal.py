@@ -36,7 +36,7 @@ class RecordedTurn:
 
 
 @dataclass(frozen=True)
-class StepBoundary:
+class StepState:
     """The state that a turn reads before its next model call, strongly consistent.
 
     `limits` are those that were set at run time, by name, for `Limits.changed`; `settings_version`
@@ -163,7 +163,7 @@ class Journal(SessionHistory, Protocol):
     def header(self, turn_id: str) -> Turn:
         """Read a turn without its records; raises NotFound."""
 
-    def boundary(self, turn: Turn) -> StepBoundary:
+    def read_step_state(self, turn: Turn) -> StepState:
         """Read the switches and all else that may have changed since the turn's last step."""
 
     def interruption(self, turn: Turn) -> Interruption:

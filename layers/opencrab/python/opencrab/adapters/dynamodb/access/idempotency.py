@@ -41,7 +41,7 @@ class DynamoIdempotency:
             "ttl": item_time_to_live(until),
         }
         token = to_attribute(secrets.token_hex(8))
-        item = SCHEMA.item(_partition(key), HEAD, fields) | {"begun": token}
+        item = SCHEMA.encode_item(_partition(key), HEAD, fields) | {"begun": token}
         # DynamoDB removes what has expired within days, not at once; and the network may carry this
         # very write twice.
         free = (
@@ -57,7 +57,7 @@ class DynamoIdempotency:
                     "the stored response of this idempotency key is being deleted",
                     cure="send the request again in a few seconds",
                 ) from None
-            earlier = SCHEMA.fields(refusal.item)
+            earlier = SCHEMA.decode_item(refusal.item)
             status, body = earlier.get("status"), earlier.get("body")
             return RememberedRequest(earlier["request_hash"], status, body)
         return None

@@ -89,12 +89,12 @@ def to_item(key: ApiKey) -> Item:
         "principal_id": key.principal_id,
         "grants": None if key.grants is None else list(key.grants),
     }
-    return SCHEMA.item(_partition(key.hash), HEAD, fields)
+    return SCHEMA.encode_item(_partition(key.hash), HEAD, fields)
 
 
 def from_item(item: Item) -> ApiKey:
     """Deserialize a key from an item."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     key = ApiKey.model_validate_json(fields["body"])
     beside = {name: fields[name] for name in ADDED_LATER if name in fields}
     return ApiKey.model_validate({**dict(key), **beside}) if beside else key

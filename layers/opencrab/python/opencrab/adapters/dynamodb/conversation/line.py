@@ -16,14 +16,14 @@ LAST = 10**_DIGITS - 1
 def to_item(line: Line) -> Item:
     """Serialize a line to an item; the key's fields are left out of the body."""
     body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
-    return SCHEMA.item(
+    return SCHEMA.encode_item(
         session_partition(line.session_id), line_sort_key(line.sequence), {"body": body}
     )
 
 
 def from_item(item: Item) -> Line:
     """Deserialize a line from an item."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     place = {
         "session_id": fields["pk"].removeprefix("SESSION#"),
         "sequence": int(fields["sk"].removeprefix("L#")),

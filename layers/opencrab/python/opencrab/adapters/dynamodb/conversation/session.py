@@ -165,12 +165,12 @@ class DynamoSessions:
 
 def to_item(counted: CountedSession) -> Item:
     """Serialize a session and its counts to an item."""
-    return SCHEMA.item(session_partition(counted.session.id), HEAD, _fields(counted))
+    return SCHEMA.encode_item(session_partition(counted.session.id), HEAD, _fields(counted))
 
 
 def from_item(item: Item) -> CountedSession:
     """Deserialize a session and its counts from an item."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     session = Session.model_validate_json(fields["body"])
     return CountedSession(session, fields["lines"], fields["version"], fields.get("redactions", 0))
 

@@ -65,12 +65,12 @@ def to_item(utterance: Utterance) -> Item:
     else:
         fields["due_list"] = f"{DUE}#{item_shard(utterance.key)}"
         fields["due_at"] = to_item_microseconds(utterance.updated_at)
-    return SCHEMA.item(_partition(utterance.channel.target), utterance.key, fields)
+    return SCHEMA.encode_item(_partition(utterance.channel.target), utterance.key, fields)
 
 
 def from_item(item: Item) -> Utterance:
     """Deserialize an utterance from an item."""
-    return Utterance.model_validate_json(SCHEMA.fields(item)["body"])
+    return Utterance.model_validate_json(SCHEMA.decode_item(item)["body"])
 
 
 def put_new_utterance(utterance: Utterance) -> Write:

@@ -43,10 +43,10 @@ class DynamoPreferences:
 def to_item(stored: StoredPreferences) -> Item:
     """Serialize the preferences to an item; raise Invalid if they are too large."""
     fields = {"body": stored.preferences.document(), "version": stored.version}
-    return SCHEMA.item(PARTITION, DOCUMENT, fields)
+    return SCHEMA.encode_item(PARTITION, DOCUMENT, fields)
 
 
 def from_item(item: Item) -> StoredPreferences:
     """Deserialize the preferences from an item."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     return StoredPreferences(Preferences.read(json.loads(fields["body"])), fields["version"])

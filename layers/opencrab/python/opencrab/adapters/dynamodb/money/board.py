@@ -37,7 +37,7 @@ SKEW = timedelta(minutes=5)
 """How far the clocks of two machines may be apart."""
 
 
-class Switchboard:
+class DynamoSwitchboard:
     """Freezes, limits, provider health and settings version, from one read of the item."""
 
     def __init__(self, fields: Fields) -> None:
@@ -96,10 +96,10 @@ class DynamoSwitches:
         return tuple(sorted(read_budget_board(self._table).all_frozen()))
 
 
-def read_budget_board(table: Table) -> Switchboard:
+def read_budget_board(table: Table) -> DynamoSwitchboard:
     """Read the item with a strongly consistent read."""
     item = table.get(PARTITION, SWITCH)
-    return Switchboard({} if item is None else SCHEMA.fields(item))
+    return DynamoSwitchboard({} if item is None else SCHEMA.decode_item(item))
 
 
 def instruction_write(at: datetime) -> Write:

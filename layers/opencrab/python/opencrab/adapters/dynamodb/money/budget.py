@@ -25,7 +25,7 @@ class DynamoBudgets:
 
     def drawn_micro_usd(self, scope: str, day: str) -> MicroUsd:
         item = self._table.get(_partition(scope), day)
-        return 0 if item is None else int(SCHEMA.fields(item)["drawn"])
+        return 0 if item is None else int(SCHEMA.decode_item(item)["drawn"])
 
     def limits(self) -> dict[str, MicroUsd]:
         return read_budget_board(self._table).limits()
@@ -38,7 +38,7 @@ class DynamoBudgets:
 
 def refused_draw_error(draw: BudgetDraw, stored: Item | None) -> Exhausted:
     """Return Exhausted for a draw whose condition failed, with the amount drawn before."""
-    drawn = None if stored is None else int(SCHEMA.fields(stored)["drawn"])
+    drawn = None if stored is None else int(SCHEMA.decode_item(stored)["drawn"])
     return budget_exhausted_error(draw, drawn)
 
 

@@ -59,12 +59,14 @@ def to_item(turn: Turn) -> Item:
     for name in _TIMES:
         at: datetime | None = getattr(turn, name)
         fields[name] = None if at is None else to_item_microseconds(at)
-    return SCHEMA.item(turn_partition(turn.id), HEADER, fields | _index(turn) | _expiry(turn))
+    return SCHEMA.encode_item(
+        turn_partition(turn.id), HEADER, fields | _index(turn) | _expiry(turn)
+    )
 
 
 def from_item(item: Item) -> Turn:
     """Deserialize a header from an item."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     known = {name: value for name, value in fields.items() if name in Turn.model_fields}
     for name in _NESTED:
         if name in known:

@@ -15,13 +15,15 @@ LIFE = timedelta(days=35)
 def put_new_instruction(instruction: Instruction) -> tuple[Write, Write]:
     """Return the writes of an instruction and its idempotency marker, if that is absent."""
     body = {"body": instruction.model_dump_json(), "ttl": item_time_to_live(instruction.at + LIFE)}
-    item = SCHEMA.item(_partition(instruction.session_id), _sort_key(instruction.line), body)
-    return put_item(SCHEMA.item(marker(instruction.id), MARK, body), item_absent()), put_item(item)
+    item = SCHEMA.encode_item(_partition(instruction.session_id), _sort_key(instruction.line), body)
+    return put_item(
+        SCHEMA.encode_item(marker(instruction.id), MARK, body), item_absent()
+    ), put_item(item)
 
 
 def from_item(item: Item) -> Instruction:
     """Deserialize an instruction from an item."""
-    return Instruction.model_validate_json(SCHEMA.fields(item)["body"])
+    return Instruction.model_validate_json(SCHEMA.decode_item(item)["body"])
 
 
 def instructions_after(table: Table, session_id: str, line: int) -> tuple[Instruction, ...]:

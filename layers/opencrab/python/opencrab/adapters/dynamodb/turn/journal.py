@@ -41,7 +41,7 @@ from opencrab.ports.turn.journal import (
     AdmittedMessage,
     Interruption,
     RecordedTurn,
-    StepBoundary,
+    StepState,
     TurnChange,
 )
 
@@ -145,13 +145,13 @@ class DynamoJournal:
     def header(self, turn_id: str) -> Turn:
         return headers.fetch_turn_header(self._table, turn_id)
 
-    def boundary(self, turn: Turn) -> StepBoundary:
+    def read_step_state(self, turn: Turn) -> StepState:
         # One strongly consistent read of one item, before each model call (ADR 0010).
         board = switches.read_budget_board(self._table)
         told: tuple[Instruction, ...] = ()
         if board.instructed_since(turn.created_at):
             told = inbox.instructions_after(self._table, turn.session_id, turn.trigger_line)
-        return StepBoundary(
+        return StepState(
             frozen=board.first_frozen_scope(*switches.budget_scopes_of(turn.agent_id)),
             instructions=told,
             limits=board.limits(),

@@ -20,13 +20,13 @@ def put_new_message_marker(admission: AdmittedMessage) -> Write:
         "ttl": item_time_to_live(admission.line.at + RETENTION),
     }
     return put_item(
-        SCHEMA.item(message_partition(admission.message_id), MARK, fields), item_absent()
+        SCHEMA.encode_item(message_partition(admission.message_id), MARK, fields), item_absent()
     )
 
 
 def turns_of(item: Item, admission: AdmittedMessage) -> tuple[str, ...]:
     """Return the ids of the turns of an admitted message; raise Conflict for another message."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     if fields.get("body_hash") != admission.body_hash:
         raise Conflict(
             f"id {admission.message_id!r} was already used for another message",

@@ -35,12 +35,12 @@ def to_item(turn_id: str, record: Record, at: datetime) -> Item:
         "body": record.model_dump_json(exclude=None if newest else _ADDED),
         "ttl": item_time_to_live(at + LIFE),
     }
-    return SCHEMA.item(turn_partition(turn_id), turn_record_key(record), fields)
+    return SCHEMA.encode_item(turn_partition(turn_id), turn_record_key(record), fields)
 
 
 def from_item(item: Item) -> Record:
     """Deserialize a record from an item."""
-    return _RECORD.validate_json(SCHEMA.fields(item)["body"])
+    return _RECORD.validate_json(SCHEMA.decode_item(item)["body"])
 
 
 def put_new_record(turn_id: str, record: Record, at: datetime) -> Write:

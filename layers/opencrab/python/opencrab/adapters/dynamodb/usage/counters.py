@@ -63,7 +63,7 @@ def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -
         yield _tally_update(tally, item_shard(rows[0].turn_id, SHARDS), at)
     for agent_id, day in sorted({(row.agent_id, usage_tally_day(row.at)) for row in rows} - seen):
         fields = {"ttl": item_time_to_live(at.astimezone(UTC) + ACTIVE_KEPT)}
-        yield put_item(ACTIVE.item(f"ACTIVE#{day}", agent_id, fields))
+        yield put_item(ACTIVE.encode_item(f"ACTIVE#{day}", agent_id, fields))
 
 
 def tally_correction_write(tally: DailyTally, row: UsageRow) -> Write:
@@ -80,7 +80,7 @@ def note_active_agent(rows: tuple[UsageRow, ...], seen: Seen) -> None:
 
 def from_item(item: Item) -> DailyTally:
     """Deserialize a daily tally from the item of one of its shards."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     counts = {
         name.removeprefix(_COUNT): count
         for name, count in fields.items()

@@ -190,12 +190,12 @@ class DynamoUsage:
 def to_item(row: UsageRow) -> Item:
     """Serialize a usage row to an item; the agent's id is in the key only."""
     body = row.model_dump_json(exclude={"agent_id"}, exclude_defaults=True)
-    return SCHEMA.item(_partition(row.agent_id, row.id), row.id, {"body": body})
+    return SCHEMA.encode_item(_partition(row.agent_id, row.id), row.id, {"body": body})
 
 
 def from_item(item: Item) -> UsageRow:
     """Deserialize a usage row from an item."""
-    fields = SCHEMA.fields(item)
+    fields = SCHEMA.decode_item(item)
     agent_id, _, _month = fields["pk"].removeprefix("USAGE#").rpartition("#")
     return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
 

@@ -57,7 +57,8 @@ def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
 def _blocks(body: Any, party: ErrorParty) -> list[dict[str, Any]]:
     """Return a message's content blocks; raise ModelCallFailed for an error or a malformed body."""
     if not isinstance(body, dict):
-        problem = f"the answer is not a JSON object: {reply_json_excerpt(body)}"
+        found = reply_json_excerpt(body)
+        problem = f"the answer of {party.provider} is not a JSON object: {found}"
         raise ModelCallFailed(problem, Fault.NONSENSE)
     if body.get("error") or body.get("type") == "error":
         raise anthropic_stream_error(body, party)

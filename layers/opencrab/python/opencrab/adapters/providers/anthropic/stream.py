@@ -79,7 +79,8 @@ class AnthropicAssembly:
         """
         if self._ended or not event.data.strip():
             return
-        data = dict_or_empty(parse_provider_json(event.data.encode("utf-8", "replace")))
+        sent = event.data.encode("utf-8", "replace")
+        data = dict_or_empty(parse_provider_json(sent, self._party.provider))
         if not (data.get("error") or data.get("type") == "error"):
             self._take(data.get("type") or event.name, data)
         elif not self._stopped:

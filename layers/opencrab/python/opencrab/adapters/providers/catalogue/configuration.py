@@ -16,8 +16,8 @@ from opencrab.adapters.providers.catalogue.config_table import (
     table_at,
 )
 from opencrab.adapters.providers.catalogue.model_facts import (
-    Family,
     Listing,
+    ModelFamily,
     ModelSettings,
     family_facts,
     own_facts,
@@ -105,7 +105,7 @@ class ModelsSettings:
     self_selection: bool = True
     selectable: tuple[str, ...] = ()
     vendors: Mapping[str, ModelSettings] = field(default_factory=dict)
-    families: tuple[Family, ...] = ()
+    families: tuple[ModelFamily, ...] = ()
     listing: Listing = dict
 
     def with_provider(self, provider: ProviderSettings) -> "ModelsSettings":
@@ -356,7 +356,7 @@ def _use(name: str, section: str) -> Use:
         return Use(name)
     except ValueError:
         raise Invalid(
-            f"[{section}] has {name!r}, which is not a purpose of a model",
+            f"[{section}] has {name!r}, which is not a use of a model",
             field=f"{section}.{name}",
             cure=f"use one of {_USES}",
         ) from None

@@ -130,7 +130,7 @@ def provider_costs_nothing(provider: ProviderSettings, model: str) -> bool:
     return False
 
 
-def chat_model(
+def build_chat_model(
     provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
 ) -> ChatModel:
     """Create a chat model of a provider."""
@@ -146,7 +146,7 @@ def chat_model(
     )
 
 
-def scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
+def build_scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
     """Create the model that answers from the provider's script, without a network."""
     from opencrab.adapters.providers.scripted.model import Scripted  # noqa: PLC0415
     from opencrab.adapters.providers.scripted.script import load_script  # noqa: PLC0415  - see above
@@ -155,7 +155,7 @@ def scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
     return Scripted(script, info=info)
 
 
-def embedding_model(
+def build_embedding_model(
     provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
 ) -> Embedder:
     """Create an embedding model; raise Invalid if the provider has none."""

@@ -91,7 +91,7 @@ class ModelSettings:
 
 
 @dataclass(frozen=True)
-class Family:
+class ModelFamily:
     """Facts of all models with similar names, at any vendor or at some `kinds` of provider.
 
     `names` are glob patterns for the part after the last "/", lower case and with "-" for ".".
@@ -185,7 +185,7 @@ def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
     }
 
 
-def family_facts(pricing: Mapping[str, Any]) -> tuple[Family, ...]:
+def family_facts(pricing: Mapping[str, Any]) -> tuple[ModelFamily, ...]:
     """Return the facts of models with similar names; raise Invalid as `own_facts`."""
     tables = pricing.get("families", [])
     if not isinstance(tables, list):
@@ -197,14 +197,14 @@ def family_facts(pricing: Mapping[str, Any]) -> tuple[Family, ...]:
     return tuple(_family(table, f"families.{place}") for place, table in enumerate(tables))
 
 
-def _family(table: Any, place: str) -> Family:
+def _family(table: Any, place: str) -> ModelFamily:
     names = config_texts(table_at(table, place), "names", place)
     if not names:
         raise Invalid(
             f"[{place}] lists no models", field=f"{place}.names", cure='write names = ["o3*"]'
         )
     facts = {key: value for key, value in table.items() if key not in {"names", "kinds"}}
-    return Family(names, _own(facts, place, _UNDATED), config_texts(table, "kinds", place))
+    return ModelFamily(names, _own(facts, place, _UNDATED), config_texts(table, "kinds", place))
 
 
 def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
@@ -262,7 +262,7 @@ def _date(table: Mapping[str, Any], place: str) -> date:
         raise Invalid(
             f"as_of in {place} must be a date, not {given!r}",
             field="as_of",
-            cure="write 2026-11-21",
+            cure="write it as YYYY-MM-DD, for example 2026-11-21",
         ) from None
 
 

@@ -140,8 +140,8 @@ def newest_prices(
     pairs = [(price, new) for name, price in known.items() if price and (new := found[name])]
     if are_prices_per_token(pairs):
         raise Unavailable(
-            f"the price list at {url!r} appears to be per token, not per million tokens, and is "
-            "rejected: each known price is ten times as high or more",
+            f"the price list at {url!r} was rejected: its prices are all less than a tenth of the "
+            "known ones, so they appear to be per token, not per million tokens",
             cure="set prices_url in [llm] to a list in US dollars per million tokens",
         )
     newest = {

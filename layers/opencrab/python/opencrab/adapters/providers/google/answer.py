@@ -3,7 +3,7 @@
 from typing import Any
 
 from opencrab.adapters.providers.google.error import google_error_of_body
-from opencrab.adapters.providers.google.request import REPLAY, model_id
+from opencrab.adapters.providers.google.request import REPLAY, google_model_id
 from opencrab.adapters.providers.wire.lenient import (
     as_label,
     as_token_count,
@@ -55,14 +55,15 @@ _SHOWN_LENGTH = 300
 _REPLAY_LENGTH = 256 * 1024
 
 
-def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
+def google_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     """Convert a generateContent response to a model answer; raise ModelCallFailed for errors.
 
     Lenient where Google's servers are known to deviate.
     """
     if not isinstance(body, dict):
         raise ModelCallFailed(
-            f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
+            f"the answer of {party.provider} is not a JSON object: {_short_json_excerpt(body)}",
+            Fault.NONSENSE,
         )
     if body.get("error"):
         raise google_error_of_body(body, party)
@@ -107,7 +108,9 @@ def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) 
     if reason:
         return _blocked_error(party, "the request", reason, usage)
     return ModelCallFailed(
-        f"the answer has no candidates: {_short_json_excerpt(body)}", Fault.NONSENSE, usage=usage
+        f"the answer of {party.provider} has no candidates: {_short_json_excerpt(body)}",
+        Fault.NONSENSE,
+        usage=usage,
     )
 
 
@@ -199,7 +202,7 @@ def _replay(kept: list[dict[str, str]], text: str, party: ErrorParty) -> dict[st
     size = sum(len(value) for fields in kept for value in fields.values()) + len(text)
     if not 0 < size <= _REPLAY_LENGTH:
         return None
-    return {"of": REPLAY, "model": model_id(party.model), "calls": kept} | _keep(text=text)
+    return {"of": REPLAY, "model": google_model_id(party.model), "calls": kept} | _keep(text=text)
 
 
 def _keep(**fields: str) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from typing import Any
 from urllib.parse import quote
 
-from opencrab.adapters.providers.google.answer import answer_of
+from opencrab.adapters.providers.google.answer import google_answer
 from opencrab.adapters.providers.google.error import google_error_of_body, google_error_of_reply
-from opencrab.adapters.providers.google.request import google_request_body, model_id
+from opencrab.adapters.providers.google.request import google_model_id, google_request_body
 from opencrab.adapters.providers.google.stream import GoogleAssembly, join_google_chunks
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.lenient import (
@@ -44,7 +44,9 @@ class GoogleWire:
         return google_request_body(request, info)
 
     def from_wire(self, body: Any, party: ErrorParty) -> ModelAnswer:
-        return answer_of(join_google_chunks(body, party) if isinstance(body, list) else body, party)
+        return google_answer(
+            join_google_chunks(body, party) if isinstance(body, list) else body, party
+        )
 
     def models_path(self) -> str:
         return "/models?pageSize=1000"
@@ -54,14 +56,14 @@ class GoogleWire:
             dict_or_empty(entry).get("name")
             for entry in list_or_empty(dict_or_empty(body).get("models"))
         )
-        names = (model_id(as_label(name)) for name in listed)
+        names = (google_model_id(as_label(name)) for name in listed)
         return tuple(dict.fromkeys(name for name in names if name))
 
     def embeddings_path(self, model: str) -> str | None:
         return _path(model, "batchEmbedContents")
 
     def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:
-        name = f"models/{model_id(model)}"
+        name = f"models/{google_model_id(model)}"
         return {
             "requests": [
                 {"model": name, "content": {"parts": [{"text": text or " "}]}} for text in texts
@@ -81,4 +83,4 @@ class GoogleWire:
 
 
 def _path(model: str, method: str) -> str:
-    return f"/models/{quote(model_id(model), safe='')}:{method}"
+    return f"/models/{quote(google_model_id(model), safe='')}:{method}"

@@ -46,7 +46,7 @@ def google_request_body(request: ChatRequest, info: ModelInfo) -> dict[str, Any]
     return body
 
 
-def model_id(model: str) -> str:
+def google_model_id(model: str) -> str:
     """Return a model's name without the prefix `models/`."""
     return model.removeprefix("models/")
 
@@ -110,7 +110,7 @@ def _assistant_parts(run: list[ChatMessage], model: str) -> list[dict[str, Any]]
             part = {"functionCall": _call(call, kept), **_signature_field(kept.get("signature"))}
             first_call = first_call or part
             parts.append(part)
-    if first_call and _WANTS_SIGNATURES.match(model_id(model)):
+    if first_call and _WANTS_SIGNATURES.match(google_model_id(model)):
         first_call.setdefault("thoughtSignature", UNSIGNED)
     return parts
 
@@ -168,7 +168,7 @@ def _calls_with_replay(
 def _replay(turn: ChatMessage, model: str) -> Mapping[str, Any]:
     """Return the data stored with an answer of this model; empty for another model's."""
     replay = turn.replay or {}
-    ours = replay.get("of") == REPLAY and replay.get("model") == model_id(model)
+    ours = replay.get("of") == REPLAY and replay.get("model") == google_model_id(model)
     return replay if ours else {}
 
 

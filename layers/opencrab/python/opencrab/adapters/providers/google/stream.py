@@ -47,7 +47,8 @@ class GoogleAssembly:
     def add(self, event: StreamFrame) -> None:
         if not event.data.strip():
             return
-        chunk = parse_provider_json(event.data.encode("utf-8", "replace"))
+        data = event.data.encode("utf-8", "replace")
+        chunk = parse_provider_json(data, self._party.provider)
         for each in chunk if isinstance(chunk, list) else [chunk]:
             self.take(each)
 

@@ -22,18 +22,20 @@ from opencrab.domain.turn.record import ActionCall, ModelAnswer, Reflection
 _SHOWN_LENGTH = 300
 
 
-def answer_of(body: Any, party: ErrorParty) -> ModelAnswer:
+def ollama_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     """Convert an /api/chat response to a model answer; `done: false` means it was cut off."""
     if not isinstance(body, dict):
         raise ModelCallFailed(
-            f"the answer is not a JSON object: {_short_json_excerpt(body)}", Fault.NONSENSE
+            f"the answer of {party.provider} is not a JSON object: {_short_json_excerpt(body)}",
+            Fault.NONSENSE,
         )
     if body.get("error"):
         raise ollama_error_of_body(body, party)
     message = body.get("message")
     if not isinstance(message, dict):
         raise ModelCallFailed(
-            f"the answer has no message: {_short_json_excerpt(body)}", Fault.NONSENSE
+            f"the answer of {party.provider} has no message: {_short_json_excerpt(body)}",
+            Fault.NONSENSE,
         )
     if body.get("done") is False:
         raise ModelCallFailed(f"{party.provider} broke off its answer", Fault.BROKEN_OFF)
@@ -72,7 +74,8 @@ class OllamaAssembly:
     def add(self, event: StreamFrame) -> None:
         if self.is_complete:
             return
-        line = dict_or_empty(parse_provider_json(event.data.encode("utf-8", "replace")))
+        data = event.data.encode("utf-8", "replace")
+        line = dict_or_empty(parse_provider_json(data, self._party.provider))
         if line.get("error"):
             raise ollama_error_of_body(line, self._party, billed=self.has_content or None)
         message = dict_or_empty(line.pop("message", None))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from opencrab.adapters.providers.ollama.answer import OllamaAssembly, answer_of
+from opencrab.adapters.providers.ollama.answer import OllamaAssembly, ollama_answer
 from opencrab.adapters.providers.ollama.error import ollama_error_of_body, ollama_error_of_reply
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.history import pair_calls_with_results
@@ -29,7 +29,7 @@ class OllamaWire:
     """The format of Ollama's /api/chat; it has no option that forces a tool call."""
 
     framing: Framing = "ndjson"
-    from_wire = staticmethod(answer_of)
+    from_wire = staticmethod(ollama_answer)
     assembly = OllamaAssembly
     failure = staticmethod(ollama_error_of_reply)
 

@@ -31,7 +31,8 @@ def openai_embedding_answer(body: Any, number: int, party: ErrorParty, usage: Us
     lengths = {len(vector) for vector in vectors}
     if len(entries) != number or 0 in lengths or len(lengths) > 1:
         raise ModelCallFailed(
-            f"{party.provider} did not return a vector of one length for each of {number} texts",
+            f"{party.provider} did not return one embedding per text, all of the same dimension: "
+            f"{len(entries)} came for {number} texts",
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.adapters.providers.openai import answer, embedding, error
 from opencrab.adapters.providers.openai import request as request_format
-from opencrab.adapters.providers.openai.stream import ChatAssembly
+from opencrab.adapters.providers.openai.stream import OpenAIChatAssembly
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.lenient import as_label, dict_or_empty, list_or_empty
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamAssembly
@@ -33,7 +33,7 @@ class OpenAIWire:
         return answer.openai_answer(body, party, self.usage)
 
     def assembly(self, party: ErrorParty) -> StreamAssembly:
-        return ChatAssembly(party, self.usage)
+        return OpenAIChatAssembly(party, self.usage)
 
     def failure(self, reply: Reply, party: ErrorParty) -> ModelCallFailed:
         return error.openai_error(reply, party)

@@ -21,7 +21,7 @@ _DONE = "[DONE]"
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
 
 
-class ChatAssembly:
+class OpenAIChatAssembly:
     """A chat completion assembled from stream chunks; only the first choice counts."""
 
     def __init__(self, party: ErrorParty, counting: Counting) -> None:

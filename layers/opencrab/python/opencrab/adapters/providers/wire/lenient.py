@@ -23,15 +23,16 @@ _DURATION = re.compile(
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
-def parse_provider_json(body: bytes) -> Any:
+def parse_provider_json(body: bytes, provider: str = "the provider") -> Any:
     """Parse a response body as JSON; white space and a byte order mark are allowed.
 
-    Raises ModelCallFailed (NONSENSE), with the beginning of the body, if it is no JSON.
+    Raises ModelCallFailed (NONSENSE), with the provider and the beginning of the body, if it is no
+    JSON.
     """
     try:
         return json.loads(body.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError):
-        message = f"the answer is not JSON: {response_excerpt(body)!r}"
+        message = f"the answer of {provider} is not JSON: {response_excerpt(body)!r}"
         raise ModelCallFailed(message, Fault.NONSENSE) from None
 
 

@@ -13,7 +13,7 @@ _SHORTEST_IN_ANSWERS = 16
 
 
 @dataclass(frozen=True)
-class KeyRedactor:
+class ProviderKeyRedactor:
     """A redactor that replaces one API key by `***`."""
 
     key: str = field(repr=False)

@@ -18,7 +18,7 @@ from opencrab.domain.learning.review_period import Remark, SkillReview
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.learning.skill_lifecycle import (
     place_candidate,
-    promote_skill,
+    promote_candidate_skill,
     put_skill_on_trial,
     retire_skill,
     set_skill_aside,
@@ -140,7 +140,7 @@ def _trial_end_change(
         if is_subject_pinned(mind, _subject(skill.name)):
             raise Conflict(f"skill {skill.name!r} was pinned concurrently")
         if word is TrialVerdict.PROMOTE:
-            return mind, promote_skill(found, now, measured)
+            return mind, promote_candidate_skill(found, now, measured)
         return mind, retire_skill(found, now, owner=BY_EVIDENCE, effectiveness=measured)
 
     made = _adjustment(findings, skill, {"status": status.value}, reason)

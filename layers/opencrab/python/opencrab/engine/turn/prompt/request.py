@@ -90,7 +90,7 @@ def build_model_request(
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
     moment = (*work.prompt.skill_texts, found, goal_prompt_note(work), volatile_text(work, look))
     last = labelled_message("user", join_prompt_texts("\n\n", moment))
-    steps = _steps(work, {item.id: item for item in look.boundary.instructions})
+    steps = _steps(work, {item.id: item for item in look.step_state.instructions})
     if work.prompt.shown is None:
         work.prompt.shown = render_history(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.prompt.shown)

@@ -10,7 +10,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
 class KeyScope(StrEnum):
-    """The scopes of an API key; each includes the ones before it."""
+    """The scopes of an API key: `read` what its grants name, `chat` own sessions, `owner` all."""
 
     READ = "read"
     CHAT = "chat"

@@ -8,7 +8,7 @@ import typer
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
-from opencrab.gateways.cli.terminal.amounts import format_in_steps
+from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.input import ask_line, ask_needed, ask_one_of, confirm_or_refuse
@@ -200,7 +200,7 @@ def _day_limit(terminal: Terminal, text: str) -> int | None:
     """Parse a limit in US dollars; None for the installation's."""
     if text.strip() == "default":
         return None
-    amount = format_in_steps(text.strip(), Decimal("0.000001"), Decimal(1_000_000))
+    amount = parse_amount_in_steps(text.strip(), Decimal("0.000001"), Decimal(1_000_000))
     if amount is None:
         raise typer.BadParameter(terminal.words("limit_value", name="day"), param_hint="--day")
     return amount

@@ -34,12 +34,12 @@ def chat(
 
         Dialogue(terminal, someone, session, speaker).run()
         return
-    from opencrab.gateways.cli.conversation.script_chat import Speaker
+    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker
 
     def place() -> str:
         return session or str(open_session_with_agent(terminal, _require_agent(someone))["id"])
 
-    mouth = Speaker(terminal, place, speaker)
+    mouth = ScriptSpeaker(terminal, place, speaker)
     lines = (each for each in terminal.input if each.strip()) if say is None else (say,)
     # Every line is said, whatever became of those before it.
     answered = [mouth.say(line.rstrip("\r\n")) for line in lines]

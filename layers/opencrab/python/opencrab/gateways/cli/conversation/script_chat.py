@@ -7,7 +7,7 @@ from opencrab.gateways.cli.terminal.exchange import Exchange, check_message_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-class Speaker:
+class ScriptSpeaker:
     """A chat for piped input in one session, which is opened with the first message."""
 
     def __init__(self, terminal: Terminal, place: Callable[[], str], name: str | None) -> None:

@@ -90,7 +90,7 @@ def let_speak_freely(
     terminal: Terminal,
     session: SessionId,
     *,
-    off: Annotated[bool, cli_option("Use only what every reader may know again.")] = False,
+    off: Annotated[bool, cli_option("Use a memory only if every reader may know it.")] = False,
 ) -> None:
     """Let agents use private memories in a conversation although others read it (owner)."""
     body = {"speaks_freely": not off}

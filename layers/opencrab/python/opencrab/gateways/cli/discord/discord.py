@@ -58,7 +58,7 @@ def register(
 
 
 @cli_command
-def invite(terminal: Terminal) -> None:
+def show_bot_invite_links(terminal: Terminal) -> None:
     """Show the links that invite the bot."""
     links = terminal.client.get("discord", "invite")
     if terminal.options.json:
@@ -152,7 +152,7 @@ def relay(terminal: Terminal) -> None:
 
 COMMANDS = {
     "register": register,
-    "invite": invite,
+    "invite": show_bot_invite_links,
     "doctor": doctor,
     "agent": presence,
     "relay": relay,

@@ -15,9 +15,9 @@ from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
     format_dollars,
     format_estimate,
-    format_in_steps,
     format_percent,
     format_seconds,
+    parse_amount_in_steps,
 )
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
@@ -53,9 +53,9 @@ def eval_models(
     wanted = _parse_model_names(terminal, models, aliases["selectable"])
     if not yes:
         _agree(terminal, agent, wanted, len(asked), budget)
-    from opencrab.gateways.cli.learning.model_trial_run import Trial
+    from opencrab.gateways.cli.learning.model_trial_run import ModelTrial
 
-    trial = Trial(terminal, agent, asked, budget, aliases["aliases"])
+    trial = ModelTrial(terminal, agent, asked, budget, aliases["aliases"])
     terminal.show(trial.run(wanted), _draw)
 
 
@@ -63,7 +63,7 @@ COMMANDS: dict[str, Callable[..., None]] = {"models": eval_models}
 
 
 def _budget(terminal: Terminal, text: str) -> int:
-    budget = format_in_steps(text, _STEP, _MOST_USD)
+    budget = parse_amount_in_steps(text, _STEP, _MOST_USD)
     if not budget:
         raise typer.BadParameter(terminal.words("eval_budget"), param_hint="--budget-usd")
     return budget

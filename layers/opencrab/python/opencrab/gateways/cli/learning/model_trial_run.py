@@ -23,7 +23,7 @@ _UNANSWERED = {"failed", "waiting"}
 
 
 @dataclass
-class Trial:
+class ModelTrial:
     """A trial of models on an agent, and its cost so far."""
 
     terminal: Terminal

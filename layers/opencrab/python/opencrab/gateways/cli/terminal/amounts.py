@@ -52,7 +52,7 @@ def format_count(number: float | None) -> str:
     return UNKNOWN if number is None else f"{number:,}"
 
 
-def format_in_steps(text: str, step: Decimal, most: Decimal) -> int | None:
+def parse_amount_in_steps(text: str, step: Decimal, most: Decimal) -> int | None:
     """How many steps an amount is; None for what is no amount, too much, or too fine."""
     try:
         amount = Decimal(text)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.amounts import format_micro_usd
-from opencrab.gateways.cli.terminal.amounts import format_in_steps
+from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
 from opencrab.gateways.cli.terminal.arguments import PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time
@@ -46,7 +46,7 @@ def reconcile_costs(
 
 
 def _amount(terminal: Terminal, text: str) -> int:
-    amount = format_in_steps(text.strip(), _STEP, _MOST)
+    amount = parse_amount_in_steps(text.strip(), _STEP, _MOST)
     if amount is None:
         raise typer.BadParameter(terminal.words("reconcile_amount"), param_hint="--cost")
     return amount

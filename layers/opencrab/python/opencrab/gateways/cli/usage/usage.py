@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.amounts import format_micro_usd
-from opencrab.gateways.cli.terminal.amounts import format_in_steps
+from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
 from opencrab.gateways.cli.terminal.arguments import GroupingOption, PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
@@ -104,7 +104,11 @@ def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
     if name == _SESSION and value == _NO_LIMIT:
         return _LIMITS[name], 0
     share = name == _PERCENT
-    amount = format_in_steps(value, _ONE, _WHOLE) if share else format_in_steps(value, _STEP, _MOST)
+    amount = (
+        parse_amount_in_steps(value, _ONE, _WHOLE)
+        if share
+        else parse_amount_in_steps(value, _STEP, _MOST)
+    )
     if amount is None:
         said = terminal.words("limit_percent" if share else "limit_value", name=name)
         raise typer.BadParameter(said, param_hint="--set")

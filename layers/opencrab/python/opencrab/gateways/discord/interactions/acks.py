@@ -51,7 +51,7 @@ def ack_of_command(command: str) -> dict[str, object]:
     return _thinking(ephemeral=command not in PUBLIC_COMMANDS)
 
 
-def of_component() -> dict[str, object]:
+def ack_of_component() -> dict[str, object]:
     """Acknowledge a button: its message will be updated."""
     return {"type": DEFERRED_UPDATE}
 

@@ -178,7 +178,7 @@ class Door:
         return _fitting(known.get(acks.OFFERED[name]), typed, interaction.channel)
 
 
-def of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
+def door_interaction_of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
     """Return the headers and body of an API Gateway event; a malformed body becomes empty."""
     headers = {name.lower(): str(text) for name, text in (event.get("headers") or {}).items()}
     content = event.get("body") or ""
@@ -250,7 +250,7 @@ def _validate_field(
 def _acknowledgement(interaction: DoorInteraction) -> Mapping[str, object]:
     if interaction.kind == acks.COMMAND:
         return acks.ack_of_command(str(interaction.data.get("name", "")))
-    return acks.of_component() if interaction.kind == acks.COMPONENT else acks.ack_of_form()
+    return acks.ack_of_component() if interaction.kind == acks.COMPONENT else acks.ack_of_form()
 
 
 def _focused_option(data: Mapping[str, Any]) -> tuple[str, str]:

@@ -29,7 +29,7 @@ from opencrab.ports.discord import Payload
 _THEME = 500
 
 
-def start_session(asked: AgentQuery) -> Payload | None:
+def run_session_start_command(asked: AgentQuery) -> Payload | None:
     """Begin a new session in the channel, which replaces the current one.
 
     Without an agent it includes all agents placed in the channel. Agents follow a theme as their
@@ -44,7 +44,7 @@ def start_session(asked: AgentQuery) -> Payload | None:
     return _session_reply(asked, "started", session, theme=True)
 
 
-def join_session(asked: AgentQuery) -> Payload | None:
+def run_session_join_command(asked: AgentQuery) -> Payload | None:
     """Add an agent to the channel's session, which is opened if there is none.
 
     Raises Refused if others opened the session, or it has a theme, unless the agent trusts the
@@ -60,7 +60,7 @@ def join_session(asked: AgentQuery) -> Payload | None:
     )
 
 
-def leave_session(asked: AgentQuery) -> Payload | None:
+def run_session_leave_command(asked: AgentQuery) -> Payload | None:
     """Remove an agent from the session; removing the last one ends it. Raises Refused, NotFound."""
     runtime = asked.runtime
     errand = ask_intent(runtime, asked.reply, lambda: _to_leave(asked))
@@ -73,14 +73,14 @@ def leave_session(asked: AgentQuery) -> Payload | None:
     return {"content": discord_sentence(asked.language, "left", name=_name(asked, agent_id))}
 
 
-def end_session(asked: AgentQuery) -> Payload | None:
+def run_session_end_command(asked: AgentQuery) -> Payload | None:
     """End the channel's session; raises Refused unless the user opened it or owns its agents."""
     errand = ask_intent(asked.runtime, asked.reply, lambda: _to_end(asked))
     asked.runtime.home.sessions.end(str(errand.session_id), asked.runtime.clock.now())
     return {"content": discord_sentence(asked.language, "ended")}
 
 
-def let_speak_freely(asked: AgentQuery) -> Payload | None:
+def run_session_speak_freely_command(asked: AgentQuery) -> Payload | None:
     """Let agents use private memories in the channel's session, or end that with `off`.
 
     Raises Refused unless the user owns OpenCrab or all agents of the session.

@@ -56,12 +56,12 @@ TOLD = "discord_told"
 COMMANDS: Mapping[str, Callable[[AgentQuery], Payload | None]] = {
     "ask": ask_command.ask_agent,
     "task": task_command.task_command,
-    "session start": session_command.start_session,
-    "session join": session_command.join_session,
-    "session leave": session_command.leave_session,
+    "session start": session_command.run_session_start_command,
+    "session join": session_command.run_session_join_command,
+    "session leave": session_command.run_session_leave_command,
     "session status": session_command.session_status,
-    "session end": session_command.end_session,
-    "session speak-freely": session_command.let_speak_freely,
+    "session end": session_command.run_session_end_command,
+    "session speak-freely": session_command.run_session_speak_freely_command,
     **ANSWERS,
 }
 """By name; what answers nothing is answered later, through its channel."""

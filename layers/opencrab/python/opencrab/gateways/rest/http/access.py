@@ -27,7 +27,8 @@ _CURE = "send the header `Authorization: Bearer <key>`; make keys with `opencrab
 _bearer = HTTPBearer(
     auto_error=False,
     scheme_name="ApiKey",
-    description="An API key with scope read, chat or owner; each includes the ones before it.",
+    description="An API key with scope owner (everything), chat (the sessions of its person) or "
+    "read (what its grants name).",
 )
 
 

@@ -56,7 +56,9 @@ class SkillPut(Value, defer_build=False):
 
     description: Description
     situation_pattern: Pattern = Field(
-        default="", description="when it fits: words of a message, alternatives separated by |"
+        default="",
+        description="when the skill fits; alternatives are separated by |: a message must have all "
+        "words of one of them, in Japanese its text",
     )
     guidance: Annotated[Text, Field(min_length=1)] = Field(description="Markdown, 8 KB at most")
 
