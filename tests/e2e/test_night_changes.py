@@ -153,11 +153,11 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     home.provider.routing = routing.replaced(selectable=("dear",))
     refused("'cheap' may no longer be selected")
     home.provider.routing = routing.replaced(aliases={**routing.aliases, "cheap": "fake:other"})
-    refused("now means another model")
+    refused("now names another model")
     home.provider.routing = routing
     chosen = agent.llm.replaced(models={Use.CONVERSATION: "dear"})
     agent = home.home.agents.save(agent.replaced(llm=chosen))
-    refused("set permanently for this purpose")
+    refused("set permanently for this use")
     home.home.agents.save(agent.replaced(llm=agent.llm.replaced(models={})))
     learned.pin_learned_subject(home.runtime.home, "crab", "models:" + CHAT)
     refused("pinned")

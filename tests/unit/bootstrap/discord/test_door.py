@@ -23,7 +23,7 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Invalid
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.interactions import acks
-from opencrab.gateways.discord.interactions.door import as_result, door_interaction_of_event
+from opencrab.gateways.discord.interactions.door import as_result, headers_and_body_of_event
 from opencrab.ports.home import Home
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
@@ -79,7 +79,7 @@ def on_lambda(server: Listening, told: Any) -> dict[str, Any]:
     headers, body = signed(told, epoch)
     event = {"headers": headers, "body": body.decode(), "isBase64Encoded": False}
     door = discord_door_from_environment(environment(server), lambda: epoch)
-    return as_result(door.answer(*door_interaction_of_event(event), epoch))
+    return as_result(door.answer(*headers_and_body_of_event(event), epoch))
 
 
 def test_an_interaction_is_in_the_queue_before_discord_hears_of_it(server: Listening) -> None:

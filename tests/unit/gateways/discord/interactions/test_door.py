@@ -11,7 +11,7 @@ from opencrab.gateways.discord.interactions.door import (
     MOST_BYTES,
     REMEMBERED,
     as_result,
-    door_interaction_of_event,
+    headers_and_body_of_event,
 )
 from tests.unit.gateways.discord.doorway import CHANNEL, NOW, PERSON, TOKEN, Doorway, interaction
 
@@ -317,8 +317,8 @@ def test_an_event_is_read_to_the_byte(doorway: Doorway, encoded: bool) -> None: 
         name.title(): text for name, text in doorway.signer.headers(str(int(NOW)), body).items()
     }
     event = {"headers": headers, "body": content, "isBase64Encoded": encoded}
-    assert door_interaction_of_event(event)[1] == body
-    assert doorway.answer(*door_interaction_of_event(event)).status == 202
+    assert headers_and_body_of_event(event)[1] == body
+    assert doorway.answer(*headers_and_body_of_event(event)).status == 202
 
 
 @pytest.mark.parametrize(
@@ -331,4 +331,4 @@ def test_an_event_is_read_to_the_byte(doorway: Doorway, encoded: bool) -> None: 
     ],
 )
 def test_an_event_without_a_request_is_refused(doorway: Doorway, event: Any) -> None:
-    assert as_result(doorway.answer(*door_interaction_of_event(event)))["statusCode"] == 401
+    assert as_result(doorway.answer(*headers_and_body_of_event(event)))["statusCode"] == 401

@@ -18,7 +18,7 @@ from opencrab.adapters.door.discord import DiscordPublicKeys, PlainDiscordCallba
 from opencrab.adapters.door.http import PlainHttp, tls_roots
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.discord.interactions import acks
-from opencrab.gateways.discord.interactions.door import Door, as_result, door_interaction_of_event
+from opencrab.gateways.discord.interactions.door import Door, as_result, headers_and_body_of_event
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
@@ -37,7 +37,7 @@ _INSTALLATION = "installation"
 def discord_door() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Build the handler of the function that Discord calls, configured by its environment."""
     door = discord_door_from_environment(os.environ, time.time)
-    return lambda event: as_result(door.answer(*door_interaction_of_event(event), time.time()))
+    return lambda event: as_result(door.answer(*headers_and_body_of_event(event), time.time()))
 
 
 def discord_door_from_environment(environment: Mapping[str, str], now: Callable[[], float]) -> Door:

@@ -178,7 +178,7 @@ class Door:
         return _fitting(known.get(acks.OFFERED[name]), typed, interaction.channel)
 
 
-def door_interaction_of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
+def headers_and_body_of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
     """Return the headers and body of an API Gateway event; a malformed body becomes empty."""
     headers = {name.lower(): str(text) for name, text in (event.get("headers") or {}).items()}
     content = event.get("body") or ""
