@@ -2,6 +2,9 @@
 
 import pytest
 
+from opencrab.adapters.answer_hub import AnswerHub
+from opencrab.domain.access.authority import Scope
+from opencrab.ports.conversation.answers import AnswerPart
 from tests.integration.rest.house import House, problem
 
 
@@ -95,6 +98,70 @@ def test_a_follower_may_ask_for_the_events_of_ag_ui(shared: House, text: str) ->
     assert lines[0]["data"]["delta"] == text
     again = shared.follow(place, 1, headers={"Last-Event-ID": lines[0]["id"]})
     assert again[0]["id"] == lines[1]["id"]
+
+
+def _answering(house: House, session_id: str, *words: str) -> None:
+    """An agent's answer, word by word, and then its line."""
+    hub = house.runtime.answers
+    assert isinstance(hub, AnswerHub)
+    (turn_id,) = house.say(session_id, "hello")
+    (participant,) = house.got(f"/sessions/{session_id}")["participants"]
+    for word in words:
+        hub.publish(AnswerPart(session_id, participant["agent_id"], turn_id, 1, word))
+    hub.publish(AnswerPart(session_id, participant["agent_id"], turn_id, 1, ended=True))
+    house.work()
+
+
+@pytest.mark.parametrize("words", [("Good ", "day"), ("こん", "にちは🦀")])
+def test_words_are_told_before_the_line_that_has_them(house: House, words: tuple[str, str]) -> None:
+    house.furnish(answers=AnswerHub())
+    session_id = house.session()
+    place = f"/sessions/{session_id}/events"
+    events = house.follow(
+        place, 1, until='"completed"', meanwhile=lambda: _answering(house, session_id, *words)
+    )
+    parts = [event["data"] for event in events if event["event"] == "answer"]
+    assert "".join(part["text"] for part in parts) == "".join(words)
+    assert parts[-1]["ended"]
+    assert not any("id" in event for event in events if event["event"] == "answer")
+    kinds = [event["event"] for event in events]
+    assert kinds.index("answer") < len(kinds) - 1 - kinds[::-1].index("line")
+
+
+def test_in_ag_ui_the_words_are_a_message_that_its_line_takes_back_or_ends(house: House) -> None:
+    house.furnish(answers=AnswerHub())
+    session_id = house.session()
+    place = f"/sessions/{session_id}/events?format=agui"
+    events = house.follow(
+        place, 1, until="RUN_FINISHED", meanwhile=lambda: _answering(house, session_id, "I think")
+    )
+    told = [event["data"] for event in events if event["data"]["type"].startswith("TEXT_MESSAGE")]
+    kinds = [event["type"].removeprefix("TEXT_MESSAGE_") for event in told]
+    assert kinds == ["CHUNK", "START", "CONTENT", "CHUNK", "END"]
+    assert told[-1]["metadata"]["withdrawn"], "the line says something else"
+
+
+def test_who_may_not_read_the_session_sees_no_word_of_it(house: House) -> None:
+    hub = AnswerHub()
+    house.furnish(answers=hub)
+    session_id, other = house.session(), house.session()
+    hub.publish(AnswerPart(session_id, "a", "t1", 1, "secret"))
+    assert "secret" in house.call("GET", f"/sessions/{session_id}/events?seconds=1").text
+    assert "secret" not in house.call("GET", f"/sessions/{other}/events?seconds=1").text
+    stranger, _ = house.key(Scope.CHAT)
+    problem(house.call("GET", f"/sessions/{session_id}/events?seconds=1", key=stranger), 404)
+
+
+def test_who_asks_for_other_kinds_of_lines_gets_no_words(house: House) -> None:
+    house.furnish(answers=AnswerHub())
+    session_id = house.session()
+    events = house.follow(
+        f"/sessions/{session_id}/events?kinds=action",
+        1,
+        until='"completed"',
+        meanwhile=lambda: _answering(house, session_id, "Hello"),
+    )
+    assert not [event for event in events if event["event"] == "answer"]
 
 
 def test_a_long_line_has_its_id_on_its_last_event_only(shared: House) -> None:

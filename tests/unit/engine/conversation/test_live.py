@@ -1,10 +1,12 @@
 """Following live: each line once and in order, from the past into the present, and no more."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from opencrab.adapters.answer_hub import AnswerHub
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.engine.conversation import live
@@ -14,6 +16,7 @@ from opencrab.engine.conversation.live import (
     WatchTarget,
     visible_line_kinds,
 )
+from opencrab.ports.conversation.answers import AnswerPart
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from tests.unit.engine.known_world import World
 
@@ -208,3 +211,30 @@ def test_whoever_is_too_far_behind_has_to_come_again(world: World) -> None:
     slow.ahead = live.FAR_BEHIND + 1
     with pytest.raises(Unavailable, match="too slow"):
         list(following.new_events())
+
+
+def _say(hub: AnswerHub, text: str, session: str = "s1", agent: str = "mika") -> None:
+    hub.publish(AnswerPart(session, agent, "t1", 1, text))
+
+
+def test_words_of_an_answer_are_told_to_who_watches_its_session_or_its_agent(world: World) -> None:
+    hub = AnswerHub()
+    world.runtime = replace(world.runtime, answers=hub)
+    for watched in (S1, MIKA):
+        following = follow(world)
+        following.begin(watched, VisibleKinds(), None)
+        _say(hub, "おは")
+        assert "".join(event.get("delta", "") for event in following.new_events()) == "おは"
+        following.end(watched)
+        _say(hub, "よう")
+        assert list(following.new_events()) == []
+
+
+def test_words_are_not_told_to_who_asked_for_other_kinds_of_lines(world: World) -> None:
+    hub = AnswerHub()
+    world.runtime = replace(world.runtime, answers=hub)
+    following = follow(world)
+    following.begin(S1, VisibleKinds(kinds=frozenset({LineKind.APPROVAL})), None)
+    assert not hub.is_watched("s1", "mika")
+    _say(hub, "secret")
+    assert list(following.new_events()) == []

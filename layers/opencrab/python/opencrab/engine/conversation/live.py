@@ -19,6 +19,7 @@ from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.answer_events import AnswerEvents
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.runtime import Runtime
+from opencrab.ports.conversation.answers import AnswerPart
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import SessionHistory
@@ -247,17 +248,23 @@ class LiveFollower:
                 f"the client is too slow: more than {FAR_BEHIND} changes are waiting",
                 cure="connect again with the last sequence that you received",
             )
-        # Read first, so that words come before the line that has them.
-        entries = self.feed.read(after=self.position, limit=_BATCH)
-        now = self.runtime.clock.now()
-        for part in self._answers.take():
-            if self._follows_answers(part.session_id, part.agent_id):
-                yield from self._messages.of_part(part, now)
-        while entries:
+        # Taken before the entries are read, and told before those of their turns: words come before
+        # the line that has them.
+        parts = self._answers.take()
+        while entries := self.feed.read(after=self.position, limit=_BATCH):
             for entry in entries:
+                if any(part.turn_id == entry.turn_id for part in parts):
+                    yield from self._of_parts(parts)
+                    parts = ()
                 self.position = entry.position
                 yield from self._told(entry)
-            entries = self.feed.read(after=self.position, limit=_BATCH)
+        yield from self._of_parts(parts)
+
+    def _of_parts(self, parts: tuple[AnswerPart, ...]) -> Iterator[Event]:
+        now = self.runtime.clock.now()
+        for part in parts:
+            if self._follows_answers(part.session_id, part.agent_id):
+                yield from self._messages.of_part(part, now)
 
     def _follows_answers(self, session_id: str, agent_id: str) -> bool:
         """Check whether a watch shows what an agent says in a session."""

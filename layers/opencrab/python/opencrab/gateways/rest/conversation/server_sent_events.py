@@ -96,30 +96,25 @@ class SessionFollower:
         """Return everything new since the last call that the client may see, as events.
 
         A turn's status is read before the lines but returned after them, so that its lines come
-        before the event that it ended. Parts of answers are taken before both: what was said comes
-        before the line that has it.
+        before the event that it ended. Parts of answers are taken before the lines, and returned
+        before those of their turns: what was said comes before the line that has it.
         """
         self._moved |= self._changed()
-        told = self._parts()
-        lines, more = self._lines()
+        parts = self._answers.take() if LineKind.SPEECH in self._visible.kinds else ()
+        lines, more = self._lines(parts)
         if more:
-            return told + lines
+            return lines
         moved, self._moved = self._moved, {}
-        turns = [event for item in moved.items() if (event := self._turn_event(*item))]
-        return told + lines + turns
+        return lines + [event for item in moved.items() if (event := self._turn_event(*item))]
 
-    def _parts(self) -> list[str]:
-        """Return what has arrived of answers."""
-        parts = self._answers.take()
-        if LineKind.SPEECH not in self._visible.kinds:
-            return []
+    def _part_events(self, parts: tuple[AnswerPart, ...]) -> list[str]:
         if not self._agui:
             return [_part_event(part) for part in parts]
         now = self._runtime.clock.now()
         return [_data(event) for part in parts for event in self._messages.of_part(part, now)]
 
-    def _lines(self) -> tuple[list[str], bool]:
-        """Return the next lines as events, and whether there are more."""
+    def _lines(self, parts: tuple[AnswerPart, ...]) -> tuple[list[str], bool]:
+        """Return the next lines as events with these parts, and whether there are more lines."""
         events: list[str] = []
         while True:
             lines, place = collect_visible_lines(
@@ -132,10 +127,13 @@ class SessionFollower:
             for line in lines:
                 if line.turn_id:
                     self._speaking.add(line.turn_id)
+                if any(part.turn_id == line.turn_id for part in parts):
+                    events += self._part_events(parts)
+                    parts = ()
                 events.append(self._line_event(line))
             self._place = place or (lines[-1].sequence if lines else self._place)
             if place is None or len(events) >= _BATCH:
-                return events, place is not None
+                return events + self._part_events(parts), place is not None
 
     def _changed(self) -> dict[str, str]:
         """Return the newest status of each turn of the session that may have changed."""
