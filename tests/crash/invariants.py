@@ -88,7 +88,7 @@ def lost_calls(world: World, rest: Rest) -> int:
     """Model calls that the provider received and whose answers no journal holds."""
     kept = sum(
         record["kind"] == "model_result"
-        and record["state"] in {"completed", "failed"}
+        and record["state"] in {"completed", "failed", "cancelled"}
         and "dead" not in (record["error"] or "")
         for records in rest.records.values()
         for record in records.values()
@@ -197,6 +197,7 @@ def _words(rest: Rest, turn_id: str, turn: Json) -> Iterator[str]:
     )
     if turn["status"] in ENDS:
         expected = 0 if silent and turn["status"] in {"completed", "idle"} else 1
+        expected += _was_cut(rest, turn_id)
         if len(shown) - len(spoken) != expected or shown[: len(spoken)] != spoken:
             yield f"it says {shown}, its calls said {spoken}"
     elif shown != spoken:
@@ -205,8 +206,18 @@ def _words(rest: Rest, turn_id: str, turn: Json) -> Iterator[str]:
         (u for u in rest.utterances if u["turn_id"] == turn_id), key=lambda u: int(u["ordinal"])
     )
     pushed = [utterance["text"] for utterance in utterances]
+    if _was_cut(rest, turn_id) and turn["status"] in ENDS:
+        # One message has what was said and that it is incomplete.
+        shown = [*shown[:-2], "\n\n".join(shown[-2:])]
     if pushed != (shown if turn["channel"] else []):
         yield f"its outbox has {pushed}, its lines {shown}"
+
+
+def _was_cut(rest: Rest, turn_id: str) -> bool:
+    """Whether the turn's last model call was ended in the middle of its answer."""
+    results = [r for r in rest.records[turn_id].values() if r["kind"] == "model_result"]
+    last: Json = results[-1] if results else {"state": ""}
+    return last["state"] == "cancelled" and bool(last["answer"]["text"])
 
 
 def _rings(world: World, rest: Rest, turn_id: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from opencrab.actions import GROUPS, Group, Registry
@@ -42,13 +43,15 @@ _ALL_OVER = ("All tasks have ended", "すべてのタスクが終わりました
 class Reply:
     """What the model says at one step; before that, `fails` once for each error.
 
-    With `ponders` it also thinks so many characters, which are kept and shown to nobody.
+    With `ponders` it also thinks so many characters, which are kept and shown to nobody. An answer
+    that is `streamed` comes word by word, and may be stopped before each.
     """
 
     text: str = ""
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     fails: tuple[Fault, ...] = ()
     ponders: int = 0
+    streamed: bool = False
 
 
 Script = tuple[Reply, ...]
@@ -134,6 +137,12 @@ class ScriptedModel:
             raise ModelCallFailed("the line is dead", error)
         self._provider.bill.received += 1
         usage = Usage(input_tokens=len(body) // 4, output_tokens=OUTPUT_TOKENS)
+        said = _said(reply.text, watch) if reply.streamed and error is None else reply.text
+        if said != reply.text:
+            usage = usage.replaced(output_tokens=len(said.split()))
+            self._provider.bill.charged[name] += PRICE.cost(usage)
+            told = usage.replaced(input_tokens=0)
+            return ModelAnswer(text=said, finish="stopped", model=name, usage=told)
         if error is None or error.may_be_billed:
             self._provider.bill.charged[name] += PRICE.cost(usage)
         if error is not None:
@@ -156,6 +165,17 @@ class ScriptedModel:
         if any(words in text for words in _ALL_OVER):
             key += "/report"
         return key if key in self._provider.scripts else name
+
+
+def _said(text: str, watch: AnswerWatch) -> str:
+    """The words of an answer until it is complete or its call is stopped."""
+    words = text.split(" ")
+    for count in range(1, len(words)):
+        said = " ".join(words[:count])
+        watch.show(partial(str, said))
+        if watch.is_stopped():
+            return said
+    return text
 
 
 class Bell:

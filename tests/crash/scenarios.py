@@ -1,7 +1,7 @@
 """What happens when nothing goes wrong: agents with scripts, and people who talk to them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from opencrab.domain.access.authority import Authority, Source
@@ -226,6 +226,10 @@ CROWDED: Script = (
     _calls(_LIST, _write("x"), _LIST, _READ, _LIST, _READ, _LIST, _READ, _LIST),
     Reply("so many"),
 )
+SPOKEN: Script = (
+    _calls(_write("kept")),
+    Reply("one two three four five six", streamed=True),
+)
 SILENT: Script = (_calls(("generate_inner_voice", {"content": "hm"})), _calls(("declare_done", {})))
 SHAKY: Script = (
     Reply(calls=(_write("kept"),), fails=LOST),
@@ -301,6 +305,17 @@ SCENARIOS: tuple[Scenario, ...] = (
         (LONG,),
         (Client("user", says("work")), Client("owner", cancels, after_calls(2))),
         ("stopped",),
+        may_end=("completed",),
+    ),
+    Scenario(
+        "cut",
+        (SPOKEN,),
+        (
+            Client("user", says("speak")),
+            Client("owner", cancels, after_calls(2)),
+        ),
+        ("stopped",),
+        rules=replace(RULES, stop_check_ms=0),
         may_end=("completed",),
     ),
     Scenario(
