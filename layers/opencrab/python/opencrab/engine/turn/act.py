@@ -35,7 +35,13 @@ from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.call_card import call_card, channel_question
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
-from opencrab.engine.turn.call import ReadyCall, action_context_of_call, call_result, check_call
+from opencrab.engine.turn.call import (
+    ReadyCall,
+    action_context_of_call,
+    call_result,
+    check_call,
+    resolve_targets,
+)
 from opencrab.engine.turn.cleared_files import file_labels
 from opencrab.engine.turn.close import close_turn, truncate_message
 from opencrab.engine.turn.large_result import spill_large_result
@@ -64,9 +70,21 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
     if approved is False:
         _stop_as_rejected(work, ready)
         return
+    if approved is None and _was_asked(work, call):
+        _wait(work, ready)
+        return
+    found = resolve_targets(work, ready)
+    if isinstance(found, ActionResult):
+        _finish(work, ready, work.next_n, (CallState.FAILED, found))
+        return
+    ready = found
+    # A title or an alias may mean another note than the one that the human was shown.
+    if approved and not _is_bound_to(work, ready):
+        _wait(work, ready)
+        return
     for _ in range(_TRIES):
         ruling = _ruling(work, ready)
-        if approved is None and (ruling.must_ask or _was_asked(work, call)):
+        if approved is None and ruling.must_ask:
             _wait(work, ready)
             return
         spend = () if approved or ruling.spend is None else (ruling.spend,)
@@ -124,7 +142,7 @@ def _ruling(work: TurnWork, ready: ReadyCall) -> approvals.ApprovalRuling:
         work.profile.agent,
         ready.action.name,
         ready.impact,
-        ready.touches,
+        ready.granted_targets,
         tainted=work.turn.taint,
         now=work.runtime.clock.now(),
     )
@@ -134,6 +152,12 @@ def _was_asked(work: TurnWork, call: ActionCall) -> bool:
     """Check whether a human was asked about this call and has not answered yet."""
     asked = work.transcript.approval
     return asked is not None and asked.call_id == call.id and work.transcript.decision is None
+
+
+def _is_bound_to(work: TurnWork, ready: ReadyCall) -> bool:
+    """Check whether the approval of a call showed the same files as it would touch now."""
+    asked = work.transcript.approval
+    return asked is not None and asked.targets == ready.bound_targets
 
 
 def _run_permitted_call(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:
@@ -200,7 +224,7 @@ def _prepare(work: TurnWork, ready: ReadyCall) -> dict[str, Any]:
     return (
         {}
         if prepare is None
-        else prepare(ready.arguments, action_context_of_call(work, ready.call, {}))
+        else prepare(ready.arguments, action_context_of_call(work, ready.call, {}, ready.targets))
     )
 
 
@@ -209,7 +233,7 @@ def _run(
 ) -> tuple[CallState, ActionResult]:
     try:
         result = ready.action.run(
-            ready.arguments, action_context_of_call(work, ready.call, prepared)
+            ready.arguments, action_context_of_call(work, ready.call, prepared, ready.targets)
         )
     except Unavailable as error:
         # A keyed one too: the store may have done it, now or for a worker that was here before.
@@ -290,6 +314,7 @@ def _wait(work: TurnWork, ready: ReadyCall) -> None:
         argument_hash=call.argument_hash,
         what=ready.what,
         touches=ready.touches,
+        targets=ready.bound_targets,
         at=work.runtime.clock.now(),
     )
     language = work.profile.agent.language
@@ -317,7 +342,7 @@ def _channel_text(work: TurnWork, ready: ReadyCall, text: str, approval_id: str)
     if work.turn.channel is None:
         return text
     # Whoever decides is told what the call replaces, whatever the turn itself may read.
-    own = action_context_of_call(work, ready.call, {})
+    own = action_context_of_call(work, ready.call, {}, ready.targets)
     whole = replace(own, reach=work.runtime.reach, clearance=NOTHING_WITHHELD)
     card = call_card(ready.call, ready.action, whole)
     return channel_question(card, text, approval_id, work.profile.agent.language)

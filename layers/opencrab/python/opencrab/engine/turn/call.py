@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from opencrab.domain.access.authority import authority_permits
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.errors import Invalid
+from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import (
@@ -22,12 +22,22 @@ from opencrab.domain.turn.record import (
 from opencrab.domain.value import Language
 from opencrab.engine.turn.cleared_files import reach_of_turn
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.turn.action import Action, ActionContext, one_line, one_visible_line
+from opencrab.ports.turn.action import (
+    FAILURE,
+    Action,
+    ActionContext,
+    error_sentence,
+    one_line,
+    one_visible_line,
+)
 
 REPEATS = 3
 """The number of equal calls with equal results after which one more is refused."""
 
 TOUCHES = 200
+TARGETS = 4_000
+"""Most characters of the line that shows resolved paths: all of them, whole."""
+
 _WEIGHTS = tuple(Impact)
 _NAMES = 60
 
@@ -36,7 +46,9 @@ _NAMES = 60
 class ReadyCall:
     """A call that may run: its action, its checked arguments, and what it touches.
 
-    `what` and `touches` are the two lines that a human would be asked with.
+    `what` and `touches` are the two lines that a human would be asked with. `targets` are the
+    workspace paths that it names, resolved once before it is ruled on; None before that, and for
+    actions without.
     """
 
     call: ActionCall
@@ -45,10 +57,26 @@ class ReadyCall:
     impact: Impact
     what: str
     touches: str
+    targets: tuple[str, ...] | None = None
+
+    @property
+    def bound_targets(self) -> tuple[str, ...]:
+        """The targets that an approval is bound to beside the arguments, which do not name them."""
+        return () if self.action.touches is not None else self.targets or ()
+
+    @property
+    def granted_targets(self) -> tuple[str, ...]:
+        """What a grant is compared with: the resolved paths, else the action's own line."""
+        if self.targets:
+            return self.targets
+        return (self.action.touches(self.arguments),) if self.action.touches else ()
 
 
 def action_context_of_call(
-    work: TurnWork, call: ActionCall, prepared: Mapping[str, Any]
+    work: TurnWork,
+    call: ActionCall,
+    prepared: Mapping[str, Any],
+    targets: tuple[str, ...] | None = None,
 ) -> ActionContext:
     """Return what the call's action may read and use."""
     return ActionContext(
@@ -66,6 +94,7 @@ def action_context_of_call(
         basis=work.basis,
         choices=tuple(work.transcript.choices),
         trials=work.runtime.rules.trials,
+        targets=targets,
         prepared=dict(prepared),
     )
 
@@ -100,6 +129,27 @@ def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
             action.touches(values) if action.touches else impact.value, TOUCHES
         ),
     )
+
+
+def resolve_targets(work: TurnWork, ready: ReadyCall) -> ReadyCall | ActionResult:
+    """Find the files that a call names, once for the ruling, the approval and the run.
+
+    Return the result that tells the model the problem if one is missing or ambiguous.
+    """
+    action = ready.action
+    if action.targets is None:
+        return ready
+    context = action_context_of_call(work, ready.call, {})
+    try:
+        found = action.targets(ready.arguments, context)
+    except OpenCrabError as error:
+        # Its group decides whether the error shows words from outside, as for every other error.
+        failing = replace(context, prepared={FAILURE: error_sentence(error)})
+        return action.run(ready.arguments, failing)
+    if action.touches is not None:
+        return replace(ready, targets=found)
+    line = one_visible_line(", ".join(map(repr, found)), TARGETS)
+    return replace(ready, targets=found, touches=line)
 
 
 def _validate_arguments(action: Action, arguments: Mapping[str, Any]) -> BaseModel:
