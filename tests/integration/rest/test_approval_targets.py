@@ -1,4 +1,4 @@
-"""Approvals and grants of notes: they hold for the files that were shown, however these are named."""
+"""Approvals and grants of notes: they hold for the files shown, however these are named."""
 
 from typing import Any
 

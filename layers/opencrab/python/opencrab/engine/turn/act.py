@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.approvals.call_text import name_of_call
 from opencrab.domain.conversation.message import Audience, Line, LineKind, Utterance
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Unavailable
@@ -76,17 +77,18 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
     found = resolve_targets(work, ready)
     if isinstance(found, ActionResult):
         _finish(work, ready, work.next_n, (CallState.FAILED, found))
-        return
-    ready = found
-    # A title or an alias may mean another note than the one that the human was shown.
-    if approved and not _is_bound_to(work, ready):
-        _wait(work, ready)
-        return
+    else:
+        _run_or_ask(work, found, approved=bool(approved))
+
+
+def _run_or_ask(work: TurnWork, ready: ReadyCall, *, approved: bool) -> None:
+    """Run a call that may run; else ask a human, who may have approved it for other files."""
+    # A title or an alias may mean another note now than the one that the human was shown.
+    asks_again = approved and not _is_bound_to(work, ready)
     for _ in range(_TRIES):
         ruling = _ruling(work, ready)
-        if approved is None and ruling.must_ask:
-            _wait(work, ready)
-            return
+        if asks_again or (ruling.must_ask and not approved):
+            break
         spend = () if approved or ruling.spend is None else (ruling.spend,)
         try:
             _run_permitted_call(work, ready, spend)
@@ -94,7 +96,7 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
             # Only spending the grant raises it, before the action runs: nothing runs twice.
             continue
         return
-    # Grants were spent by others each time: then a human decides, as if there had been none.
+    # After so many tries others spent the grants each time: it is as if there had been none.
     _wait(work, ready)
 
 
@@ -317,8 +319,7 @@ def _wait(work: TurnWork, ready: ReadyCall) -> None:
         targets=ready.bound_targets,
         at=work.runtime.clock.now(),
     )
-    language = work.profile.agent.language
-    text = system_phrase("waiting", language, what=ready.what, touches=ready.touches)
+    text = system_phrase("waiting", work.profile.agent.language, what=_name_for_all(ready))
     opened = approvals.open_approval(
         work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
     )
@@ -329,7 +330,7 @@ def _wait(work: TurnWork, ready: ReadyCall) -> None:
             work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
         ),
         utterances=work.utterance(
-            _channel_text(work, ready, text, opened.id), ASKING + request.n, approval=opened.id
+            _channel_text(work, ready, opened.id), ASKING + request.n, approval=opened.id
         ),
         beside=ExtraWrites(facts=(opened,)),
         unless_stopped=True,
@@ -337,21 +338,28 @@ def _wait(work: TurnWork, ready: ReadyCall) -> None:
     )
 
 
-def _channel_text(work: TurnWork, ready: ReadyCall, text: str, approval_id: str) -> str:
+def _name_for_all(ready: ReadyCall) -> str:
+    """Return what a line says of a call: not all who read the session may see its arguments."""
+    return name_of_call(ready.action.name, ready.impact.value)
+
+
+def _channel_text(work: TurnWork, ready: ReadyCall, approval_id: str) -> str:
     """Return the question for a channel: with every byte of the call, or with no way to agree."""
     if work.turn.channel is None:
-        return text
+        return ""
+    language = work.profile.agent.language
+    text = system_phrase("question", language, what=ready.what, touches=ready.touches)
     # Whoever decides is told what the call replaces, whatever the turn itself may read.
     own = action_context_of_call(work, ready.call, {}, ready.targets)
     whole = replace(own, reach=work.runtime.reach, clearance=NOTHING_WITHHELD)
     card = call_card(ready.call, ready.action, whole)
-    return channel_question(card, text, approval_id, work.profile.agent.language)
+    return channel_question(card, text, approval_id, language)
 
 
 def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:
     result = ActionResult.failure("not approved by a human; the turn ends here")
     record = call_result(work, ready.call, CallState.REFUSED, result)
-    notice = system_phrase("rejected", work.profile.agent.language, what=ready.what)
+    notice = system_phrase("rejected", work.profile.agent.language, what=_name_for_all(ready))
     if work.transcript.decision is not None and work.transcript.decision.reason:
         notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
     close_turn(work, TurnStatus.STOPPED, record, notice=notice)

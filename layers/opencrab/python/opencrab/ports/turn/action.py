@@ -77,8 +77,8 @@ class ActionContext:
     action shows must pass it. `basis` are the inputs of the turn's routing, `choices` are the
     models chosen in it so far. `receipts` are the actions that succeeded in this turn; `goal` is
     the one that the turn serves, as of the turn's begin or changed by it since. `trials` are the
-    settings of experiments. `targets` are those of the call, as they were ruled on; None where nobody
-    ruled, as in a preview.
+    settings of experiments. `targets` are those of the call, as they were ruled on; None where
+    nobody ruled, as in a preview.
     """
 
     agent: Agent
@@ -144,9 +144,9 @@ class Action:
     decide. `targets` resolves the workspace paths that a call names, by title or alias too, all of
     them: a grant must cover each, and without a `touches` line of its own an approval shows them
     and is bound to them. `prepare` and a run without it use `ActionContext.targets` and do not
-    resolve again. `for_peers` is set for the few actions beyond speech and reading that turns of a peer
-    may use. Arguments and results are limited in bytes of JSON; larger results go to a workspace
-    file if `spills`, else the action limits its results itself.
+    resolve again. `for_peers` is set for the few actions beyond speech and reading that turns of a
+    peer may use. Arguments and results are limited in bytes of JSON; larger results go to a
+    workspace file if `spills`, else the action limits its results itself.
     """
 
     name: str
