@@ -104,7 +104,7 @@ def _template(name: str, path: Sequence[str], context: ActionContext) -> Templat
     return Template(file.read_text(encoding="utf-8"))
 
 
-def _created(arguments: CreateNote, context: ActionContext) -> tuple[str, ...]:
+def _create_targets(arguments: CreateNote, context: ActionContext) -> tuple[str, ...]:
     """Return the new note's path, and that of a template of the vault."""
     path = path_for_note_title(arguments.title, arguments.folder or "")
     template = _template_path(arguments.template, context) if arguments.template else ()
@@ -112,7 +112,7 @@ def _created(arguments: CreateNote, context: ActionContext) -> tuple[str, ...]:
 
 
 def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
-    path, *own = call_targets(_created, arguments, context)
+    path, *own = call_targets(_create_targets, arguments, context)
     if context.reach.files.info(context.agent.id, path) is not None:
         raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
     if is_note_template(path) and arguments.template:
@@ -129,7 +129,7 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
 
 
 def _create_change(arguments: CreateNote, context: ActionContext) -> TextChange:
-    path, *own = call_targets(_created, arguments, context)
+    path, *own = call_targets(_create_targets, arguments, context)
     text = _new_note_text(arguments, context, path, own, note_front_matter_now(context))
     return file_change(context, path, text)
 
@@ -140,7 +140,7 @@ def _create_change(arguments: CreateNote, context: ActionContext) -> TextChange:
     sentences=("Create the note {title}", "ノート「{title}」を作る"),
     ja="新しいノートを作ります。[[題名]] で他のノートへリンクできます。",
     prepare=_create,
-    targets=_created,
+    targets=_create_targets,
     change=_create_change,
     argument_bytes=_ARGUMENT_BYTES,
 )
@@ -155,7 +155,7 @@ def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
     return note_write_result(write_prepared_note(context, text))
 
 
-def _filled(arguments: ApplyTemplate, context: ActionContext) -> tuple[str, ...]:
+def _fill_targets(arguments: ApplyTemplate, context: ActionContext) -> tuple[str, ...]:
     """Return the path of the note to fill or create, and that of a template of the vault."""
     template = _template_path(arguments.template_name, context)
     if arguments.target_note is None:
@@ -169,7 +169,7 @@ def _filled(arguments: ApplyTemplate, context: ActionContext) -> tuple[str, ...]
 
 
 def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
-    path, *own = call_targets(_filled, arguments, context)
+    path, *own = call_targets(_fill_targets, arguments, context)
     now, template = note_front_matter_now(context), _template(arguments.template_name, own, context)
     stored = _note_to_fill(arguments, context, path)
     if is_note_template(path):
@@ -182,7 +182,7 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
 
 
 def _fill_change(arguments: ApplyTemplate, context: ActionContext) -> TextChange:
-    path, *own = call_targets(_filled, arguments, context)
+    path, *own = call_targets(_fill_targets, arguments, context)
     now, template = note_front_matter_now(context), _template(arguments.template_name, own, context)
     stored = _note_to_fill(arguments, context, path)
     text = _templated_note_text(arguments, template.text, path, stored, now)
@@ -195,7 +195,7 @@ def _fill_change(arguments: ApplyTemplate, context: ActionContext) -> TextChange
     sentences=("Fill in the template {template_name}", "テンプレート「{template_name}」を使う"),
     ja="テンプレート(meeting, daily-review, mindmap, study-map 等)からノートを作ります。",
     prepare=_apply,
-    targets=_filled,
+    targets=_fill_targets,
     change=_fill_change,
 )
 def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionResult:

@@ -175,14 +175,14 @@ def page_of_approvals(
 
 
 @dataclass(frozen=True)
-class AwaitingCall:
+class ApprovalCall:
     """A call that an approval is about, and the files that it named when the approval opened."""
 
     call: ActionCall
     targets: tuple[str, ...] | None
 
 
-def call_awaiting_approval(home: Home, approval: Approval) -> AwaitingCall | None:
+def call_awaiting_approval(home: Home, approval: Approval) -> ApprovalCall | None:
     """Load from the journal the call that an approval is about, None if it is gone."""
     try:
         recorded = home.journal.load(approval.turn_id)
@@ -195,7 +195,7 @@ def call_awaiting_approval(home: Home, approval: Approval) -> AwaitingCall | Non
         if isinstance(record, ModelResult) and record.answer is not None:
             for call in record.answer.calls:
                 if (call.id, call.argument_hash) == (approval.call_id, approval.argument_hash):
-                    return AwaitingCall(call, targets or None)
+                    return ApprovalCall(call, targets or None)
     return None
 
 

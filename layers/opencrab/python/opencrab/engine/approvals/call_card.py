@@ -19,7 +19,7 @@ from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.text.message_split import split_message
 from opencrab.domain.turn.record import ActionCall, action_arguments, action_name
 from opencrab.domain.value import Language
-from opencrab.engine.approvals.approvals import AwaitingCall, call_awaiting_approval
+from opencrab.engine.approvals.approvals import ApprovalCall, call_awaiting_approval
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.action import Action, ActionContext
@@ -78,7 +78,7 @@ def channel_question(card: CallCard, question: str, approval_id: str, language: 
     return f"{question}\n{system_phrase('open_to_decide', language, id=approval_id)}"
 
 
-def _context(runtime: Runtime, approval: Approval, awaiting: AwaitingCall) -> ActionContext | None:
+def _context(runtime: Runtime, approval: Approval, awaiting: ApprovalCall) -> ActionContext | None:
     """Return what the call's action may read; None if its session or agent is gone."""
     try:
         turn = runtime.home.journal.header(approval.turn_id)
