@@ -31,13 +31,16 @@ from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_ke
 from opencrab.engine.approvals import approvals
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
-from opencrab.engine.turn.ask import is_bound_to, name_for_all, wait_for_approval, was_asked
 from opencrab.engine.turn.call import (
     ReadyCall,
     action_context_of_call,
     call_result,
     check_call,
+    is_bound_to,
+    name_for_all,
     resolve_targets,
+    wait_for_approval,
+    was_asked,
 )
 from opencrab.engine.turn.cleared_files import file_labels
 from opencrab.engine.turn.close import close_turn, truncate_message
