@@ -227,13 +227,15 @@ class Watcher:
 
     def _granted(self, action: Action, impact: str, arguments: Any, context: ActionContext) -> bool:
         now = context.clock.now()
-        touches = action.touches(arguments) if action.touches else impact
+        touches = (action.touches(arguments),) if action.touches else ()
+        targets = context.targets or touches
         counted = {impact, "external"} if action.name == "web_fetch" else {impact}
         return any(
             grant.agent_id == context.agent.id
             and (action.name in grant.actions or counted & {i.value for i in grant.impacts})
             and now < grant.until
-            and touches.lstrip("'\"").startswith(grant.touches)
+            and (not grant.touches or targets)
+            and all(each.startswith(grant.touches) for each in targets)
             for grant in self.grants
         )
 

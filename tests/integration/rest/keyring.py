@@ -21,7 +21,10 @@ class Keyring:
         house.app = create_app(
             house.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP, longest_seconds=0
         )
-        self.agent, self.other_agent = house.agent(policy="strict"), house.agent("Ren")
+        delegate = house.key(Scope.CHAT)[1].principal.id
+        rules = {"delegates": [delegate]}
+        self.agent = house.agent(policy="strict", approvals=rules)
+        self.other_agent = house.agent("Ren")
         creator, made = house.key(Scope.CHAT)
         self.creator = made.principal.id
         self.session = self._session(self.agent, creator)
@@ -50,6 +53,9 @@ class Keyring:
             "uninvited": uninvited[0],
             "sessions:own": house.granted(*own)[0],
             "sessions:other": house.granted(f"sessions:{self.other_session}")[0],
+            "sessions:delegate": house.granted(
+                f"sessions:{self.other_session}", principal_id=delegate
+            )[0],
             "agent:own": house.granted(f"agent:{self.agent}")[0],
             "agent:other": house.granted(f"agent:{self.other_agent}")[0],
             "metrics": house.granted("metrics")[0],

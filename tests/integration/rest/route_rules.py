@@ -10,6 +10,7 @@ KEYS = (
     "uninvited",
     "sessions:own",
     "sessions:other",
+    "sessions:delegate",
     "agent:own",
     "agent:other",
     "metrics",
@@ -19,7 +20,8 @@ KEYS = (
     "none",
 )
 """The kinds of keys. What is asked for belongs to the creator, a chat key's principal, who shared
-it with the member; `own` grants name it, `other` ones another session or agent."""
+it with the member; `own` grants name it, `other` ones another session or agent. The holder of
+`sessions:delegate`, a read key for another session, may decide approvals with a chat key."""
 
 YES, REFUSED, HIDDEN, NOBODY = 200, 403, 404, 401
 

@@ -207,6 +207,28 @@ def test_a_link_ends_with_its_time_its_key_and_its_approval(house: House) -> Non
     assert visit(house, long).status_code == 410
 
 
+@pytest.mark.parametrize("ended", ["none", "time", "key", "delegate"])
+def test_an_ended_link_shows_the_decision_and_not_what_the_call_was(
+    house: House, ended: str
+) -> None:
+    secret, key = house.key(Scope.CHAT)
+    agent_id = house.agent(policy="strict", approvals={"delegates": [key.id]})
+    approval = waiting(house, agent_id=agent_id, asked="write takeover.md: hush")
+    path = linked(house, approval, 1, key=secret)
+    assert "takeover.md" in visit(house, path).text
+    house.made(f"/approvals/{approval['id']}/decide", {"approved": False})
+    if ended == "time":
+        house.furnish(clock=Later(house.runtime.clock, timedelta(minutes=61)))
+    if ended == "key":
+        house.runtime.home.keys.revoke(key.id, house.runtime.clock.now())
+    if ended == "delegate":
+        house.call("PATCH", f"/agents/{agent_id}", {"approvals": {"delegates": []}})
+    for decision in (None, "approve", "reject"):
+        page = visit(house, path, decision)
+        assert ("takeover.md" in page.text) is (ended == "none"), decision
+        assert page.status_code in {403, 409, 410}
+
+
 def test_only_who_may_decide_makes_links_and_a_delegate_waits_for_escalation(
     shared: House,
 ) -> None:

@@ -50,6 +50,27 @@ def test_an_open_approval_shows_two_lines_and_its_arguments_to_owners(shared: Ho
     problem(shared.call("GET", "/approvals/nothing"), 404)
 
 
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_lines_of_a_session_name_the_call_and_not_its_arguments(
+    shared: House, language: str
+) -> None:
+    agent_id = shared.agent(policy="strict", language=language)
+    session_id = shared.session(agent_id)
+    secret = "secret-4711.txt"
+    (turn_id,) = shared.say(session_id, f"write {secret}: hush")
+    shared.work()
+    approval = next(one for one in opened(shared) if one["turn_id"] == turn_id)
+    assert secret in approval["what"]
+    shared.made(f"/approvals/{approval['id']}/decide", {"approved": False})
+    shared.work()
+    asked, rejected = shared.lines(session_id, key=shared.chat)[1:]
+    for line in (asked, rejected):
+        assert "ws_write (self)" in line
+        assert secret not in line
+    story = shared.call("GET", f"/turns/{turn_id}", key=shared.chat).text
+    assert secret not in story
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -23,7 +23,7 @@ from tests.integration.rest.test_access import BODIES
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _NONE = {"task_id": "G99", "goal_id": "G99", "path": "nothing.txt"}
-_ORDER = ("none", "revoked", *KEYS[3:11], "member", "creator", "owner")
+_ORDER = ("none", "revoked", *KEYS[3:12], "member", "creator", "owner")
 """Those who change something come last, the owner after all others."""
 
 
@@ -55,7 +55,8 @@ def test_lists_contain_what_the_caller_may_see(keyring: Keyring) -> None:
     files = f"/agents/{keyring.agent}/workspace"
     seen = {
         ("/sessions", "id", keyring.session): ours,
-        ("/sessions", "id", keyring.other_session): everything | {"sessions:other", "agent:other"},
+        ("/sessions", "id", keyring.other_session): everything
+        | {"sessions:other", "sessions:delegate", "agent:other"},
         ("/sessions", "id", keyring.task_session): ours,
         ("/approvals?state=decided", "id", keyring.approval): ours,
         ("/approvals", "id", keyring.approval): ours,
@@ -64,7 +65,7 @@ def test_lists_contain_what_the_caller_may_see(keyring: Keyring) -> None:
         (files, "path", "memo.txt"): {"agent:own", *everything},
         (files, "path", "public/menu.txt"): set(KEYS[:4]) | {"agent:own", *everything},
     }
-    for key in KEYS[:11]:
+    for key in KEYS[:12]:
         for (path, field, item), people in seen.items():
             answer = keyring.house.call("GET", path, key=keyring.keys[key])
             listed = {each[field] for each in answer.json().get("items", ())}

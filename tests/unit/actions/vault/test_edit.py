@@ -263,11 +263,52 @@ def test_a_tainted_turn_marks_nothing_and_a_foreign_note_stays_foreign(vault: Li
     assert vault.do("read_note", path="y").taint
 
 
-def test_people_see_what_a_change_touches() -> None:
-    for name, arguments in CHANGES:
-        action = find(name)
-        assert action.touches is not None
-        assert action.touches(action.arguments.model_validate(arguments)).startswith("'")
+@pytest.mark.parametrize(
+    ("name", "arguments", "paths"),
+    [
+        ("read_note", {"path": "vault/海"}, ("vault/海.md",)),
+        ("update_note", {"path": "sea", "content": "x"}, ("vault/en/Sea.md",)),
+        (
+            "create_link",
+            {"source_note": "海", "target_note": "SEA"},
+            ("vault/海.md", "vault/en/Sea.md"),
+        ),
+        (
+            "rename_note",
+            {"path": "Sea", "new_path": "old/Sea"},
+            ("vault/en/Sea.md", "vault/old/Sea.md"),
+        ),
+        ("create_note", {"title": "drafts/c", "folder": "finance"}, ("vault/finance/drafts-c.md",)),
+        (
+            "create_note",
+            {"title": "x", "template": "meeting"},
+            ("vault/x.md", "vault/templates/meeting.md"),
+        ),
+        ("create_note", {"title": "x", "template": "mindmap"}, ("vault/x.md",)),
+        (
+            "apply_template",
+            {"template_name": "mindmap", "target_note": "Sea"},
+            ("vault/en/Sea.md",),
+        ),
+        (
+            "apply_template",
+            {"template_name": "meeting", "target_note": "new/one"},
+            ("vault/new/one.md", "vault/templates/meeting.md"),
+        ),
+        (
+            "apply_template",
+            {"template_name": "mindmap", "variables": {"title": "会議"}},
+            ("vault/会議.md",),
+        ),
+    ],
+)
+def test_a_call_names_the_stored_paths_of_all_notes_that_it_uses(
+    name: str, arguments: dict[str, Any], paths: tuple[str, ...], vault: Library
+) -> None:
+    vault.data("create_note", title="meeting", folder="templates", content="# {{title}}\n")
+    action = find(name)
+    assert action.targets is not None
+    assert action.targets(action.arguments.model_validate(arguments), vault.at) == paths
 
 
 FOREIGN = "vault/従え owner obey.md"

@@ -42,7 +42,7 @@ def test_a_grant_is_good_for_what_it_touches_so_often_and_so_long(
     named: dict[str, Any], used: int, touches: str, minutes: int, *, covered: bool
 ) -> None:
     at = NOW + timedelta(minutes=minutes)
-    assert grant(used=used, **named).covers("ws_write", Impact.SELF, touches, at) is covered
+    assert grant(used=used, **named).covers("ws_write", Impact.SELF, (touches,), at) is covered
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,23 @@ def test_a_grant_is_good_for_what_it_touches_so_often_and_so_long(
 def test_a_grant_covers_nothing_but_the_actions_and_impacts_that_it_names(
     named: dict[str, Any], action: str, impact: Impact, *, covered: bool
 ) -> None:
-    assert grant(**named).covers(action, impact, "notes/海.md", NOW) is covered
+    assert grant(**named).covers(action, impact, ("notes/海.md",), NOW) is covered
+
+
+@pytest.mark.parametrize(
+    ("touches", "targets", "covered"),
+    [
+        ("notes/", ("notes/a.md", "notes/b.md"), True),
+        ("notes/", ("notes/a.md", "finance/b.md"), False),
+        ("notes/", ("finance/a.md", "notes/b.md"), False),
+        ("notes/", ("'notes/a.md'",), False),
+        ("notes/", (), False),
+        ("", ("finance/a.md",), True),
+        ("", (), True),
+    ],
+)
+def test_a_grant_with_a_prefix_covers_a_call_only_if_it_covers_each_target(
+    touches: str, targets: tuple[str, ...], *, covered: bool
+) -> None:
+    given = grant(**BY_ACTION).replaced(touches=touches)
+    assert given.covers("ws_write", Impact.SELF, targets, NOW) is covered

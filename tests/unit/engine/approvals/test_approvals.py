@@ -203,7 +203,8 @@ def test_open_ones_come_oldest_first_and_decided_ones_newest_first(world: World)
 
 def test_the_exact_arguments_come_from_the_journal(world: World) -> None:
     approval = asked(world)
-    assert approvals.call_awaiting_approval(world.runtime.home, approval) == CALL
+    found = approvals.call_awaiting_approval(world.runtime.home, approval)
+    assert found == approvals.ApprovalCall(CALL, None)
     other = approval.replaced(argument_hash="0" * 64)
     assert approvals.call_awaiting_approval(world.runtime.home, other) is None
     gone = approval.replaced(turn_id="gone")

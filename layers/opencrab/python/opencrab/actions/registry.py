@@ -15,6 +15,7 @@ from opencrab.domain.value import Language, Value
 from opencrab.ports.models.model import ActionSchema
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.action import (
+    FAILURE,
     Action,
     ActionContext,
     ChangeOf,
@@ -23,6 +24,8 @@ from opencrab.ports.turn.action import (
     Offered,
     Prepare,
     Run,
+    TargetsOf,
+    error_sentence,
     never_ends_turn,
 )
 
@@ -31,13 +34,12 @@ Arguments = TypeVar("Arguments", bound=Value)
 Taints = Callable[[ActionContext, ActionResult], bool]
 """A function that decides whether a result shows words from outside."""
 
-_FAILURE = "failure"
-
 
 class Details(TypedDict, total=False):
     """Optional keyword arguments of `Group.action`; `Action` says what each means."""
 
     touches: Callable[[Any], str]
+    targets: TargetsOf
     offered: Offered
     impact_of: ImpactOf
     change: ChangeOf
@@ -191,14 +193,14 @@ def _answering(
 
     @wraps(function)
     def run(arguments: Arguments, context: ActionContext) -> ActionResult:
-        if _FAILURE in context.prepared:
-            return ActionResult.failure(context.prepared[_FAILURE])
+        if FAILURE in context.prepared:
+            return ActionResult.failure(context.prepared[FAILURE])
         try:
             return function(arguments, context)
         except (Unavailable, Changed):
             raise
         except OpenCrabError as error:
-            return ActionResult.failure(_sentence(error))
+            return ActionResult.failure(error_sentence(error))
 
     if taints is None:
         return run
@@ -221,13 +223,9 @@ def _keeping_failure(prepare: Prepare) -> Prepare:
         except Unavailable:
             raise
         except OpenCrabError as error:
-            return {_FAILURE: _sentence(error)}
+            return {FAILURE: error_sentence(error)}
 
     return keep
-
-
-def _sentence(error: OpenCrabError) -> str:
-    return f"{error.message}: {error.cure}" if error.cure else error.message
 
 
 def _always(_arguments: Any, _result: ActionResult) -> bool:

@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from tests.unit.gateways.cli.approvals.test_approvals import HASH, approval
 from tests.unit.gateways.cli.server import CTRL_C, Program, Said, Server, ok, page, problem
 from tests.unit.gateways.cli.views import (
     NOW,
@@ -156,9 +157,14 @@ def test_a_person_decides_what_the_agent_waits_for(
     done = answered(first, reply_view("Ada", "over", 5))
     server.on(SAY, ok(answered(first, pending=("t1",))), ok(done))
     server.on(TURN, ok(story_view(status="waiting", ended_at=None)))
+    found = approval(arguments={"query": "蟹\u202e"}, touches="海")
+    server.on("GET /approvals", page(found))
+    server.on("GET /approvals/ap1", ok(found))
     server.on("POST /turns/t1/decide", ok(story_view(status="queued")))
     shown = talk(program, "post it", "?", answer)
-    assert {"approved": approved} in server.sent("POST")
+    assert {"approved": approved, "argument_hash": HASH} in server.sent("POST")
+    assert "target: 海" in shown.err
+    assert '"query": "蟹⟨U+202E⟩"' in shown.err
     assert "over" in shown.out
 
 

@@ -97,6 +97,10 @@ def _summary_change(arguments: SummarizeAndSave, context: ActionContext) -> Text
     return file_change(context, workspace_path(arguments.filename), arguments.content)
 
 
+def _summary_file(arguments: SummarizeAndSave, _context: ActionContext) -> tuple[str, ...]:
+    return (workspace_path(arguments.filename),) if arguments.filename else ()
+
+
 def _names_what_is_written(arguments: SummarizeAndSave) -> str:
     return repr(arguments.filename) if arguments.filename else MEMORY
 
@@ -138,6 +142,7 @@ def search_my_history(arguments: SearchMyHistory, context: ActionContext) -> Act
     ja="会話の要約を記憶に残します。filename を指定するとファイルにも書きます。",
     prepare=_file_as_it_is,
     touches=_names_what_is_written,
+    targets=_summary_file,
     change=_summary_change,
 )
 def summarize_and_save(arguments: SummarizeAndSave, context: ActionContext) -> ActionResult:

@@ -1,5 +1,7 @@
 """Creating notes: empty, with content, or from a template of the vault or a shipped one."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from pydantic import Field, JsonValue
 from opencrab.actions.vault.lookup import (
     StoredNote,
     append_note_lines,
+    call_targets,
     find_note_path,
     note_files,
     note_front_matter_now,
@@ -63,33 +66,53 @@ class ApplyTemplate(Value):
 
 @dataclass(frozen=True)
 class Template:
-    """A template: its name, its text, and whether the text is free of untrusted content."""
+    """A template: its text, and whether the text is free of untrusted content."""
 
-    name: str
     text: str
     is_clean: bool = True
 
 
-def _template(name: str, context: ActionContext) -> Template:
-    """Return the vault's template of this name, else the shipped one; raises NotFound."""
-    key = note_name_key(name).removeprefix("templates/")
+def _template_key(name: str) -> str:
+    return note_name_key(name).removeprefix("templates/")
+
+
+def _template_path(name: str, context: ActionContext) -> tuple[str, ...]:
+    """Return the path of the vault's template of this name, () for a shipped one.
+
+    Raises NotFound.
+    """
+    key = _template_key(name)
     own = {
         note_name_key(info.path.removeprefix(f"{TEMPLATES}/")): info.path
         for info in note_files(context)
         if info.path.startswith(f"{TEMPLATES}/")
     }
     if key in own:
-        stored = read_one_note(context, own[key])
-        return Template(key, stored.note.text, not is_foreign_file(stored.info))
+        return (own[key],)
     if key in SHIPPED:
-        file = _FOLDER / f"{key}.{context.agent.language.value}.md"
-        return Template(key, file.read_text(encoding="utf-8"))
+        return ()
     known = ", ".join(sorted({*own, *SHIPPED}))
     raise NotFound(f"there is no template {name!r}", field="template", cure=f"use one of {known}")
 
 
-def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
+def _template(name: str, path: Sequence[str], context: ActionContext) -> Template:
+    """Read a template of the vault by its path, a shipped one by its name; raises NotFound."""
+    for own in path:
+        stored = read_one_note(context, own)
+        return Template(stored.note.text, not is_foreign_file(stored.info))
+    file = _FOLDER / f"{_template_key(name)}.{context.agent.language.value}.md"
+    return Template(file.read_text(encoding="utf-8"))
+
+
+def _create_targets(arguments: CreateNote, context: ActionContext) -> tuple[str, ...]:
+    """Return the new note's path, and that of a template of the vault."""
     path = path_for_note_title(arguments.title, arguments.folder or "")
+    template = _template_path(arguments.template, context) if arguments.template else ()
+    return (path, *template)
+
+
+def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
+    path, *own = call_targets(_create_targets, arguments, context)
     if context.reach.files.info(context.agent.id, path) is not None:
         raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
     if is_note_template(path) and arguments.template:
@@ -99,16 +122,15 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
             cure="omit it and give content",
         )
     now = note_front_matter_now(context)
-    ready = prepare_note_write(
-        context, path, _new_note_text(arguments, context, path, now), over=None, now=now
-    )
-    is_clean = not arguments.template or _template(arguments.template, context).is_clean
+    text = _new_note_text(arguments, context, path, own, now)
+    ready = prepare_note_write(context, path, text, over=None, now=now, template=own)
+    is_clean = not arguments.template or _template(arguments.template, own, context).is_clean
     return {**ready, "is_clean": is_clean}
 
 
 def _create_change(arguments: CreateNote, context: ActionContext) -> TextChange:
-    path = path_for_note_title(arguments.title, arguments.folder or "")
-    text = _new_note_text(arguments, context, path, note_front_matter_now(context))
+    path, *own = call_targets(_create_targets, arguments, context)
+    text = _new_note_text(arguments, context, path, own, note_front_matter_now(context))
     return file_change(context, path, text)
 
 
@@ -118,33 +140,51 @@ def _create_change(arguments: CreateNote, context: ActionContext) -> TextChange:
     sentences=("Create the note {title}", "ノート「{title}」を作る"),
     ja="新しいノートを作ります。[[題名]] で他のノートへリンクできます。",
     prepare=_create,
-    touches=lambda arguments: repr(arguments.title),
+    targets=_create_targets,
     change=_create_change,
     argument_bytes=_ARGUMENT_BYTES,
 )
 def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
     """Create a note in your vault; `[[Title]]` in it links to another note."""
     path, now = context.prepared["path"], context.prepared["now"]
-    return note_write_result(
-        write_prepared_note(context, lambda: _new_note_text(arguments, context, path, now))
-    )
+
+    def text() -> str:
+        own = _prepared_template(arguments.template, context) if arguments.template else ()
+        return _new_note_text(arguments, context, path, own, now)
+
+    return note_write_result(write_prepared_note(context, text))
+
+
+def _fill_targets(arguments: ApplyTemplate, context: ActionContext) -> tuple[str, ...]:
+    """Return the path of the note to fill or create, and that of a template of the vault."""
+    template = _template_path(arguments.template_name, context)
+    if arguments.target_note is None:
+        today = note_front_matter_now(context)[:10]
+        usual = f"{_template_key(arguments.template_name)} {today}"
+        return (path_for_note_title(str(arguments.variables.get("title") or usual)), *template)
+    try:
+        return (find_note_path(context, arguments.target_note), *template)
+    except NotFound:
+        return (require_linkable_path(note_path(arguments.target_note)), *template)
 
 
 def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
-    now, template = note_front_matter_now(context), _template(arguments.template_name, context)
-    path, stored = _target(arguments, context, template, now)
+    path, *own = call_targets(_fill_targets, arguments, context)
+    now, template = note_front_matter_now(context), _template(arguments.template_name, own, context)
+    stored = _note_to_fill(arguments, context, path)
     if is_note_template(path):
         raise Invalid(
             "a template cannot be the target of a template", cure="use the path of a note"
         )
     text = _templated_note_text(arguments, template.text, path, stored, now)
-    ready = prepare_note_write(context, path, text, over=stored, now=now)
+    ready = prepare_note_write(context, path, text, over=stored, now=now, template=own)
     return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
 
 
 def _fill_change(arguments: ApplyTemplate, context: ActionContext) -> TextChange:
-    now, template = note_front_matter_now(context), _template(arguments.template_name, context)
-    path, stored = _target(arguments, context, template, now)
+    path, *own = call_targets(_fill_targets, arguments, context)
+    now, template = note_front_matter_now(context), _template(arguments.template_name, own, context)
+    stored = _note_to_fill(arguments, context, path)
     text = _templated_note_text(arguments, template.text, path, stored, now)
     return file_change(context, path, text)
 
@@ -155,7 +195,7 @@ def _fill_change(arguments: ApplyTemplate, context: ActionContext) -> TextChange
     sentences=("Fill in the template {template_name}", "テンプレート「{template_name}」を使う"),
     ja="テンプレート(meeting, daily-review, mindmap, study-map 等)からノートを作ります。",
     prepare=_apply,
-    touches=lambda arguments: repr(arguments.target_note or arguments.template_name),
+    targets=_fill_targets,
     change=_fill_change,
 )
 def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionResult:
@@ -165,19 +205,28 @@ def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionRe
 
     def text() -> str:
         stored = None if is_new else read_one_note(context, ready["path"])
-        template = _template(arguments.template_name, context)
+        own = _prepared_template(arguments.template_name, context)
+        template = _template(arguments.template_name, own, context)
         return _templated_note_text(arguments, template.text, ready["path"], stored, ready["now"])
 
     return note_write_result(write_prepared_note(context, text), created=is_new)
 
 
-def _new_note_text(arguments: CreateNote, context: ActionContext, path: str, now: str) -> str:
+def _prepared_template(name: str, context: ActionContext) -> Sequence[str]:
+    """Return the prepared path of a template; intents of the release before have none."""
+    stored: list[str] | None = context.prepared.get("template")
+    return _template_path(name, context) if stored is None else stored
+
+
+def _new_note_text(
+    arguments: CreateNote, context: ActionContext, path: str, own: Sequence[str], now: str
+) -> str:
     given = parse_note(arguments.content)
     if is_note_template(path):
         return arguments.content
     if not arguments.template:
         return _add_front_matter(given, arguments.title, now)
-    template = _template(arguments.template, context).text
+    template = _template(arguments.template, own, context).text
     variables: dict[str, JsonValue] = {"content": given.body}
     filled = _fill_template(template, variables, arguments.title, now)
     if not has_template_placeholder(template, "content") and given.body:
@@ -187,23 +236,14 @@ def _new_note_text(arguments: CreateNote, context: ActionContext, path: str, now
     )
 
 
-def _target(
-    arguments: ApplyTemplate, context: ActionContext, template: Template, now: str
-) -> tuple[str, StoredNote | None]:
-    """Return the note to fill a template into, or the path of a new one; raises Conflict."""
-    if arguments.target_note is None:
-        title = arguments.variables.get("title") or f"{template.name} {now[:10]}"
-        path = path_for_note_title(str(title))
-    else:
-        try:
-            stored = read_one_note(context, find_note_path(context, arguments.target_note))
-        except NotFound:
-            path = require_linkable_path(note_path(arguments.target_note))
-        else:
-            return stored.info.path, stored
+def _note_to_fill(arguments: ApplyTemplate, context: ActionContext, path: str) -> StoredNote | None:
+    """Return the note to fill a template into, None for a new one; raises Conflict."""
+    if arguments.target_note is not None:
+        with suppress(NotFound):
+            return read_one_note(context, path)
     if context.reach.files.info(context.agent.id, path) is not None:
         raise Conflict(f"there is a note {path!r} already", cure="use it as target_note")
-    return path, None
+    return None
 
 
 def _templated_note_text(

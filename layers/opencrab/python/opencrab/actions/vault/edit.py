@@ -13,6 +13,7 @@ from opencrab.actions.vault.create import group
 from opencrab.actions.vault.lookup import (
     StoredNote,
     append_note_lines,
+    call_targets,
     find_note_path,
     note_files,
     note_front_matter_now,
@@ -71,15 +72,21 @@ class RenameNote(Value):
     new_path: str = Field(description="From the vault down")
 
 
+def _update_targets(arguments: UpdateNote, context: ActionContext) -> tuple[str, ...]:
+    return (find_note_path(context, arguments.path),)
+
+
 def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
-    stored = read_one_note(context, find_note_path(context, arguments.path))
+    (path,) = call_targets(_update_targets, arguments, context)
+    stored = read_one_note(context, path)
     now = note_front_matter_now(context)
     text = _updated_note_text(arguments, stored, now)
     return prepare_note_write(context, stored.info.path, text, over=stored, now=now)
 
 
 def _update_change(arguments: UpdateNote, context: ActionContext) -> TextChange:
-    stored = read_one_note(context, find_note_path(context, arguments.path))
+    (path,) = call_targets(_update_targets, arguments, context)
+    stored = read_one_note(context, path)
     text = _updated_note_text(arguments, stored, note_front_matter_now(context))
     return file_change(context, stored.info.path, text)
 
@@ -90,7 +97,7 @@ def _update_change(arguments: UpdateNote, context: ActionContext) -> TextChange:
     sentences=("Change the note {path}", "ノート「{path}」を更新する"),
     ja="ノートの内容を置き換えます。append を true にすると末尾に追記します。",
     prepare=_update,
-    touches=lambda arguments: repr(arguments.path),
+    targets=_update_targets,
     change=_update_change,
     argument_bytes=_ARGUMENT_BYTES,
 )
@@ -104,9 +111,17 @@ def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
     )
 
 
+def _link_targets(arguments: CreateLink, context: ActionContext) -> tuple[str, ...]:
+    """Return the note that gets the link, and the note that it leads to."""
+    return (
+        find_note_path(context, arguments.source_note),
+        find_note_path(context, arguments.target_note),
+    )
+
+
 def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
-    source = read_one_note(context, find_note_path(context, arguments.source_note))
-    path, now = find_note_path(context, arguments.target_note), note_front_matter_now(context)
+    changed_path, path = call_targets(_link_targets, arguments, context)
+    source, now = read_one_note(context, changed_path), note_front_matter_now(context)
     index = read_vault_notes(context, note_files(context)).index
     text = arguments.link_text or ""
     link = shortest_wikilink(path, index, text)
@@ -135,7 +150,7 @@ def _link_change(arguments: CreateLink, context: ActionContext) -> TextChange:
     ),
     ja="ノートに別のノートへのリンクを加えます。context がなければ「関連」の節に置きます。",
     prepare=_link,
-    touches=lambda arguments: repr(arguments.source_note),
+    targets=_link_targets,
     change=_link_change,
 )
 def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
@@ -148,9 +163,15 @@ def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
     return note_write_result(info, link=ready["link"], added=ready["added"])
 
 
+def _rename_targets(arguments: RenameNote, context: ActionContext) -> tuple[str, ...]:
+    """Return the note's path and its new one."""
+    new = require_linkable_path(note_path(arguments.new_path))
+    return find_note_path(context, arguments.path), new
+
+
 def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
-    source = read_one_note(context, find_note_path(context, arguments.path))
-    old, new = source.info.path, require_linkable_path(note_path(arguments.new_path))
+    old, new = call_targets(_rename_targets, arguments, context)
+    source = read_one_note(context, old)
     if is_note_template(old) or is_note_template(new):
         raise Invalid(
             f"{old!r} cannot be renamed to {new!r}: templates keep their paths, and no other note "
@@ -195,7 +216,7 @@ def _rename_change(arguments: RenameNote, context: ActionContext) -> TextChange:
     ),
     ja="ノートの名前や場所を変えます。元の名前へのリンクはそのまま使えます。",
     prepare=_rename,
-    touches=lambda arguments: repr(arguments.path),
+    targets=_rename_targets,
     change=_rename_change,
 )
 def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:

@@ -21,7 +21,7 @@ from opencrab.domain.workspace.wikilink import (
     note_card,
     note_path,
 )
-from opencrab.ports.turn.action import ActionContext
+from opencrab.ports.turn.action import ActionContext, TargetsOf
 from opencrab.ports.workspace.files import ABSENT, FileInfo
 
 SCAN_NOTES = 500
@@ -99,6 +99,11 @@ def find_note_path(context: ActionContext, name: str) -> str:
         note_card(info.path, None) for info in files if not is_note_template(info.path)
     ).find(name) or read_vault_notes(context, files).index.find(name)
     return the_one_note(name, found)
+
+
+def call_targets(resolve: TargetsOf, arguments: Any, context: ActionContext) -> tuple[str, ...]:
+    """Return the paths that were ruled on for a call; resolve them now where nobody ruled."""
+    return resolve(arguments, context) if context.targets is None else context.targets
 
 
 def the_one_note(name: str, found: tuple[str, ...]) -> str:

@@ -11,6 +11,7 @@ from opencrab.actions.registry import Group
 from opencrab.actions.vault.lookup import (
     Reading,
     StoredNote,
+    call_targets,
     find_note_path,
     note_files,
     read_one_note,
@@ -97,16 +98,22 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     return told.replaced(taint=tainted)
 
 
+def _note(arguments: ReadNote, context: ActionContext) -> tuple[str, ...]:
+    return (find_note_path(context, arguments.path),)
+
+
 @group.action(
     impact=Impact.READ,
     effect=Effect.PURE,
     sentences=("Read the note {path}", "ノート「{path}」を読む"),
     ja="ノートを offset 行目から読みます。リンクと、このノートへのリンク元も返します。",
+    targets=_note,
     result_bytes=PAGED_BYTES,
 )
 def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
     """Read a note from line `offset` on, with its links and the notes that link to it."""
-    stored = read_one_note(context, find_note_path(context, arguments.path))
+    (found,) = call_targets(_note, arguments, context)
+    stored = read_one_note(context, found)
     path, text = stored.info.path, stored.note.text
     lines = _LINE.findall(text)
     first = arguments.offset - 1

@@ -48,12 +48,21 @@ def _names_path(arguments: WsRead | WsList) -> str:
     return repr(arguments.path)
 
 
+def _file(arguments: WsRead, _context: ActionContext) -> tuple[str, ...]:
+    return (workspace_path(arguments.path),)
+
+
+def _listed_folder(arguments: WsList, _context: ActionContext) -> tuple[str, ...]:
+    return (f"{workspace_prefix(arguments.path)}/",)
+
+
 @group.action(
     impact=Impact.READ,
     effect=Effect.PURE,
     sentences=("Read {path}", "「{path}」を読む"),
     ja="ワークスペースのファイルを offset 行目から limit 行読みます。",
     touches=_names_path,
+    targets=_file,
     result_bytes=PAGED_BYTES,
 )
 def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
@@ -82,6 +91,7 @@ def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     sentences=("List {path}", "「{path}」の中を見る"),
     ja="ワークスペースのフォルダの中身を一覧します。",
     touches=_names_path,
+    targets=_listed_folder,
     result_bytes=PAGED_BYTES,
 )
 def ws_list(arguments: WsList, context: ActionContext) -> ActionResult:

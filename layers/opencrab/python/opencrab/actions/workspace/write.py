@@ -58,6 +58,14 @@ def _names_path_and_size(arguments: WsWrite) -> str:
     return f"{arguments.path!r} ({len(arguments.content.encode())} B)"
 
 
+def _file(arguments: WsWrite | WsEdit, _context: ActionContext) -> tuple[str, ...]:
+    return (workspace_path(arguments.path),)
+
+
+def _file_or_folder(arguments: WsDelete | WsMkdir, _context: ActionContext) -> tuple[str, ...]:
+    return (workspace_prefix(arguments.path),)
+
+
 def file_change(context: ActionContext, path: str, after: str | None) -> TextChange:
     """What a file is now, and what it becomes; bytes that are no text show as escapes."""
     try:
@@ -97,6 +105,7 @@ def _condition(arguments: WsWrite, context: ActionContext) -> dict[str, Any]:
     ja="ワークスペースのファイルを書きます。既にある場合は全体を置き換えます。",
     prepare=_condition,
     touches=_names_path_and_size,
+    targets=_file,
     change=_write_change,
     argument_bytes=_ARGUMENT_BYTES,
 )
@@ -138,6 +147,7 @@ def _edit(arguments: WsEdit, context: ActionContext) -> dict[str, Any]:
     ja="ファイル中の old_string を new_string に置き換えます。ちょうど1か所にある必要があります。",
     prepare=_edit,
     touches=_names_path,
+    targets=_file,
     change=_edit_change,
 )
 def ws_edit(arguments: WsEdit, context: ActionContext) -> ActionResult:
@@ -180,6 +190,7 @@ def _existing(arguments: WsDelete, context: ActionContext) -> dict[str, Any]:
     ja="ワークスペースのファイル、または空のフォルダを削除します。",
     prepare=_existing,
     touches=_names_path,
+    targets=_file_or_folder,
     change=_delete_change,
 )
 def ws_delete(arguments: WsDelete, context: ActionContext) -> ActionResult:
@@ -214,6 +225,7 @@ def _folder(arguments: WsMkdir, context: ActionContext) -> dict[str, Any]:
     ja="ワークスペースにフォルダを作ります。既にあればそのままです。",
     prepare=_folder,
     touches=_names_path,
+    targets=_file_or_folder,
 )
 def ws_mkdir(arguments: WsMkdir, context: ActionContext) -> ActionResult:
     """Make a folder in your workspace; one that exists is fine."""

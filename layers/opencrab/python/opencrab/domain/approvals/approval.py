@@ -72,7 +72,7 @@ class Approval(Value):
 class Grant(Value):
     """Permission in advance: a number of calls of some actions or impacts until a time.
 
-    `touches` limits the grant to calls whose `touches` line starts with it. A grant never covers a
+    `touches` limits the grant to calls each of whose targets starts with it. A grant never covers a
     tainted turn.
     """
 
@@ -87,8 +87,12 @@ class Grant(Value):
     by: str
     created_at: datetime
 
-    def covers(self, action: str, impact: Impact, touches: str, now: datetime) -> bool:
-        """Check whether the grant allows a call now: named in it, calls left, before its end."""
+    def covers(self, action: str, impact: Impact, targets: tuple[str, ...], now: datetime) -> bool:
+        """Check whether the grant allows a call now: named in it, calls left, before its end.
+
+        A grant with `touches` does not cover a call without targets.
+        """
         named = action in self.actions or impact in self.impacts
         left = self.used < self.calls and now < self.until
-        return named and left and touches.startswith(self.touches)
+        within = bool(targets) and all(each.startswith(self.touches) for each in targets)
+        return named and left and (within or not self.touches)

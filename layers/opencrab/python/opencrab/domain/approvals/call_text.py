@@ -86,6 +86,11 @@ def backtick_mark(times: int) -> str:
     return f"⟨U+0060{f'×{times}' if times > 1 else ''}⟩"
 
 
+def name_of_call(action: str, impact: str) -> str:
+    """Return what everybody who reads a session may know of a call that waits for approval."""
+    return f"{action} ({impact})"
+
+
 def short_hash(argument_hash: str) -> str:
     """Return the part of a call's hash that a card shows."""
     return argument_hash[:SHORT_HASH]

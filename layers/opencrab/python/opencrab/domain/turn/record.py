@@ -203,7 +203,11 @@ class CallResult(Value):
 
 
 class ApprovalRequest(Value):
-    """A tool call that waits for a human: what it does, what it touches, and its arguments."""
+    """A tool call that waits for a human: what it does, what it touches, and its arguments.
+
+    `targets` are the files that it named by something else than their path, as they were found when
+    the human was asked; the decision is bound to them.
+    """
 
     kind: Literal["approval_request"] = "approval_request"
     n: int
@@ -212,6 +216,7 @@ class ApprovalRequest(Value):
     argument_hash: str
     what: str
     touches: str
+    targets: tuple[str, ...] = Field(default=(), exclude_if=lambda given: not given)
     at: datetime | None = None
 
 

@@ -80,7 +80,7 @@ def rule_on_approval(
     agent: Agent,
     action_name: str,
     impact: Impact,
-    touches: str,
+    targets: tuple[str, ...],
     *,
     tainted: bool,
     now: datetime,
@@ -96,16 +96,11 @@ def rule_on_approval(
         return ApprovalRuling(must_ask=True)
     for fact in facts.page(agent.id, GRANT, limit=GRANTS_READ):
         grant = fact.read(Grant)
-        if grant.covers(action_name, impact, _strip_opening_quote(touches), now):
+        if grant.covers(action_name, impact, targets, now):
             return ApprovalRuling(
                 must_ask=False, spend=fact.with_body(grant.replaced(used=grant.used + 1))
             )
     return ApprovalRuling(must_ask=True)
-
-
-def _strip_opening_quote(touches: str) -> str:
-    """Remove the opening quote of what a call touches, because grants name it without quotes."""
-    return touches[1:] if touches[:1] in {"'", '"'} else touches
 
 
 def approval_id(turn: Turn, n: int) -> str:
@@ -179,17 +174,28 @@ def page_of_approvals(
     return tuple(fact.read(Approval) for fact in found)
 
 
-def call_awaiting_approval(home: Home, approval: Approval) -> ActionCall | None:
+@dataclass(frozen=True)
+class ApprovalCall:
+    """A call that an approval is about, and the files that it named when the approval opened."""
+
+    call: ActionCall
+    targets: tuple[str, ...] | None
+
+
+def call_awaiting_approval(home: Home, approval: Approval) -> ApprovalCall | None:
     """Load from the journal the call that an approval is about, None if it is gone."""
     try:
         recorded = home.journal.load(approval.turn_id)
     except NotFound:
         return None
-    for record in resolve_record_pointers(recorded.records, home.blobs):
+    records = tuple(resolve_record_pointers(recorded.records, home.blobs))
+    asked = (each for each in records if isinstance(each, ApprovalRequest))
+    targets = next((each.targets for each in asked if each.n == approval.n), ())
+    for record in records:
         if isinstance(record, ModelResult) and record.answer is not None:
             for call in record.answer.calls:
                 if (call.id, call.argument_hash) == (approval.call_id, approval.argument_hash):
-                    return call
+                    return ApprovalCall(call, targets or None)
     return None
 
 

@@ -19,7 +19,7 @@ from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.text.message_split import split_message
 from opencrab.domain.turn.record import ActionCall, action_arguments, action_name
 from opencrab.domain.value import Language
-from opencrab.engine.approvals.approvals import call_awaiting_approval
+from opencrab.engine.approvals.approvals import ApprovalCall, call_awaiting_approval
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.action import Action, ActionContext
@@ -44,12 +44,12 @@ def approval_card(runtime: Runtime, approval: Approval) -> CallCard | None:
 
     Raises Unavailable.
     """
-    call = call_awaiting_approval(runtime.home, approval)
-    if call is None:
+    awaiting = call_awaiting_approval(runtime.home, approval)
+    if awaiting is None:
         return None
-    action = runtime.actions.find(action_name(call))
-    context = None if action is None else _context(runtime, approval, call)
-    return call_card(call, action, context)
+    action = runtime.actions.find(action_name(awaiting.call))
+    context = None if action is None else _context(runtime, approval, awaiting)
+    return call_card(awaiting.call, action, context)
 
 
 def call_card(call: ActionCall, action: Action | None, context: ActionContext | None) -> CallCard:
@@ -78,7 +78,7 @@ def channel_question(card: CallCard, question: str, approval_id: str, language: 
     return f"{question}\n{system_phrase('open_to_decide', language, id=approval_id)}"
 
 
-def _context(runtime: Runtime, approval: Approval, call: ActionCall) -> ActionContext | None:
+def _context(runtime: Runtime, approval: Approval, awaiting: ApprovalCall) -> ActionContext | None:
     """Return what the call's action may read; None if its session or agent is gone."""
     try:
         turn = runtime.home.journal.header(approval.turn_id)
@@ -86,11 +86,12 @@ def _context(runtime: Runtime, approval: Approval, call: ActionCall) -> ActionCo
             agent=runtime.home.agents.get(approval.agent_id).agent,
             session=runtime.home.sessions.get(approval.session_id),
             turn=turn,
-            key=f"{turn.id}-{call.id}",
+            key=f"{turn.id}-{awaiting.call.id}",
             reach=runtime.reach,
             clock=runtime.clock,
             actions=runtime.actions,
             clearance=NOTHING_WITHHELD,
+            targets=awaiting.targets,
         )
     except NotFound:
         return None

@@ -32,7 +32,8 @@ class NewGrant(Value, defer_build=False):
     actions: Annotated[tuple[ActionName, ...], Field(max_length=50)] = ()
     impacts: Annotated[tuple[Impact, ...], Field(max_length=len(Impact))] = ()
     touches: Annotated[Text, StringConstraints(max_length=300)] = Field(
-        default="", description="only calls whose `touches` text begins with this"
+        default="",
+        description="only calls whose targets all begin with this: paths, or host and path",
     )
     calls: Annotated[int, Field(ge=1, le=100_000)]
     until: datetime | None = None

@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line, LineKind, Utterance
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Unavailable
-from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.action import (
     ActionResult,
     Effect,
@@ -21,7 +19,6 @@ from opencrab.domain.turn.action import (
 from opencrab.domain.turn.record import (
     ActionCall,
     ActionIntent,
-    ApprovalRequest,
     CallResult,
     CallState,
     ModelIntent,
@@ -32,14 +29,23 @@ from opencrab.domain.turn.record import (
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_key
 from opencrab.engine.approvals import approvals
-from opencrab.engine.approvals.call_card import call_card, channel_question
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
-from opencrab.engine.turn.call import ReadyCall, action_context_of_call, call_result, check_call
+from opencrab.engine.turn.call import (
+    ReadyCall,
+    action_context_of_call,
+    call_result,
+    check_call,
+    is_bound_to,
+    name_for_all,
+    resolve_targets,
+    wait_for_approval,
+    was_asked,
+)
 from opencrab.engine.turn.cleared_files import file_labels
 from opencrab.engine.turn.close import close_turn, truncate_message
 from opencrab.engine.turn.large_result import spill_large_result
-from opencrab.engine.turn.work import ASKING, TurnWork
+from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
 
 _LINE_ARGUMENTS = 1_000
@@ -64,11 +70,24 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
     if approved is False:
         _stop_as_rejected(work, ready)
         return
+    if approved is None and was_asked(work, call):
+        wait_for_approval(work, ready)
+        return
+    found = resolve_targets(work, ready)
+    if isinstance(found, ActionResult):
+        _finish(work, ready, work.next_n, (CallState.FAILED, found))
+    else:
+        _run_or_ask(work, found, approved=bool(approved))
+
+
+def _run_or_ask(work: TurnWork, ready: ReadyCall, *, approved: bool) -> None:
+    """Run a call that may run; else ask a human, who may have approved it for other files."""
+    # A title or an alias may mean another note now than the one that the human was shown.
+    asks_again = approved and not is_bound_to(work, ready)
     for _ in range(_TRIES):
         ruling = _ruling(work, ready)
-        if approved is None and (ruling.must_ask or _was_asked(work, call)):
-            _wait(work, ready)
-            return
+        if asks_again or (ruling.must_ask and not approved):
+            break
         spend = () if approved or ruling.spend is None else (ruling.spend,)
         try:
             _run_permitted_call(work, ready, spend)
@@ -76,8 +95,8 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
             # Only spending the grant raises it, before the action runs: nothing runs twice.
             continue
         return
-    # Grants were spent by others each time: then a human decides, as if there had been none.
-    _wait(work, ready)
+    # After so many tries others spent the grants each time: it is as if there had been none.
+    wait_for_approval(work, ready)
 
 
 def recover_open_intent(work: TurnWork) -> None:
@@ -124,16 +143,10 @@ def _ruling(work: TurnWork, ready: ReadyCall) -> approvals.ApprovalRuling:
         work.profile.agent,
         ready.action.name,
         ready.impact,
-        ready.touches,
+        ready.granted_targets,
         tainted=work.turn.taint,
         now=work.runtime.clock.now(),
     )
-
-
-def _was_asked(work: TurnWork, call: ActionCall) -> bool:
-    """Check whether a human was asked about this call and has not answered yet."""
-    asked = work.transcript.approval
-    return asked is not None and asked.call_id == call.id and work.transcript.decision is None
 
 
 def _run_permitted_call(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:
@@ -200,7 +213,7 @@ def _prepare(work: TurnWork, ready: ReadyCall) -> dict[str, Any]:
     return (
         {}
         if prepare is None
-        else prepare(ready.arguments, action_context_of_call(work, ready.call, {}))
+        else prepare(ready.arguments, action_context_of_call(work, ready.call, {}, ready.targets))
     )
 
 
@@ -209,7 +222,7 @@ def _run(
 ) -> tuple[CallState, ActionResult]:
     try:
         result = ready.action.run(
-            ready.arguments, action_context_of_call(work, ready.call, prepared)
+            ready.arguments, action_context_of_call(work, ready.call, prepared, ready.targets)
         )
     except Unavailable as error:
         # A keyed one too: the store may have done it, now or for a worker that was here before.
@@ -267,66 +280,10 @@ def _facts_of_files(work: TurnWork, result: ActionResult) -> tuple[Document, ...
     )
 
 
-def _wait(work: TurnWork, ready: ReadyCall) -> None:
-    """Request an approval and let the turn wait; later calls of the step are cancelled.
-
-    A waiting turn costs nothing.
-    """
-    call = ready.call
-    waiting = work.turn.replaced(status=TurnStatus.WAITING)
-    # The request was saved before a worker died: the human is not asked a second time.
-    if _was_asked(work, call):
-        work.save(waiting, unless_stopped=True, progress=True)
-        return
-    step = work.transcript.steps[-1]
-    later = step.answer.calls[step.answer.calls.index(call) + 1 :]
-    for other in (other for other in later if other.id not in step.results):
-        result = ActionResult.failure("not run: an earlier call of this step waits for approval")
-        work.carry(call_result(work, other, CallState.CANCELLED, result))
-    request = ApprovalRequest(
-        n=work.next_n,
-        call_id=call.id,
-        name=ready.action.name,
-        argument_hash=call.argument_hash,
-        what=ready.what,
-        touches=ready.touches,
-        at=work.runtime.clock.now(),
-    )
-    language = work.profile.agent.language
-    text = system_phrase("waiting", language, what=ready.what, touches=ready.touches)
-    opened = approvals.open_approval(
-        work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
-    )
-    work.save(
-        waiting,
-        request,
-        lines=(
-            work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
-        ),
-        utterances=work.utterance(
-            _channel_text(work, ready, text, opened.id), ASKING + request.n, approval=opened.id
-        ),
-        beside=ExtraWrites(facts=(opened,)),
-        unless_stopped=True,
-        progress=True,
-    )
-
-
-def _channel_text(work: TurnWork, ready: ReadyCall, text: str, approval_id: str) -> str:
-    """Return the question for a channel: with every byte of the call, or with no way to agree."""
-    if work.turn.channel is None:
-        return text
-    # Whoever decides is told what the call replaces, whatever the turn itself may read.
-    own = action_context_of_call(work, ready.call, {})
-    whole = replace(own, reach=work.runtime.reach, clearance=NOTHING_WITHHELD)
-    card = call_card(ready.call, ready.action, whole)
-    return channel_question(card, text, approval_id, work.profile.agent.language)
-
-
 def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:
     result = ActionResult.failure("not approved by a human; the turn ends here")
     record = call_result(work, ready.call, CallState.REFUSED, result)
-    notice = system_phrase("rejected", work.profile.agent.language, what=ready.what)
+    notice = system_phrase("rejected", work.profile.agent.language, what=name_for_all(ready))
     if work.transcript.decision is not None and work.transcript.decision.reason:
         notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
     close_turn(work, TurnStatus.STOPPED, record, notice=notice)

@@ -1,33 +1,55 @@
-"""Calls: the checks before a tool call runs, and the record of its result."""
+"""Calls: the checks before a tool call runs, the request for its approval, and its result's record.
+
+A line of the session names the call only; a channel gets the question with all that may be shown.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from opencrab.domain.access.authority import authority_permits
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.errors import Invalid
+from opencrab.domain.approvals.call_text import name_of_call
+from opencrab.domain.conversation.message import LineKind
+from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.identifier import content_hash
+from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import (
     ActionCall,
+    ApprovalRequest,
     CallResult,
     CallState,
     action_arguments,
     action_name,
 )
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
+from opencrab.engine.approvals import approvals
+from opencrab.engine.approvals.call_card import call_card, channel_question
+from opencrab.engine.consequence import ExtraWrites
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.cleared_files import reach_of_turn
-from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.turn.action import Action, ActionContext, one_line, one_visible_line
+from opencrab.engine.turn.work import ASKING, TurnWork
+from opencrab.ports.turn.action import (
+    FAILURE,
+    Action,
+    ActionContext,
+    error_sentence,
+    one_line,
+    one_visible_line,
+)
 
 REPEATS = 3
 """The number of equal calls with equal results after which one more is refused."""
 
 TOUCHES = 200
+TARGETS = 4_000
+"""Most characters of the line that shows resolved paths: all of them, whole."""
+
 _WEIGHTS = tuple(Impact)
 _NAMES = 60
 
@@ -36,7 +58,9 @@ _NAMES = 60
 class ReadyCall:
     """A call that may run: its action, its checked arguments, and what it touches.
 
-    `what` and `touches` are the two lines that a human would be asked with.
+    `what` and `touches` are the two lines that a human would be asked with. `targets` are the
+    workspace paths that it names, resolved once before it is ruled on; None before that, and for
+    actions without.
     """
 
     call: ActionCall
@@ -45,10 +69,26 @@ class ReadyCall:
     impact: Impact
     what: str
     touches: str
+    targets: tuple[str, ...] | None = None
+
+    @property
+    def bound_targets(self) -> tuple[str, ...]:
+        """The targets that an approval is bound to beside the arguments, which do not name them."""
+        return () if self.action.touches is not None else self.targets or ()
+
+    @property
+    def granted_targets(self) -> tuple[str, ...]:
+        """What a grant is compared with: the resolved paths, else the action's own line."""
+        if self.targets:
+            return self.targets
+        return (self.action.touches(self.arguments),) if self.action.touches else ()
 
 
 def action_context_of_call(
-    work: TurnWork, call: ActionCall, prepared: Mapping[str, Any]
+    work: TurnWork,
+    call: ActionCall,
+    prepared: Mapping[str, Any],
+    targets: tuple[str, ...] | None = None,
 ) -> ActionContext:
     """Return what the call's action may read and use."""
     return ActionContext(
@@ -66,6 +106,7 @@ def action_context_of_call(
         basis=work.basis,
         choices=tuple(work.transcript.choices),
         trials=work.runtime.rules.trials,
+        targets=targets,
         prepared=dict(prepared),
     )
 
@@ -100,6 +141,102 @@ def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
             action.touches(values) if action.touches else impact.value, TOUCHES
         ),
     )
+
+
+def resolve_targets(work: TurnWork, ready: ReadyCall) -> ReadyCall | ActionResult:
+    """Find the files that a call names, once for the ruling, the approval and the run.
+
+    Return the result that tells the model the problem if one is missing or ambiguous.
+    """
+    action = ready.action
+    if action.targets is None:
+        return ready
+    context = action_context_of_call(work, ready.call, {})
+    try:
+        found = action.targets(ready.arguments, context)
+    except OpenCrabError as error:
+        # Its group decides whether the error shows words from outside, as for every other error.
+        failing = replace(context, prepared={FAILURE: error_sentence(error)})
+        return action.run(ready.arguments, failing)
+    if action.touches is not None:
+        return replace(ready, targets=found)
+    line = one_visible_line(", ".join(map(repr, found)), TARGETS)
+    return replace(ready, targets=found, touches=line)
+
+
+def was_asked(work: TurnWork, call: ActionCall) -> bool:
+    """Check whether a human was asked about this call and has not answered yet."""
+    asked = work.transcript.approval
+    return asked is not None and asked.call_id == call.id and work.transcript.decision is None
+
+
+def is_bound_to(work: TurnWork, ready: ReadyCall) -> bool:
+    """Check whether the approval of a call showed the same files as it would touch now."""
+    asked = work.transcript.approval
+    return asked is not None and asked.targets == ready.bound_targets
+
+
+def wait_for_approval(work: TurnWork, ready: ReadyCall) -> None:
+    """Request an approval and let the turn wait; later calls of the step are cancelled.
+
+    A waiting turn costs nothing.
+    """
+    call = ready.call
+    waiting = work.turn.replaced(status=TurnStatus.WAITING)
+    # The request was saved before a worker died: the human is not asked a second time.
+    if was_asked(work, call):
+        work.save(waiting, unless_stopped=True, progress=True)
+        return
+    step = work.transcript.steps[-1]
+    later = step.answer.calls[step.answer.calls.index(call) + 1 :]
+    for other in (other for other in later if other.id not in step.results):
+        result = ActionResult.failure("not run: an earlier call of this step waits for approval")
+        work.carry(call_result(work, other, CallState.CANCELLED, result))
+    request = ApprovalRequest(
+        n=work.next_n,
+        call_id=call.id,
+        name=ready.action.name,
+        argument_hash=call.argument_hash,
+        what=ready.what,
+        touches=ready.touches,
+        targets=ready.bound_targets,
+        at=work.runtime.clock.now(),
+    )
+    text = system_phrase("waiting", work.profile.agent.language, what=name_for_all(ready))
+    opened = approvals.open_approval(
+        work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
+    )
+    work.save(
+        waiting,
+        request,
+        lines=(
+            work.line(LineKind.APPROVAL, text, data={"call_id": call.id, "approval_id": opened.id}),
+        ),
+        utterances=work.utterance(
+            _channel_text(work, ready, opened.id), ASKING + request.n, approval=opened.id
+        ),
+        beside=ExtraWrites(facts=(opened,)),
+        unless_stopped=True,
+        progress=True,
+    )
+
+
+def _channel_text(work: TurnWork, ready: ReadyCall, approval_id: str) -> str:
+    """Return the question for a channel: with every byte of the call, or with no way to agree."""
+    if work.turn.channel is None:
+        return ""
+    language = work.profile.agent.language
+    text = system_phrase("question", language, what=ready.what, touches=ready.touches)
+    # Whoever decides is told what the call replaces, whatever the turn itself may read.
+    own = action_context_of_call(work, ready.call, {}, ready.targets)
+    whole = replace(own, reach=work.runtime.reach, clearance=NOTHING_WITHHELD)
+    card = call_card(ready.call, ready.action, whole)
+    return channel_question(card, text, approval_id, language)
+
+
+def name_for_all(ready: ReadyCall) -> str:
+    """Return what a line says of a call: not all who read the session may see its arguments."""
+    return name_of_call(ready.action.name, ready.impact.value)
 
 
 def _validate_arguments(action: Action, arguments: Mapping[str, Any]) -> BaseModel:

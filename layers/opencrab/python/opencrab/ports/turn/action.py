@@ -16,6 +16,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.conversation.session import Session
+from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.goals.goal import ActionReceipt, Goal
 from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.memory.clearance import Clearance
@@ -76,7 +77,8 @@ class ActionContext:
     action shows must pass it. `basis` are the inputs of the turn's routing, `choices` are the
     models chosen in it so far. `receipts` are the actions that succeeded in this turn; `goal` is
     the one that the turn serves, as of the turn's begin or changed by it since. `trials` are the
-    settings of experiments.
+    settings of experiments. `targets` are those of the call, as they were ruled on; None where
+    nobody ruled, as in a preview.
     """
 
     agent: Agent
@@ -93,6 +95,7 @@ class ActionContext:
     basis: RoutingBasis = field(default_factory=RoutingBasis)
     choices: tuple[ModelChosen, ...] = ()
     trials: TrialSettings = field(default_factory=TrialSettings)
+    targets: tuple[str, ...] | None = None
     prepared: dict[str, Any] = field(default_factory=dict)
 
 
@@ -115,6 +118,10 @@ Prepare = Callable[[Any, ActionContext], dict[str, Any]]
 EndsTurn = Callable[[Any, ActionResult], bool]
 ImpactOf = Callable[[Any, ActionContext], Impact]
 ChangeOf = Callable[[Any, ActionContext], TextChange | None]
+TargetsOf = Callable[[Any, ActionContext], tuple[str, ...]]
+
+FAILURE = "failure"
+"""The key in `prepared` of an error that `run` returns instead of running."""
 
 ARGUMENT_BYTES = 64 * 1024
 RESULT_BYTES = 8 * 1024
@@ -134,9 +141,12 @@ class Action:
     `offered` to an agent does not exist for it. `ends_turn` tells whether a call, once it has
     succeeded, is the last one. `impact_of` judges one call if its impact depends on its arguments,
     never as less than `impact`. `change` reads what a call would replace, to show it to those who
-    decide. `for_peers` is set for the few actions beyond speech and reading that turns of a peer
-    may use. Arguments and results are limited in bytes of JSON; larger results go to a workspace
-    file if `spills`, else the action limits its results itself.
+    decide. `targets` resolves the workspace paths that a call names, by title or alias too, all of
+    them: a grant must cover each, and without a `touches` line of its own an approval shows them
+    and is bound to them. `prepare` and a run without it use `ActionContext.targets` and do not
+    resolve again. `for_peers` is set for the few actions beyond speech and reading that turns of a
+    peer may use. Arguments and results are limited in bytes of JSON; larger results go to a
+    workspace file if `spills`, else the action limits its results itself.
     """
 
     name: str
@@ -150,6 +160,7 @@ class Action:
     ends_turn: EndsTurn = never_ends_turn
     prepare: Prepare | None = None
     touches: Callable[[Any], str] | None = None
+    targets: TargetsOf | None = None
     offered: Offered = always_available
     impact_of: ImpactOf | None = None
     change: ChangeOf | None = None
@@ -169,6 +180,11 @@ class Action:
     def sentence(self, arguments: Mapping[str, Any], language: Language) -> str:
         """Describe a call in one line for people; missing arguments show as …."""
         return self.sentences[language].format_map(_Shown(arguments))
+
+
+def error_sentence(error: OpenCrabError) -> str:
+    """Return an error's message and cure in one line, for a model."""
+    return f"{error.message}: {error.cure}" if error.cure else error.message
 
 
 @cache

@@ -103,7 +103,7 @@ def give_grant(
     impact: Annotated[
         list[ImpactName] | None, cli_option("An impact to allow; repeatable.")
     ] = None,
-    touches: Annotated[str, cli_option("Only calls whose target begins with this.")] = "",
+    touches: Annotated[str, cli_option("Only calls whose targets all begin with this.")] = "",
     calls: Annotated[int, cli_option("How many calls.", min=1, max=100_000)] = 1,
     hours: Annotated[int, cli_option("How many hours it is valid.", min=1, max=8_784)] = 24,
 ) -> None:

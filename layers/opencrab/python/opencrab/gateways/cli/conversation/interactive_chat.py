@@ -9,6 +9,7 @@ from rich.text import Text
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.gateways.cli.conversation.live_answer import LiveAnswer
 from opencrab.gateways.cli.conversation.sessions import read_session_lines
+from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import (
     WAIT_SECONDS,
@@ -166,7 +167,12 @@ class Dialogue:
             if not self._private:
                 self._dim(self._words("owner_decides"))
                 return False
-            body = {"approved": ask_yes_or_no(self._words("may_it"), default=False)}
+            shown = print_turn_call_to_approve(self._terminal, turn["id"])
+            body: dict[str, object] = {
+                "approved": ask_yes_or_no(self._words("may_it"), default=False)
+            }
+            if shown is not None:
+                body["argument_hash"] = shown
             self._terminal.client.post("turns", turn["id"], "decide", body=body)
         return True
 

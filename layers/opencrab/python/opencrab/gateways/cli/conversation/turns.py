@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from opencrab.gateways.cli.terminal.approval_call import print_call_to_approve
+from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
 from opencrab.gateways.cli.terminal.arguments import Reason, TurnId
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -52,10 +52,9 @@ def decide_turn(
         )
     body: dict[str, object] = {"approved": approve, "reason": reason}
     if approve:
-        waiting = terminal.client.items("approvals", state="open")
-        asked = next((each["id"] for each in waiting if each["turn_id"] == turn), None)
-        if asked is not None:
-            body["argument_hash"] = print_call_to_approve(terminal, asked)
+        shown = print_turn_call_to_approve(terminal, turn)
+        if shown is not None:
+            body["argument_hash"] = shown
     decided = terminal.client.post("turns", turn, "decide", body=body)
     _report(terminal, "turn_approved" if approve else "turn_rejected", decided)
 

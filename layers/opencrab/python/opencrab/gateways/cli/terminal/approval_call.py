@@ -5,6 +5,7 @@ from typing import Any
 
 from opencrab.domain.errors import Conflict
 from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
 _PENDING = "pending"
 
@@ -23,9 +24,19 @@ def print_call_to_approve(terminal: Terminal, approval: str) -> str:
             terminal.words("call_not_shown", id=approval),
             cure=terminal.words("call_not_shown_cure"),
         )
+    terminal.print_complaint(visible_terminal_text(found["what"]))
+    touches = visible_terminal_text(found["touches"])
+    terminal.print_complaint(terminal.words("task_touches", touches=touches))
     for line in call_lines(terminal, found):
         terminal.print_complaint(line)
     return str(found["argument_hash"])
+
+
+def print_turn_call_to_approve(terminal: Terminal, turn_id: str) -> str | None:
+    """Print the call for which a turn waits, and return its hash; None if it waits for none."""
+    waiting = terminal.client.items("approvals", state="open")
+    asked = next((each["id"] for each in waiting if each["turn_id"] == turn_id), None)
+    return None if asked is None else print_call_to_approve(terminal, asked)
 
 
 def call_lines(terminal: Terminal, found: Mapping[str, Any]) -> Iterator[str]:

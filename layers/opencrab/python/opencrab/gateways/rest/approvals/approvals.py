@@ -11,7 +11,7 @@ from pydantic import Field
 
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval, ApprovalState
-from opencrab.domain.approvals.call_text import ShownHash
+from opencrab.domain.approvals.call_text import ShownHash, name_of_call
 from opencrab.domain.errors import Conflict
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.access.visibility import collect_visible, sees_session
@@ -24,7 +24,6 @@ from opencrab.gateways.rest.http.access import (
     Reader,
     Talker,
     caller_sees_approvals,
-    named_session_only,
 )
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -105,7 +104,7 @@ class OpenedView(Value):
         shown = {name: getattr(approval, name) for name in OpenedView.model_fields}
         if not whole:
             shown |= {
-                "what": named_session_only(approval.action, approval.impact.value),
+                "what": name_of_call(approval.action, approval.impact.value),
                 "touches": "",
                 "argument_hash": None,
             }

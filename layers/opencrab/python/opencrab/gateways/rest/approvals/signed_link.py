@@ -89,10 +89,9 @@ def _decide_by_link(
         except Conflict as error:
             if error.field == HASH:
                 return approval_page_text("changed", language, 409)
-            return decision_page(
-                approvals.find_approval(runtime.home.facts, approval.id), language, 409
-            )
-        return decision_page(made, language, 200)
+            made = approvals.find_approval(runtime.home.facts, approval.id)
+            return _decision_page(runtime, link, made, 409)
+        return _decision_page(runtime, link, made, 200)
 
     return _resolve_link(runtime, token, request, decide)
 
@@ -124,16 +123,34 @@ def _resolve_link(
 def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Response:
     name, language = _agent(runtime.home.agents, approval)
     if approval.state is not ApprovalState.PENDING:
-        return decision_page(approval, language, 410)
+        return _decision_page(runtime, link, approval, 410)
     try:
-        who, agent = _decider(runtime, link, approval), runtime.home.agents.get(approval.agent_id)
-        approvals.require_approval_delegate(approval, agent.agent, who)
+        _require_decider(runtime, link, approval)
         card = approval_card(runtime, approval)
     except Refused:
         return approval_page_text("refused", language, 403)
     except Unavailable:
         return approval_page_text("busy", language, 503)
     return approval_page(approval, name, language, card)
+
+
+def _decision_page(runtime: Runtime, link: SignedLink, approval: Approval, status: int) -> Response:
+    """Return the page of a decision; a link that has ended does not show what the call was."""
+    language = _agent(runtime.home.agents, approval)[1]
+    is_valid = runtime.clock.now() < link.until
+    try:
+        _require_decider(runtime, link, approval)
+    except Refused:
+        is_valid = False
+    except Unavailable:
+        return approval_page_text("busy", language, 503)
+    return decision_page(approval, language, status, with_call=is_valid)
+
+
+def _require_decider(runtime: Runtime, link: SignedLink, approval: Approval) -> None:
+    """Raise Refused unless the link's creator still is an owner or a delegate."""
+    agent = runtime.home.agents.get(approval.agent_id).agent
+    approvals.require_approval_delegate(approval, agent, _decider(runtime, link, approval))
 
 
 def _decider(runtime: Runtime, link: SignedLink, approval: Approval) -> Decider:

@@ -125,11 +125,13 @@ def _form(card: CallCard | None, language: Language) -> str:
     return f'<form method="post">{hidden}{buttons}</form>'
 
 
-def decision_page(approval: Approval, language: Language, status: int) -> Response:
-    """Return the page that shows the decision on an approval."""
+def decision_page(
+    approval: Approval, language: Language, status: int, *, with_call: bool
+) -> Response:
+    """Return the page that shows the decision on an approval, and what the call was."""
     state = approval.state
     key = "busy" if state is ApprovalState.PENDING else state.value
-    what = f"<dl><dd><bdi>{_marked_html(approval.what)}</bdi></dd></dl>"
+    what = f"<dl><dd><bdi>{_marked_html(approval.what)}</bdi></dd></dl>" if with_call else ""
     body = f"<p>{_word(key, language)}</p>{what}"
     return _page(body, language, status)
 

@@ -4,6 +4,7 @@ from functools import partial
 
 from opencrab.domain.access.policy import Area, Verb
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
+from opencrab.domain.approvals.call_text import name_of_call
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
@@ -26,7 +27,7 @@ from opencrab.engine.goals.progress import (
     goal_summary,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.access import Caller, caller_sees_approvals, named_session_only
+from opencrab.gateways.rest.http.access import Caller, caller_sees_approvals
 from opencrab.gateways.rest.http.page import PageQuery, cursor_after, page_place
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -152,4 +153,4 @@ def _redact_approval(facts: Documents, asked: PendingApproval) -> PendingApprova
         found = approvals.find_approval(facts, asked.approval_id)
     except NotFound:
         return asked.replaced(what="", touches="")
-    return asked.replaced(what=named_session_only(found.action, found.impact.value), touches="")
+    return asked.replaced(what=name_of_call(found.action, found.impact.value), touches="")

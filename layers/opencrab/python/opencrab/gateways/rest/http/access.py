@@ -131,16 +131,16 @@ def _require_area(who: Principal, area: Area) -> None:
 
 
 def caller_sees_approvals(agents: Agents, agent_id: str, caller: Caller) -> bool:
-    """Check whether a caller may read an approval's details: owners and delegates may."""
+    """Check whether a caller may read an approval's details: those who may ever decide it.
+
+    They are owners and delegates; a read key decides nothing, whoever its principal is.
+    """
     if caller.is_owner:
         return True
+    if caller.principal.scope is Scope.READ:
+        return False
     try:
         delegates = agents.get(agent_id).agent.approvals.delegates
     except NotFound:
         return False
     return caller.principal.id in delegates
-
-
-def named_session_only(action: str, impact: str) -> str:
-    """Return the description of a call for callers who may not decide it."""
-    return f"{action} ({impact})"
