@@ -94,7 +94,7 @@ def recover_open_intent(work: TurnWork) -> None:
         ready = check_call(work, call)
         # What was allowed to begin was this call, to the byte: no other runs in its place.
         if isinstance(ready, ReadyCall) and call.argument_hash == intent.argument_hash:
-            _finish(work, ready, intent.n, _run(work, ready, intent.prepared))
+            _finish(work, ready, intent.n, _run(work, ready, intent.prepared, repeats=True))
             return
     settle_intent_as_unknown(work)
 
@@ -205,12 +205,11 @@ def _prepare(work: TurnWork, ready: ReadyCall) -> dict[str, Any]:
 
 
 def _run(
-    work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any]
+    work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any], *, repeats: bool = False
 ) -> tuple[CallState, ActionResult]:
+    context = action_context_of_call(work, ready.call, prepared, repeats=repeats)
     try:
-        result = ready.action.run(
-            ready.arguments, action_context_of_call(work, ready.call, prepared)
-        )
+        result = ready.action.run(ready.arguments, context)
     except Unavailable as error:
         # A keyed one too: the store may have done it, now or for a worker that was here before.
         if ready.action.effect in _INTENDED:

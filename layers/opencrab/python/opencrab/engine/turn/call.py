@@ -48,15 +48,15 @@ class ReadyCall:
 
 
 def action_context_of_call(
-    work: TurnWork, call: ActionCall, prepared: Mapping[str, Any]
+    work: TurnWork, call: ActionCall, prepared: Mapping[str, Any], *, repeats: bool = False
 ) -> ActionContext:
-    """Return what the call's action may read and use."""
+    """Return what the call's action may read and use; `repeats` if it may have run before."""
     return ActionContext(
         agent=work.profile.agent,
         session=work.session,
         turn=work.turn,
         key=f"{work.turn.id}-{call.id}",
-        reach=reach_of_turn(work),
+        reach=reach_of_turn(work, repeats=repeats),
         clock=work.runtime.clock,
         actions=work.runtime.actions,
         clearance=work.clearance,
