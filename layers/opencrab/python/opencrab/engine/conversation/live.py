@@ -270,7 +270,7 @@ class LiveFollower:
                 self.position = entry.position
                 yield from self._told(entry)
             is_behind = self.position < now_at
-            entries = self.feed.read(after=self.position, limit=_BATCH) if is_behind else []
+            entries = self.feed.read(after=self.position, limit=_BATCH) if is_behind else ()
 
     def _follows_answers(self, session_id: str, agent_id: str) -> bool:
         """Check whether a watch shows what an agent says in a session."""

@@ -37,7 +37,7 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.call import ReadyCall, action_context_of_call, call_result, check_call
 from opencrab.engine.turn.cleared_files import file_labels
-from opencrab.engine.turn.close import close_turn, truncate_message
+from opencrab.engine.turn.close import close_narrowed_turn, close_turn, truncate_message
 from opencrab.engine.turn.large_result import spill_large_result
 from opencrab.engine.turn.work import ASKING, TurnWork
 from opencrab.ports.turn.action import one_line
@@ -63,6 +63,9 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
     # after a human said yes were never approved.
     if approved is False:
         _stop_as_rejected(work, ready)
+        return
+    if approved is None and work.narrowed and not _was_asked(work, call):
+        close_narrowed_turn(work)
         return
     for _ in range(_TRIES):
         ruling = _ruling(work, ready)

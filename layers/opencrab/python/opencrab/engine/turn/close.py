@@ -11,6 +11,7 @@ from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.work import TurnWork
 
 DRAWS_BESIDE_CARRIED = 6
@@ -78,6 +79,12 @@ def close_turn(
     raise Unavailable(
         f"concurrent updates while turn {work.turn.id!r} was closed; {_TRIES} tries failed"
     )
+
+
+def close_narrowed_turn(work: TurnWork) -> None:
+    """End a turn that others hear than those for whom it has read (ADR 0033)."""
+    notice = system_phrase("narrowed", work.profile.agent.language)
+    close_turn(work, TurnStatus.STOPPED, notice=notice)
 
 
 def _close(

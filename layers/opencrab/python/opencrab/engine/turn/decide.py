@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -23,6 +24,7 @@ from opencrab.engine.phrases import budget_phrase, failure_phrase, system_phrase
 from opencrab.engine.turn.answer_watch import CallWatch
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.turn_readers import turn_label
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_request
 from opencrab.ports.turn.journal import Interruption, StepBoundary
@@ -264,9 +266,18 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
     work.save(
         work.turn.with_reservation(intent.reserved, block),
         intent,
-        beside=ExtraWrites(draws=draws),
+        beside=ExtraWrites(draws=draws, facts=_label_of_reading(work)),
         unless_stopped=True,
     )
+    work.readers = work.clearance.label
+
+
+def _label_of_reading(work: TurnWork) -> tuple[Document, ...]:
+    """Return the label of what the turn reads from this call on, unless the stored one is right."""
+    readers = work.clearance.label
+    if readers == work.readers:
+        return ()
+    return (turn_label(work.turn, readers, work.runtime.clock.now()),)
 
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
