@@ -271,13 +271,6 @@ def test_a_session_that_the_person_left_takes_no_place_among_the_best(place: Pla
     assert found == ["perhaps the crab is what they talk about there"]
 
 
-def test_people_on_discord_are_no_members_and_hear_where_they_spoke(place: Place) -> None:
-    place.life.meet("dm", "hana")
-    place.life.say("crab", "dm", speaker_id="discord-1")
-    place.index()
-    assert place.find("crab", clearance=SearchClearance(person_id="discord-1")) == ["crab"]
-
-
 def test_filters_leave_out_what_they_do_not_name(place: Place) -> None:
     place.life.meet("s2", "hana")
     place.life.say("crab one")

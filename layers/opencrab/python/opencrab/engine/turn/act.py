@@ -59,8 +59,7 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
         work.carry(ready, _action_line(work, call, ready))
         return
     approved = work.transcript.human_decision(call)
-    # None is no answer yet, and approves() answers for exactly these arguments: words that changed
-    # after a human said yes were never approved.
+    # None is no answer yet; words that changed after a human said yes were never approved.
     if approved is False:
         _stop_as_rejected(work, ready)
         return
@@ -276,7 +275,6 @@ def _wait(work: TurnWork, ready: ReadyCall) -> None:
     """
     call = ready.call
     waiting = work.turn.replaced(status=TurnStatus.WAITING)
-    # The request was saved before a worker died: the human is not asked a second time.
     if _was_asked(work, call):
         work.save(waiting, unless_stopped=True, progress=True)
         return

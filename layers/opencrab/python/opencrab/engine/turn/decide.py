@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from opencrab.domain.document import Document
 from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, Stopped, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -22,9 +21,9 @@ from opencrab.engine.models import router
 from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
 from opencrab.engine.phrases import budget_phrase, failure_phrase, system_phrase
 from opencrab.engine.turn.answer_watch import CallWatch
+from opencrab.engine.turn.audience import label_of_reading
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
-from opencrab.engine.turn.turn_readers import turn_label
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_request
 from opencrab.ports.turn.journal import Interruption, StepBoundary
@@ -263,21 +262,15 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
     if block is not None:
         own = work.profile.agent.day_limit_micro_usd
         draws = budget_draws_for_turn(work.turn, block, work.limits, own)
+    now = work.runtime.clock.now()
+    label = label_of_reading(work.turn, work.clearance, work.readers, now)
     work.save(
         work.turn.with_reservation(intent.reserved, block),
         intent,
-        beside=ExtraWrites(draws=draws, facts=_label_of_reading(work)),
+        beside=ExtraWrites(draws=draws, facts=label),
         unless_stopped=True,
     )
     work.readers = work.clearance.label
-
-
-def _label_of_reading(work: TurnWork) -> tuple[Document, ...]:
-    """Return the label of what the turn reads from this call on, unless the stored one is right."""
-    readers = work.clearance.label
-    if readers == work.readers:
-        return ()
-    return (turn_label(work.turn, readers, work.runtime.clock.now()),)
 
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:

@@ -9,10 +9,9 @@ from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.audience import clearance_of_turn
+from opencrab.engine.turn.audience import clearance_of_turn, label_of_turn
 from opencrab.engine.turn.prompt.surroundings import has_untrusted_text, read_surroundings
 from opencrab.engine.turn.prompt_cache import PromptInputs
-from opencrab.engine.turn.turn_readers import label_of_turn
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.journal import Journal
 

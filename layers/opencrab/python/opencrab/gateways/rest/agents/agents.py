@@ -14,7 +14,7 @@ from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
-from opencrab.engine.access.hidden_places import place_hider
+from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.visibility import agent_resource, collect_visible, sees
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent

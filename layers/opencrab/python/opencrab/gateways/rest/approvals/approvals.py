@@ -14,7 +14,7 @@ from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.approvals.call_text import ShownHash
 from opencrab.domain.errors import Conflict
 from opencrab.domain.value import ShortText, Value
-from opencrab.engine.access.hidden_places import place_hider
+from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.visibility import collect_visible, sees_session
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider

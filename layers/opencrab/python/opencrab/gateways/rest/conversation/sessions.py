@@ -20,7 +20,7 @@ from opencrab.domain.conversation.session import (
 )
 from opencrab.domain.errors import Refused
 from opencrab.domain.value import MessageText, Value
-from opencrab.engine.access.hidden_places import place_hider
+from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
 from opencrab.engine.access.session_access import let_session_speak_freely
 from opencrab.engine.access.visibility import (

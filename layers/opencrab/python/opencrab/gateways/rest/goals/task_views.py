@@ -8,7 +8,7 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Value
-from opencrab.engine.access.hidden_places import place_hider
+from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.visibility import (
     collect_visible,
     require_agent,

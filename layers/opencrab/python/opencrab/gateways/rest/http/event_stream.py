@@ -40,7 +40,7 @@ class Follower(Protocol):
         """Raise OpenCrabError if the client may no longer read what was returned."""
 
 
-class Followed(Protocol):
+class EventSource(Protocol):
     """A follower that does not know whether its client may still read."""
 
     @property
@@ -58,7 +58,7 @@ class CheckedFollower:
     OpenCrabError, which ends the stream.
     """
 
-    def __init__(self, follower: Followed, check: Callable[[], object], clock: Clock) -> None:
+    def __init__(self, follower: EventSource, check: Callable[[], object], clock: Clock) -> None:
         self._follower = follower
         self._check = check
         self._clock = clock

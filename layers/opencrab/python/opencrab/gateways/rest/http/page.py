@@ -11,7 +11,7 @@ from pydantic import Field
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Value
-from opencrab.engine.access.hidden_places import unhidden_place
+from opencrab.engine.access.list_cursor import unhidden_place
 from opencrab.engine.runtime import Runtime
 
 LIMIT = 50

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from opencrab.domain.document import INSTALLATION_FACTS
-from opencrab.engine.access.hidden_places import LIST_PLACE, place_hider, unhidden_place
+from opencrab.engine.access.list_cursor import LIST_CURSOR, place_hider, unhidden_place
 from tests.unit.engine.known_world import World
 
 
@@ -18,6 +18,6 @@ def test_a_name_leads_back_to_its_place_in_its_own_list(world: World) -> None:
 
 def test_a_name_is_kept_for_a_day(world: World) -> None:
     name = place_hider(world.runtime, "sessions")("s1")
-    stored = world.runtime.home.facts.get(INSTALLATION_FACTS, LIST_PLACE, name[1:])
+    stored = world.runtime.home.facts.get(INSTALLATION_FACTS, LIST_CURSOR, name[1:])
     assert stored is not None
     assert stored.expires_at == world.clock.now() + timedelta(days=1)
