@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
+from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.conversation.message import Audience
 from opencrab.domain.conversation.session import Hearing
+from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.memory.search_row import EVERYTHING, RowKind, SearchClearance
 from opencrab.domain.memory.summary import summary_key
 from opencrab.ports.home import Home
@@ -224,9 +226,10 @@ def test_whispers_are_for_their_own_agent(place: Place) -> None:
 
 def test_clearance_decides_what_is_found(place: Place) -> None:
     place.life.meet("public", "hana", hearing=Hearing.PUBLIC)
-    place.life.meet("guild", "hana", hearing=Hearing.GUILD, guild_id="g1")
-    place.life.meet("private", "hana", hearing=Hearing.PRIVATE)
-    place.life.meet("others", "hana")
+    taros: dict[str, Any] = {"created_by": "taro"}
+    place.life.meet("guild", "hana", hearing=Hearing.GUILD, guild_id="g1", **taros)
+    place.life.meet("private", "hana", hearing=Hearing.PRIVATE, **taros)
+    place.life.meet("others", "hana", created_by="jiro")
     for name in ("public", "guild", "private"):
         place.life.say(f"crab {name}", name)
     place.life.say("crab session")
@@ -247,6 +250,25 @@ def test_clearance_decides_what_is_found(place: Place) -> None:
     assert found(session_id="s1", guild_id="g1") == {"public", "session", "guild"}
     assert found(session_id="s1", guild_id="g2", person_id="taro") == {"public", "session", "guild"}
     assert found(session_id="s1", person_id="jiro") == {"public", "session", "others"}
+
+
+def test_a_session_that_the_person_left_takes_no_place_among_the_best(place: Place) -> None:
+    facts = place.home.facts
+    own, shared = SearchClearance(person_id="taro"), "shared"
+    place.life.meet("own", "hana", created_by="taro")
+    place.life.meet(shared, "hana")
+    access = SessionAccess(members=("taro",))
+    facts.commit(new_fact(INSTALLATION_FACTS, SESSION_ACCESS, shared, access))
+    place.life.say("perhaps the crab is what they talk about there", "own")
+    place.life.say("hello", shared)
+    place.life.say("crab crab", shared, speaker_id="jiro", speaker_name="次郎")
+    place.index()
+    assert place.find("crab", clearance=own, limit=1) == ["crab crab"]
+    stored = facts.get(INSTALLATION_FACTS, SESSION_ACCESS, shared)
+    assert stored is not None
+    facts.commit(stored.with_body(SessionAccess()))
+    found = place.find("crab", clearance=own, limit=1)
+    assert found == ["perhaps the crab is what they talk about there"]
 
 
 def test_filters_leave_out_what_they_do_not_name(place: Place) -> None:

@@ -50,6 +50,20 @@ def test_a_session_is_forgotten_after_a_look_at_what_goes(house: House) -> None:
     assert house.made(place(agent), wish)["done"] is True
 
 
+def test_a_repeated_request_does_not_bring_back_the_words_of_a_forgotten_session(
+    house: House,
+) -> None:
+    agent, repeat = house.agent(), {"Idempotency-Key": "k1"}
+    body = {"participants": [agent], "theme": SECRET}
+    session = house.made("/sessions", body, headers=repeat)["id"]
+    assert house.call("POST", "/sessions", body, headers=repeat).json()["theme"] == SECRET
+    house.script(ScriptedAnswer(text="わかりました。"))
+    house.say(session, SECRET)
+    house.work()
+    assert house.made(place(agent), {"scope": "session", "id": session})["done"] is True
+    assert SECRET not in house.call("POST", "/sessions", body, headers=repeat).text
+
+
 def test_a_memory_is_forgotten(house: House) -> None:
     agent = house.agent()
     curated = f"/agents/{agent}/memory/curated"

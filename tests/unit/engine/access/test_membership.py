@@ -67,7 +67,12 @@ def test_a_page_continues_after_what_is_hidden() -> None:
     def page(after: str, limit: int) -> list[str]:
         return [each for each in listed if each > after][:limit]
 
-    found, after, calls = list[str](), "", 0
+    found, after, calls, hidden = list[str](), "", 0, list[str]()
+
+    def hide(place: str) -> str:
+        hidden.append(place)
+        return place
+
     while True:
         some, place = collect_visible(
             page,
@@ -75,6 +80,7 @@ def test_a_page_continues_after_what_is_hidden() -> None:
             str,
             after=after,
             limit=2,
+            hide=hide,
         )
         found, calls = found + some, calls + 1
         assert len(some) <= 2
@@ -83,3 +89,5 @@ def test_a_page_continues_after_what_is_hidden() -> None:
         after = place
     assert found == ["0003", "0703", "1403", "2103"]
     assert calls < 6
+    assert hidden
+    assert not set(hidden) & set(found), "an item that is seen may name its own place"

@@ -65,6 +65,17 @@ def test_no_other_call_runs_in_the_place_of_the_one_that_had_begun(
     assert written is (state is CallState.COMPLETED)
 
 
+def test_a_narrowed_turn_makes_no_call_that_nobody_approved(world: World) -> None:
+    call = ActionCall(id="c1", name="send_speech", arguments={"content": "417417"})
+    work = answered(world, call)
+    work.narrowed = True
+    run_tool_calls(work, call)
+    assert work.turn.status is TurnStatus.STOPPED
+    texts = [line.text for line in world.runtime.home.journal.lines("s1")]
+    assert not any("417417" in text for text in texts)
+    assert "Others read this conversation now" in texts[-1]
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [

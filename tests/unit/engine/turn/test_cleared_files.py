@@ -26,9 +26,11 @@ def for_person(work: TurnWork, person: str) -> TurnWork:
     return replace(work, clearance=cleared)
 
 
-def put(work: TurnWork, path: str, text: str, *, labelled: bool = True) -> FileInfo:
+def put(
+    work: TurnWork, path: str, text: str, *, labelled: bool = True, repeats: bool = False
+) -> FileInfo:
     """A file that the turn writes, with its label as the engine saves it."""
-    info = files_of_turn(work).write("mika", path, text.encode())
+    info = files_of_turn(work, repeats=repeats).write("mika", path, text.encode())
     effect = FileWritten(path=path, sha256=info.sha256, size=info.size)
     if labelled and (labels := file_labels(work, (effect,))):
         work.runtime.home.facts.commit(*labels)
@@ -88,8 +90,25 @@ def test_a_label_is_that_of_the_content(owners: TurnWork) -> None:
 def test_a_write_repeated_after_a_crash_is_no_conflict(owners: TurnWork) -> None:
     yui = for_person(owners, "yui")
     put(yui, "notes/yui.md", "x", labelled=False)
-    put(yui, "notes/yui.md", "x")
+    assert paths(yui) == []
+    put(yui, "notes/yui.md", "x", repeats=True)
     assert paths(yui) == ["notes/yui.md"]
+
+
+def test_a_guess_of_a_private_file_is_a_conflict_like_any_other_text(owners: TurnWork) -> None:
+    yui = for_person(owners, "yui")
+    put(owners, "notes/pin.md", "4711")
+    for guess in ("0000", "4711"):
+        with pytest.raises(Conflict):
+            put(yui, "notes/pin.md", guess)
+    assert files_of_turn(yui).info("mika", "notes/pin.md") is None
+
+
+def test_a_list_leaves_out_a_file_that_somebody_else_wrote_over(owners: TurnWork) -> None:
+    yui = for_person(owners, "yui")
+    put(yui, "notes/yui.md", "x")
+    put(owners, "notes/yui.md", "something private")
+    assert paths(yui) == []
 
 
 def test_only_untainted_turns_that_serve_nobody_else_publish(owners: TurnWork) -> None:

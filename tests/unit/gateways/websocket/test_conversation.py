@@ -64,6 +64,36 @@ def test_the_past_follows_the_answer_and_the_present_follows_that(table: Table, 
     assert deltas(conversation.new_events()) == [text]
 
 
+def test_what_is_said_while_the_past_is_told_is_new(table: Table) -> None:
+    for number in range(3):
+        table.world.say(f"m{number}")
+    conversation = table.sit()
+    told = conversation.handle_frame(SUBSCRIBE.replace("}", ',"after":0}'))
+    assert next(told)["subscribed"]
+    table.world.say("秘密")
+    assert deltas(told) == ["m0", "m1", "m2"]
+    assert deltas(conversation.new_events()) == ["秘密"]
+
+
+def test_what_was_returned_and_not_taken_is_withheld_within_a_minute(table: Table) -> None:
+    revoked, uninvited = table.sit(), table.sit()
+    home, told = table.world.runtime.home, list[Iterator[dict[str, Any]]]()
+    for each in (revoked, uninvited):
+        list(each.handle_frame(SUBSCRIBE))
+        each.check_access()
+    table.world.say("一")
+    told = [revoked.new_events(), uninvited.new_events()]
+    uninvite_from_session(home.facts, "s1", table.key.principal.id)
+    table.world.clock.advance(KEY_BELIEVED.total_seconds())
+    with pytest.raises(Refused):
+        uninvited.check_access()
+    assert deltas(told[1]) == []
+    home.keys.revoke(table.key.id, table.world.clock.now())
+    table.world.clock.advance(KEY_BELIEVED.total_seconds())
+    with pytest.raises(Unauthenticated):
+        revoked.check_access()
+
+
 def test_a_long_past_begins_with_a_gap(table: Table) -> None:
     for number in range(505):
         table.world.say(f"m{number}")

@@ -109,6 +109,35 @@ def test_who_is_no_longer_invited_is_pushed_nothing_more_within_a_minute(desk: D
     assert desk.watching() == []
 
 
+class Revoking(Sockets):
+    """Connections of a client that takes its first event for longer than a key is cached."""
+
+    def __init__(self, happens: Callable[[], object]) -> None:
+        super().__init__()
+        self._happens = happens
+
+    def send(self, connection_id: str, text: str) -> None:
+        super().send(connection_id, text)
+        self._happens()
+
+
+def test_who_loses_the_key_while_it_is_told_the_past_is_told_no_more(desk: Desk) -> None:
+    runtime, clock = desk.world.runtime, desk.world.clock
+    key = desk.connect("k", S1)
+    for said in ("一", "二", "三"):
+        desk.world.say(said)
+
+    def revoke() -> None:
+        runtime.home.keys.revoke(key, clock.now())
+        clock.advance(KEY_BELIEVED.total_seconds())
+
+    desk.over(Revoking(revoke))
+    (watcher,) = connections.session_watchers_of(runtime, S1)
+    assert not desk.pusher.catch_up("s1", watcher)
+    assert len(desk.sockets.sent["k"]) == 1
+    assert desk.watching() == []
+
+
 @pytest.mark.parametrize("text", ["海の未来を話しましょう🦀", "Let us talk"])
 def test_all_who_watch_are_told(desk: Desk, text: str) -> None:
     for name in ("a", "b"):

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 
+from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.document import Document
+from opencrab.domain.discord.community import DISCORD_PRINCIPAL
+from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark
 from opencrab.domain.errors import NotFound
 from opencrab.domain.identifier import new_ulid, ulid_milliseconds
@@ -46,6 +48,10 @@ KEPT = (MEMORY, EXPERIENCE, SUMMARY)
 LATE = timedelta(minutes=5)
 """How much later than its id says something may come in."""
 
+PART_MOST = 1_000
+"""The most sessions of one person that a search asks about; of older ones only public rows are
+found."""
+
 BUSY_SESSIONS = 50
 """Sessions beside the present one that a search looks into for what no copy knows yet."""
 
@@ -57,6 +63,7 @@ _ROWS_OF_USAGE = 200
 _PAGES_OF_USAGE = 5
 _LATE_NUMBERS = 5
 _ONE_BY_ONE = 50
+_CREATORS = 10_000
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,34 @@ class SearchRowReader:
         self._facts = facts
         self._usage = usage
         self._clock = clock
+        self._creators = dict[str, str]()
+
+    def sessions_taken_part_in(self, person: str, spoken_in: Iterable[str]) -> frozenset[str]:
+        """Return those of the sessions that a person opened or is a member of now.
+
+        An index knows who spoke, not who was uninvited since. People on Discord are no members:
+        there the guild decides. Only the newest PART_MOST are looked at.
+        """
+        if person.startswith(DISCORD_PRINCIPAL):
+            return frozenset(spoken_in)
+        ids = sorted(spoken_in, reverse=True)[:PART_MOST]
+        names = [(SESSION_ACCESS, each) for each in ids]
+        found = self._facts.get_many(INSTALLATION_FACTS, *names) if names else ()
+        members = {fact.id: fact.read(SessionAccess).members for fact in found}
+        return frozenset(
+            each for each in ids if person in members.get(each, ()) or person == self._creator(each)
+        )
+
+    def _creator(self, session_id: str) -> str:
+        """Return who opened a session; this is remembered, as only erasure changes it."""
+        if session_id not in self._creators:
+            if len(self._creators) >= _CREATORS:
+                self._creators.clear()
+            try:
+                self._creators[session_id] = self._sessions.get(session_id).created_by
+            except NotFound:
+                return ""
+        return self._creators[session_id]
 
     def new_batches(self, agent_id: str, seen: IndexProgress, *session_ids: str) -> Iterator[Batch]:
         """Yield what an index lacks: erasure marks first, then lines, then documents.

@@ -16,6 +16,7 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.conversation.live import VisibleKinds
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.server_sent_events import SessionFollower
+from opencrab.ports.conversation.answers import NoWatchers
 from opencrab.ports.conversation.feed import FeedEntry
 
 NOW = datetime(2026, 2, 17, tzinfo=UTC)
@@ -96,7 +97,7 @@ class Unfolding:
 def told(unfolding: Unfolding, *, feed: bool) -> list[dict[str, object]]:
     """What a client is told until two looks after the end."""
     home = SimpleNamespace(journal=unfolding, feed=unfolding if feed else None)
-    runtime = cast("Runtime", SimpleNamespace(home=home))
+    runtime = cast("Runtime", SimpleNamespace(home=home, answers=NoWatchers()))
     progress = SessionFollower(runtime, "s", VisibleKinds(), 0)
     blocks, quiet = "", 0
     while quiet < 2:

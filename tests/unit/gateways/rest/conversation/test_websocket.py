@@ -26,8 +26,15 @@ from opencrab.gateways.rest.http.polling import NextChange, PollingWatch, Watch
 class Socket:
     """A client's side: what it says, and how it takes what it is told."""
 
-    def __init__(self, *frames: dict[str, Any], takes: bool = True, leaves: bool = False) -> None:
+    def __init__(
+        self,
+        *frames: dict[str, Any],
+        takes: bool = True,
+        leaves: bool = False,
+        takes_seconds: float = 0.0,
+    ) -> None:
         self._frames = list(frames)
+        self._takes_seconds = takes_seconds
         self._takes, self._leaves = takes, leaves
         self.sent: list[str] = []
         self.closed: tuple[int, str] | None = None
@@ -43,6 +50,7 @@ class Socket:
             raise WebSocketDisconnect(1006)
         if not self._takes:
             await asyncio.Event().wait()
+        await asyncio.sleep(self._takes_seconds)
         self.sent.append(text)
 
     async def close(self, code: int, reason: str) -> None:
@@ -68,6 +76,16 @@ class Words:
         news, self._news = self._news, []
         return iter(news)
 
+    def check_access(self) -> None:
+        """Nobody is refused."""
+
+
+class Revoked(Words):
+    """A conversation whose key is revoked once it has said something."""
+
+    def check_access(self) -> None:
+        raise Unauthenticated("this API key is unknown or revoked")
+
 
 def text(said: str) -> dict[str, Any]:
     return {"type": "websocket.receive", "text": said}
@@ -92,7 +110,8 @@ def held(socket: Socket, words: Words, watch: Watch | None = None) -> None:
 
     async def hold() -> None:
         async with asyncio.timeout(10):
-            made = OpenSocket(socket, words, take_seconds=0.05, close_seconds=0.05)  # type: ignore[arg-type]
+            seconds = {"take_seconds": 0.05, "close_seconds": 0.05, "check_seconds": 0.05}
+            made = OpenSocket(socket, words, **seconds)  # type: ignore[arg-type]
             await made.serve(watch or PollingWatch(0.01))
 
     asyncio.run(hold())
@@ -121,6 +140,14 @@ def test_a_client_that_left_while_it_was_told_something_is_let_go() -> None:
     socket = Socket(leaves=True)
     held(socket, Words({"delta": "一"}))
     assert socket.closed is None
+
+
+def test_a_client_that_takes_slowly_loses_what_its_key_may_no_longer_read() -> None:
+    socket = Socket(takes_seconds=0.02)
+    held(socket, Revoked(*({"delta": str(number)} for number in range(40))))
+    assert 0 < len(socket.sent) < 10, "a batch is not sent to its end after the revocation"
+    assert socket.closed is not None
+    assert socket.closed[0] == 1008
 
 
 @pytest.mark.parametrize(

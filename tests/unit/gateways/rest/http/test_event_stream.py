@@ -1,10 +1,22 @@
 """Event streams: a client that may no longer read is asked about, and its stream ends."""
 
+import asyncio
+from collections.abc import AsyncGenerator, MutableMapping
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.rest.http.event_stream import CHECK_SECONDS, CheckedFollower
+from opencrab.gateways.rest.http import event_stream
+from opencrab.gateways.rest.http.dependencies import RestContext
+from opencrab.gateways.rest.http.event_stream import (
+    CHECK_SECONDS,
+    CheckedFollower,
+    EventStreamResponse,
+)
+from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.unit.engine.known_world import NOW
 
 
@@ -32,3 +44,55 @@ def test_a_stream_ends_soon_after_its_client_may_no_longer_read() -> None:
     clock.advance(CHECK_SECONDS)
     with pytest.raises(NotFound):
         follower.new_events()
+
+
+class Refusing:
+    """A follower with three events at once, whose client may soon no longer read."""
+
+    is_over = False
+
+    def new_events(self) -> list[str]:
+        """`Follower.new_events`."""
+        return ["first", "second", "third"]
+
+    def check_access(self) -> None:
+        """`Follower.check_access`."""
+        raise NotFound("there is no session 's1'")
+
+
+def test_a_batch_that_is_taken_slowly_is_not_sent_to_its_end() -> None:
+    async def take() -> list[str]:
+        api, taken = cast("RestContext", SimpleNamespace(watch=PollingWatch(0.01))), list[str]()
+        stream = event_stream.events(api, "s1", Refusing(), None, check_seconds=0.05)
+        async for event in stream:
+            taken.append(event)
+            await asyncio.sleep(0.03)
+        return taken
+
+    _, first, second, problem = asyncio.run(take())
+    assert (first, second) == ("first", "second")
+    assert problem.startswith("event: problem")
+
+
+def test_a_client_that_takes_nothing_loses_its_stream() -> None:
+    ended, sent = list[bool](), list[str]()
+
+    async def endless() -> AsyncGenerator[str, None]:
+        try:
+            while True:
+                yield "news"
+        finally:
+            ended.append(True)
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message["type"])
+        if len(sent) > 2:
+            await asyncio.Event().wait()
+
+    async def serve() -> None:
+        async with asyncio.timeout(10):
+            await EventStreamResponse(endless(), take_seconds=0.05).stream_response(send)
+
+    asyncio.run(serve())
+    assert ended == [True]
+    assert len(sent) == 3

@@ -25,7 +25,9 @@ MOST_HEARD = 10_000
 
 @dataclass(frozen=True)
 class QueryContext:
-    """Recent rows, sessions in which the caller spoke, and speakers named in the query.
+    """Recent rows, sessions that the caller hears, and speakers named in the query.
+
+    The caller hears those in which it spoke and takes part now.
 
     Speakers whom the caller may not see are left out.
     """
@@ -55,7 +57,8 @@ def run_query(
     speakers = {row.speaker for row in rows}.union(_names(found.get("speakers"))) - {""}
     heard = {row.session_id for row in rows if row.is_spoken and row.speaker_id == person}
     heard.update(_names(found.get("heard", {}).get("in")))
-    before = QueryContext(tail=tail, heard=frozenset(heard if person else ()))
+    here = past.sessions_taken_part_in(person, heard) if person else frozenset[str]()
+    before = QueryContext(tail=tail, heard=here)
     called = speakers_named_in_query(query.text, speakers)
     return replace(before, speakers=_visible_speakers(client, index, query, called, before))
 

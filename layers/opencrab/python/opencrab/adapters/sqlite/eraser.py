@@ -43,6 +43,7 @@ class SqliteEraser:
             if stored is not None:
                 bare = Session.model_validate_json(stored).without_opening_words()
                 items.put(pk, "S", bare.model_dump_json(), listing="session")
+            items.execute(_ANSWERS, (session_id,))
 
     def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
         with self._database.read_transaction() as items:

@@ -1,5 +1,7 @@
 """Conditions: a query's clearance and filters as they stand in every statement of a search."""
 
+import json
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,11 +37,19 @@ class Conditions:
 _TRUE = "(1)"
 
 
-def search_conditions(query: SearchQuery, names: IndexStringTable) -> Conditions | None:
-    """Return the conditions of a query; None if no row can match."""
+def search_conditions(
+    query: SearchQuery, names: IndexStringTable, heard: AbstractSet[str] | None = None
+) -> Conditions | None:
+    """Return the conditions of a query; None if no row can match.
+
+    `heard` are the sessions that the person of the clearance hears, None for all where that person
+    spoke.
+    """
     values = dict[str, Any]()
-    heard = [*_clearance(query.clearance, names, values), *_before(query, names, values)]
-    filters = [*heard]
+    numbers = None if heard is None else [_number(names, each) for each in sorted(heard)]
+    cleared = _clearance(query.clearance, names, values, numbers)
+    visible = [*cleared, *_before(query, names, values)]
+    filters = [*visible]
     if query.session_id is not None:
         filters.append("row.session = :session")
         values["session"] = _number(names, query.session_id)
@@ -58,11 +68,14 @@ def search_conditions(query: SearchQuery, names: IndexStringTable) -> Conditions
             values[name] = search_row_micros(limit)
     if _NOBODY in (values.get("session"), values.get("speaker")):
         return None
-    return Conditions(visible_sql=_all(heard), matching_sql=_all(filters), values=values)
+    return Conditions(visible_sql=_all(visible), matching_sql=_all(filters), values=values)
 
 
 def _clearance(
-    clearance: SearchClearance, names: IndexStringTable, values: dict[str, Any]
+    clearance: SearchClearance,
+    names: IndexStringTable,
+    values: dict[str, Any],
+    heard: list[int] | None,
 ) -> list[str]:
     """Return the conditions of `SearchClearance.allows`; a test compares the two."""
     if clearance.whole:
@@ -79,11 +92,14 @@ def _clearance(
         allowed.append(f"(row.session = :here AND {limit})")
         values["here"] = _number(names, clearance.session_id)
     if clearance.person_id:
-        allowed.append(
-            f"(row.hearing != {HEARINGS[Hearing.PRIVATE]} AND row.session IN"  # noqa: S608 - values are parameters
-            " (SELECT session FROM spoke WHERE person = :asking))"
-        )
-        values["asking"] = _number(names, clearance.person_id)
+        there = "SELECT value FROM json_each(:heard)"
+        if heard is None:
+            there = "SELECT session FROM spoke WHERE person = :asking"
+            values["asking"] = _number(names, clearance.person_id)
+        else:
+            values["heard"] = json.dumps(heard)
+        told = f"row.hearing != {HEARINGS[Hearing.PRIVATE]}"
+        allowed.append(f"({told} AND row.session IN ({there}))")
     return [f"({' OR '.join(allowed)})"]
 
 

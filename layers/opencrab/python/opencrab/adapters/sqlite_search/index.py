@@ -8,6 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -84,18 +85,30 @@ class Index:
             return taking.changed
 
     def find(
-        self, query: SearchQuery, now: datetime, sense: Sense | None = None
+        self,
+        query: SearchQuery,
+        now: datetime,
+        sense: Sense | None = None,
+        heard: AbstractSet[str] | None = None,
     ) -> tuple[SearchHit, ...]:
         """Return the best hits, best first; empty if the query has no searchable terms.
 
-        With `sense`, the query's vector, rows are also found by meaning.
+        With `sense`, the query's vector, rows are also found by meaning. `heard` are the sessions
+        that the person of the clearance hears, None for all where that person spoke.
         """
         with self._used() as connection:
             if self._speakers is None:
                 self._speakers = _speakers(connection)
             return find_search_rows(
-                connection, self._names, query, self._speakers, now, sense=sense
+                connection, self._names, query, self._speakers, now, sense=sense, heard=heard
             )
+
+    def sessions_spoken_in(self, person: str) -> frozenset[str]:
+        """Return the sessions in which a person spoke."""
+        number = self._names.find_id(person)
+        with self._used() as connection:
+            found = connection.execute("SELECT session FROM spoke WHERE person = ?", (number,))
+            return frozenset(self._names.text(session) for (session,) in found.fetchall())
 
     def update(self, row: SearchRow) -> None:
         """Index the present state of a document, unless it was erased."""

@@ -7,6 +7,7 @@ statement that answers rows carries the same conditions.
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -80,9 +81,10 @@ def find_search_rows(
     now: datetime,
     *,
     sense: Sense | None = None,
+    heard: AbstractSet[str] | None = None,
 ) -> tuple[SearchHit, ...]:
     """Return the best hits, best first; with `sense` also those found by meaning."""
-    limits = search_conditions(query, names)
+    limits = search_conditions(query, names, heard)
     if limits is None or query.limit < 1:
         return ()
     called = speakers_named_in_query(query.text, speakers)

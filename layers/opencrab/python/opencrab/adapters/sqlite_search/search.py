@@ -109,8 +109,12 @@ class SqliteSearch:
         sense = vectors.query_vector(agent_id, copy.index, query) if vectors and asks else None
         sound = set[str]()
         found: tuple[SearchHit, ...] = ()
+        heard, person = None, query.clearance.person_id
+        if person:
+            spoken_in = copy.index.sessions_spoken_in(person)
+            heard = self._past.sessions_taken_part_in(person, spoken_in)
         for _ in range(_LOOKS):
-            found = copy.index.find(query, self._clock.now(), sense)
+            found = copy.index.find(query, self._clock.now(), sense, heard)
             kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
             others = [row for row in kept if not copy.confirm(row)]
             if not others:

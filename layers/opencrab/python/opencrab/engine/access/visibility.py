@@ -224,10 +224,12 @@ def collect_visible(
     *,
     after: str,
     limit: int,
+    hide: Callable[[str], str],
 ) -> tuple[list[Item], str | None]:
     """Return up to `limit` items that `keep` lets through, and the place after which to continue.
 
-    The place is None when there are no more. A long stretch of hidden items ends a page early.
+    The place is None when there are no more. A long stretch of hidden items ends a page early; then
+    `hide` names the place, which is that of a hidden item.
     """
     found: list[Item] = []
     size = limit + 1
@@ -240,7 +242,7 @@ def collect_visible(
             return found, None
         after = place(rows[-1])
         size = max(size, SCANNED)
-    return found, after
+    return found, after if found and place(found[-1]) == after else hide(after)
 
 
 def agent_not_found_error(agent_id: str) -> NotFound:

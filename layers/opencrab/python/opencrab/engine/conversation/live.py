@@ -58,10 +58,14 @@ class WatchTarget(Value):
 
 @dataclass(frozen=True)
 class LiveStart:
-    """The sequence number after which watching begins, and the gap before it, if any."""
+    """Where watching begins: after which sequence number, and the gap before it, if any.
+
+    `newest` is the number of the newest line then: later ones are new, not past.
+    """
 
     place: int
     gap: Event | None = None
+    newest: int = 0
 
 
 def visible_line_kinds(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> VisibleKinds:
@@ -154,13 +158,12 @@ def live_start(runtime: Runtime, watched: WatchTarget, after: int | None) -> Liv
         return LiveStart(0)
     last = newest_line_number(runtime.home, watched.id)
     if after is None:
-        return LiveStart(last)
+        return LiveStart(last, newest=last)
     if last - after <= HISTORY:
-        return LiveStart(min(after, last))
+        return LiveStart(min(after, last), newest=last)
     place = last - HISTORY
-    return LiveStart(
-        place, live_events.gap_event(watched.id, after, place + 1, runtime.clock.now())
-    )
+    gap = live_events.gap_event(watched.id, after, place + 1, runtime.clock.now())
+    return LiveStart(place, gap, newest=last)
 
 
 def turn_change_of(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
@@ -183,6 +186,7 @@ def line_in_feed_entry(entry: FeedEntry) -> Line | None:
 class _Watch:
     visible: VisibleKinds
     place: int = 0
+    newest: int = 0
 
 
 @dataclass
@@ -209,18 +213,24 @@ class LiveFollower:
         if watched not in self.watches and len(self.watches) >= self.most:
             raise too_many_watched_sessions_error(self.most)
         begun = live_start(self.runtime, watched, after)
-        self.watches[watched] = _Watch(visible, begun.place)
+        self.watches[watched] = _Watch(visible, begun.place, begun.newest)
         return begun
 
     def past(self, watched: WatchTarget) -> Iterator[Event]:
-        """Yield the events of a session's lines from the watch's start until now."""
+        """Yield the events of a session's lines that existed when the watch began.
+
+        It ends when the watch does; later lines are among the new events.
+        """
         watch = self.watches.get(watched)
-        while watch is not None and watched.kind == "session":
+        while watch is not None and watch.place < watch.newest:
+            if self.watches.get(watched) is not watch:
+                return
             lines, place = collect_visible_lines(
                 self.runtime.home.journal,
                 watched.id,
                 watch.visible,
                 after=watch.place,
+                before=watch.newest + 1,
                 limit=_BATCH,
             )
             for line in lines:
@@ -239,11 +249,13 @@ class LiveFollower:
         return self.watches.pop(watched, None) is not None
 
     def new_events(self) -> Iterator[Event]:
-        """Yield the events since the last call that this client may see.
+        """Yield the events since the last call that this client may see, and then end.
 
-        Raises Unavailable when the client lags too far behind.
+        What happens while they are taken is for the next call. Raises Unavailable when the client
+        lags too far behind.
         """
-        if self.feed.position() - self.position > FAR_BEHIND:
+        now_at = self.feed.position()
+        if now_at - self.position > FAR_BEHIND:
             raise Unavailable(
                 f"the client is too slow: more than {FAR_BEHIND} changes are waiting",
                 cure="connect again with the last sequence that you received",
@@ -251,13 +263,16 @@ class LiveFollower:
         # Taken before the entries are read, and told before those of their turns: words come before
         # the line that has them.
         parts = self._answers.take()
-        while entries := self.feed.read(after=self.position, limit=_BATCH):
+        entries = self.feed.read(after=self.position, limit=_BATCH)
+        while entries:
             for entry in entries:
                 if any(part.turn_id == entry.turn_id for part in parts):
                     yield from self._of_parts(parts)
                     parts = ()
                 self.position = entry.position
                 yield from self._told(entry)
+            is_behind = self.position < now_at
+            entries = self.feed.read(after=self.position, limit=_BATCH) if is_behind else ()
         yield from self._of_parts(parts)
 
     def _of_parts(self, parts: tuple[AnswerPart, ...]) -> Iterator[Event]:

@@ -43,7 +43,7 @@ from opencrab.engine.turn.call import (
     was_asked,
 )
 from opencrab.engine.turn.cleared_files import file_labels
-from opencrab.engine.turn.close import close_turn, truncate_message
+from opencrab.engine.turn.close import close_narrowed_turn, close_turn, truncate_message
 from opencrab.engine.turn.large_result import spill_large_result
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
@@ -65,13 +65,15 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
         work.carry(ready, _action_line(work, call, ready))
         return
     approved = work.transcript.human_decision(call)
-    # None is no answer yet, and approves() answers for exactly these arguments: words that changed
-    # after a human said yes were never approved.
+    # None is no answer yet; words that changed after a human said yes were never approved.
     if approved is False:
         _stop_as_rejected(work, ready)
         return
     if approved is None and was_asked(work, call):
         wait_for_approval(work, ready)
+        return
+    if approved is None and work.narrowed:
+        close_narrowed_turn(work)
         return
     found = resolve_targets(work, ready)
     if isinstance(found, ActionResult):
@@ -113,7 +115,7 @@ def recover_open_intent(work: TurnWork) -> None:
         ready = check_call(work, call)
         # What was allowed to begin was this call, to the byte: no other runs in its place.
         if isinstance(ready, ReadyCall) and call.argument_hash == intent.argument_hash:
-            _finish(work, ready, intent.n, _run(work, ready, intent.prepared))
+            _finish(work, ready, intent.n, _run(work, ready, intent.prepared, repeats=True))
             return
     settle_intent_as_unknown(work)
 
@@ -218,12 +220,11 @@ def _prepare(work: TurnWork, ready: ReadyCall) -> dict[str, Any]:
 
 
 def _run(
-    work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any]
+    work: TurnWork, ready: ReadyCall, prepared: Mapping[str, Any], *, repeats: bool = False
 ) -> tuple[CallState, ActionResult]:
+    context = action_context_of_call(work, ready.call, prepared, ready.targets, repeats=repeats)
     try:
-        result = ready.action.run(
-            ready.arguments, action_context_of_call(work, ready.call, prepared, ready.targets)
-        )
+        result = ready.action.run(ready.arguments, context)
     except Unavailable as error:
         # A keyed one too: the store may have done it, now or for a worker that was here before.
         if ready.action.effect in _INTENDED:

@@ -1,20 +1,39 @@
 """Audience: who may read the place where a turn's answer goes, and what the turn may read then."""
 
+from datetime import datetime, timedelta
+
 from opencrab.domain.access.authority import Authority, clearance_level
 from opencrab.domain.access.session_access import SessionAccess
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.conversation.channel_binding import PLACE, ChannelBinding, place_of_channel
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.conversation.session import Hearing, Session
-from opencrab.domain.document import INSTALLATION_FACTS
+from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.clearance import Clearance, Listeners, turn_clearance
+from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
+from opencrab.domain.value import Value
 from opencrab.engine.access.owners import owners_among
 from opencrab.engine.runtime import Runtime
 
+TURN_READERS = "turn_readers"
+"""The kind of documents that label what a turn has read; the id is the turn's.
+
+The release before does not know them, and still reads the turn.
+"""
+
+_KEPT = timedelta(days=35)
+"""As long as ended turns; one that waits longer counts as without a label."""
+
 _OPEN = {Hearing.GUILD, Hearing.PUBLIC}
+
+
+class TurnReaders(Value):
+    """The label of what a turn has read so far; see `domain/memory/clearance`."""
+
+    readers: str
 
 
 def clearance_of_turn(
@@ -87,3 +106,27 @@ def _channel_listeners(
     except NotFound:
         pass
     return Listeners(others=True, strangers=True, place=place)
+
+
+def label_of_turn(runtime: Runtime, turn: Turn, session: Session, transcript: Transcript) -> str:
+    """Return the label of what a turn has read: without a stored one, all that its asker may.
+
+    Only turns with a narrower one store it, so nothing is read before the first model call.
+    """
+    if transcript.first_call is not None:
+        stored = runtime.home.facts.get(turn.agent_id, TURN_READERS, turn.id)
+        if stored is not None:
+            return stored.read(TurnReaders).readers
+    alone = Listeners(guild_id=session.guild_id or "")
+    return turn_clearance(turn.authority, turn.principal_id, session, alone).label
+
+
+def label_of_reading(
+    turn: Turn, clearance: Clearance, before: str, now: datetime
+) -> tuple[Document, ...]:
+    """Return the label of what a turn reads from now on, unless the one before is the same."""
+    if clearance.label == before:
+        return ()
+    label = TurnReaders(readers=clearance.label)
+    fact = new_fact(turn.agent_id, TURN_READERS, turn.id, label, expires_at=now + _KEPT)
+    return (fact.replaced(version=0),)

@@ -89,14 +89,16 @@ def action_context_of_call(
     call: ActionCall,
     prepared: Mapping[str, Any],
     targets: tuple[str, ...] | None = None,
+    *,
+    repeats: bool = False,
 ) -> ActionContext:
-    """Return what the call's action may read and use."""
+    """Return what the call's action may read and use; `repeats` if it may have run before."""
     return ActionContext(
         agent=work.profile.agent,
         session=work.session,
         turn=work.turn,
         key=f"{work.turn.id}-{call.id}",
-        reach=reach_of_turn(work),
+        reach=reach_of_turn(work, repeats=repeats),
         clock=work.runtime.clock,
         actions=work.runtime.actions,
         clearance=work.clearance,

@@ -29,16 +29,24 @@ class ClearedFiles:
 
     A turn of narrower clearance reads what is published and what was written in a turn with the
     same audience or a wider one. The label of such a file holds for its content: once somebody else
-    writes the file, only owners and the agent itself read it.
+    writes the file, only owners and the agent itself read it. `repeats` says that a call runs again
+    after a crash: then the content that it writes may be there already, without its label.
     """
 
     def __init__(
-        self, files: Files, facts: Documents, clearance: Clearance, *, tainted: bool
+        self,
+        files: Files,
+        facts: Documents,
+        clearance: Clearance,
+        *,
+        tainted: bool,
+        repeats: bool = False,
     ) -> None:
         self._files = files
         self._facts = facts
         self._clearance = clearance
         self._tainted = tainted
+        self._repeats = repeats
 
     def info(self, agent_id: str, path: str) -> FileInfo | None:
         found = self._files.info(agent_id, path)
@@ -65,9 +73,10 @@ class ClearedFiles:
             "write it elsewhere; your owner can publish it",
         )
         stored = None if self._clearance.whole else self._files.info(agent_id, path)
-        # The same content is this very write, repeated after a crash before its label was saved.
-        repeated = stored is not None and stored.sha256 == content_hash(content)
-        if stored is not None and not repeated and not self._reads(agent_id, stored):
+        # Only a call that ran before: any other would learn by success that it guessed a file.
+        if stored is not None and not self._reads(agent_id, stored):
+            if self._repeats and stored.sha256 == content_hash(content):
+                return self._files.write(agent_id, path, content, condition=condition, clean=clean)
             raise file_conflict_error(path, is_gone=False)
         return self._files.write(agent_id, path, content, condition=condition, clean=clean)
 
@@ -79,7 +88,8 @@ class ClearedFiles:
         return tuple(
             each
             for each in found
-            if is_published_path(each.path) or self._allows(kept.get(file_name_key(each.path)))
+            if is_published_path(each.path)
+            or self._allows(kept.get(file_name_key(each.path)), each.sha256)
         )
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
@@ -118,12 +128,12 @@ class ClearedFiles:
         fact = self._facts.get(agent_id, FILE_READERS, file_name_key(found.path))
         return self._allows(fact, found.sha256)
 
-    def _allows(self, fact: Document | None, sha256: str | None = None) -> bool:
-        """Check a file's label; a list may not know the content that the label must be of."""
+    def _allows(self, fact: Document | None, sha256: str) -> bool:
+        """Check a file's label, which must be that of its content."""
         if fact is None:
             return False
         label = fact.read(FileReaders)
-        return self._clearance.reads(label.readers) and sha256 in {None, label.sha256}
+        return self._clearance.reads(label.readers) and sha256 == label.sha256
 
 
 def file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document, ...]:
@@ -143,15 +153,15 @@ def file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document
     )
 
 
-def files_of_turn(work: TurnWork) -> Files:
-    """Return the workspace files as a turn may read and write them."""
+def files_of_turn(work: TurnWork, *, repeats: bool = False) -> Files:
+    """Return the workspace files as a turn may read and write them; see `ClearedFiles`."""
     home, clearance = work.runtime.home, work.clearance
     if clearance.whole and not work.turn.taint:
         return home.files
-    return ClearedFiles(home.files, home.facts, clearance, tainted=work.turn.taint)
+    return ClearedFiles(home.files, home.facts, clearance, tainted=work.turn.taint, repeats=repeats)
 
 
-def reach_of_turn(work: TurnWork) -> ActionReach:
+def reach_of_turn(work: TurnWork, *, repeats: bool = False) -> ActionReach:
     """Return what actions of a turn may use, with its files as the turn may read them."""
-    reach, files = work.runtime.reach, files_of_turn(work)
+    reach, files = work.runtime.reach, files_of_turn(work, repeats=repeats)
     return reach if files is reach.files else replace(reach, files=files)

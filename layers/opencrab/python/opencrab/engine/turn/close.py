@@ -11,7 +11,7 @@ from opencrab.domain.turn.transcript import session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
-from opencrab.engine.phrases import failure_phrase
+from opencrab.engine.phrases import failure_phrase, system_phrase
 from opencrab.engine.turn.work import TurnWork
 
 DRAWS_BESIDE_CARRIED = 6
@@ -99,6 +99,12 @@ def close_idle_turn(work: TurnWork, error: OpenCrabError, result: ModelResult, t
     why, language = error.message[:1_000], work.profile.agent.language
     notice = "" if work.turn.is_autonomous else failure_phrase(why, language, result.fault)
     close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
+
+
+def close_narrowed_turn(work: TurnWork) -> None:
+    """End a turn that others hear than those for whom it has read (ADR 0033)."""
+    notice = system_phrase("narrowed", work.profile.agent.language)
+    close_turn(work, TurnStatus.STOPPED, notice=notice)
 
 
 def _close(

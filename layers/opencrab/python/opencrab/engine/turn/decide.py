@@ -20,6 +20,7 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
 from opencrab.engine.phrases import budget_phrase, system_phrase
+from opencrab.engine.turn.audience import label_of_reading
 from opencrab.engine.turn.call_watch import CallWatch, end_interrupted_call, interrupted_result
 from opencrab.engine.turn.close import close_failed_turn, close_idle_turn, close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
@@ -261,12 +262,15 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
     if block is not None:
         own = work.profile.agent.day_limit_micro_usd
         draws = budget_draws_for_turn(work.turn, block, work.limits, own)
+    now = work.runtime.clock.now()
+    label = label_of_reading(work.turn, work.clearance, work.readers, now)
     work.save(
         work.turn.with_reservation(intent.reserved, block),
         intent,
-        beside=ExtraWrites(draws=draws),
+        beside=ExtraWrites(draws=draws, facts=label),
         unless_stopped=True,
     )
+    work.readers = work.clearance.label
 
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:

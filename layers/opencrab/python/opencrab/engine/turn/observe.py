@@ -1,5 +1,7 @@
 """Observe: load the agent, the session and the recent journal that a turn needs."""
 
+from dataclasses import replace
+
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
@@ -7,7 +9,7 @@ from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.audience import clearance_of_turn
+from opencrab.engine.turn.audience import clearance_of_turn, label_of_turn
 from opencrab.engine.turn.prompt.surroundings import has_untrusted_text, read_surroundings
 from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.engine.turn.work import TurnWork
@@ -23,7 +25,8 @@ def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWo
 
     A turn that carries out a goal reads that too. A turn without a person's message reads its
     surroundings, with its goal, in one more read, and unread events in another one. Who hears its
-    answer is read with the session; only where somebody else opened it, owners are asked for.
+    answer is read with the session; only where somebody else opened it, owners are asked for. A
+    turn that continues reads with which clearance it read before.
     """
     profile = runtime.home.agents.get(turn.agent_id)
     session, access = runtime.home.sessions.get_with_access(turn.session_id)
@@ -32,6 +35,11 @@ def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWo
         # What it set itself to do is private, so such a turn speaks to itself (ADR 0032).
         turn = turn.replaced(channel=None)
         clearance = clearance_of_turn(runtime, turn, profile.agent, session, access)
+    read_before = label_of_turn(runtime, turn, session, transcript)
+    narrowed = transcript.first_call is not None and not clearance.reads(read_before)
+    if narrowed:
+        # What it still does was made of what it read, so it has the readers of that.
+        clearance = replace(clearance, label=read_before)
     history = recent_lines_for_turn(runtime.home.journal, runtime.rules, turn, clearance)
     around = read_surroundings(runtime.home.facts, turn, profile, clearance)
     goal = None if around is None else around.served
@@ -48,6 +56,8 @@ def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWo
         history=history,
         next_n=turn.sequence,
         limits=runtime.rules.limits,
+        readers=read_before,
+        narrowed=narrowed,
         served=None if goal is None else goal.read(Goal),
         prompt=PromptInputs(
             around=around,

@@ -17,7 +17,7 @@ from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.act import recover_open_intent, run_tool_calls, settle_intent_as_unknown
-from opencrab.engine.turn.close import close_turn
+from opencrab.engine.turn.close import close_narrowed_turn, close_turn
 from opencrab.engine.turn.decide import call_model
 from opencrab.engine.turn.observe import observe_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
@@ -163,6 +163,9 @@ def _drive(work: TurnWork, delivery: Delivery, pace: Pace) -> MessageOutcome:
     while not work.turn.status.is_end and work.turn.status is not TurnStatus.WAITING:
         pace.between_steps(work.turn)
         if not _advance_to_model_call(work):
+            continue
+        if work.narrowed:
+            close_narrowed_turn(work)
             continue
         if not pace.allows(work.runtime.rules.model_timeout_seconds):
             _uncount_delivery(work)

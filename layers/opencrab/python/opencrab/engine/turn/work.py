@@ -90,7 +90,9 @@ class TurnWork:
     none, None if it did not fail. `served` is the goal that the turn carries out, as read or
     written last. `lines_saved` counts the lines that this worker wrote. A turn with a `job` is a
     background turn. `prompt` keeps what its prompts need. `clearance` is what it may read, computed
-    once: whatever puts something stored into a prompt or an answer asks it.
+    once: whatever puts something stored into a prompt or an answer asks it. `readers` is the label
+    of what the turn has read so far; the turn is `narrowed` if some who hear it now may not know
+    that.
     """
 
     runtime: Runtime
@@ -109,6 +111,8 @@ class TurnWork:
     lines_saved: int = 0
     job: QuestionJob | None = None
     prompt: PromptInputs = field(default_factory=PromptInputs)
+    readers: str = ""
+    narrowed: bool = False
 
     @property
     def basis(self) -> RoutingBasis:

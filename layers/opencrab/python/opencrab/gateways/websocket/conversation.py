@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from opencrab.domain.access.principal import Principal
-from opencrab.domain.errors import Unauthenticated
+from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.engine.conversation.connections import (
     CONNECTION_LIVES,
     MOST_MESSAGES,
@@ -39,7 +39,7 @@ class Conversation:
     """A connected client, whose frames are answered and who receives the watched events.
 
     Only one thread may use it at a time. A revoked key is noticed with the next frame, or within a
-    minute.
+    minute, however slowly the client reads.
     """
 
     def __init__(self, runtime: Runtime, feed: ChangeFeed, key: str) -> None:
@@ -70,11 +70,16 @@ class Conversation:
 
         Raises Unauthenticated when the key was revoked, Unavailable when the client lags too far.
         """
-        self._principal()
-        for watched in self._following.targets():
-            if not self._holders.may_watch(self._key, watched):
-                self._following.end(watched)
+        self._end_forbidden_watches()
         return self._following.new_events()
+
+    def check_access(self) -> None:
+        """Raise Unauthenticated, or Refused if something watched may no longer be watched.
+
+        For events that were returned and not sent yet.
+        """
+        if self._end_forbidden_watches():
+            raise Refused("a session is no longer shared with this key", cure="connect again")
 
     def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> int:
         """Implement `dispatch.Watches.begin`."""
@@ -87,6 +92,18 @@ class Conversation:
     def end(self, watched: WatchTarget) -> bool:
         """Implement `dispatch.Watches.end`."""
         return self._following.end(watched)
+
+    def _end_forbidden_watches(self) -> bool:
+        """End the watches that are no longer allowed; return whether there were any."""
+        self._principal()
+        ended = [
+            watched
+            for watched in self._following.targets()
+            if not self._holders.may_watch(self._key, watched)
+        ]
+        for watched in ended:
+            self._following.end(watched)
+        return bool(ended)
 
     def _principal(self) -> Principal:
         if self._runtime.clock.now() - self._began >= CONNECTION_LIVES:

@@ -117,17 +117,14 @@ class Pusher:
         A connection with events left at the deadline (monotonic milliseconds) is closed.
         """
         connection_id = connection_id_of(watcher)
-        try:
-            allowed = self._holders.may_watch(
-                watcher.read(ConnectionWatcher).key, watch_target_of(watcher)
-            )
-        except Unauthenticated:
-            self._drop(watcher)
-            return False
+        allowed, is_connected = self._check_access(watcher)
         if not allowed:
-            self._forget(watcher)
-            return True
+            return is_connected
         for event in told(watcher):
+            # Each time, since a client may take its events slowly; the answer is cached.
+            allowed, is_connected = self._check_access(watcher)
+            if not allowed:
+                return is_connected
             if self._runtime.clock.monotonic_ms() >= deadline:
                 log.warning(
                     "connection closed, its batch took too long: connection=%s, limit_seconds=%g",
@@ -212,6 +209,21 @@ class Pusher:
                 found = turn_change_of(self._runtime, turn_id, status)
                 if found is not None:
                     yield found
+
+    def _check_access(self, watcher: Document) -> tuple[bool, bool]:
+        """Return whether a watcher may be told more, and whether its connection is left open.
+
+        A watcher that may not is deleted; with a revoked key its connection is closed.
+        """
+        key = watcher.read(ConnectionWatcher).key
+        try:
+            allowed = self._holders.may_watch(key, watch_target_of(watcher))
+        except Unauthenticated:
+            self._drop(watcher)
+            return False, False
+        if not allowed:
+            self._forget(watcher)
+        return allowed, True
 
     def _drop(self, watcher: Document) -> None:
         self.disconnect(connection_id_of(watcher))

@@ -14,6 +14,7 @@ from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
+from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.visibility import agent_resource, collect_visible, sees
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent
@@ -24,7 +25,7 @@ from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, cursor_after, page_place
+from opencrab.gateways.rest.http.page import Page, Paged, cursor_after, visible_place
 
 LISTING = "agents"
 
@@ -115,8 +116,9 @@ def list_agents(api: Api, caller: Reader, query: Paged) -> Page[AgentView]:
         lambda after, limit: api.runtime.home.agents.page(after=after or None, limit=limit),
         keep,
         lambda profile: profile.agent.id,
-        after=page_place(LISTING, query.cursor) or "",
+        after=visible_place(api.runtime, LISTING, query.cursor),
         limit=query.limit,
+        hide=place_hider(api.runtime, LISTING),
     )
     return Page(items=tuple(map(AgentView.of, items)), next_cursor=cursor_after(LISTING, place))
 

@@ -14,6 +14,7 @@ from opencrab.domain.approvals.approval import Approval, ApprovalState
 from opencrab.domain.approvals.call_text import ShownHash, name_of_call
 from opencrab.domain.errors import Conflict
 from opencrab.domain.value import ShortText, Value
+from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.visibility import collect_visible, sees_session
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
@@ -28,7 +29,7 @@ from opencrab.gateways.rest.http.access import (
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_after, page_place
+from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_after, visible_place
 from opencrab.ports.home import Home
 
 router = routes_below("/api/approvals", "approvals")
@@ -149,8 +150,9 @@ def list_approvals(
         ),
         lambda found: _visible_approvals(api.runtime.home, caller, found),
         lambda approval: approval.id,
-        after=page_place(listing, query.cursor) or "",
+        after=visible_place(api.runtime, listing, query.cursor),
         limit=query.limit,
+        hide=place_hider(api.runtime, listing),
     )
     agents = {approval.agent_id for approval in items}
     seen = {

@@ -20,6 +20,7 @@ from opencrab.domain.conversation.session import (
 )
 from opencrab.domain.errors import Refused
 from opencrab.domain.value import MessageText, Value
+from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
 from opencrab.engine.access.session_access import let_session_speak_freely
 from opencrab.engine.access.visibility import (
@@ -35,7 +36,7 @@ from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, cursor_after, page_place
+from opencrab.gateways.rest.http.page import Page, Paged, cursor_after, visible_place
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "sessions"
@@ -120,8 +121,9 @@ def list_sessions(api: Api, caller: Reader, query: Paged) -> Page[SessionView]:
         lambda after, limit: home.sessions.page(after=after or None, limit=limit),
         keep,
         lambda session: session.id,
-        after=page_place(LISTING, query.cursor) or "",
+        after=visible_place(api.runtime, LISTING, query.cursor),
         limit=query.limit,
+        hide=place_hider(api.runtime, LISTING),
     )
     return Page(
         items=tuple(SessionView.shared(each, known[each.id]) for each in items),

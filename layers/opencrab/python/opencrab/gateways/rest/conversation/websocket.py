@@ -40,6 +40,10 @@ CLOSE_SECONDS = 1.0
 LOOK_SECONDS = 15.0
 """Between two looks at a client's key when nothing happens."""
 
+CHECK_SECONDS = 5.0
+"""Between two looks at a client's access while it takes events: 45 s of cache, this and one frame
+are a minute."""
+
 _BATCH = 50
 _REASON = 120
 _BYTES, _LARGE, _REFUSED, _RESTART, _LATER = 1003, 1009, 1008, 1012, 1013
@@ -55,6 +59,9 @@ class SocketConversation(Protocol):
 
     def new_events(self) -> Iterator[dict[str, Any]]:
         """Return the new events; an OpenCrabError ends the connection."""
+
+    def check_access(self) -> None:
+        """Raise OpenCrabError if what was returned may no longer be sent."""
 
 
 class Talk(Protocol):
@@ -123,9 +130,11 @@ class OpenSocket:
         *,
         take_seconds: float = TAKE_SECONDS,
         close_seconds: float = CLOSE_SECONDS,
+        check_seconds: float = CHECK_SECONDS,
     ) -> None:
         self._take_seconds = take_seconds
         self._close_seconds = close_seconds
+        self._check_seconds = check_seconds
         self._websocket = websocket
         self._conversation = conversation
         self._speaking = asyncio.Lock()
@@ -170,12 +179,20 @@ class OpenSocket:
                     return _RESTART, "the server ends"
 
     async def _speak(self, ask: Any) -> tuple[int | None, str] | None:
-        """Send all events of a call; returns the close code if the connection must end."""
+        """Send all events of a call; returns the close code if the connection must end.
+
+        A client that takes them slowly is asked about meanwhile: its key may have been revoked.
+        """
         try:
             async with self._speaking:
                 events = await run_in_threadpool(ask)
+                loop = asyncio.get_running_loop()
+                checked = loop.time()
                 while batch := await run_in_threadpool(lambda: list(islice(events, _BATCH))):
                     for event in batch:
+                        if loop.time() - checked >= self._check_seconds:
+                            await run_in_threadpool(self._conversation.check_access)
+                            checked = loop.time()
                         await self._send(event)
         except OpenCrabError as error:
             code = _LATER if isinstance(error, Unavailable) else _REFUSED

@@ -161,7 +161,7 @@ def list_goals(
 
     `explain=1` adds a score to each open goal: its current priority with each term of the sum.
     """
-    items, cursor = page_of_visible_goals(api.runtime.home, caller, agent_id, LISTING, query)
+    items, cursor = page_of_visible_goals(api.runtime, caller, agent_id, LISTING, query)
     scores = explain_goal_priorities(api.runtime, agent_id, items) if query.explain else {}
     private = caller.is_owner
     return Page(

@@ -63,7 +63,7 @@ def list_plans(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[Pla
 
     Goals without a plan are left out.
     """
-    goals, cursor = page_of_visible_goals(api.runtime.home, caller, agent_id, LISTING, query)
+    goals, cursor = page_of_visible_goals(api.runtime, caller, agent_id, LISTING, query)
     shown = (_plan(api.runtime.home.facts, goal, private=caller.is_owner) for goal in goals)
     return Page(items=tuple(plan for plan in shown if plan is not None), next_cursor=cursor)
 

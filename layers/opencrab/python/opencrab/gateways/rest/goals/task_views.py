@@ -9,6 +9,7 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Value
+from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.visibility import (
     collect_visible,
     require_agent,
@@ -28,7 +29,7 @@ from opencrab.engine.goals.progress import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, caller_sees_approvals
-from opencrab.gateways.rest.http.page import PageQuery, cursor_after, page_place
+from opencrab.gateways.rest.http.page import PageQuery, cursor_after, visible_place
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Journal
@@ -83,18 +84,20 @@ def find_visible_goal(
 
 
 def page_of_visible_goals(
-    home: Home, caller: Caller, agent_id: str, listing: str, query: PageQuery
+    runtime: Runtime, caller: Caller, agent_id: str, listing: str, query: PageQuery
 ) -> tuple[list[Goal], str | None]:
     """Return a page of an agent's goals that the caller sees, newest first, and its cursor.
 
     Raises NotFound for an agent that the caller does not see, unless it sees one of its goals.
     """
+    home = runtime.home
     items, place = collect_visible(
         lambda after, limit: goals_of_agent(home, agent_id, after=after, limit=limit),
         lambda goals: visible_goals(home, caller.principal, goals),
         lambda goal: goal.id,
-        after=page_place(listing, query.cursor) or "",
+        after=visible_place(runtime, listing, query.cursor),
         limit=query.limit,
+        hide=place_hider(runtime, listing),
     )
     if not items:
         require_agent(caller.principal, agent_id, Area.PROFILE)

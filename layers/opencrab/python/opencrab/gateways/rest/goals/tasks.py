@@ -143,7 +143,7 @@ def list_tasks(api: Api, caller: Reader, agent_id: Id, query: Paged) -> Page[Tas
 
     A chat key lists those that its principal gave or is invited to.
     """
-    items, cursor = page_of_visible_goals(api.runtime.home, caller, agent_id, LISTING, query)
+    items, cursor = page_of_visible_goals(api.runtime, caller, agent_id, LISTING, query)
     return Page(
         items=tuple(task_summary(api.runtime.home.journal, goal) for goal in items),
         next_cursor=cursor,

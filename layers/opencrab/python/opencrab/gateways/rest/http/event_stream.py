@@ -1,20 +1,28 @@
 """Event stream: server-sent events of one session, until the client leaves or there are no more."""
 
 import asyncio
+import logging
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Protocol
 
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from starlette.types import Message, Send
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.problem import problem_of_error
 from opencrab.ports.clock import Clock
 
+log = logging.getLogger(__name__)
+
 HEARTBEAT_SECONDS = 15.0
 CHECK_SECONDS = 15.0
+TAKE_SECONDS = 10.0
+"""A client that does not take an event within so long loses its stream, as over a WebSocket."""
+
 RETRY_MS = 1_000
 
 
@@ -28,15 +36,29 @@ class Follower(Protocol):
     def new_events(self) -> list[str]:
         """Return the events since the last call; raises OpenCrabError."""
 
+    def check_access(self) -> None:
+        """Raise OpenCrabError if the client may no longer read what was returned."""
+
+
+class EventSource(Protocol):
+    """A follower that does not know whether its client may still read."""
+
+    @property
+    def is_over(self) -> bool:
+        """True if no more events will come."""
+
+    def new_events(self) -> list[str]:
+        """Return the events since the last call; raises OpenCrabError."""
+
 
 class CheckedFollower:
-    """A follower that is asked every `CHECK_SECONDS` whether its client may still read.
+    """A `Follower` that asks every `CHECK_SECONDS` whether its client may still read.
 
     A key may have been revoked, or a session may no longer be shared. Then `check` raises
     OpenCrabError, which ends the stream.
     """
 
-    def __init__(self, follower: Follower, check: Callable[[], object], clock: Clock) -> None:
+    def __init__(self, follower: EventSource, check: Callable[[], object], clock: Clock) -> None:
         self._follower = follower
         self._check = check
         self._clock = clock
@@ -49,16 +71,45 @@ class CheckedFollower:
 
     def new_events(self) -> list[str]:
         """Return the events since the last call; raises OpenCrabError."""
+        self.check_access()
+        return self._follower.new_events()
+
+    def check_access(self) -> None:
+        """Check the client's access if the last check is `CHECK_SECONDS` old."""
         if self._clock.monotonic_ms() - self._checked_ms >= CHECK_SECONDS * 1_000:
             self._check()
             self._checked_ms = self._clock.monotonic_ms()
-        return self._follower.new_events()
 
 
-def event_stream_response(stream: AsyncIterator[str]) -> StreamingResponse:
-    """Return a stream as a response that proxies neither cache nor buffer."""
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+class EventStreamResponse(StreamingResponse):
+    """A streamed response that ends when its client does not take an event in time."""
+
+    def __init__(
+        self, stream: AsyncGenerator[str, None], *, take_seconds: float = TAKE_SECONDS
+    ) -> None:
+        # Proxies neither cache nor buffer it.
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        super().__init__(stream, headers=headers, media_type="text/event-stream")
+        self._stream = stream
+        self._take_seconds = take_seconds
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the stream, giving the client `take_seconds` for each event."""
+
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(self._take_seconds):
+                await send(message)
+
+        async with aclosing(self._stream):
+            try:
+                await super().stream_response(send_in_time)
+            except TimeoutError:
+                log.info("event stream closed, its client does not read")
+
+
+def event_stream_response(stream: AsyncGenerator[str, None]) -> StreamingResponse:
+    """Return a stream as a response that ends when its client does not read."""
+    return EventStreamResponse(stream)
 
 
 async def events(
@@ -68,7 +119,8 @@ async def events(
     seconds: float | None,
     *,
     look_seconds: float = HEARTBEAT_SECONDS,
-) -> AsyncIterator[str]:
+    check_seconds: float = CHECK_SECONDS,
+) -> AsyncGenerator[str, None]:
     """Stream the follower's events, sleeping until there may be more.
 
     Args:
@@ -77,6 +129,7 @@ async def events(
         follower: Returns the new events.
         seconds: The duration of the stream; None for no end.
         look_seconds: The longest sleep, for changes that wake no one.
+        check_seconds: The time for which a client takes events before its access is checked again.
     """
     loop = asyncio.get_running_loop()
     deadline = math.inf if seconds is None else loop.time() + seconds
@@ -86,11 +139,11 @@ async def events(
         while loop.time() < deadline:
             try:
                 news = await run_in_threadpool(follower.new_events)
+                async for event in _while_allowed(news, follower, check_seconds):
+                    yield event
             except OpenCrabError as error:
                 yield f"event: problem\ndata: {bytes(problem_of_error(error).body).decode()}\n\n"
                 return
-            for event in news:
-                yield event
             if follower.is_over:
                 return
             if news:
@@ -103,3 +156,16 @@ async def events(
             left = min(look_seconds, quiet_since + HEARTBEAT_SECONDS - now, deadline - now)
             if await next_change(max(left, 0.0)):
                 return
+
+
+async def _while_allowed(
+    news: list[str], follower: Follower, check_seconds: float
+) -> AsyncGenerator[str, None]:
+    """Yield events; raise OpenCrabError if the client lost its access while it took them slowly."""
+    loop = asyncio.get_running_loop()
+    checked = loop.time()
+    for event in news:
+        yield event
+        if loop.time() - checked >= check_seconds:
+            await run_in_threadpool(follower.check_access)
+            checked = loop.time()

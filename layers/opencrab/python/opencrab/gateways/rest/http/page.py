@@ -11,6 +11,8 @@ from pydantic import Field
 
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Value
+from opencrab.engine.access.list_cursor import unhidden_place
+from opencrab.engine.runtime import Runtime
 
 LIMIT = 50
 MOST = 200
@@ -65,6 +67,17 @@ def page_place(listing: str, cursor: str | None) -> str | None:
     if name != listing or not place or page_cursor(listing, place) != cursor:
         raise _unknown_cursor()
     return place
+
+
+def visible_place(runtime: Runtime, listing: str, cursor: str | None) -> str:
+    """Return the place of a cursor that `place_hider` may have named, "" at the beginning."""
+    place = page_place(listing, cursor)
+    if place is None:
+        return ""
+    found = unhidden_place(runtime, listing, place)
+    if found is None:
+        raise unknown_cursor_error()
+    return found
 
 
 def id_in_cursor(listing: str, cursor: str | None) -> str:
