@@ -84,7 +84,7 @@ def _template(name: str, context: ActionContext) -> Template:
     if key in SHIPPED:
         file = _FOLDER / f"{key}.{context.agent.language.value}.md"
         return Template(key, file.read_text(encoding="utf-8"))
-    known = ", ".join(sorted({*own, *SHIPPED}))
+    known = ", ".join(map(repr, sorted({*own, *SHIPPED})))
     raise NotFound(f"there is no template {name!r}", field="template", cure=f"use one of {known}")
 
 

@@ -51,7 +51,8 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
     path = f"{FOLDER}/{work.turn.id}-{ready.call.id}.{suffix}"
     clean = not (work.turn.taint or result.taint)
     try:
-        info = files_of_turn(work).write(work.turn.agent_id, path, content.encode(), clean=clean)
+        files = files_of_turn(work, names=False)
+        info = files.write(work.turn.agent_id, path, content.encode(), clean=clean)
         written = FileWritten(path=info.path, sha256=info.sha256, size=info.size)
         # Of a pure call nothing is saved that could hold the label.
         if labels := file_labels(work, (written,)):
