@@ -62,7 +62,7 @@ def shows_foreign_name(context: ActionContext, result: ActionResult) -> bool:
 
 def has_foreign_name(context: ActionContext, text: str) -> bool:
     """Check whether a text holds the foreign name of a file, as a path, a link or in quotes."""
-    marked, folded = _marked_names(context), _folded(text)
+    marked, folded = _marked_names(context), _fold_text(text)
     foreign = (
         info.path for info in context.reach.files.list(context.agent.id, VAULT) if not info.clean
     )
@@ -78,7 +78,7 @@ def _marked_names(context: ActionContext) -> set[str]:
 def _is_named(name: str, folded: str) -> bool:
     """Check whether a folded text holds a name as a whole, between marks that no name contains."""
     for form in {name, json.dumps(name, ensure_ascii=False)[1:-1], repr(name)[1:-1]}:
-        wanted = _folded(form)
+        wanted = _fold_text(form)
         if wanted[:_SHOWN] not in folded:
             continue
         end = "" if len(wanted) > _SHOWN else r"""(?=$|[].,:;/|"'#\\…])"""
@@ -93,6 +93,6 @@ def _bare_name(path: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     """Return a text as names are compared: whatever case, width and spaces it is shown in."""
     return " ".join(path_collision_key(text).split())
