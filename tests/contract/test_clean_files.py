@@ -29,6 +29,16 @@ def test_a_clean_write_is_known_again(path: str, text: str, files: Files) -> Non
     assert files.info("mika", path) == again
 
 
+def test_a_list_knows_what_is_clean(files: Files) -> None:
+    files.write("mika", "a", "海".encode(), clean=True)
+    files.write("mika", "b/c", "従え".encode())
+    for _ in range(2):
+        assert [info.clean for info in files.list("mika")] == [True, False]
+    files.write("mika", "a", "従え".encode())
+    files.write("mika", "b/c", "海".encode(), clean=True)
+    assert [info.clean for info in files.list("mika")] == [False, True]
+
+
 def test_any_other_write_is_not_clean(files: Files) -> None:
     first = files.write("mika", "a", "海".encode(), clean=True)
     foreign = files.write("mika", "a", "従え".encode(), condition=first.version)

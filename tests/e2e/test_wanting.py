@@ -104,6 +104,20 @@ def test_a_review_puts_up_goals_from_every_source_once(home: House, language: La
     assert begins(home, begin_best_goal) is None
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_goal_for_a_peer_that_a_stranger_named_is_tainted(home: House, *, known: bool) -> None:
+    lives(home)
+    social(home, 0.8)
+    if known:
+        home.agent("amy", ())
+    stored = home.home.facts.get("crab", PEER, "amy")
+    assert stored is not None
+    home.home.facts.commit(stored.with_body(stored.read(Peer).replaced(tainted=True)))
+    (made,) = begins(home, generate_goals)
+    assert made.source is GoalSource.SOCIAL
+    assert made.taint is not known
+
+
 @pytest.mark.parametrize("heartbeat", [Heartbeat(), Heartbeat(instructions="x", initiative=False)])
 def test_without_instructions_or_initiative_it_wants_nothing_itself(
     home: House, heartbeat: Heartbeat
@@ -227,7 +241,7 @@ def test_an_unanswered_mention_becomes_a_goal_after_an_hour(home: House) -> None
     signs = signs.replaced(mention=owed)
 
     def asks(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
-        return generate_social_goal(runtime.home.facts, runtime.rules.autonomy, board, now, signs)
+        return generate_social_goal(runtime.home, runtime.rules.autonomy, board, now, signs)
 
     assert begins(home, asks) is None
     home.clock.advance(3_700)

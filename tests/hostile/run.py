@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.hostile.bugs import BUGS, hunt
 from tests.hostile.playing import Totals, play, summary
+from tests.hostile.routes.entries import ENTRIES
 from tests.hostile.routes.fields import action_fields
 from tests.hostile.routes.walks import Walk, every_walk, problems, routes_summary
 
@@ -45,7 +46,7 @@ def walked(place: Path | None) -> bool:
     done: list[Walk] = []
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="opencrab-routes-", dir=place) as folder:
-        for each in every_walk(action_fields(), Path(folder)):
+        for each in every_walk((*action_fields(), *ENTRIES), Path(folder)):
             done.append(each)
             for problem in problems(each):
                 wrong += 1

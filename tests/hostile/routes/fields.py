@@ -10,6 +10,9 @@ from opencrab.ports.turn.action import Action
 CANARY = "夕なぎcanary"
 """What is followed: a letter of each script, and no space, so that names take it too."""
 
+SLUG = "evening_calm_canary"
+"""The canary of fields with a pattern, such as ids, which take no other letters."""
+
 WORD = "海memo"
 Place = tuple[str, ...]
 Schema = dict[str, Any]
@@ -22,17 +25,20 @@ class Field:
     kind: str
     owner: str
     path: Place
+    word: str = CANARY
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.owner} {'.'.join(self.path)}"
+        how = " as a slug" if self.word == SLUG else ""
+        return f"{self.kind} {self.owner} {'.'.join(self.path)}{how}"
 
 
 def action_fields() -> tuple[Field, ...]:
-    """The text fields of every action's arguments."""
+    """The text fields of every action's arguments; those with a pattern once more, with a slug."""
     return tuple(
-        Field("action", action.name, path)
+        Field("action", action.name, path, word)
         for action in actions().values()
-        for path in text_paths(action.arguments.model_json_schema())
+        for word in (CANARY, SLUG)
+        for path in text_paths(action.arguments.model_json_schema(), slugs=word == SLUG)
     )
 
 
@@ -41,9 +47,13 @@ def actions() -> dict[str, Action]:
     return {action.name: action for group in GROUPS for action in group.actions}
 
 
-def text_paths(schema: Schema) -> tuple[Place, ...]:
-    """Where texts may stand in a value of this schema; `[]` is an item, `{}` any key."""
-    return tuple(dict.fromkeys(_texts(Kind(schema, schema.get("$defs", {})), ())))
+def text_paths(schema: Schema, *, slugs: bool = False) -> tuple[Place, ...]:
+    """Where texts may stand in a value of this schema; `[]` is an item, `{}` any key.
+
+    With `slugs` only where a pattern says what they look like.
+    """
+    kind = Kind(schema, schema.get("$defs", {}))
+    return tuple(dict.fromkeys(_texts(kind, (), slugs=slugs)))
 
 
 @dataclass(frozen=True)
@@ -69,17 +79,17 @@ _SEVERAL = ("anyOf", "oneOf", "allOf")
 _DEEPEST = 6
 
 
-def _texts(kind: Kind, path: Place) -> Iterator[Place]:
+def _texts(kind: Kind, path: Place, *, slugs: bool = False) -> Iterator[Place]:
     for each in kind.choices() if len(path) < _DEEPEST else ():
         schema = each.schema
         if schema.get("type") == "string" and not {"enum", "const", "format"} & set(schema):
-            yield path
+            yield from (path,) if not slugs or "pattern" in schema else ()
         elif schema.get("type") == "array":
-            yield from _texts(kind.of(schema.get("items", {})), (*path, "[]"))
+            yield from _texts(kind.of(schema.get("items", {})), (*path, "[]"), slugs=slugs)
         elif schema.get("type") == "object":
             for name, inner in schema.get("properties", {}).items():
-                yield from _texts(kind.of(inner), (*path, name))
-            if schema.get("additionalProperties", not schema.get("properties")):
+                yield from _texts(kind.of(inner), (*path, name), slugs=slugs)
+            if not slugs and schema.get("additionalProperties", not schema.get("properties")):
                 yield (*path, "{}")
 
 
@@ -101,19 +111,19 @@ def example(kind: Kind, needed: Schema, name: str = "") -> Any:
     return plain.get(schema.get("type", "string"), WORD)
 
 
-def placed(kind: Kind, path: Place, value: Any, needed: Schema) -> Any:
+def placed(kind: Kind, path: Place, value: Any, needed: Schema, word: str = CANARY) -> Any:
     """The value with the canary at this place; what leads there is made if it is not there."""
     if not path:
-        return CANARY
+        return word
     head, rest = path[0], path[1:]
     schema = next(each.schema for each in kind.choices() if path in set(_texts(each, ())))
     if head == "{}":
-        return {**(value or {}), "title": CANARY}
+        return {**(value or {}), "title": word}
     if head == "[]":
         inner = kind.of(schema.get("items", {}))
         first, *others = value or [example(inner, needed)]
-        return [placed(inner, rest, first, needed), *others]
+        return [placed(inner, rest, first, needed, word), *others]
     inner = kind.of(schema["properties"][head])
     made = dict(value or {})
     found = made.get(head) if head in made or not rest else example(inner, needed, head)
-    return {**made, head: placed(inner, rest, found, needed)}
+    return {**made, head: placed(inner, rest, found, needed, word)}

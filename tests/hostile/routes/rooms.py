@@ -31,6 +31,9 @@ from tests.e2e.forgotten import lived
 from tests.e2e.house import START, House
 from tests.hostile.routes.fields import WORD, Kind, actions, example
 
+MEETING = "Meeting"
+"""The alias of notes with a foreign name, which a clean turn knows."""
+
 RULES: Rules = replace(RICH, compact_every=2)
 DECIDER = approvals.Decider(id="owner", is_owner=True)
 STRANGER = (Authority.PUBLIC, Source.WEBHOOK, "stranger")
@@ -233,7 +236,14 @@ def readings() -> tuple[tuple[str, dict[str, Any]], ...]:
             needed = NEEDED | ({"path": "Sea"} if action.group == "vault" else {})
             found.append((action.name, example(Kind(schema, schema.get("$defs", {})), needed)))
     searched = (("search_my_history", {"query": WORD}), ("search_notes", {"query": WORD}))
-    return (*found, ("ws_list", {"path": "notes"}), *searched)
+    listed = (("ws_list", {"path": "notes"}), ("ws_list", {"path": "inbox"}))
+    # What a clean turn calls by a name of its own, it learns the foreign name of, and may keep.
+    learned = (
+        ("create_note", {"title": "海計画", "template": "metting"}),
+        ("create_link", {"source_note": "Sea", "target_note": MEETING}),
+        ("ws_read", {"path": "vault/Sea.md"}),
+    )
+    return (*found, *listed, *searched, *learned)
 
 
 def _all(request: ChatRequest) -> str:

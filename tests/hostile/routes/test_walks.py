@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 
 from opencrab.domain.turn.turn import Trigger
-from tests.hostile.routes.fields import Field, action_fields, actions
+from tests.hostile.routes.entries import ENTRIES
+from tests.hostile.routes.fields import SLUG, Field, action_fields, actions
 from tests.hostile.routes.rooms import readings
 from tests.hostile.routes.walks import VOUCHED, every_walk, excused, problems, walk
 from tests.soak import SOAK, count
 
 FIELDS = action_fields()
+SLUGS = [each for each in FIELDS if each.word == SLUG]
 SHARE = FIELDS[:: 1 if SOAK else len(FIELDS) // count("text fields of actions")]
 UNHEARD = {
     Trigger.DECISION: "goes on with the turn that waited",
@@ -23,6 +25,18 @@ def test_no_word_of_a_tainted_turn_stands_in_a_clean_prompt(tmp_path: Path) -> N
     done = list(every_walk(SHARE, tmp_path))
     assert [problem for each in done for problem in problems(each)] == []
     assert any(each.routes for each in done)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=str)
+def test_no_word_that_enters_otherwise_stands_in_a_clean_prompt(
+    entry: Field, tmp_path: Path
+) -> None:
+    assert list(problems(walk(entry, tmp_path))) == []
+
+
+@pytest.mark.parametrize("slug", SLUGS, ids=str)
+def test_no_slug_of_a_tainted_turn_stands_in_a_clean_prompt(slug: Field, tmp_path: Path) -> None:
+    assert list(problems(walk(slug, tmp_path))) == []
 
 
 def test_turns_of_every_kind_follow(tmp_path: Path) -> None:

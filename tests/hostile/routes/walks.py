@@ -12,13 +12,15 @@ from opencrab.domain.turn.record import CallResult, ModelResult
 from opencrab.engine.goals import instructions
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
-from tests.hostile.routes.fields import CANARY, Field, Kind, actions, example, placed
+from tests.hostile.routes.entries import ENTRIES
+from tests.hostile.routes.fields import Field, Kind, actions, example, placed
 from tests.hostile.routes.rooms import NEEDED, Rooms
 
 READ_FIRST = ("ws_read", {"path": "foreign.md"})
 BESIDE = {
     "guidance": {"skill_name": "sea-walks"}, "situation_pattern": {"skill_name": "sea-walks"},
     "content": {"path": "Sea"}, "new_path": {"path": "Sea"},
+    "target_id": {"target_name": "海"},
 }  # fmt: skip
 """What a field makes necessary, where the action has it."""
 
@@ -53,6 +55,11 @@ NOT_TAKEN: dict[str, tuple[str, ...]] = {
         "select_llm reason", "evaluate_response better_model_suggestion",
         "compare_models task_type", "get_llm_metrics after", "recall_model_experiences before",
     ),
+    "an id whose pattern takes no such slug, or that must be there": (
+        "test_belief belief_id as a slug", "plan_goal goal_id as a slug",
+        "finish_task task_id as a slug", "fail_task task_id as a slug",
+        "select_llm model_alias as a slug", "compare_models models.[] as a slug",
+    ),
     "what is not there is neither read nor changed": (
         "ws_read path", "ws_list path", "ws_edit path", "ws_edit old_string", "ws_delete path",
         "read_note path", "update_note path", "create_link source_note", "create_link target_note",
@@ -74,9 +81,10 @@ VOUCHED = {"action set_purpose purpose": "an owner has agreed with these very wo
 
 def walk(source: Field, folder: Path) -> Walk:
     """Let the word in by this field, and look for it in every prompt after that."""
-    with closing(Rooms(folder, CANARY)) as rooms:
+    with closing(Rooms(folder, source.word)) as rooms:
         why = _ENTER[source.kind](rooms, source)
-        rooms.heard.clear()
+        if source.kind == "action":
+            rooms.heard.clear()
         rooms.listen()
         heard = tuple(dict.fromkeys(each.sink for each in rooms.heard))
         wrong = tuple(
@@ -95,7 +103,7 @@ def _enters_by_an_action(rooms: Rooms, source: Field) -> str:
     plain = example(kind, NEEDED)
     beside = BESIDE.get(source.path[0], {}) if action.group != "workspace" else {}
     plain |= {name: value for name, value in beside.items() if name in schema["properties"]}
-    given = placed(kind, source.path, plain, NEEDED)
+    given = placed(kind, source.path, plain, NEEDED, source.word)
     try:
         action.arguments.model_validate(given)
     except ValidationError as error:
@@ -140,7 +148,7 @@ def _failure(rooms: Rooms) -> str:
         records = rooms.house.home.journal.load(turn_id).records
         answers = [each.answer for each in records if isinstance(each, ModelResult) and each.answer]
         calls = {
-            call.id for each in answers for call in each.calls if CANARY in str(call.arguments)
+            call.id for each in answers for call in each.calls if rooms.word in str(call.arguments)
         }
         for record in records:
             if isinstance(record, CallResult) and record.call_id in calls:
@@ -150,7 +158,13 @@ def _failure(rooms: Rooms) -> str:
     return why
 
 
-_ENTER = {"action": _enters_by_an_action}
+def _enters_otherwise(rooms: Rooms, source: Field) -> str:
+    """A way in that is no argument of an action."""
+    ENTRIES[source](rooms)
+    return ""
+
+
+_ENTER = {"action": _enters_by_an_action} | {each.kind: _enters_otherwise for each in ENTRIES}
 
 
 def excused() -> dict[str, str]:

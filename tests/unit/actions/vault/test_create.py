@@ -136,7 +136,7 @@ def test_values_of_any_kind_are_put_in_as_they_are(vault: Library) -> None:
 def test_a_template_that_is_not_there_is_answered_with_those_that_are(vault: Library) -> None:
     vault.put("vault/templates/自作.md", "x")
     error = vault.error("apply_template", template_name="../meeting")
-    assert "use one of daily-review, meeting, mindmap, study-map, 自作" in error
+    assert "use one of 'daily-review', 'meeting', 'mindmap', 'study-map', '自作'" in error
     assert "omit it" in vault.error(
         "create_note", title="x", folder="templates", template="meeting"
     )

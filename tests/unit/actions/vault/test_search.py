@@ -137,7 +137,8 @@ def test_only_foreign_words_taint(vault: Library) -> None:
     assert not any(vault.do(name, **arguments).taint for name, arguments in calls)
     vault.put("vault/学習/機械学習.md", "他人の学習")
     assert all(vault.do(name, **arguments).taint for name, arguments in calls)
-    assert not vault.do("get_vault_structure").taint
+    # Whoever wrote a file may have named it, so a list of names taints as well.
+    assert vault.do("get_vault_structure").taint
     assert not vault.do("read_note", path="日記").taint
 
 

@@ -1,10 +1,13 @@
 """The ledger in the table: answers that are lost, versions side by side, and what a save costs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from pynamodb.expressions.operand import Path
+from pynamodb.expressions.update import Update
 
 from opencrab.adapters.dynamodb.table import Dispatch, Table, attribute_changes, update_item
 from opencrab.adapters.dynamodb.workspace import (
@@ -110,6 +113,19 @@ def test_the_deepest_path_fits_into_a_transaction(dynamo: Opened) -> None:
     assert dynamo.ledger.entry("mika", path) == entry
     with pytest.raises(TooLarge):
         dynamo.ledger.save("mika", LedgerEntry("海/" + path[2:], 91), quota_bytes=QUOTA)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_of_what_an_older_version_wrote_only_the_size_is_known(
+    dynamo: Opened, *, clean: bool
+) -> None:
+    known = replace(info(PATH, 10), clean=clean)
+    dynamo.ledger.save("mika", LedgerEntry(PATH, 10, known))
+    place = workspace_partition("mika"), workspace_sort_key(PATH)
+    assert DynamoLedger(dynamo.table, dynamo.clock).entry("mika", PATH).info == known
+    dynamo.table.write(update_item(*place, Update(Path("clean").remove())))
+    older = DynamoLedger(dynamo.table, dynamo.clock).entry("mika", PATH)
+    assert (older.size, older.info) == (10, None)
 
 
 def test_what_a_newer_version_wrote_is_left_to_it(dynamo: Opened) -> None:

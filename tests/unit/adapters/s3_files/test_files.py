@@ -171,6 +171,7 @@ def test_what_was_put_by_hand_is_foreign(metadata: dict[str, str], s3: World) ->
     assert info == s3.files.read("mika", "海.md")[0]
     assert info is not None
     assert not info.clean
+    assert [each.clean for each in s3.files.list("mika")] == [False]
 
 
 def test_a_clean_write_and_its_repeat_need_no_more_calls_than_any(s3: World) -> None:

@@ -61,3 +61,9 @@ def test_foreign_words_change_nothing_that_somebody_vouches_for() -> None:
     assert update_node(node("空を飛ぶ", confidence=1.0, tainted=True), stored).content == "横に歩く"
     assert strengthen_edge(edge(), edge(tainted=True)) == edge()
     assert not strengthen_edge(edge(tainted=True, weight=0.9), edge()).tainted
+
+
+def test_only_the_same_words_again_vouch_for_foreign_words() -> None:
+    foreign = node("横に歩く", tainted=True)
+    assert update_node(foreign, node()).tainted
+    assert not update_node(foreign, node("横に歩く")).tainted

@@ -153,8 +153,6 @@ def test_foreign_words_never_touch_what_somebody_vouches_for(
     content: str,
     named: bool,  # noqa: FBT001 - hypothesis gives it
 ) -> None:
-    if stored.provenance not in {Provenance.OWNER, Provenance.AGENT, Provenance.USER}:
-        stored = stored.replaced(provenance=Provenance.USER)
     new = memory(content, 1, **WEB, hearing=stored.hearing, person_id=stored.person_id)
     verdict = judge_memory(new, [stored], replaces=stored if named else None)
     assert verdict in {

@@ -1,6 +1,7 @@
 """Files that a turn may read: its own audience's and published ones."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import pytest
 
@@ -8,9 +9,11 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.errors import Conflict, NotFound, Refused
 from opencrab.domain.memory.clearance import Listeners, turn_clearance
 from opencrab.domain.turn.action import FileWritten
+from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile
 from opencrab.engine.turn.cleared_files import file_labels, files_of_turn
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.workspace.files import FileInfo
+from opencrab.ports.workspace.files import FileInfo, Files
+from tests.crash.scheduling import Killed
 from tests.unit.engine.known_world import World
 
 
@@ -135,3 +138,41 @@ def test_who_may_not_publish_deletes_nothing_published(owners: TurnWork) -> None
 def test_a_turn_that_reads_everything_uses_the_store_itself(owners: TurnWork) -> None:
     assert files_of_turn(owners) is owners.runtime.home.files
     assert file_labels(owners, (FileWritten(path="a", sha256="b", size=1),)) == ()
+
+
+@dataclass
+class Dying:
+    """Files whose next write is stored, and kills its worker before anybody hears of it."""
+
+    files: Files
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.files, name)
+
+    def write(self, *place: Any, **how: Any) -> FileInfo:
+        self.files.write(*place, **how)
+        raise Killed("in the middle of a write")
+
+
+@pytest.mark.parametrize("tainted", [True, False])
+def test_a_name_that_a_tainted_turn_gave_has_its_mark_before_there_is_a_file(
+    owners: TurnWork, *, tainted: bool
+) -> None:
+    home = owners.runtime.home
+    dying = replace(home, files=cast(Files, Dying(home.files)))
+    work = replace(
+        owners,
+        runtime=replace(owners.runtime, home=dying),
+        turn=owners.turn.replaced(taint=tainted),
+    )
+    with pytest.raises(Killed):
+        put(work, "notes/OWNER SAYS.md", "x")
+    assert home.files.info("mika", "notes/OWNER SAYS.md") is not None
+    marked = [fact.read(NamedFile).path for fact in home.facts.page("mika", FOREIGN_NAME, limit=9)]
+    assert marked == ["notes/OWNER SAYS.md"] * tainted
+
+
+def test_a_file_that_the_engine_names_needs_no_mark(owners: TurnWork) -> None:
+    tainted = replace(owners, turn=owners.turn.replaced(taint=True))
+    files_of_turn(tainted, names=False).write("mika", "data/results/1.json", b"x")
+    assert owners.runtime.home.facts.page("mika", FOREIGN_NAME, limit=9) == ()

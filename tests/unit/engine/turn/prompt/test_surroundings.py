@@ -238,13 +238,13 @@ def test_only_so_many_events_are_taken_up_and_the_newest_are_told(world: World) 
 def test_where_others_hear_only_that_something_happened_is_known(world: World) -> None:
     lives(world, event(1, "Ken の秘密", tainted=False))
     work = wakes(world)
-    facts, yui = world.runtime.home.facts, Listeners(people=frozenset({"yui"}))
+    home, yui = world.runtime.home, Listeners(people=frozenset({"yui"}))
     heard = turn_clearance(Authority.OWNER, "owner", work.session, yui)
     for clearance, source, text in (
         (work.clearance, "ken", "Ken の秘密"),
         (heard, "private", ""),
     ):
-        around = read_surroundings(facts, work.turn, work.profile, clearance)
+        around = read_surroundings(home, work.turn, work.profile, clearance)
         assert around is not None
         assert [(each.source, each.text) for each in around.events] == [(source, text)]
 
@@ -384,7 +384,7 @@ def test_looking_around_is_one_read_and_a_second_for_what_is_unread(world: World
         world.runtime.home.facts.commit(changed.replaced(version=0))
         facts = Counted(world.runtime.home.facts)
         runtime = replace(world.runtime, home=replace(world.runtime.home, facts=facts))
-        around = read_surroundings(runtime.home.facts, work.turn, work.profile, work.clearance)
+        around = read_surroundings(runtime.home, work.turn, work.profile, work.clearance)
         assert around is not None
         assert len(around.goals) == 20
         reads.append(facts.reads)

@@ -91,7 +91,7 @@ def _template_path(name: str, context: ActionContext) -> tuple[str, ...]:
         return (own[key],)
     if key in SHIPPED:
         return ()
-    known = ", ".join(sorted({*own, *SHIPPED}))
+    known = ", ".join(map(repr, sorted({*own, *SHIPPED})))
     raise NotFound(f"there is no template {name!r}", field="template", cure=f"use one of {known}")
 
 

@@ -23,7 +23,7 @@ from opencrab.actions.vault.lookup import (
     read_vault_notes,
     write_prepared_note,
 )
-from opencrab.actions.workspace.provenance import is_foreign_file
+from opencrab.actions.workspace.provenance import has_foreign_name, is_foreign_file
 from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.call_text import TextChange
@@ -132,7 +132,9 @@ def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
     )
     ready = {"link": link, "added": not exists, "now": now}
     changed = _linked_note_text(arguments, context, source, ready)
-    return prepare_note_write(context, source.info.path, changed, over=source, **ready)
+    note = prepare_note_write(context, source.info.path, changed, over=source, **ready)
+    # The link is the target's name, and whoever named that note has written these words.
+    return {**note, "is_clean": note["is_clean"] and not has_foreign_name(context, link)}
 
 
 def _link_change(arguments: CreateLink, context: ActionContext) -> TextChange:
@@ -196,7 +198,9 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
     ready = prepare_note_write(
         context, new, note.text, over=None, source=old, was=source.info.version
     )
-    return {**ready, **reading.omission_counts(), "is_clean": not is_foreign_file(source.info)}
+    # The old name becomes an alias, and so a part of the text.
+    is_clean = not (is_foreign_file(source.info) or has_foreign_name(context, repr(old)))
+    return {**ready, **reading.omission_counts(), "is_clean": is_clean}
 
 
 def _rename_change(arguments: RenameNote, context: ActionContext) -> TextChange:

@@ -19,7 +19,7 @@ from opencrab.actions.vault.lookup import (
 )
 from opencrab.actions.workspace.provenance import (
     is_foreign_file,
-    lists_foreign_files,
+    lists_foreign_names,
     shows_foreign_name,
 )
 from opencrab.domain.access.impact import Impact
@@ -135,11 +135,7 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
         **_links(stored, reading),
         **reading.omission_counts(),
     }
-    named = json.dumps(told, ensure_ascii=False)
-    tainted = is_foreign_file(stored.info) or lists_foreign_files(
-        context, lambda path: path in named
-    )
-    return ActionResult.ok(**told).replaced(taint=tainted)
+    return ActionResult.ok(**told).replaced(taint=is_foreign_file(stored.info))
 
 
 @group.action(
@@ -173,10 +169,8 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
         for folder in paths
     ]
     left_out = {"left_out": len(near) - len(shown)} if len(near) > len(shown) else {}
-    tainted = summaries and any(is_foreign_file(stored.info) for stored in read.values())
-    tainted = tainted or lists_foreign_files(context, lambda path: path.startswith(f"{VAULT}/"))
     result = ActionResult.ok(folders=tree, total=len(files), **left_out)
-    return result.replaced(taint=tainted)
+    return result.replaced(taint=lists_foreign_names(context, files))
 
 
 def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict[str, Any] | None:

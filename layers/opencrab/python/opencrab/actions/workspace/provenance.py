@@ -2,22 +2,30 @@
 
 The store keeps with each file whether an untainted turn wrote it. Every other file is foreign:
 uploaded, changed on the disk, or written by a turn that had read untrusted text. An action that
-shows the content of a foreign file to a model taints the turn.
+shows the content of a foreign file to a model taints the turn. So does one that shows its name: a
+foreign name is that of a foreign file, or one that a tainted turn or an upload gave.
 """
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
+from opencrab.domain.document import Document
 from opencrab.domain.turn.action import ActionResult
-from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile
+from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, path_collision_key
+from opencrab.domain.workspace.wikilink import VAULT
+from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.workspace.files import FileInfo
 
-_NAMES = 200
+_NAMES = 2_000
+_SHOWN = 40
+"""A name that is shown may be cut: so many of its characters are looked for."""
 
 
 def is_foreign_file(info: FileInfo) -> bool:
-    """Return True unless an untainted turn wrote the file; takes info from a read, not a list."""
+    """Return True unless an untainted turn wrote the file."""
     return not info.clean
 
 
@@ -26,27 +34,65 @@ def writes_clean_file(context: ActionContext, *, own_words: bool = True) -> bool
     return own_words and not context.turn.taint
 
 
-def lists_foreign_files(context: ActionContext, is_shown: Callable[[str], bool]) -> bool:
-    """Return True if a list shows names given by a tainted turn.
+def files_with_own_names(context: ActionContext, found: Iterable[FileInfo]) -> tuple[FileInfo, ...]:
+    """Return the files that are clean and whose names neither a tainted turn nor an upload gave.
 
-    Also returns True if there are at least 200 such names, without comparing them.
+    Returns none if there are at least 2,000 such names, without comparing them.
     """
-    found = context.reach.facts.page(context.agent.id, FOREIGN_NAME, limit=_NAMES)
-    names = (fact.read(NamedFile).path for fact in found)
-    return len(found) == _NAMES or any(map(is_shown, names))
+    marked = _marked_names(context)
+    if len(marked) == _NAMES:
+        return ()
+    return tuple(each for each in found if each.clean and each.path not in marked)
+
+
+def lists_foreign_names(context: ActionContext, found: Iterable[FileInfo]) -> bool:
+    """Check whether a list of these files shows a foreign name."""
+    listed = tuple(found)
+    return len(files_with_own_names(context, listed)) < len(listed)
 
 
 def shows_foreign_name(context: ActionContext, result: ActionResult) -> bool:
-    """Return True if a result or its error shows a name given by a tainted turn, or a link to it.
+    """Check whether a result, or its error, shows a foreign name.
 
     A note is found by its title or an earlier name, so the model need not know what it is called.
     """
-    told = f"{json.dumps(result.data, ensure_ascii=False)} {result.error or ''}"
-    return lists_foreign_files(context, lambda path: _is_named(path, told))
+    shown = f"{json.dumps(result.data, ensure_ascii=False)} {result.error or ''}"
+    return has_foreign_name(context, shown)
 
 
-def _is_named(path: str, told: str) -> bool:
-    forms = (path, json.dumps(path, ensure_ascii=False)[1:-1], repr(path)[1:-1])
-    parts = path.rpartition(".")[0].split("/")
-    links = ("[[" + "/".join(parts[first:]) for first in range(len(parts)))
-    return any(form in told for form in (*forms, *links))
+def has_foreign_name(context: ActionContext, text: str) -> bool:
+    """Check whether a text holds the foreign name of a file, as a path, a link or in quotes."""
+    marked, folded = _marked_names(context), _fold_text(text)
+    foreign = (
+        info.path for info in context.reach.files.list(context.agent.id, VAULT) if not info.clean
+    )
+    names = {_bare_name(path) for path in (*marked, *foreign)}
+    return len(marked) == _NAMES or any(_is_named(name, folded) for name in names)
+
+
+def _marked_names(context: ActionContext) -> set[str]:
+    found: Iterator[Document] = all_pages(context.reach.facts, context.agent.id, FOREIGN_NAME)
+    return {fact.read(NamedFile).path for fact in islice(found, _NAMES)}
+
+
+def _is_named(name: str, folded: str) -> bool:
+    """Check whether a folded text holds a name as a whole, between marks that no name contains."""
+    for form in {name, json.dumps(name, ensure_ascii=False)[1:-1], repr(name)[1:-1]}:
+        wanted = _fold_text(form)
+        if wanted[:_SHOWN] not in folded:
+            continue
+        end = "" if len(wanted) > _SHOWN else r"""(?=$|[].,:;/|"'#\\…])"""
+        if re.search(rf"""(?:^|[/"'\[])\s?{re.escape(wanted[:_SHOWN])}{end}""", folded):
+            return True
+    return False
+
+
+def _bare_name(path: str) -> str:
+    """Return a file's name without folders and ending."""
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[0] or name
+
+
+def _fold_text(text: str) -> str:
+    """Return a text as names are compared: whatever case, width and spaces it is shown in."""
+    return " ".join(path_collision_key(text).split())

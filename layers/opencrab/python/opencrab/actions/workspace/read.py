@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.actions.workspace.provenance import is_foreign_file, lists_foreign_files
+from opencrab.actions.workspace.provenance import files_with_own_names, is_foreign_file
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -103,9 +103,9 @@ def ws_list(arguments: WsList, context: ActionContext) -> ActionResult:
     entries = _entries(found, folder)
     left_out = max(len(entries) - ENTRIES, 0)
     told = ActionResult.ok(path=folder, entries=entries[:ENTRIES], left_out=left_out)
-    above = f"{folder}/" if folder else ""
-    tainted = lists_foreign_files(context, lambda path: path.startswith(above))
-    return told.replaced(taint=tainted)
+    # A folder has a name of the agent's own if a file of its own is in it.
+    own = {each["name"] for each in _entries(files_with_own_names(context, found), folder)}
+    return told.replaced(taint=any(each["name"] not in own for each in entries[:ENTRIES]))
 
 
 def decode_file_text(path: str, content: bytes) -> str:

@@ -233,8 +233,9 @@ def ws_mkdir(arguments: WsMkdir, context: ActionContext) -> ActionResult:
     if context.prepared["exists"]:
         return ActionResult.ok(path=path, created=False)
     marker = f"{path}/{MARKER}"
+    files, clean = context.reach.files, writes_clean_file(context)
     try:
-        info = context.reach.files.write(context.agent.id, marker, b"", condition=ABSENT)
+        info = files.write(context.agent.id, marker, b"", condition=ABSENT, clean=clean)
     except Conflict:
         return ActionResult.ok(path=path, created=False)
     return ActionResult.ok(_side_effect(info), path=path, created=True)

@@ -147,6 +147,7 @@ def to_item(agent_id: str, entry: LedgerEntry) -> Item:
         "size": entry.size,
         "sha256": entry.info.sha256 if entry.info else None,
         "version": entry.info.version if entry.info else None,
+        "clean": entry.info.clean if entry.info else None,
         "reservations": reservations or None,
         "counted": entry.counted,
         "revision": entry.revision,
@@ -160,11 +161,17 @@ def from_item(item: Item) -> LedgerEntry | None:
         return None
     fields = FILE.decode_item(item)
     path, reservations = fields["path"], fields.get("reservations", {})
-    known = "version" in fields
+    # An earlier release stored no `clean`: of such a file only the size is known, and a list that
+    # finds it reads the object once.
+    known = "clean" in fields
     return LedgerEntry(
         path=path,
         size=fields.get("size"),
-        info=FileInfo(path, fields["size"], fields["sha256"], fields["version"]) if known else None,
+        info=FileInfo(
+            path, fields["size"], fields["sha256"], fields["version"], clean=fields["clean"]
+        )
+        if known
+        else None,
         reservations=tuple(
             SpaceReservation(token, size, from_item_microseconds(at))
             for token, (size, at) in reservations.items()

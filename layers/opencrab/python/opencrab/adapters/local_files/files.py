@@ -130,8 +130,10 @@ class LocalFiles:
         with translate_disk_errors(self._root):
             with self._lock:
                 place, exists = self._locate(agent_id, prefix, folder=True)
-            found = self._listed(place, self._workspace(agent_id)) if exists else ()
-            return tuple(sorted(found, key=lambda info: info.path))
+            found = list(self._listed(place, self._workspace(agent_id)) if exists else ())
+            with self._lock:
+                marked = [self._marked(agent_id, info) for info in found]
+            return tuple(sorted(marked, key=lambda info: info.path))
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         path = workspace_path(path)

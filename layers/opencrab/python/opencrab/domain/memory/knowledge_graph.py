@@ -93,7 +93,8 @@ def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNo
     """Return a node updated with new knowledge.
 
     The same content again raises the confidence; other content replaces content that is not more
-    certain. Tainted content never changes a node that is not tainted.
+    certain. Tainted content never changes a node that is not tainted, and only who says a tainted
+    node's very content again vouches for it: naming the node does not.
     """
     if stored is None:
         return new
@@ -101,10 +102,11 @@ def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNo
         return stored
     if new.content == stored.content or not new.content:
         surer = _stronger(max(stored.confidence, new.confidence))
+        vouched = not new.tainted and new.content != ""
         return stored.replaced(
             confidence=surer,
             memory_id=stored.memory_id or new.memory_id,
-            tainted=stored.tainted and new.tainted,
+            tainted=stored.tainted and not vouched,
             updated_at=new.updated_at,
         )
     cleaner = stored.tainted and not new.tainted

@@ -336,8 +336,8 @@ def _is_atomic(text: str) -> bool:
 
 
 def _rank(memory: Memory) -> int:
-    """Return how trusted a memory is; 0 if it is tainted."""
-    return 0 if memory.tainted else _RANK.get(memory.provenance, 0)
+    """Return how trusted a memory is: 0 if it is tainted, whoever said it, else at least 1."""
+    return 0 if memory.tainted else _RANK.get(memory.provenance, 1)
 
 
 def _firmest(memory: Memory) -> tuple[bool, float, str]:

@@ -31,8 +31,10 @@ from opencrab.engine.goals.selection import (
     running_goals,
 )
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.prompt.surroundings import has_foreign_peer_id
 from opencrab.engine.world.binding import world_balance
 from opencrab.ports.documents import Documents
+from opencrab.ports.home import Home
 from opencrab.ports.money.budgets import Budgets
 from opencrab.ports.turn.action import one_line
 
@@ -76,7 +78,7 @@ def generate_goals(
     made = (
         generate_survival_goal(runtime, board, now),
         generate_aspiration_goal(board, now),
-        generate_social_goal(runtime.home.facts, runtime.rules.autonomy, board, now, signs),
+        generate_social_goal(runtime.home, runtime.rules.autonomy, board, now, signs),
     )
     seized = generate_event_goals(runtime, board, now)
     stepped = generate_next_step_goal(runtime.rules.autonomy, board, now)
@@ -167,7 +169,7 @@ def generate_event_goals(runtime: Runtime, board: GoalBoard, now: datetime) -> t
 
 
 def generate_social_goal(
-    facts: Documents,
+    home: Home,
     autonomy: Autonomy,
     board: GoalBoard,
     now: datetime,
@@ -183,9 +185,9 @@ def generate_social_goal(
     if last is not None and now - last < _SOCIAL_PAUSE:
         return None
     if signs is None:
-        stored = facts.get(board.profile.agent.id, VITALS, VITALS)
+        stored = home.facts.get(board.profile.agent.id, VITALS, VITALS)
         signs = None if stored is None else stored.read(VitalSigns)
-    wish = _reply_wish(board, signs, now) or _low_trust_peer_goal(facts, autonomy, board, now)
+    wish = _reply_wish(board, signs, now) or _low_trust_peer_goal(home, autonomy, board, now)
     return None if wish is None else _put_up(board, wish, now)
 
 
@@ -239,19 +241,21 @@ def _reply_wish(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> _G
 
 
 def _low_trust_peer_goal(
-    facts: Documents, autonomy: Autonomy, board: GoalBoard, now: datetime
+    home: Home, autonomy: Autonomy, board: GoalBoard, now: datetime
 ) -> _GoalDraft | None:
     profile = board.profile
     if profile.soul.weights.collaboration < _COLLABORATIVE:
         return None
     prior = autonomy.peer_prior
-    peers = facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
-    trusted = ((peer_trust(peer := fact.read(Peer), now, prior), peer.agent_id) for fact in peers)
+    facts = home.facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
+    peers = {peer.agent_id: peer for peer in (fact.read(Peer) for fact in facts)}
+    trusted = ((peer_trust(peer, now, prior), who) for who, peer in peers.items())
     least, who = min(trusted, default=(1.0, ""))
     if least >= _HARDLY:
         return None
     name, words = goal_text(GoalSource.SOCIAL, profile.agent.language, what=who)
-    return _wish(board, GoalSource.SOCIAL, name, words)
+    wish = _wish(board, GoalSource.SOCIAL, name, words)
+    return wish.replaced(taint=has_foreign_peer_id(home.agents, peers[who]))
 
 
 def _put_up(board: GoalBoard, wish: _GoalDraft, now: datetime) -> Goal | None:

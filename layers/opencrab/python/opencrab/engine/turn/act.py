@@ -27,7 +27,6 @@ from opencrab.domain.turn.record import (
     action_name,
 )
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_key
 from opencrab.engine.approvals import approvals
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
@@ -42,7 +41,7 @@ from opencrab.engine.turn.call import (
     wait_for_approval,
     was_asked,
 )
-from opencrab.engine.turn.cleared_files import file_labels
+from opencrab.engine.turn.cleared_files import file_labels, foreign_name_mark
 from opencrab.engine.turn.close import close_narrowed_turn, close_turn, truncate_message
 from opencrab.engine.turn.large_result import spill_large_result
 from opencrab.engine.turn.work import TurnWork
@@ -269,16 +268,9 @@ def _facts_of_files(work: TurnWork, result: ActionResult) -> tuple[Document, ...
     labels = file_labels(work, result.side_effects)
     if not work.turn.taint:
         return labels
-    return labels + tuple(
-        Document(
-            owner=work.turn.agent_id,
-            kind=FOREIGN_NAME,
-            id=file_name_key(path),
-            version=0,
-            body=NamedFile(path=path).model_dump(),
-        )
-        for path in dict.fromkeys(written)
-    )
+    # A turn that was tainted before has marked them (`ClearedFiles`); this one may be since now.
+    names = dict.fromkeys(written)
+    return labels + tuple(foreign_name_mark(work.turn.agent_id, path) for path in names)
 
 
 def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:

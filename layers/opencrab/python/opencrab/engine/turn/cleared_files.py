@@ -10,12 +10,15 @@ from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.turn.action import FileWritten, SideEffect
 from opencrab.domain.workspace.path import (
     FILE_READERS,
+    FOREIGN_NAME,
     FileReaders,
+    NamedFile,
     file_conflict_error,
     file_name_key,
     file_not_found_error,
     file_version_gone_error,
     is_published_path,
+    workspace_path,
 )
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.documents import Documents
@@ -31,6 +34,9 @@ class ClearedFiles:
     same audience or a wider one. The label of such a file holds for its content: once somebody else
     writes the file, only owners and the agent itself read it. `repeats` says that a call runs again
     after a crash: then the content that it writes may be there already, without its label.
+
+    What a tainted turn calls a file is marked before the file is written, so that no crash and no
+    stop leaves a name without its mark; with `names` False somebody else made the names.
     """
 
     def __init__(
@@ -41,12 +47,14 @@ class ClearedFiles:
         *,
         tainted: bool,
         repeats: bool = False,
+        names: bool = True,
     ) -> None:
         self._files = files
         self._facts = facts
         self._clearance = clearance
         self._tainted = tainted
         self._repeats = repeats
+        self._marks_names = tainted and names
 
     def info(self, agent_id: str, path: str) -> FileInfo | None:
         found = self._files.info(agent_id, path)
@@ -78,6 +86,8 @@ class ClearedFiles:
             if self._repeats and stored.sha256 == content_hash(content):
                 return self._files.write(agent_id, path, content, condition=condition, clean=clean)
             raise file_conflict_error(path, is_gone=False)
+        if self._marks_names:
+            self._facts.commit(foreign_name_mark(agent_id, workspace_path(path)))
         return self._files.write(agent_id, path, content, condition=condition, clean=clean)
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
@@ -136,6 +146,17 @@ class ClearedFiles:
         return self._clearance.reads(label.readers) and sha256 == label.sha256
 
 
+def foreign_name_mark(agent_id: str, path: str) -> Document:
+    """Return the document that marks a file's name as untrusted; store it before the file."""
+    return Document(
+        owner=agent_id,
+        kind=FOREIGN_NAME,
+        id=file_name_key(path),
+        version=0,
+        body=NamedFile(path=path).model_dump(),
+    )
+
+
 def file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document, ...]:
     """Return a document for each file that a turn of narrower clearance wrote: its label."""
     if work.clearance.whole:
@@ -153,12 +174,17 @@ def file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document
     )
 
 
-def files_of_turn(work: TurnWork, *, repeats: bool = False) -> Files:
-    """Return the workspace files as a turn may read and write them; see `ClearedFiles`."""
-    home, clearance = work.runtime.home, work.clearance
-    if clearance.whole and not work.turn.taint:
+def files_of_turn(work: TurnWork, *, repeats: bool = False, names: bool = True) -> Files:
+    """Return the workspace files as a turn may read and write them; see `ClearedFiles`.
+
+    `names` is False if the engine names them, and not the turn.
+    """
+    home, clearance, taint = work.runtime.home, work.clearance, work.turn.taint
+    if clearance.whole and not taint:
         return home.files
-    return ClearedFiles(home.files, home.facts, clearance, tainted=work.turn.taint, repeats=repeats)
+    return ClearedFiles(
+        home.files, home.facts, clearance, tainted=taint, repeats=repeats, names=names
+    )
 
 
 def reach_of_turn(work: TurnWork, *, repeats: bool = False) -> ActionReach:

@@ -52,7 +52,7 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
     clean = not (work.turn.taint or result.taint)
     try:
         # The path is nobody's choice, so what is there already is this result.
-        files = files_of_turn(work, repeats=True)
+        files = files_of_turn(work, repeats=True, names=False)
         info = files.write(work.turn.agent_id, path, content.encode(), clean=clean)
         written = FileWritten(path=info.path, sha256=info.sha256, size=info.size)
         # Of a pure call nothing is saved that could hold the label.

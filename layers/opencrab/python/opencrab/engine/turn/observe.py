@@ -41,7 +41,7 @@ def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWo
         # What it still does was made of what it read, so it has the readers of that.
         clearance = replace(clearance, label=read_before)
     history = recent_lines_for_turn(runtime.home.journal, runtime.rules, turn, clearance)
-    around = read_surroundings(runtime.home.facts, turn, profile, clearance)
+    around = read_surroundings(runtime.home, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
         goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_id_of(turn.task)))

@@ -18,7 +18,7 @@ class Surroundings:
     """The surroundings of an agent that wakes: goals, notes, beliefs, and unread events by age.
 
     `capability` is the `capability_match` of goals that state none; `served` is the stored goal
-    that the turn carries out.
+    that the turn carries out. `known_peers` are the tainted peers that are agents here.
     """
 
     signs: VitalSigns | None = None
@@ -28,6 +28,7 @@ class Surroundings:
     capability: float = NEUTRAL
     events: tuple[AgentEvent, ...] = ()
     served: Document | None = None
+    known_peers: frozenset[str] = frozenset()
 
 
 Shown = tuple[ChatMessage | CallReturn, ...]

@@ -83,9 +83,14 @@ def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
 
 
 def _content(message: hikari.Message, own_id: str) -> str:
-    """Return the text with names in place of ids, and without the bot's mention at the start."""
+    """Return the text with our names in place of ids, and without the bot's mention at the start.
+
+    Other users choose their names themselves, and would put words into the author's mouth: they
+    stay `<@id>`.
+    """
     known: Mapping[Any, Any] = message.user_mentions or {}
-    names = {str(user_id): _display_name(user) for user_id, user in known.items()}
+    ours = {own_id, str(message.author.id)}
+    names = {str(each): _display_name(user) for each, user in known.items() if str(each) in ours}
     text = (message.content or "").strip()
     first = _USER.match(text)
     if first and first[1] == own_id:

@@ -18,8 +18,7 @@ DELETED_VERSIONS_KEPT = timedelta(days=30)
 class FileInfo:
     """A file without its content; `sha256` is its identity, `version` only a precondition.
 
-    `clean` says that an untainted write stored the present content. In a list it may be False
-    because it is not known: call `info` for the file.
+    `clean` says that an untainted write stored the present content.
     """
 
     path: str

@@ -53,13 +53,9 @@ class LedgerEntry:
         return self.size is None and not self.reservations
 
     def with_file_info(self, info: FileInfo | None, now: datetime) -> "LedgerEntry":
-        """Return the entry with a file's present state, without expired reservations.
-
-        Whether it is clean is stored with the file only.
-        """
+        """Return the entry with a file's present state, without expired reservations."""
         size = None if info is None else info.size
-        known = None if info is None else replace(info, clean=False)
-        return replace(self, size=size, info=known, reservations=self._alive(now))
+        return replace(self, size=size, info=info, reservations=self._alive(now))
 
     def with_size(self, size: int | None, now: datetime) -> "LedgerEntry":
         """Return the entry with a file's present size, without expired reservations."""

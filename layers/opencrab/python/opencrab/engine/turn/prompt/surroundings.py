@@ -8,9 +8,11 @@ from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Document
+from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
 from opencrab.domain.memory.clearance import Clearance
+from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
@@ -22,7 +24,9 @@ from opencrab.engine.turn.prompt.surroundings_text import (
 from opencrab.engine.turn.prompt.system_text import guidance_text
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
+from opencrab.ports.home import Home
 from opencrab.ports.models.model import NO_TEXT, PromptText, join_prompt_texts, label_text
 from opencrab.ports.turn.action import one_line
 
@@ -41,9 +45,11 @@ _UNTOLD = "private"
 
 
 def read_surroundings(
-    facts: Documents, turn: Turn, profile: Profile, clearance: Clearance
+    home: Home, turn: Turn, profile: Profile, clearance: Clearance
 ) -> Surroundings | None:
     """Read the surroundings of an agent that acts unasked: one read, a second for unread events.
+
+    A peer that a tainted turn told of is one more, which shows whether it is an agent here.
 
     None for turns that a person asked for, and for those on behalf of peers or of the public: these
     see nothing of the agent's goals, beliefs and notes. Nor does a turn whose answer others hear,
@@ -51,7 +57,7 @@ def read_surroundings(
     """
     if not turn.is_autonomous or turn.authority not in {Authority.SELF, Authority.OWNER}:
         return None
-    agent_id = turn.agent_id
+    agent_id, facts = turn.agent_id, home.facts
     opened = [goal_key(goal_id) for goal_id in profile.mind.agenda.open if clearance.whole]
     serves = () if turn.task is None else (goal_key(goal_id_of(turn.task)),)
     keys = dict.fromkeys((*opened, *serves))
@@ -62,18 +68,35 @@ def read_surroundings(
     signs = single[VITALS].read(VitalSigns) if VITALS in single else None
     working, outlook = single.get(WORKING), single.get(OUTLOOK)
     expected = single.get(EXPECTATIONS)
+    seen = SalientBeliefs() if outlook is None else outlook.read(SalientBeliefs)
     return Surroundings(
         signs=signs,
         goals=tuple(goals[key].read(Goal) for key in dict.fromkeys(opened) if key in goals),
         working=None if working is None else working.read(WorkingMemory),
-        outlook=SalientBeliefs() if outlook is None else outlook.read(SalientBeliefs),
+        outlook=seen,
         capability=(Expectations() if expected is None else expected.read(Expectations)).capability,
         events=tuple(
             event if clearance.whole else event.replaced(text="", source=_UNTOLD)
             for event in _unread(facts, turn, signs)
         ),
         served=next((goals[key] for key in serves if key in goals), None),
+        known_peers=frozenset(
+            peer.agent_id
+            for peer in seen.peers
+            if peer.tainted and not has_foreign_peer_id(home.agents, peer)
+        ),
     )
+
+
+def has_foreign_peer_id(agents: Agents, peer: Peer) -> bool:
+    """Check whether a peer's id may be a stranger's words: a tainted turn gave it, to no agent."""
+    if not peer.tainted:
+        return False
+    try:
+        agents.get(peer.agent_id)
+    except NotFound:
+        return True
+    return False
 
 
 def _unread(facts: Documents, turn: Turn, signs: VitalSigns | None) -> tuple[AgentEvent, ...]:

@@ -14,7 +14,7 @@ from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.goals.goal import ActionReceipt, Goal
 from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.selection import rank_goals
-from opencrab.domain.memory.peer import Peer, peer_trust
+from opencrab.domain.memory.peer import peer_trust
 from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
@@ -154,26 +154,26 @@ def _memory(
         noted = label_text(working.text, tainted=working.tainted)
         notes = join_prompt_texts("\n", (waking_text("working", language), noted))
     notes = truncate_prompt_lines(notes, room // 2, language)
-    peers = truncate_prompt_lines(
-        _peers(around.outlook.peers, moment, autonomy), room // 4, language
-    )
+    peers = truncate_prompt_lines(_peers(around, moment, autonomy), room // 4, language)
     left = room // 2 if notes else room - (room // 4 if peers else 0)
     left -= room // 4 if notes and peers else 0
     beliefs = truncate_prompt_lines(_beliefs(around.outlook.beliefs, moment), left, language)
     return join_prompt_texts("\n", (beliefs, peers, notes))
 
 
-def _peers(peers: tuple[Peer, ...], moment: WakingMoment, autonomy: Autonomy) -> PromptText:
-    """Return the peers by trust; only tainted turns see interests learned from untrusted words."""
+def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> PromptText:
+    """Return the peers by trust; only tainted turns see ids and interests in untrusted words."""
     language = moment.language
-    known = [(peer_trust(peer, moment.now, autonomy.peer_prior), peer) for peer in peers]
+    foreign = {p.agent_id for p in around.outlook.peers if p.tainted} - around.known_peers
+    shown = [p for p in around.outlook.peers if moment.tainted or p.agent_id not in foreign]
+    known = [(peer_trust(peer, moment.now, autonomy.peer_prior), peer) for peer in shown]
     known.sort(key=lambda each: -each[0])
     rows = list[PromptText]()
     for trusted, peer in known:
         row = waking_text(
             "peer",
             language,
-            id=TrustedText(peer.agent_id),
+            id=label_text(peer.agent_id, tainted=peer.agent_id in foreign),
             trust=trusted,
             able=peer.competence,
             true=peer.reliability,

@@ -16,6 +16,7 @@ from opencrab.domain.workspace.path import (
 )
 from opencrab.engine.access.visibility import file_history_resource, file_resource, sees
 from opencrab.engine.erasure.file_versions import end_versions_if_forgotten
+from opencrab.engine.turn.cleared_files import foreign_name_mark
 from opencrab.gateways.rest.http.access import Caller, Owner, ProfileReader
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -164,6 +165,8 @@ def write_file(
     _require_agent(api.runtime.home.agents, agent_id)
     condition = _condition(if_match, if_none_match)
     path = workspace_path(path)
+    # Who uploads a file need not have named it: a list that shows the name taints.
+    api.runtime.home.facts.commit(foreign_name_mark(agent_id, path))
     written = api.runtime.home.files.write(agent_id, path, content, condition=condition)
     end_versions_if_forgotten(api.runtime, agent_id, path)
     return FileView.of(written)
