@@ -11,12 +11,13 @@ from opencrab.domain.turn.action import FileWritten, SideEffect
 from opencrab.domain.workspace.path import (
     FILE_READERS,
     FileReaders,
-    file_conflict_error,
     file_name_key,
+    file_name_taken_error,
     file_not_found_error,
     file_version_gone_error,
     is_published_path,
 )
+from opencrab.engine.turn.neutral_files import NeutralFiles
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
@@ -68,7 +69,7 @@ class ClearedFiles:
         # The same content is this very write, repeated after a crash before its label was saved.
         repeated = stored is not None and stored.sha256 == content_hash(content)
         if stored is not None and not repeated and not self._reads(agent_id, stored):
-            raise file_conflict_error(path, is_gone=False)
+            raise file_name_taken_error(path)
         return self._files.write(agent_id, path, content, condition=condition, clean=clean)
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
@@ -148,7 +149,8 @@ def files_of_turn(work: TurnWork) -> Files:
     home, clearance = work.runtime.home, work.clearance
     if clearance.whole and not work.turn.taint:
         return home.files
-    return ClearedFiles(home.files, home.facts, clearance, tainted=work.turn.taint)
+    files = home.files if clearance.whole else NeutralFiles(home.files)
+    return ClearedFiles(files, home.facts, clearance, tainted=work.turn.taint)
 
 
 def reach_of_turn(work: TurnWork) -> ActionReach:
