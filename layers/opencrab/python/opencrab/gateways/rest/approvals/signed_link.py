@@ -128,7 +128,7 @@ def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Re
     try:
         who, agent = _decider(runtime, link, approval), runtime.home.agents.get(approval.agent_id)
         approvals.require_approval_delegate(approval, agent.agent, who)
-        card = approval_card(runtime, approval)
+        card = approval_card(runtime, approval, is_owner=who.is_owner)
     except Refused:
         return approval_page_text("refused", language, 403)
     except Unavailable:
