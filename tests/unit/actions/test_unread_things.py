@@ -19,8 +19,7 @@ from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.search_row import SearchClearance
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.action import Effect
-from opencrab.engine.turn.cleared_files import ClearedFiles
-from opencrab.engine.turn.neutral_files import NeutralFiles
+from opencrab.engine.turn.cleared_files import ClearedFiles, HiddenFiles
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite
 from tests.unit.actions.bench import NOW
@@ -187,7 +186,7 @@ def test_a_file_name_that_is_taken_is_only_said_to_be_so(tmp_path: Path) -> None
     with workroom(tmp_path) as room:
         room.write("notes/Secret.md", "x")
         reach = room.at.reach
-        files = ClearedFiles(NeutralFiles(reach.files), reach.facts, KENS, tainted=False)
+        files = ClearedFiles(HiddenFiles(reach.files), reach.facts, KENS, tainted=False)
         room.at = replace(room.at, clearance=KENS, reach=replace(reach, files=files))
         for path in ("notes/Secret.md", "notes/secret.md", "notes/Secret.md/x"):
             told = room.error("ws_write", path=path, content="y")

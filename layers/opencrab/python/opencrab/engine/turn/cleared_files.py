@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from opencrab.domain.document import Document
-from opencrab.domain.errors import Refused
+from opencrab.domain.errors import Invalid, Refused, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.turn.action import FileWritten, SideEffect
@@ -16,8 +16,9 @@ from opencrab.domain.workspace.path import (
     file_not_found_error,
     file_version_gone_error,
     is_published_path,
+    workspace_path,
+    workspace_prefix,
 )
-from opencrab.engine.turn.neutral_files import NeutralFiles
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
@@ -127,6 +128,64 @@ class ClearedFiles:
         return self._clearance.reads(label.readers) and sha256 in {None, label.sha256}
 
 
+class HiddenFiles:
+    """`ports.workspace.files.Files` for turns of narrower clearance, whose errors name no file.
+
+    A store names the file or folder that is in the way of a path. Here such a path has no file, and
+    cannot be written; a path that is invalid in itself is reported as ever.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self.versions = files.versions
+        self.read_version = files.read_version
+        self.delete_versions = files.delete_versions
+
+    def info(self, agent_id: str, path: str) -> FileInfo | None:
+        try:
+            return self._files.info(agent_id, path)
+        except Invalid:
+            workspace_path(path)
+            return None
+
+    def read(self, agent_id: str, path: str) -> tuple[FileInfo, bytes]:
+        try:
+            return self._files.read(agent_id, path)
+        except Invalid as error:
+            if is_published_path(path) and isinstance(error, TooLarge):
+                raise
+            raise file_not_found_error(workspace_path(path)) from error
+
+    def write(
+        self,
+        agent_id: str,
+        path: str,
+        content: bytes,
+        *,
+        condition: str | None = None,
+        clean: bool = False,
+    ) -> FileInfo:
+        try:
+            return self._files.write(agent_id, path, content, condition=condition, clean=clean)
+        except TooLarge:
+            raise
+        except Invalid as error:
+            raise file_name_taken_error(workspace_path(path)) from error
+
+    def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
+        try:
+            return self._files.list(agent_id, prefix)
+        except Invalid:
+            workspace_prefix(prefix)
+            return ()
+
+    def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
+        try:
+            self._files.delete(agent_id, path, condition=condition)
+        except Invalid as error:
+            raise file_not_found_error(workspace_path(path)) from error
+
+
 def file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document, ...]:
     """Return a document for each file that a turn of narrower clearance wrote: its label."""
     if work.clearance.whole:
@@ -149,7 +208,7 @@ def files_of_turn(work: TurnWork) -> Files:
     home, clearance = work.runtime.home, work.clearance
     if clearance.whole and not work.turn.taint:
         return home.files
-    files = home.files if clearance.whole else NeutralFiles(home.files)
+    files = home.files if clearance.whole else HiddenFiles(home.files)
     return ClearedFiles(files, home.facts, clearance, tainted=work.turn.taint)
 
 
