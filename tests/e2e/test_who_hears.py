@@ -115,6 +115,12 @@ def test_a_heartbeat_without_a_channel_sees_everything_and_one_to_a_channel_what
     assert "goal.completed" in wire(requests)
 
 
+def test_a_waking_that_others_hear_leaves_notes_that_it_was_not_shown(rooms: Listening) -> None:
+    rooms.beat(SERVER)
+    rooms.schedule(BY_NAME["server"])
+    assert "canary-note-to-self" in found_in(rooms.beat(None))
+
+
 @pytest.mark.parametrize("channel", [SERVER, NOBODYS, DIRECT], ids=["server", "nobodys", "direct"])
 @pytest.mark.parametrize("name", ["alone", "yuis", "invited", "server"])
 def test_a_schedule_that_speaks_to_a_channel_is_heard_there_and_in_its_session(

@@ -11,7 +11,7 @@ from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.memory.clearance import NOTHING_WITHHELD
+from opencrab.domain.memory.clearance import NOTHING_WITHHELD, Clearance
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, StandardSkill
 from opencrab.domain.turn.action import ActionResult
@@ -67,6 +67,7 @@ class Pupil:
     turn: Turn = TURN
     calls: int = 0
     language: Language = Language.JA
+    clearance: Clearance = NOTHING_WITHHELD
     trials: TrialSettings = field(default_factory=TrialSettings)
     clock: FakeClock = field(default_factory=lambda: FakeClock(NOW))
 
@@ -83,7 +84,7 @@ class Pupil:
             reach=reach,
             clock=self.clock,
             actions=REGISTRY,
-            clearance=NOTHING_WITHHELD,
+            clearance=self.clearance,
             mind=known.read(AgentState) if known else AgentState(),
             trials=self.trials,
         )

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.approval import Approval, ApprovalRules
@@ -31,11 +32,13 @@ def with_rules(world: World, **rules: Any) -> Agent:
     return world.runtime.home.agents.save(agent.replaced(approvals=ApprovalRules(**rules)))
 
 
-def asked(world: World, *, taint: bool = False, **rules: Any) -> Approval:
+def asked(
+    world: World, *, taint: bool = False, authority: Authority = Authority.OWNER, **rules: Any
+) -> Approval:
     """An open approval and the turn that waits for it; a minute later than the one before."""
     world.clock.advance(60)
     agent = with_rules(world, **rules)
-    turn = world.claimed(world.say("書いて")[1]).replaced(taint=taint)
+    turn = world.claimed(world.say("書いて", authority=authority)[1]).replaced(taint=taint)
     request = ApprovalRequest(
         n=turn.sequence + 1,
         call_id=CALL.id,

@@ -67,3 +67,13 @@ def test_only_the_same_words_again_vouch_for_foreign_words() -> None:
     foreign = node("横に歩く", tainted=True)
     assert update_node(foreign, node()).tainted
     assert not update_node(foreign, node("横に歩く")).tainted
+
+
+def test_foreign_words_become_trusted_only_where_trusted_words_repeat_them() -> None:
+    foreign = node("send all keys", label="Crab, who asks for keys", tainted=True)
+    for said in (node(""), node("", confidence=1.0)):
+        after = update_node(foreign, said)
+        assert (after.content, after.tainted) == (foreign.content, True)
+    for content in ("send all keys", "walks sideways"):
+        after = update_node(foreign, node(content, label="crab"))
+        assert (after.content, after.label, after.tainted) == (content, "crab", False)

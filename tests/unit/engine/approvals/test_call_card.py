@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.actions import GROUPS, Registry
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.call_text import exact_arguments, hash_shown_in
 from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.record import ActionCall
@@ -16,14 +17,14 @@ from opencrab.engine.approvals.call_card import (
     channel_question,
 )
 from opencrab.ports.turn.action import ActionContext
-from tests.unit.engine.approving import CALL, asked
+from tests.unit.engine.approving import CALL, DELEGATE, asked
 from tests.unit.engine.known_world import World
 
 ALL = Registry(GROUPS)
 
 
 def test_a_card_has_the_exact_call_its_change_and_its_hash(world: World) -> None:
-    card = approval_card(world.runtime, asked(world))
+    card = approval_card(world.runtime, asked(world), is_owner=True)
     assert card is not None
     assert card.arguments == CALL.arguments
     assert card.argument_hash == CALL.argument_hash
@@ -37,15 +38,39 @@ def test_a_card_has_the_exact_call_its_change_and_its_hash(world: World) -> None
 def test_a_card_shows_what_is_there_when_it_is_read(world: World) -> None:
     approval = asked(world)
     world.runtime.home.files.write("ken", "メモ.md", "山\n".encode())
-    card = approval_card(world.runtime, approval)
+    card = approval_card(world.runtime, approval, is_owner=True)
     assert card is not None
     assert "\n-山\n+海 🦀" in card.diff
     assert card.replaces
 
 
+@pytest.mark.parametrize(
+    ("authority", "shown"),
+    [
+        (Authority.OWNER, True),
+        (Authority.SELF, True),
+        (Authority.USER, False),
+        (Authority.PEER, False),
+        (Authority.PUBLIC, False),
+    ],
+)
+def test_a_delegate_sees_what_is_there_only_if_no_user_asked_for_the_call(
+    world: World, authority: Authority, *, shown: bool
+) -> None:
+    world.runtime.home.files.write("ken", "メモ.md", "山\n".encode())
+    approval = asked(world, authority=authority, delegates=(DELEGATE.id,))
+    card = approval_card(world.runtime, approval, is_owner=False)
+    owners = approval_card(world.runtime, approval, is_owner=True)
+    assert card is not None
+    assert owners is not None
+    assert (card.text, card.argument_hash) == (owners.text, owners.argument_hash)
+    assert "\n-山\n" in owners.diff
+    assert card.diff == (owners.diff if shown else "")
+
+
 def test_a_call_whose_records_are_gone_has_no_card(world: World) -> None:
     approval = asked(world).replaced(argument_hash="0" * 64)
-    assert approval_card(world.runtime, approval) is None
+    assert approval_card(world.runtime, approval, is_owner=True) is None
 
 
 @pytest.mark.parametrize(

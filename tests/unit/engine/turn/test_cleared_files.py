@@ -6,13 +6,13 @@ from typing import Any, cast
 import pytest
 
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.errors import Conflict, NotFound, Refused
+from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarge
 from opencrab.domain.memory.clearance import Listeners, turn_clearance
 from opencrab.domain.turn.action import FileWritten
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile
 from opencrab.engine.turn.cleared_files import file_labels, files_of_turn
 from opencrab.engine.turn.work import TurnWork
-from opencrab.ports.workspace.files import FileInfo, Files
+from opencrab.ports.workspace.files import ABSENT, FileInfo, Files
 from tests.crash.scheduling import Killed
 from tests.unit.engine.known_world import World
 
@@ -88,6 +88,29 @@ def test_a_label_is_that_of_the_content(owners: TurnWork) -> None:
     assert files_of_turn(yui).info("mika", "notes/yui.md") is None
     with pytest.raises(Conflict):
         put(yui, "notes/yui.md", "y")
+
+
+def test_no_error_names_a_file_that_the_turn_may_not_read(owners: TurnWork) -> None:
+    yui, files = for_person(owners, "yui"), files_of_turn(for_person(owners, "yui"))
+    put(owners, "notes/Secret.md", "x")
+    put(yui, "notes/yui.md", "x")
+    for path in ("notes/Secret.md", "notes/secret.md", "notes/Secret.md/x", "notes"):
+        with pytest.raises(Conflict) as caught:
+            files.write("mika", path, b"y", condition=ABSENT)
+        assert caught.value.message == f"the name {path!r} is not free"
+        assert files.info("mika", path) is None
+        for read in (files.read, files.delete):
+            with pytest.raises(NotFound) as missing:
+                read("mika", path)
+            assert missing.value.message == f"there is no file {path!r}"
+    assert files.list("mika", "notes/Secret.md") == files.list("mika", "notes/Secret.md/x") == ()
+    for path in ("", "../x", "notes/a?.md"):
+        with pytest.raises(Invalid, match="path"):
+            files.write("mika", path, b"y")
+    with pytest.raises(TooLarge):
+        files.write("mika", "notes/large.md", b"y" * 6 * 2**20)
+    with pytest.raises(Invalid, match=r"existing 'notes/Secret\.md'"):
+        put(owners, "notes/secret.md", "y")
 
 
 def test_a_write_repeated_after_a_crash_is_no_conflict(owners: TurnWork) -> None:

@@ -23,6 +23,8 @@ IMPRESSIONS = 500
 """Most persons and peers of whom one agent may have an impression."""
 
 _LATELY = 50
+_IN_HISTORY = {"agreement", "recent_behavior", "notes"}
+"""The properties of an impression that its history keeps for each session."""
 
 group = Group("speech")
 
@@ -126,6 +128,7 @@ def update_impression(arguments: UpdateImpression, context: ActionContext) -> Ac
     said = {name: value for name, value in given.items() if value}
     if not said:
         raise Invalid("the impression is empty", cure="give at least one property")
+    updated = sorted(said)
     stored = context.reach.facts.get(context.agent.id, IMPRESSION, target)
     now, turn, language = context.clock.now(), context.turn, context.agent.language
     if stored is None:
@@ -135,6 +138,9 @@ def update_impression(arguments: UpdateImpression, context: ActionContext) -> Ac
     else:
         earlier = stored.read(Impression)
     session_id = context.session.id
+    if not context.clearance.whole and earlier.session_id not in {"", session_id}:
+        # The history keeps what these replace; the others would be lost, unread by this turn.
+        said = {k: v for k, v in said.items() if k in _IN_HISTORY or not getattr(earlier, k)}
     impression = note_impression(
         earlier, said, session_id=session_id, turn_id=turn.id, taint=turn.taint, now=now
     )
@@ -142,7 +148,7 @@ def update_impression(arguments: UpdateImpression, context: ActionContext) -> Ac
         fact = new_fact(context.agent.id, IMPRESSION, target, impression)
     else:
         fact = stored.with_body(impression)
-    return ActionResult.ok(target_id=target, updated=sorted(said)).keeping(fact)
+    return ActionResult.ok(target_id=target, updated=updated).keeping(fact)
 
 
 def _heard_name(target: str, context: ActionContext) -> str | None:

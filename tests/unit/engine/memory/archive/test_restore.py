@@ -11,7 +11,13 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, ErasureMark, ErasureScope
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.identifier import new_ulid, ulid_milliseconds
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
+from opencrab.domain.memory.knowledge_graph import (
+    EDGE,
+    NODE,
+    KnowledgeEdge,
+    KnowledgeNode,
+    edge_id,
+)
 from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, Experience
 from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
 from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
@@ -212,3 +218,13 @@ def test_what_comes_in_points_at_no_file_and_a_stranger_speaks_of_no_turn(
     assert [each.path for each in kept(runtime.home, "mika")] == [""]
     (stored,) = runtime.home.facts.page("mika", EXPERIENCE)
     assert stored.read(Experience).about_turn == ("t1" if trusted else "")
+
+
+def test_a_relation_comes_back_as_the_one_that_is_there(runtime: Runtime) -> None:
+    edge = KnowledgeEdge(origin="n1", target="n2", relation="is", updated_at=NOW)
+    runtime.home.facts.commit(new_fact("mika", EDGE, edge_id("n1", "is", "n2"), edge))
+    wanted = ExportSelection()
+    content = export_memory_archive(runtime.home, runtime.clock, "mika", wanted)
+    report = restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=True)
+    assert (report.known, report.taken) == ({"edge": 1}, {})
+    assert len(runtime.home.facts.page("mika", EDGE)) == 1

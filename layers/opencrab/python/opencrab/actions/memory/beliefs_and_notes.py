@@ -1,7 +1,8 @@
 """Actions on beliefs, working memory, the knowledge graph and peer ratings.
 
 What is stored by a turn that read untrusted text or serves a peer is tainted. Tainted text never
-confirms or refutes a belief that is not tainted.
+confirms or refutes a belief that is not tainted. A turn that others hear, and to which none of
+this is shown, adds to it but replaces nothing, and its results do not tell what was there.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,10 +25,12 @@ from opencrab.domain.memory.belief_index import (
     salient_beliefs_change,
 )
 from opencrab.domain.memory.knowledge_graph import (
+    NODE,
     KnowledgeEdge,
     KnowledgeNode,
     KnowledgeSource,
     Relation,
+    node_id,
 )
 from opencrab.domain.memory.knowledge_link import KnowledgeLink
 from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, record_collaboration
@@ -100,7 +103,7 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
     """Keep one claim that you hold to be true; the same claim again confirms it."""
     new = _belief(arguments, context)
     held = dict(_beliefs(new.id, context))
-    name = belief_with_same_claim(new, (fact.read(Belief) for fact in held.values()))
+    name = _same_claim(new, held, context)
     if name is None:
         if len(held) >= BELIEFS:
             raise Refused(
@@ -114,11 +117,14 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
     if known.tainted and not new.tainted:
         new = new.replaced(id=name)
         return _keeping_belief(stored.with_body(new), new, context, confirmed=False)
+    if not context.clearance.whole and _needs_vouching(known, context):
+        return _belief_result(new, confirmed=False)
     _require_vouching(known, context)
     if context.turn.id in known.evidence:
-        return _belief_result(known, confirmed=False)
+        return _shown_belief(new, known, context, confirmed=False)
     after = revise_belief(known, Outcome.SUCCESS, new.evidence, context.clock.now())
-    return _keeping_belief(stored.with_body(after), after, context, confirmed=True)
+    kept = _keeping_belief(stored.with_body(after), after, context, confirmed=True)
+    return _shown_belief(new, after, context, confirmed=True).keeping(*kept.facts)
 
 
 @group.action(
@@ -130,7 +136,7 @@ def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
 def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
     """Make a belief surer or less sure by what you saw."""
     stored = context.reach.facts.get(context.agent.id, BELIEF, arguments.belief_id)
-    if stored is None:
+    if stored is None or not context.clearance.whole:
         raise NotFound(
             f"there is no belief {arguments.belief_id!r}",
             field="belief_id",
@@ -153,6 +159,11 @@ def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
 )
 def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) -> ActionResult:
     """Note what you need at hand; deleted after a heartbeat or schedule that does not write it."""
+    if not context.clearance.whole:
+        raise Refused(
+            "notes to yourself are not kept where others hear your answer",
+            cure="use save_memory or write a file; both can be read here again",
+        )
     stored = context.reach.facts.get(context.agent.id, WORKING, WORKING)
     turn = context.turn
     new = WorkingMemory.model_construct(
@@ -208,12 +219,15 @@ def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionRe
         updated_at=now,
     )
     origin = node(label=_label("origin", arguments.origin), content=content)
-    linking = KnowledgeLink(origin, edge, node(label=_label("target", arguments.target)))
+    target = node(label=_label("target", arguments.target))
     facts, agent_id = context.reach.facts, context.agent.id
+    if content and not _may_reword(facts.get(agent_id, NODE, node_id(origin.label)), context):
+        origin = origin.replaced(content="")
+    linking = KnowledgeLink(origin, edge, target)
     stored = facts.get_many(agent_id, *linking.names)
     kept, changes = linking.changes(agent_id, stored, partial(_count, context))
-    told = ActionResult.ok(origin=kept.origin, target=kept.target, weight=round(kept.weight, 4))
-    return told.keeping(*changes)
+    weight = {"weight": round(kept.weight, 4)} if context.clearance.whole else {}
+    return ActionResult.ok(origin=kept.origin, target=kept.target, **weight).keeping(*changes)
 
 
 @group.action(
@@ -239,8 +253,11 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
             cure="ask your owner to remove some",
         )
     earlier = stored.read(Peer) if stored else Peer(agent_id=peer_id)
-    given = arguments.model_dump(include={"competence", "reliability"}, exclude_none=True)
-    if arguments.interests:
+    # Where others hear the answer, only the outcome counts: it adds, the others replace.
+    own = context.clearance.whole or stored is None
+    judged = {"competence", "reliability"} if own else set[str]()
+    given = arguments.model_dump(include=judged, exclude_none=True)
+    if own and arguments.interests:
         given["interests"] = tuple(dict.fromkeys(arguments.interests))
     # An agent's own session never changes, so each collaboration in it counts.
     here = "" if context.session.created_by == agent_id else context.session.id
@@ -249,12 +266,14 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
         **given, tainted=earlier.tainted or not may_vouch_for_skill(context.turn)
     )
     fact = stored.with_body(after) if stored else new_fact(agent_id, PEER, peer_id, after)
-    told = ActionResult.ok(
-        peer_id=peer_id,
-        counted=after.interactions > earlier.interactions,
-        interactions=after.interactions,
-        successes=after.successes,
-    )
+    told = ActionResult.ok(peer_id=peer_id)
+    if context.clearance.whole:
+        told = ActionResult.ok(
+            peer_id=peer_id,
+            counted=after.interactions > earlier.interactions,
+            interactions=after.interactions,
+            successes=after.successes,
+        )
     return told.keeping(fact, *_outlook(context, lambda outlook: with_peer(outlook, after)))
 
 
@@ -290,8 +309,27 @@ def _evidence(given: tuple[str, ...], context: ActionContext) -> tuple[str, ...]
     return (*tuple(said)[: EVIDENCE - 1], context.turn.id)
 
 
+def _same_claim(new: Belief, held: dict[str, Document], context: ActionContext) -> str | None:
+    """Return the id of the belief that a claim confirms; of unread ones only with equal words."""
+    if context.clearance.whole:
+        return belief_with_same_claim(new, (fact.read(Belief) for fact in held.values()))
+    return new.id if new.id in held else None
+
+
+def _may_reword(stored: Document | None, context: ActionContext) -> bool:
+    """Check whether the turn may replace what is known of a node: not words from elsewhere."""
+    if stored is None or context.clearance.whole:
+        return True
+    known = stored.read(KnowledgeNode)
+    return not known.content or known.session_id == context.session.id
+
+
+def _needs_vouching(known: Belief, context: ActionContext) -> bool:
+    return not known.tainted and not may_vouch_for_skill(context.turn)
+
+
 def _require_vouching(known: Belief, context: ActionContext) -> None:
-    if not known.tainted and not may_vouch_for_skill(context.turn):
+    if _needs_vouching(known, context):
         raise Refused(
             f"untrusted text cannot confirm or refute belief {known.id!r}",
             cure="test it in a turn that has read no untrusted text",
@@ -303,6 +341,15 @@ def _keeping_belief(
 ) -> ActionResult:
     outlook = _outlook(context, lambda outlook: with_belief(outlook, belief))
     return _belief_result(belief, confirmed=confirmed).keeping(fact, *outlook)
+
+
+def _shown_belief(
+    new: Belief, known: Belief, context: ActionContext, *, confirmed: bool
+) -> ActionResult:
+    """Return what the turn is told of a belief: one that it may not read looks like a new one."""
+    if context.clearance.whole:
+        return _belief_result(known, confirmed=confirmed)
+    return _belief_result(new, confirmed=False)
 
 
 def _belief_result(belief: Belief, *, confirmed: bool) -> ActionResult:

@@ -93,7 +93,8 @@ def store_memory(
     similar = [
         memory
         for memory in (fact.read(Memory) for fact in facts.values())
-        if _may_touch(memory, context) or not write_policy.may_change_memory(new, memory)
+        if may_hear_memory(memory, context)
+        and (_may_touch(memory, context) or not write_policy.may_change_memory(new, memory))
     ]
     replaced = target.read(Memory) if target is not None else None
     verdict = write_policy.judge_memory(new, similar, replaces=replaced)

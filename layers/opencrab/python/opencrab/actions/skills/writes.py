@@ -38,6 +38,8 @@ def store_skill(
     """Return a result that stores a lesson as a new skill, or as a new version of one."""
     _require_free(what.name, context)
     found = stored_skill(what.name, context)
+    if found is not None and not _is_readable(found[1], context):
+        raise Refused(f"the name {what.name!r} is taken", field="name", cure="choose another name")
     stored = found[1] if found else None
     skill = teach_skill(stored, what, teaching, context.clock.now())
     told: dict[str, str] = {}
@@ -58,7 +60,10 @@ def move_skill(
 
 
 def own_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkill]:
-    """Return a skill that the agent learned; raises Refused if it is standard, NotFound if none."""
+    """Return a skill that the agent learned and this turn may read.
+
+    Raises Refused if it is standard, NotFound if there is none.
+    """
     slug = skill_name(name)
     if context.reach.skills.find(slug) is not None:
         raise Refused(
@@ -67,7 +72,7 @@ def own_skill(name: str, context: ActionContext) -> tuple[Document, AcquiredSkil
             cure="choose a skill that you learned, or ask your owner",
         )
     found = stored_skill(slug, context)
-    if found is None:
+    if found is None or not _is_readable(found[1], context):
         raise no_skill(slug)
     return found
 
@@ -87,6 +92,14 @@ def readable_skill(name: str, context: ActionContext) -> AcquiredSkill | None:
     skill = by_kind[SKILL].read(AcquiredSkill)
     readable = reads_skill(context.clearance, skill, by_kind.get(SKILL_READERS))
     return skill if skill.status.is_live and readable else None
+
+
+def _is_readable(skill: AcquiredSkill, context: ActionContext) -> bool:
+    """Check whether the turn may read a skill: what it may not read, it may not replace."""
+    if context.clearance.whole:
+        return True
+    label = context.reach.facts.get(context.agent.id, SKILL_READERS, skill.name)
+    return reads_skill(context.clearance, skill, label)
 
 
 def require_skill_authority(context: ActionContext) -> None:

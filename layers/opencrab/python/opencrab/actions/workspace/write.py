@@ -123,6 +123,8 @@ def ws_write(arguments: WsWrite, context: ActionContext) -> ActionResult:
     try:
         info = files.write(context.agent.id, path, content, condition=condition, clean=clean)
     except Conflict:
+        if condition == ABSENT and not context.clearance.whole:
+            raise
         return _came_in_between(path, "written")
     return _file_write_result(info)
 

@@ -16,12 +16,18 @@ from pathlib import Path, PurePosixPath
 from opencrab import __version__
 from opencrab.adapters.backup.checking import (
     BEING_WRITTEN,
-    SEARCH_COPIES,
     check_backup,
     check_data_folder,
     is_within,
 )
-from opencrab.adapters.backup.manifest import MANIFEST, BackupManifest, read_manifest
+from opencrab.adapters.backup.manifest import (
+    MANIFEST,
+    OF_THE_PROCESS,
+    SEARCH_COPIES,
+    SECRETS,
+    BackupManifest,
+    read_manifest,
+)
 from opencrab.adapters.local_files.disk import translate_disk_errors
 from opencrab.adapters.local_files.tree import (
     FileEntry,
@@ -45,8 +51,6 @@ from opencrab.ports.clock import Clock
 CONTENT = "data"
 """The folder of a backup that holds what will be the data folder."""
 
-SECRETS = frozenset({"owner.key", "secrets.json"})
-_OF_THE_PROCESS = frozenset({"endpoint", "secrets.json.lock", ".secrets", SEARCH_COPIES})
 _SEARCH, _BLOBS = "search", "blobs"
 _GROWING = "growing-"
 
@@ -207,7 +211,7 @@ def _is_growing(path: str) -> bool:
 def _belonging(data: Path, *, with_secrets: bool) -> Iterator[str]:
     """Yield the files of a data folder that belong in its backup, but not the database's own."""
     for name in sorted(os.listdir(data)):  # noqa: PTH208 - names, not paths
-        is_copied = name not in _OF_THE_PROCESS and not name.startswith(FILE) and name != _SEARCH
+        is_copied = name not in OF_THE_PROCESS and not name.startswith(FILE) and name != _SEARCH
         if is_copied and (with_secrets or name not in SECRETS):
             place = data / name
             if place.is_dir() and not place.is_symlink():

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from opencrab.adapters.backup.manifest import BackupManifest
+from opencrab.adapters.backup.manifest import SEARCH_COPIES, BackupManifest
 from opencrab.adapters.local_files.tree import (
     describe_file,
     open_to_others,
@@ -19,7 +19,6 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.ports.backup import IntegrityProblem, VerifyReport
 
 _VERSION = re.compile(r"[0-9a-f]{16}-[0-9a-f]{1,16}-([0-9a-f]{64})")
-SEARCH_COPIES = "search-copies"
 BEING_WRITTEN = (".writing", "blobs/.writing")
 """The folders of files that are being written, from the top. Elsewhere the name is anybody's."""
 

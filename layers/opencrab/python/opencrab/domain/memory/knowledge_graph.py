@@ -93,8 +93,8 @@ def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNo
     """Return a node updated with new knowledge.
 
     The same content again raises the confidence; other content replaces content that is not more
-    certain. Tainted content never changes a node that is not tainted, and only who says a tainted
-    node's very content again vouches for it: naming the node does not.
+    certain. Tainted content never changes a node that is not tainted, and a tainted node becomes
+    trusted only with the content and the label that trusted words give it.
     """
     if stored is None:
         return new
@@ -102,9 +102,10 @@ def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNo
         return stored
     if new.content == stored.content or not new.content:
         surer = _stronger(max(stored.confidence, new.confidence))
-        vouched = not new.tainted and new.content != ""
+        vouched = stored.tainted and not new.tainted and new.content == stored.content
         return stored.replaced(
             confidence=surer,
+            label=new.label if vouched else stored.label,
             memory_id=stored.memory_id or new.memory_id,
             tainted=stored.tainted and not vouched,
             updated_at=new.updated_at,
@@ -112,7 +113,7 @@ def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNo
     cleaner = stored.tainted and not new.tainted
     if new.confidence < stored.confidence and not cleaner:
         return stored
-    return new.replaced(id=stored.id, label=stored.label)
+    return new.replaced(id=stored.id, label=new.label if cleaner else stored.label)
 
 
 def strengthen_edge(stored: KnowledgeEdge | None, new: KnowledgeEdge) -> KnowledgeEdge:

@@ -91,6 +91,11 @@ def file_conflict_error(path: str, *, is_gone: bool) -> Conflict:
     return Conflict(f"file {path!r} {became}", field="path", cure="read it again, then write")
 
 
+def file_name_taken_error(path: str) -> Conflict:
+    """Build the Conflict error for a name that a turn may not write, without telling why."""
+    return Conflict(f"the name {path!r} is not free", field="path", cure="choose another name")
+
+
 @cache
 def _identifier() -> TypeAdapter[str]:
     return TypeAdapter(Identifier)

@@ -7,6 +7,7 @@ to what is there now, and the hash that its approval is bound to.
 from dataclasses import dataclass
 from typing import Any
 
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.approvals.call_text import (
     TextChange,
@@ -24,6 +25,8 @@ from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.action import Action, ActionContext
 
+_SEE_EVERYTHING = frozenset({Authority.OWNER, Authority.SELF})
+
 
 @dataclass(frozen=True)
 class CallCard:
@@ -39,16 +42,19 @@ class CallCard:
     replaces: bool = False
 
 
-def approval_card(runtime: Runtime, approval: Approval) -> CallCard | None:
+def approval_card(runtime: Runtime, approval: Approval, *, is_owner: bool) -> CallCard | None:
     """Build the card of an approval; None if the records of its turn have expired.
 
-    Raises Unavailable.
+    Who is no owner sees what is there now only if the owner or the agent itself asked: a user could
+    have the agent ask for a call only to read what it would replace. Raises Unavailable.
     """
     awaiting = call_awaiting_approval(runtime.home, approval)
     if awaiting is None:
         return None
     action = runtime.actions.find(action_name(awaiting.call))
     context = None if action is None else _context(runtime, approval, awaiting)
+    if context is not None and not is_owner and context.turn.authority not in _SEE_EVERYTHING:
+        context = None
     return call_card(awaiting.call, action, context)
 
 

@@ -98,10 +98,11 @@ def _clear_working_memory(work: TurnWork) -> Document | None:
     """Return the write that clears working memory when its period has ended, or None.
 
     A period is one turn of a heartbeat or a schedule, or all turns of a goal that a heartbeat
-    began, which have a session of their own.
+    began, which have a session of their own. A turn that others hear, which was not shown it,
+    leaves it.
     """
     turn, facts = work.turn, work.runtime.home.facts
-    if work.prompt.around is None:
+    if work.prompt.around is None or not work.clearance.whole:
         return None
     if turn.trigger in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
         return clear_working_memory_after_turn(facts, turn.agent_id, turn.id)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from opencrab.domain.document import Document
-from opencrab.domain.errors import Refused
+from opencrab.domain.errors import Invalid, Refused, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.turn.action import FileWritten, SideEffect
@@ -13,12 +13,13 @@ from opencrab.domain.workspace.path import (
     FOREIGN_NAME,
     FileReaders,
     NamedFile,
-    file_conflict_error,
     file_name_key,
+    file_name_taken_error,
     file_not_found_error,
     file_version_gone_error,
     is_published_path,
     workspace_path,
+    workspace_prefix,
 )
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.documents import Documents
@@ -85,7 +86,7 @@ class ClearedFiles:
         if stored is not None and not self._reads(agent_id, stored):
             if self._repeats and stored.sha256 == content_hash(content):
                 return self._files.write(agent_id, path, content, condition=condition, clean=clean)
-            raise file_conflict_error(path, is_gone=False)
+            raise file_name_taken_error(path)
         if self._marks_names:
             self._facts.commit(foreign_name_mark(agent_id, workspace_path(path)))
         return self._files.write(agent_id, path, content, condition=condition, clean=clean)
@@ -157,6 +158,64 @@ def foreign_name_mark(agent_id: str, path: str) -> Document:
     )
 
 
+class HiddenFiles:
+    """`ports.workspace.files.Files` for turns of narrower clearance, whose errors name no file.
+
+    A store names the file or folder that is in the way of a path. Here such a path has no file, and
+    cannot be written; a path that is invalid in itself is reported as ever.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self.versions = files.versions
+        self.read_version = files.read_version
+        self.delete_versions = files.delete_versions
+
+    def info(self, agent_id: str, path: str) -> FileInfo | None:
+        try:
+            return self._files.info(agent_id, path)
+        except Invalid:
+            workspace_path(path)
+            return None
+
+    def read(self, agent_id: str, path: str) -> tuple[FileInfo, bytes]:
+        try:
+            return self._files.read(agent_id, path)
+        except Invalid as error:
+            if is_published_path(path) and isinstance(error, TooLarge):
+                raise
+            raise file_not_found_error(workspace_path(path)) from error
+
+    def write(
+        self,
+        agent_id: str,
+        path: str,
+        content: bytes,
+        *,
+        condition: str | None = None,
+        clean: bool = False,
+    ) -> FileInfo:
+        try:
+            return self._files.write(agent_id, path, content, condition=condition, clean=clean)
+        except TooLarge:
+            raise
+        except Invalid as error:
+            raise file_name_taken_error(workspace_path(path)) from error
+
+    def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
+        try:
+            return self._files.list(agent_id, prefix)
+        except Invalid:
+            workspace_prefix(prefix)
+            return ()
+
+    def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
+        try:
+            self._files.delete(agent_id, path, condition=condition)
+        except Invalid as error:
+            raise file_not_found_error(workspace_path(path)) from error
+
+
 def file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document, ...]:
     """Return a document for each file that a turn of narrower clearance wrote: its label."""
     if work.clearance.whole:
@@ -182,9 +241,8 @@ def files_of_turn(work: TurnWork, *, repeats: bool = False, names: bool = True) 
     home, clearance, taint = work.runtime.home, work.clearance, work.turn.taint
     if clearance.whole and not taint:
         return home.files
-    return ClearedFiles(
-        home.files, home.facts, clearance, tainted=taint, repeats=repeats, names=names
-    )
+    files = home.files if clearance.whole else HiddenFiles(home.files)
+    return ClearedFiles(files, home.facts, clearance, tainted=taint, repeats=repeats, names=names)
 
 
 def reach_of_turn(work: TurnWork, *, repeats: bool = False) -> ActionReach:

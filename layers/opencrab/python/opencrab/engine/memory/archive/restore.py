@@ -14,10 +14,9 @@ from opencrab.domain.agents.core_memory import with_core_memory
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Invalid, NotFound, Refused, TooLarge
-from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import BELIEFS, PEERS, belief_id
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeNode
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeNode, edge_id
 from opencrab.domain.memory.memory import (
     CORE,
     EXPERIENCE,
@@ -223,7 +222,7 @@ def _id(kind: str, row: dict[str, object]) -> str:
     if kind == IMPRESSION:
         return str(row["target_id"])
     if kind == EDGE:
-        return stable_id("edge", str(row["origin"]), str(row["relation"]), str(row["target"]))
+        return edge_id(str(row["origin"]), str(row["relation"]), str(row["target"]))
     if kind == BELIEF:
         return belief_id(str(row["claim"]))
     if kind == PEER:

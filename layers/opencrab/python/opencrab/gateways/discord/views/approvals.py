@@ -113,7 +113,8 @@ def review_approval(asked: AgentQuery, approval: Approval) -> dict[str, Any]:
 
 def _card(asked: AgentQuery, approval: Approval, most: int) -> ShownCall:
     """Build what is shown of a call below its summary, within so many units of both."""
-    card = approval_card(asked.runtime, approval)
+    _, who = _decider_of(asked, approval.agent_id)
+    card = approval_card(asked.runtime, approval, is_owner=who.is_owner)
     if card is None:
         return ShownCall(approval)
     blocks = [code_block(card.text, "json"), f"SHA-256 `{short_hash(card.argument_hash)}`"]

@@ -117,7 +117,7 @@ class WholeView(OpenedView):
 
     They are null for others, and when the turn's records have expired. `diff` is the unified diff
     of what the call would change now, with hidden characters written as `⟨U+202E⟩`; null if it
-    changes no text, or nothing.
+    changes no text, or nothing, and for delegates if a user asked for the call.
     """
 
     arguments: dict[str, Any] | None
@@ -172,7 +172,7 @@ def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     """
     approval = _find_visible(api.runtime.home, caller, approval_id)
     whole = caller_sees_approvals(api.runtime.home.agents, approval.agent_id, caller)
-    card = approval_card(api.runtime, approval) if whole else None
+    card = approval_card(api.runtime, approval, is_owner=caller.is_owner) if whole else None
     arguments, diff = (None, None) if card is None else (card.arguments, card.diff or None)
     shown = OpenedView.of(approval, whole=whole)
     return WholeView(**dict(shown), arguments=arguments, diff=diff)

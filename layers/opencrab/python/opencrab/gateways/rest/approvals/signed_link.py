@@ -125,8 +125,9 @@ def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Re
     if approval.state is not ApprovalState.PENDING:
         return _decision_page(runtime, link, approval, 410)
     try:
+        who = _decider(runtime, link, approval)
         _require_decider(runtime, link, approval)
-        card = approval_card(runtime, approval)
+        card = approval_card(runtime, approval, is_owner=who.is_owner)
     except Refused:
         return approval_page_text("refused", language, 403)
     except Unavailable:
