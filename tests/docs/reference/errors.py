@@ -193,9 +193,16 @@ def _notices(function: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _phrases_in(value: ast.AST) -> list[str]:
-    named = [str(ast.literal_eval(call.args[0])) for call in _calls(value, "system_phrase")]
+    named = [key for call in _calls(value, "system_phrase") for key in _keys(call.args[0])]
     named += ["budget" for _ in _calls(value, "budget_phrase")]
     return named + ["failed" for _ in _calls(value, "failure_phrase")]
+
+
+def _keys(node: ast.AST) -> list[str]:
+    """The key of a phrase, or both of those that a condition chooses from."""
+    if isinstance(node, ast.IfExp):
+        return _keys(node.body) + _keys(node.orelse)
+    return [str(ast.literal_eval(node))]
 
 
 def _exits(node: ast.AST) -> Iterator[int]:

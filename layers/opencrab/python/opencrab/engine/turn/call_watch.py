@@ -12,7 +12,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.domain.value import Language, MicroUsd
+from opencrab.domain.value import MicroUsd
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.work import TurnWork
@@ -140,19 +140,10 @@ def end_interrupted_call(
         return
     said = "" if work.turn.is_autonomous or result.answer is None else result.answer.text.strip()
     language = work.profile.agent.language
-    notice = _freeze_notice(language, said) if why.stop is None else _stop_notice(language, said)
+    if why.stop is not None:
+        notice = system_phrase("stopped_in_answer" if said else "stopped", language)
+    else:
+        notice = system_phrase("frozen_in_answer" if said else "frozen", language)
     close_turn(
         work, TurnStatus.STOPPED, result, turn=turn, speech=said, notice=notice, at=result.at
     )
-
-
-def _stop_notice(language: Language, said: str) -> str:
-    if said:
-        return system_phrase("stopped_in_answer", language)
-    return system_phrase("stopped", language)
-
-
-def _freeze_notice(language: Language, said: str) -> str:
-    if said:
-        return system_phrase("frozen_in_answer", language)
-    return system_phrase("frozen", language)
