@@ -130,8 +130,8 @@ MUTANTS = (
     Mutant(
         id="act-condition-lost",
         module="opencrab.engine.turn.act",
-        old="_finish(work, ready, intent.n, _run(work, ready, intent.prepared))",
-        new="_finish(work, ready, intent.n, _run(work, ready, _prepare(work, ready)))",
+        old="_run(work, ready, intent.prepared, repeats=True)",
+        new="_run(work, ready, _prepare(work, ready), repeats=True)",
         fault="after a crash a keyed action runs under a new condition and overwrites newer work",
     ),
     Mutant(

@@ -149,7 +149,10 @@ class VendorLine:
             return self.wire.from_wire(self.secrecy.redact_json(body), self.party)
 
     def shown(self, assembly: StreamAssembly) -> str:
-        """Return the text of an unfinished answer that may be shown: without thinking or key."""
+        """Return the text of an answer that may be shown, as much as has arrived for certain."""
+        if assembly.is_complete:
+            whole = sort_content_blocks(repair_text(assembly.text)).text
+            return self.secrecy.redact_text(whole)
         text = repair_text(complete_characters(assembly.text))
         return self.secrecy.redact_beginning(text_before_open_block(text))
 

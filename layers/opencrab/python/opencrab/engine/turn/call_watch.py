@@ -5,10 +5,9 @@ arrived of a call that was ended is kept, and charged.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime
 
-from opencrab.domain.errors import Unavailable
+from opencrab.domain.errors import NotFound, Unavailable
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
 from opencrab.domain.turn.turn import TurnStatus
@@ -54,10 +53,18 @@ class CallWatch:
         now = self._clock.monotonic_ms()
         if not self.interruption and now >= self._next_check:
             self._next_check = now + self._check_ms
-            # What cannot be read now is read at the next step at the latest.
-            with suppress(Unavailable):
-                self.interruption = self._work.runtime.home.journal.interruption(self._work.turn)
+            self.interruption = self._look()
         return bool(self.interruption)
+
+    def _look(self) -> Interruption:
+        try:
+            return self._work.runtime.home.journal.interruption(self._work.turn)
+        except Unavailable:
+            # What cannot be read now is read at the next step at the latest.
+            return NOT_INTERRUPTED
+        except NotFound:
+            # It was forgotten meanwhile: nothing of it can be saved any more.
+            return Interruption(superseded=True)
 
     def end(self) -> None:
         """Show what is left, and that no more will come."""
