@@ -16,7 +16,7 @@ from tests.hostile.playing import Totals, play, rest_problems, settle, step_prob
 from tests.hostile.world import Bug, World
 from tests.soak import examples
 
-RUNS = 8
+RUNS = 12
 QUICKLY = frozenset(
     [
         "TurnsForgetTaint",

@@ -21,7 +21,7 @@ from opencrab.domain.turn.record import (
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.ports.models.model import ChatRequest
-from opencrab.ports.turn.action import Action, ActionContext
+from opencrab.ports.turn.action import FAILURE, Action, ActionContext
 from opencrab.ports.turn.journal import AdmittedMessage, TurnChange
 from tests.hostile import words
 from tests.hostile.goal_books import GoalBooks
@@ -175,6 +175,9 @@ class Watcher:
     # What actions do.
 
     def judge(self, action: Action, arguments: Any, context: ActionContext) -> None:
+        if FAILURE in context.prepared:
+            # It does nothing but tell its model why it cannot run.
+            return
         turn, call_id = context.turn, context.key.rpartition("-")[2]
         key = (turn.id, call_id)
         self.acting = action, arguments, context

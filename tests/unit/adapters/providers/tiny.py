@@ -39,6 +39,10 @@ class TinyAssembly:
     def text(self) -> str:
         return self.words
 
+    @property
+    def has_calls(self) -> bool:
+        return False
+
     def add(self, event: StreamFrame) -> None:
         body = dict_or_empty(parse_provider_json(event.data.encode()))
         if "error" in body:

@@ -213,20 +213,22 @@ def test_whoever_is_too_far_behind_has_to_come_again(world: World) -> None:
         list(following.new_events())
 
 
-def _say(hub: AnswerHub, text: str, session: str = "s1", agent: str = "mika") -> None:
-    hub.publish(AnswerPart(session, agent, "t1", 1, text))
+def _say(hub: AnswerHub, text: str, turn: str = "t1") -> None:
+    hub.publish(AnswerPart("s1", "mika", turn, 1, text))
 
 
 def test_words_of_an_answer_are_told_to_who_watches_its_session_or_its_agent(world: World) -> None:
     hub = AnswerHub()
     world.runtime = replace(world.runtime, answers=hub)
     for watched in (S1, MIKA):
-        following = follow(world)
+        following, turn = follow(world), f"t-{watched.kind}"
+        _say(hub, "おは", turn)
         following.begin(watched, VisibleKinds(), None)
-        _say(hub, "おは")
-        assert "".join(event.get("delta", "") for event in following.new_events()) == "おは"
+        _say(hub, "よう", turn)
+        told = list(following.new_events())
+        assert "おはよう" in "".join(event.get("delta", "") for event in told)
         following.end(watched)
-        _say(hub, "よう")
+        _say(hub, "ございます", turn)
         assert list(following.new_events()) == []
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from opencrab.ports.conversation.answers import AnswerPart, Wants
 
@@ -18,22 +18,27 @@ class HubSubscription:
     """The parts that one watcher has not taken yet; those of one answer are joined."""
 
     wants: Wants
+    catch_up: Callable[[], None]
+    """Adds what was said before of the answers that are wanted now."""
     _lock: Lock = field(default_factory=Lock)
     _parts: dict[_Call, AnswerPart] = field(default_factory=dict)
+    _size: int = 0
 
     def put(self, part: AnswerPart) -> bool:
         """Add a part; returns whether the subscription was empty before."""
         with self._lock:
             was_empty = not self._parts
-            joined = join_answer_parts(self._parts.get((part.turn_id, part.n)), part)
-            if len(joined.text) <= MOST_CHARACTERS:
-                self._parts[part.turn_id, part.n] = joined
+            before = self._parts.get((part.turn_id, part.n))
+            joined = join_answer_parts(before, part)
+            size = self._size + len(joined.text) - (len(before.text) if before else 0)
+            if size <= MOST_CHARACTERS:
+                self._parts[part.turn_id, part.n], self._size = joined, size
             return was_empty
 
     def take(self) -> tuple[AnswerPart, ...]:
         """Return what has come since the last call, one part for each answer."""
         with self._lock:
-            parts, self._parts = tuple(self._parts.values()), {}
+            parts, self._parts, self._size = tuple(self._parts.values()), {}, 0
         return parts
 
 
@@ -51,13 +56,20 @@ class AnswerHub:
         self._running = dict[_Call, AnswerPart]()
 
     def follow(self, wants: Wants) -> HubSubscription:
-        box = HubSubscription(wants)
+        box = HubSubscription(wants, lambda: None)
+        kept = ref(box)
+        box.catch_up = lambda: self._catch_up(kept())
         with self._lock:
             self._boxes.add(box)
-            for part in self._running.values():
-                if wants(part.session_id, part.agent_id):
-                    box.put(part)
+        box.catch_up()
         return box
+
+    def _catch_up(self, box: HubSubscription | None) -> None:
+        """Give a subscription all that was said so far; a watcher begins anew with it."""
+        with self._lock:
+            for part in self._running.values() if box is not None else ():
+                if box is not None and box.wants(part.session_id, part.agent_id):
+                    box.put(replace(part, starts_over=True))
 
     def is_watched(self, session_id: str, agent_id: str) -> bool:
         with self._lock:

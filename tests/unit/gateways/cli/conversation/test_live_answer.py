@@ -33,7 +33,7 @@ class Stream(httpx.SyncByteStream):
         self._news = threading.Condition()
 
     def send(self, text: str, **changes: Any) -> None:
-        said = {"turn_id": "t1", "agent_id": "a", "starts_over": False, "ended": False}
+        said = {"turn_id": "t1", "agent_id": "a", "call": 1, "starts_over": False, "ended": False}
         self._put({**said, "text": text, **changes})
 
     def _put(self, data: dict[str, Any]) -> None:

@@ -63,6 +63,19 @@ class _Vendor:
         self._line = VendorLine(self.wire, self.endpoint, self.model, self.transport)
 
 
+@dataclass
+class _Call:
+    """One call: what has arrived, who watches it, and the vendor's id of it once that is known."""
+
+    assembly: StreamAssembly
+    watch: AnswerWatch
+    id: str = ""
+
+    def must_end(self) -> bool:
+        """Check whether to stop; an answer that is complete is read to its end."""
+        return not self.assembly.is_complete and self.watch.is_stopped()
+
+
 @dataclass(eq=False)
 class VendorModel(_Vendor):
     """A ChatModel over HTTP, with or without streaming (`stream`)."""
@@ -76,52 +89,44 @@ class VendorModel(_Vendor):
     def chat(
         self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
     ) -> ModelAnswer:
-        assembly = self.wire.assembly(self._line.party)
+        call = _Call(self.wire.assembly(self._line.party), watch)
         with self._line.guarded():
             path = self.wire.chat_path(self.model, stream=self.stream)
             try:
-                answer = self._answer(path, body, request.timeout_seconds, assembly, watch)
+                answer = self._answer(path, body, request.timeout_seconds, call)
             except ExchangeStopped:
-                answer = self._line.partial(assembly)
+                answer = self._line.partial(call.assembly, call.id)
             answer = answer if answer.model else answer.replaced(model=self.model)
             return self._line.secrecy.redact_answer(answer)
 
-    def _answer(
-        self,
-        path: str,
-        body: bytes,
-        timeout_seconds: float,
-        assembly: StreamAssembly,
-        watch: AnswerWatch,
-    ) -> ModelAnswer:
+    def _answer(self, path: str, body: bytes, timeout_seconds: float, call: "_Call") -> ModelAnswer:
         line, started = self._line, self.clock()
         with (
-            line.open(path, body, timeout_seconds, watch.is_stopped) as opened,
+            line.open(path, body, timeout_seconds, call.must_end) as opened,
             line.named(opened.headers),
         ):
+            call.id = line.call_id(opened.headers)
             if not self.stream or _comes_whole(opened, self.wire):
                 return line.answer(b"".join(opened.chunks))
-            first = self._assembled(assembly, opened, started, watch)
-            if not assembly.is_complete:
+            first = self._assembled(call, opened, started)
+            if not call.assembly.is_complete:
                 message = f"{line.party.provider} closed the connection during the answer"
                 raise ModelCallFailed(message, Fault.BROKEN_OFF, billed=True)
-            return line.assembled(assembly.body()).replaced(first_token_ms=first)
+            return line.assembled(call.assembly.body()).replaced(first_token_ms=first)
 
-    def _assembled(
-        self, assembly: StreamAssembly, opened: OpenReply, started: float, watch: AnswerWatch
-    ) -> int | None:
+    def _assembled(self, call: "_Call", opened: OpenReply, started: float) -> int | None:
         """Feed the stream to the assembly; return the milliseconds until the first content.
 
-        Raises ExchangeStopped once the watch is stopped, unless the answer is complete.
+        Raises ExchangeStopped once the call must end.
         """
-        first = None
+        first, assembly = None, call.assembly
         try:
             for event in stream_frames(opened.chunks, self.wire.framing):
                 self._line.add(event, assembly)
                 if first is None and assembly.has_content:
                     first = _milliseconds(self.clock() - started)
-                watch.show(lambda: self._line.shown(assembly))
-                if not assembly.is_complete and watch.is_stopped():
+                call.watch.show(lambda: self._line.shown(assembly))
+                if call.must_end():
                     raise ExchangeStopped
         except ModelCallFailed as error:
             error.may_be_billed = error.may_be_billed or assembly.has_content

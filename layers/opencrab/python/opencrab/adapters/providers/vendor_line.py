@@ -25,7 +25,7 @@ from opencrab.adapters.providers.wire.wire import (
 )
 from opencrab.domain.errors import OpenCrabError, Refused
 from opencrab.domain.models.fault import Fault, ModelCallFailed
-from opencrab.domain.text.terms import estimated_tokens
+from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelAnswer
 
 STOPPED = "stopped"
@@ -130,9 +130,14 @@ class VendorLine:
             with self.guarded():
                 yield
         except ModelCallFailed as error:
-            if isinstance(self.wire, UsageLookupWire):
-                error.provider_call_id = self.secrecy.redact_text(self.wire.call_id(headers))
+            error.provider_call_id = self.call_id(headers)
             raise
+
+    def call_id(self, headers: Mapping[str, str]) -> str:
+        """Return the vendor's id of a call, "" if it gives none or has no use for it."""
+        if not isinstance(self.wire, UsageLookupWire):
+            return ""
+        return self.secrecy.redact_text(self.wire.call_id(headers))
 
     def answer(self, body: bytes) -> ModelAnswer:
         """Parse a response body into an answer."""
@@ -156,21 +161,24 @@ class VendorLine:
         text = repair_text(complete_characters(assembly.text))
         return self.secrecy.redact_beginning(text_before_open_block(text))
 
-    def partial(self, assembly: StreamAssembly) -> ModelAnswer:
-        """Return what has arrived of an answer whose call was stopped, without tool calls."""
+    def partial(self, assembly: StreamAssembly, call_id: str) -> ModelAnswer:
+        """Return what has arrived of an answer whose call was stopped, without tool calls.
+
+        Its output tokens are the bytes that have arrived, or the vendor's count if that is more.
+        """
         body = assembly.body()
-        text = sort_content_blocks(repair_text(assembly.text)).text
         try:
-            found = self.wire.from_wire(body, self.party)
+            counted = self.wire.from_wire(body, self.party).usage
         except (ModelCallFailed, *_MISREAD):
-            found = ModelAnswer(text=text)
+            counted = Usage()
         arrived = json.dumps(body, ensure_ascii=False) if assembly.has_content else ""
-        least = max(found.usage.output_tokens, estimated_tokens(arrived))
-        # What stands beside tool calls is a thought, as in a complete answer.
+        most = max(counted.output_tokens, len(arrived.encode("utf-8", "replace")))
         return ModelAnswer(
-            text="" if found.calls else text,
+            # What stands beside tool calls is a thought, as in a complete answer.
+            text="" if assembly.has_calls else self.shown(assembly),
             finish=STOPPED,
-            usage=found.usage.replaced(output_tokens=least),
+            usage=Usage(input_tokens=counted.input_tokens, output_tokens=most),
+            provider_call_id=call_id,
         )
 
     def add(self, event: StreamFrame, assembly: StreamAssembly) -> None:

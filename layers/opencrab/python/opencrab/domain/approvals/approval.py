@@ -20,7 +20,7 @@ GRANT = "grant"
 class ApprovalRules(Value):
     """Deadlines of an agent's approvals: minutes until others may decide, and until they expire.
 
-    `delegates` are principals (ids of API keys) who may decide in the owner's place; with
+    `delegates` are principals who may decide in the owner's place; with
     `escalate_minutes` only after that time, else at once.
     """
 

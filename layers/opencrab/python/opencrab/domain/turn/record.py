@@ -81,7 +81,8 @@ class ModelAnswer(Value):
 
     `replay` is data that its vendor wants back unchanged with the next request of the same turn,
     such as signatures of thoughts; only the vendor's wire code reads it. `first_token_ms` is the
-    time to the first text, None if the answer came in one piece.
+    time to the first text, None if the answer came in one piece. `provider_call_id` is the vendor's
+    own id of a call that was ended early, and not stored.
     """
 
     text: Received = ""
@@ -93,6 +94,7 @@ class ModelAnswer(Value):
     usage: Usage = Field(default_factory=Usage)
     replay: dict[str, Any] | None = None
     first_token_ms: int | None = None
+    provider_call_id: Received = Field(default="", exclude=True)
 
     def with_turn_call_ids(self, n: int) -> "ModelAnswer":
         """Return the answer with our own call ids, unique in the turn for any provider."""

@@ -4,7 +4,7 @@ Each watcher gets each line once and in order: earlier lines are read from the j
 from the change feed, and a line's sequence number says which of both it came from.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -202,7 +202,11 @@ class LiveFollower:
 
     def __post_init__(self) -> None:
         self.position = self.feed.position()
-        self._answers = self.runtime.answers.follow(self._follows_answers)
+        watches = self.watches
+        # Not bound to this follower, so that the subscription ends with it.
+        self._answers = self.runtime.answers.follow(
+            lambda session_id, agent_id: _follows_answers(watches, session_id, agent_id)
+        )
         self._messages = AnswerEvents()
 
     def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> LiveStart:
@@ -214,6 +218,7 @@ class LiveFollower:
             raise too_many_watched_sessions_error(self.most)
         begun = live_start(self.runtime, watched, after)
         self.watches[watched] = _Watch(visible, begun.place, begun.newest)
+        self._answers.catch_up()
         return begun
 
     def past(self, watched: WatchTarget) -> Iterator[Event]:
@@ -260,11 +265,12 @@ class LiveFollower:
                 f"the client is too slow: more than {FAR_BEHIND} changes are waiting",
                 cure="connect again with the last sequence that you received",
             )
-        # Taken before the entries are read, and told before those of their turns: words come before
-        # the line that has them.
-        parts = self._answers.take()
+        parts: tuple[AnswerPart, ...] = ()
         entries = self.feed.read(after=self.position, limit=_BATCH)
         while entries:
+            # Taken after the entries were read, and told before those of their turns: words come
+            # before the line that has them.
+            parts += self._answers.take()
             for entry in entries:
                 if any(part.turn_id == entry.turn_id for part in parts):
                     yield from self._of_parts(parts)
@@ -273,20 +279,13 @@ class LiveFollower:
                 yield from self._told(entry)
             is_behind = self.position < now_at
             entries = self.feed.read(after=self.position, limit=_BATCH) if is_behind else ()
-        yield from self._of_parts(parts)
+        yield from self._of_parts(parts + self._answers.take())
 
     def _of_parts(self, parts: tuple[AnswerPart, ...]) -> Iterator[Event]:
         now = self.runtime.clock.now()
         for part in parts:
-            if self._follows_answers(part.session_id, part.agent_id):
+            if _follows_answers(self.watches, part.session_id, part.agent_id):
                 yield from self._messages.of_part(part, now)
-
-    def _follows_answers(self, session_id: str, agent_id: str) -> bool:
-        """Check whether a watch shows what an agent says in a session."""
-        in_session = self.watches.get(WatchTarget(kind="session", id=session_id))
-        of_agent = self.watches.get(WatchTarget(kind="agent", id=agent_id))
-        watches = (in_session, of_agent)
-        return any(each and LineKind.SPEECH in each.visible.kinds for each in watches)
 
     def _told(self, entry: FeedEntry) -> Iterator[Event]:
         line = line_in_feed_entry(entry)
@@ -327,9 +326,16 @@ class LiveFollower:
         if found.status.is_end:
             del self.statuses[turn_id]
         if in_session or WatchTarget(kind="agent", id=found.turn.agent_id) in self.watches:
-            if found.status.is_end:
+            if found.status is not TurnStatus.RUNNING:
                 yield from self._messages.of_turn(turn_id, found.at)
             yield from live_events.events_of_turn(found)
+
+
+def _follows_answers(watches: Mapping[WatchTarget, _Watch], session_id: str, agent_id: str) -> bool:
+    """Check whether a watch shows what an agent says in a session."""
+    in_session = watches.get(WatchTarget(kind="session", id=session_id))
+    of_agent = watches.get(WatchTarget(kind="agent", id=agent_id))
+    return any(each and LineKind.SPEECH in each.visible.kinds for each in (in_session, of_agent))
 
 
 def too_many_watched_sessions_error(most: int) -> Refused:

@@ -149,10 +149,11 @@ def _calls_by_model(
             probability=intent.probability,
             calls=0,
         )
-        answered = result.state is CallState.COMPLETED
+        # A call that somebody ended says nothing of its model, but has its cost.
+        failed = result.state not in {CallState.COMPLETED, CallState.CANCELLED}
         made[key] = before.replaced(
             calls=before.calls + 1,
-            failed=before.failed + (not answered),
+            failed=before.failed + failed,
             cost=before.cost + result.cost,
             latency_ms=before.latency_ms + result.latency_ms,
             last_row=_row(turn, result) or before.last_row,

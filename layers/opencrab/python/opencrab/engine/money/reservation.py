@@ -26,17 +26,16 @@ def model_call_reservation(info: ModelInfo, request: ChatRequest, body: bytes) -
 def cost_of_interrupted_call(
     info: ModelInfo, request: ChatRequest, body: bytes, answer: ModelAnswer
 ) -> MicroUsd:
-    """Return the cost of a call that was ended early: by the vendor's counts, else a bound.
+    """Return a bound of the cost of a call that was ended early.
 
-    The bound is that of the reservation for the request, and for the answer what had arrived of it.
+    The request counts as in the reservation, unless the vendor has counted it, and the answer as
+    many tokens as it has bytes so far (`ChatModel.chat`).
     """
     usage, price = answer.usage, info.price
     if price is None:
         return 0
-    if usage.input_tokens > 0:
-        return price.cost(usage)
     return price.reservation(
-        request_tokens=_most_request_tokens(info, request, body),
+        request_tokens=usage.input_tokens or _most_request_tokens(info, request, body),
         max_output_tokens=usage.output_tokens,
     )
 

@@ -117,15 +117,15 @@ class CallWatch:
 def interrupted_result(
     intent: ModelIntent, answer: ModelAnswer, cost: MicroUsd, *, latency_ms: int, at: datetime
 ) -> ModelResult:
-    """Return the result of a call that was ended, never above its reservation.
+    """Return the result of a call that was ended, at the bound of its cost.
 
-    Without the vendor's count of the request it is unconfirmed (`UsageRow.unconfirmed_micro_usd`).
+    It is unconfirmed (`UsageRow.unconfirmed_micro_usd`): no vendor has counted what it will bill.
     """
-    is_counted = answer.usage.input_tokens > 0
     return ModelResult(
         n=intent.n,
         state=CallState.CANCELLED,
-        answer=answer if is_counted else answer.replaced(usage=Usage()),
+        answer=answer.replaced(usage=Usage()),
+        provider_call_id=answer.provider_call_id,
         cost=min(intent.reserved, cost),
         latency_ms=latency_ms,
         at=at,

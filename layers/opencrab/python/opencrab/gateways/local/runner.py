@@ -51,6 +51,7 @@ _INTERACTION_SECONDS = 120
 _NIGHT_SECONDS = 600
 _FRAME_BYTES = 65_536
 """Frames of a WebSocket that are larger are not even read."""
+_WORDS_SECONDS = 0.04
 EVERY = "*"
 """Who waits for this waits for any session; the WebSocket does."""
 
@@ -66,6 +67,7 @@ class FeedWatch:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = threading.Event()
         self._position = feed.position()
+        self._is_waking = False
 
     @asynccontextmanager
     async def watching(self, session_id: str) -> AsyncIterator[Callable[[float], Awaitable[bool]]]:
@@ -96,11 +98,24 @@ class FeedWatch:
         threading.Thread(target=self._follow, name="feed", daemon=True).start()
 
     def notify(self, session_id: str) -> None:
-        """Wake who waits for a session, from any thread, for news that no entry of the feed has."""
+        """Wake who waits for a session, from any thread, for news that no entry of the feed has.
+
+        Who waits for any session is woken at most every `_WORDS_SECONDS`.
+        """
         loop = self._loop
         if loop is not None and not loop.is_closed():
             with suppress(RuntimeError):  # it was closed meanwhile
-                loop.call_soon_threadsafe(self._wake, {EVERY, session_id})
+                loop.call_soon_threadsafe(self._wake_for_words, loop, session_id)
+
+    def _wake_for_words(self, loop: asyncio.AbstractEventLoop, session_id: str) -> None:
+        self._wake({session_id})
+        if not self._is_waking:
+            self._is_waking = True
+            loop.call_later(_WORDS_SECONDS, self._wake_all)
+
+    def _wake_all(self) -> None:
+        self._is_waking = False
+        self._wake({EVERY})
 
     def stop(self) -> None:
         """Stop following, and wake all waiters."""

@@ -34,6 +34,10 @@ class AnswerSubscription(Protocol):
     def take(self) -> tuple[AnswerPart, ...]:
         """Return what has come since the last call, one part for each answer."""
 
+    @property
+    def catch_up(self) -> Callable[[], None]:
+        """A function that adds all that was said so far of the answers that are wanted now."""
+
 
 class AnswerFeed(Protocol):
     """The watchers of answers."""
@@ -58,6 +62,9 @@ class NoWatchers:
     def take(self) -> tuple[AnswerPart, ...]:
         """Return nothing."""
         return ()
+
+    def catch_up(self) -> None:
+        """Do nothing."""
 
     def is_watched(self, session_id: str, agent_id: str) -> bool:  # noqa: ARG002 - the port's
         """Return False."""

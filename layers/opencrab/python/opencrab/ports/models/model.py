@@ -313,8 +313,7 @@ class ChatModel(Protocol):
 
         Once `watch` is stopped, the connection is closed, and the text that has arrived is the
         answer. Its usage then has no input tokens unless the vendor has counted them, and at least
-        as many output tokens as have arrived, by an upper estimate. An answer that is complete is
-        returned whole.
+        as many output tokens as bytes have arrived. An answer that is complete is returned whole.
         """
 
 

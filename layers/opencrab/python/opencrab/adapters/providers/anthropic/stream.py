@@ -72,6 +72,10 @@ class AnthropicAssembly:
         blocks = (block.whole() for _, block in sorted(self._blocks.items()) if block.is_text)
         return "".join(str(block.get("text") or "") for block in blocks)
 
+    @property
+    def has_calls(self) -> bool:
+        return any(block.start.get("type") == "tool_use" for block in self._blocks.values())
+
     def add(self, event: StreamFrame) -> None:
         """Process one event; raise ModelCallFailed for an error event.
 

@@ -44,6 +44,10 @@ class GoogleAssembly:
         )
         return "".join(text for part in parts if isinstance(text := part.get("text"), str))
 
+    @property
+    def has_calls(self) -> bool:
+        return any(dict_or_empty(part).get("functionCall") for part in self._parts)
+
     def add(self, event: StreamFrame) -> None:
         if not event.data.strip():
             return

@@ -71,6 +71,10 @@ class OllamaAssembly:
     def text(self) -> str:
         return "".join(self._texts)
 
+    @property
+    def has_calls(self) -> bool:
+        return bool(self._calls)
+
     def add(self, event: StreamFrame) -> None:
         if self.is_complete:
             return

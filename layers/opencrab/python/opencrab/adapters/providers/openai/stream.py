@@ -54,6 +54,11 @@ class OpenAIChatAssembly:
         """The text that has arrived; "" while an answer comes in one piece."""
         return "".join(self._words["content"])
 
+    @property
+    def has_calls(self) -> bool:
+        """True if any tool call has begun to arrive."""
+        return bool(self._calls)
+
     def add(self, event: StreamFrame) -> None:
         """Process one chunk; ignore chunks after the end, and choices after the first.
 

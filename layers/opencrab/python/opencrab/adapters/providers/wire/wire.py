@@ -63,6 +63,10 @@ class StreamAssembly(Protocol):
     def text(self) -> str:
         """The answer's text that has arrived, thinking excluded, as the vendor sent it."""
 
+    @property
+    def has_calls(self) -> bool:
+        """True if any tool call has begun to arrive."""
+
     def add(self, event: StreamFrame) -> None:
         """Process one frame; ignore frames of unknown kinds.
 

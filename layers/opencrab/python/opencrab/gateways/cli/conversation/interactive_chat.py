@@ -127,6 +127,7 @@ class Dialogue:
             self._speaker,
         )
         self._terminal.line()
+        self._answer.begin()
         self._follow(self._exchange)
 
     def _follow(self, exchange: Exchange) -> None:
@@ -151,6 +152,7 @@ class Dialogue:
         with self._answer.shown(waiting):
             wait = GLANCE_SECONDS if self._private else WAIT_SECONDS
             new = self._patience.ask(exchange, wait)
+            self._answer.expect(exchange.turn_ids)
             between = self._between(exchange)
         for line in sorted([*between, *new], key=lambda line: line["sequence"]):
             self._show(line)

@@ -1,7 +1,7 @@
 """An answer while it arrives: its last lines are drawn in place until all of it is drawn for good.
 
-A thread follows the session's events. What it shows is news only: where it has none, as on AWS, a
-spinner says that somebody thinks, and nothing is lost.
+A thread follows the session's events from the first wait on. What it shows is news only: where the
+server tells none, as on AWS, a spinner says that somebody thinks, and nothing is lost.
 """
 
 import threading
@@ -31,18 +31,29 @@ class LiveAnswer:
     def __init__(self, terminal: Terminal, session_id: str) -> None:
         self._terminal = terminal
         self._session_id = session_id
-        self._texts = dict[str, str]()
+        self._lock = threading.Lock()
+        self._turns: tuple[str, ...] = ()
+        self._texts = dict[tuple[str, int], str]()
+        self._drawn = set[str]()
         self._live: Live | None = None
         self._closed = threading.Event()
-        threading.Thread(target=self._follow, name="live answer", daemon=True).start()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Forget what was said before, as another message is sent."""
+        with self._lock:
+            self._texts, self._drawn, self._turns = {}, set(), ()
 
     @contextmanager
     def shown(self, waiting: str) -> Iterator[None]:
-        """Draw what arrives below a spinner within the block, and remove it afterwards."""
+        """Draw what arrives above a spinner within the block, and remove it afterwards."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._follow, name="live answer", daemon=True)
+            self._thread.start()
         spinner = Spinner("dots", Text(clean_terminal_text(waiting), style="dim"))
         with Live(
             console=self._terminal.console,
-            get_renderable=lambda: self._drawn(spinner),
+            get_renderable=lambda: self._words_and(spinner),
             refresh_per_second=FRAMES_PER_SECOND,
             transient=True,
         ) as live:
@@ -54,15 +65,24 @@ class LiveAnswer:
 
     def forget(self, turn_id: str) -> None:
         """Show a turn's words no longer, since the line that has them was drawn."""
-        self._texts.pop(turn_id, None)
+        with self._lock:
+            self._drawn.add(turn_id)
+            self._texts = {call: text for call, text in self._texts.items() if call[0] != turn_id}
+
+    def expect(self, turn_ids: tuple[str, ...]) -> None:
+        """Show only the words of these turns; before they are known, those of all."""
+        self._turns = turn_ids
 
     def close(self) -> None:
         """Follow no longer; the thread ends with the next event."""
         self._closed.set()
 
-    def _drawn(self, spinner: Spinner) -> RenderableType:
+    def _words_and(self, spinner: Spinner) -> RenderableType:
         """Return the last lines of the words, as many as the window holds, above the spinner."""
-        text = "\n".join(each.strip() for each in [*self._texts.values()])
+        wanted = self._turns
+        with self._lock:
+            said = [text for (turn, _), text in self._texts.items() if not wanted or turn in wanted]
+        text = "\n".join(each.strip() for each in said)
         if not text:
             return spinner
         console = self._terminal.console
@@ -80,18 +100,21 @@ class LiveAnswer:
                     if not event_id and "starts_over" in event:
                         self._take(event)
             except Unavailable:
-                pass
+                self._closed.wait(AGAIN_SECONDS)
+                continue
             except OpenCrabError:
-                return
-            self._closed.wait(AGAIN_SECONDS)
+                pass
+            # A server that ends the stream by itself, as on AWS, tells no words.
+            return
 
     def _take(self, part: dict[str, Any]) -> None:
-        """Add the next words of an answer; those of another step of the turn begin anew."""
-        turn_id, is_new = part["turn_id"], part["starts_over"]
-        before = "" if is_new else self._texts.get(turn_id, "")
-        self._texts[turn_id] = before + part["text"]
-        if part["ended"]:
-            self._texts[turn_id] += "\n"
+        """Add the next words of a model call's answer."""
+        call = (part["turn_id"], part.get("call", 0))
+        with self._lock:
+            if call[0] in self._drawn:
+                return
+            before = "" if part["starts_over"] else self._texts.get(call, "")
+            self._texts[call] = before + part["text"]
         live = self._live
         if live is not None:
             live.refresh()

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
 from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation import live_events
@@ -28,7 +29,7 @@ from opencrab.gateways.rest.http.access import Caller, Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.event_stream import CheckedFollower, event_stream_response, events
-from opencrab.ports.conversation.answers import AnswerPart
+from opencrab.ports.conversation.answers import AnswerPart, NoWatchers
 
 _BATCH = 100
 
@@ -36,10 +37,10 @@ router = routes_below("/api", "messages", takes_json=False)
 
 _STREAM = {
     "description": "Events `line` (id: its sequence; data: a line as in GET messages), `turn` "
-    "(data: turn_id, agent_id, status) and `answer` (data: turn_id, agent_id, text, starts_over, "
-    "ended: the next words of an answer that is still arriving, all of which its line has), with a "
-    "comment at least every 15 seconds. In the format `agui` there are events of AG-UI instead; "
-    "the last one of a line has its sequence as id.",
+    "(data: turn_id, agent_id, status) and `answer` (data: turn_id, agent_id, call, text, "
+    "starts_over, ended: the next words of an answer that is still arriving, all of which its line "
+    "has), with a comment at least every 15 seconds. In the format `agui` there are events of "
+    "AG-UI instead; the last one of a line has its sequence as id.",
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
 }
 
@@ -89,19 +90,19 @@ class SessionFollower:
         self._told: dict[str, str] = {}
         self._moved: dict[str, str] = {}
         self._speaking: set[str] = set()
-        self._answers = runtime.answers.follow(lambda session, _agent: session == session_id)
+        answers = runtime.answers if LineKind.SPEECH in visible.kinds else NoWatchers()
+        self._answers = answers.follow(lambda session, _agent: session == session_id)
         self._messages = AnswerEvents()
 
     def new_events(self) -> list[str]:
         """Return everything new since the last call that the client may see, as events.
 
         A turn's status is read before the lines but returned after them, so that its lines come
-        before the event that it ended. Parts of answers are taken before the lines, and returned
+        before the event that it ended. Parts of answers are taken after the lines, and returned
         before those of their turns: what was said comes before the line that has it.
         """
         self._moved |= self._changed()
-        parts = self._answers.take() if LineKind.SPEECH in self._visible.kinds else ()
-        lines, more = self._lines(parts)
+        lines, more = self._lines()
         if more:
             return lines
         moved, self._moved = self._moved, {}
@@ -113,9 +114,10 @@ class SessionFollower:
         now = self._runtime.clock.now()
         return [_data(event) for part in parts for event in self._messages.of_part(part, now)]
 
-    def _lines(self, parts: tuple[AnswerPart, ...]) -> tuple[list[str], bool]:
-        """Return the next lines as events with these parts, and whether there are more lines."""
+    def _lines(self) -> tuple[list[str], bool]:
+        """Return the next lines as events with parts of answers, and whether there are more."""
         events: list[str] = []
+        parts: tuple[AnswerPart, ...] = ()
         while True:
             lines, place = collect_visible_lines(
                 self._home.journal,
@@ -124,6 +126,7 @@ class SessionFollower:
                 after=self._place,
                 limit=_BATCH,
             )
+            parts += self._answers.take()
             for line in lines:
                 if line.turn_id:
                     self._speaking.add(line.turn_id)
@@ -178,7 +181,8 @@ class SessionFollower:
             found = turn_change_of(self._runtime, turn_id, status)
             if found is None:
                 return ""
-            ended = self._messages.of_turn(turn_id, found.at) if found.status.is_end else ()
+            is_silent = found.status is not TurnStatus.RUNNING
+            ended = self._messages.of_turn(turn_id, found.at) if is_silent else ()
             return "".join(map(_data, (*ended, *live_events.events_of_turn(found))))
         if turn_id not in self._agents:
             self._agents[turn_id] = self._home.journal.header(turn_id).agent_id
@@ -252,6 +256,7 @@ def _part_event(part: AnswerPart) -> str:
     said = {
         "turn_id": part.turn_id,
         "agent_id": part.agent_id,
+        "call": part.n,
         "text": part.text,
         "starts_over": part.starts_over,
         "ended": part.ended,
