@@ -3,6 +3,7 @@
 import pytest
 
 from opencrab.domain.conversation.message import LineKind
+from opencrab.domain.learning.signals import SIGNALS, TurnSignals
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.record import CallState, ModelResult
 from opencrab.domain.turn.turn import Stop, TurnStatus
@@ -105,6 +106,9 @@ def test_a_stopped_call_costs_what_has_arrived_and_less_than_its_reservation(hou
     assert PRICE.cost(billed) <= result.cost == row.cost < row.reserved
     assert row.unconfirmed_micro_usd == row.cost, "the vendor has counted nothing"
     assert house.turn(turn.id).allowance == 0
+    (told,) = house.home.facts.page("crab", SIGNALS, limit=9)
+    (served,) = told.read(TurnSignals).served
+    assert (served.calls, served.failed, served.cost) == (1, 0, row.cost)
 
 
 def test_a_stop_before_the_first_word_leaves_the_notice_only(house: House) -> None:

@@ -12,6 +12,7 @@ from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
+from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.vendor_line import STOPPED
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
@@ -120,6 +121,32 @@ def test_words_beside_a_tool_call_are_no_partial_answer() -> None:
     stream = _openai({"content": "Let me look."}, {"tool_calls": [call]}, {"content": ""})
     answer = _chat(OpenAIWire(), stream, Watcher(stop_after=2))
     assert (answer.text, answer.calls) == ("", ())
+
+
+def test_words_beside_a_tool_call_of_ollama_are_no_partial_answer() -> None:
+    call = {"function": {"name": "ws_list", "arguments": {}}}
+    lines = ({"message": {"content": "I will look."}}, {"message": {"tool_calls": [call]}})
+    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    assert _chat(OllamaWire(), stream, Watcher(stop_after=2)).text == ""
+
+
+def test_the_beginning_of_the_key_is_not_kept_of_a_stopped_call() -> None:
+    answer = _chat(OpenAIWire(), _openai({"content": f"It is {KEY[:-1]}"}), Watcher(stop_after=1))
+    assert answer.text.strip() == "It is"
+
+
+def test_a_stopped_call_keeps_the_vendors_id_under_which_its_cost_is_looked_up() -> None:
+    watcher = Watcher(stop_after=1)
+    stream = _openai({"content": "Hello"})
+    answer = _chat(OpenRouterWire(), stream, watcher, **{"x-generation-id": "gen-1"})
+    assert (answer.text, answer.provider_call_id) == ("Hello", "gen-1")
+    assert "provider_call_id" not in answer.model_dump()
+
+
+def test_no_token_of_what_has_arrived_is_booked_too_low() -> None:
+    text = "0f8fad5b-d9cb-469f-a165-70867728950e" * 20
+    usage = _chat(OpenAIWire(), _openai({"content": text}), Watcher(stop_after=1)).usage
+    assert usage.output_tokens >= len(text)
 
 
 def test_an_answer_that_is_complete_is_not_cut() -> None:
