@@ -1,5 +1,6 @@
 """A server that answers each connection byte for byte as a test tells it to."""
 
+import re
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +9,8 @@ from dataclasses import dataclass, field
 from threading import Event
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
+
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
 Behave = Callable[[socket.socket, int], None]
 """What is done with a connection, and which one it is."""
@@ -23,14 +26,23 @@ class Listening:
 
 
 def heard(connection: socket.socket) -> bytes:
-    """A request with its body, which is no longer than what comes at once."""
+    """A request with its whole body, which may come later than its head; b"" if none comes.
+
+    A socket that is closed with a part unread resets the connection.
+    """
     request = b""
-    while b"\r\n\r\n" not in request:
+    while not _is_whole(request):
         received = connection.recv(65_536)
         if not received:
             return b""
         request += received
     return request
+
+
+def _is_whole(request: bytes) -> bool:
+    head, end, body = request.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head)
+    return bool(end) and len(body) >= (int(length[1]) if length else 0)
 
 
 @contextmanager
