@@ -145,9 +145,9 @@ FAULTS = (
         "FileNamesForgotten",
         Mutant(
             id="hostile-file-names",
-            module="opencrab.engine.turn.act",
-            old="if not work.turn.taint: return labels",
-            new="return labels",
+            module="opencrab.actions.workspace.provenance",
+            old="return tuple(each for each in found if each.clean and each.path not in marked)",
+            new="return tuple(found)",
             fault="file names that foreign words chose are shown as the agent's own",
         ),
     ),

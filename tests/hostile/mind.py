@@ -137,10 +137,12 @@ class Mouth:
             )
         elif dice.random() < 0.3:
             action = dice.choice([each for each in self.actions if each.group in _INWARD])
-        elif dice.random() < 0.2:
+        elif dice.random() < 0.3:
             action = dice.choice([each for each in self.actions if each.name in _READING])
         schema = _schema(action.arguments)
         given: Any = arguments.valid(schema, dice, lambda name: self._pool(name, read, dirty))
+        if action.name == "ws_list" and dice.random() < _MOSTLY:
+            given["path"] = dice.choice(names.FOLDERS)
         if dice.random() < 0.15:
             given = arguments.twisted(given, dice)
         name, given = self._wrapped(self._named(action.name), given)

@@ -22,6 +22,7 @@ from tests.hostile.law import fingerprint
 from tests.hostile.world import AGENTS, World
 
 OWNER = approvals.Decider(id="owner", is_owner=True)
+_FOREIGN_NAMES = 0.5
 _NEVER_REFUSED = {"work", "die_at_work", "time_passes", "work_beside", "sweep_beside"}
 USER = approvals.Decider(id="yuki", is_owner=False)
 
@@ -157,9 +158,10 @@ def upload(world: World) -> None:
     dice, files = world.dice, world.raw.files
     agent_id = dice.choice(sorted(AGENTS))
     path = dice.choice(
-        ("notes/today.md", "data/up.txt", "vault/Up.md", "vault/templates/mine.md", "data/a.txt",
-         names.path(dice))
-    )  # fmt: skip
+        ("notes/today.md", "data/up.txt", "vault/Up.md", "vault/templates/mine.md", "data/a.txt")
+    )
+    if dice.random() < _FOREIGN_NAMES:
+        path = names.path(dice, world.watcher.mint())
     with suppress(OpenCrabError):
         if dice.random() < 0.2:
             files.delete(agent_id, path)
@@ -199,7 +201,7 @@ MOVES: dict[str, tuple[int, Callable[[World], None]]] = {
     "grant": (2, grant),
     "keep_skill": (3, keep_skill),
     "remark": (1, remark),
-    "upload": (3, upload),
+    "upload": (5, upload),
     "rule": (1, rule),
     "work_beside": (12, lambda world: working.work_beside(world, attempt)),
     "sweep_beside": (4, lambda world: working.sweep_beside(world, attempt)),

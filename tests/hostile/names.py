@@ -50,6 +50,9 @@ def _found() -> tuple[str, ...]:
     return tuple(dict.fromkeys(header for text in texts for header in _headers(text)))
 
 
+FOLDERS = ("notes", "vault")
+"""Folders in which files get such names, and which are listed."""
+
 HEADERS = _found()
 """`[Context, not from a user]` and its like, in both languages."""
 
@@ -71,7 +74,7 @@ def path(dice: random.Random, mark: str = "") -> str:
     """A path of a file whose name pretends to be something else."""
     said = one_line(dice.choice((*LOOKALIKES, *HEADERS))).translate(_NO_PATH)
     stem = f"{mark} {said}".strip(" .")[:60].strip(" .") or "x"
-    return f"{dice.choice(('notes', 'data', 'vault', 'drafts'))}/{stem}.md"
+    return f"{dice.choice(FOLDERS)}/{stem}.md"
 
 
 def text(dice: random.Random, mark: str = "") -> str:
