@@ -18,9 +18,8 @@ def nodes(node: CommandNode = ROOT) -> Iterator[CommandNode]:
 def test_every_command_names_a_function_that_exists() -> None:
     found = list(nodes())
     assert len(found) > 100
-    assert [
-        node.name for node in found if not node.is_group and not callable(node.function())
-    ] == []
+    commands = [node for node in found if not node.is_group]
+    assert [node.name for node in commands if not callable(node.function())] == []
 
 
 def test_a_purpose_in_the_tree_is_the_commands_own() -> None:

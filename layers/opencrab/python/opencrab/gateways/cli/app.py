@@ -3,14 +3,16 @@
 A command is loaded when it is called; `command_tree/tree.py` names all of them.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from opencrab import __version__
-from opencrab.gateways.cli.command_tree.group import typer_app
+from opencrab.gateways.cli.command_tree.group import CommandGroup, typer_app
 from opencrab.gateways.cli.command_tree.tree import ROOT
 from opencrab.gateways.cli.terminal.command import (
     cli_parameter,
@@ -21,12 +23,41 @@ from opencrab.gateways.cli.terminal.command import (
 )
 from opencrab.gateways.cli.terminal.options import Launch, Options
 
+COMPLETE = "__complete"
+"""The word by which completion scripts ask; what follows is read without typer, which is slow."""
+
 
 def build_cli(launch: Launch, outside: Options | None = None) -> typer.Typer:
     """Return the program; `launch` runs OpenCrab, `outside` has settings that no option sets."""
-    app = typer_app(ROOT)
-    app.callback()(_root(replace(outside or Options(), launch=launch)))
+    options = replace(outside or Options(), launch=launch)
+    app = typer_app(ROOT, type("Program", (_Program,), {"node": ROOT, "outside": options}))
+    app.callback()(_root(options))
     return app
+
+
+class _Program(CommandGroup):
+    """The group of all commands; it also answers the completion scripts."""
+
+    outside: Options
+
+    def main(self, args: Sequence[str] | None = None, *given: Any, **named: Any) -> Any:
+        """Run the command line, or answer a completion script."""
+        asked = sys.argv[1:] if args is None else list(args)
+        if asked[:1] != [COMPLETE]:
+            return super().main(args, *given, **named)
+        from opencrab.gateways.cli.completion.candidates import completion_answer
+
+        typer.echo(completion_answer(self, asked[1:], self._options_of_environment()))
+        sys.exit(0)
+
+    def _options_of_environment(self) -> Options:
+        """Return the options as the environment sets them, without reading a command line."""
+        context = typer.Context(self)
+        given: dict[str, Any] = {
+            each.name: each.resolve_envvar_value(context) or each.default for each in self.params
+        }
+        data = given["data"]
+        return root_cli_options(given | {"data": data and Path(data)}, self.outside)
 
 
 def _root(outside: Options) -> Callable[..., None]:

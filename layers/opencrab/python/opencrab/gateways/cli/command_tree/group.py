@@ -78,11 +78,11 @@ def group_class(node: CommandNode) -> type[CommandGroup]:
     return type("CommandGroup", (CommandGroup,), {"node": node})
 
 
-def typer_app(node: CommandNode) -> typer.Typer:
+def typer_app(node: CommandNode, kind: type[CommandGroup] | None = None) -> typer.Typer:
     """Return an empty typer program in this program's style, of a node's group if it is one."""
     return typer.Typer(
         name=node.name,
-        cls=group_class(node) if node.is_group else None,
+        cls=kind or (group_class(node) if node.is_group else None),
         help=node.purpose or None,
         no_args_is_help=node.is_group and not node.runs,
         add_completion=False,

@@ -202,6 +202,12 @@ _TREE = (
         commands=_ADMIN,
         section=_OPERATION,
     ),
+    CommandNode(
+        "completion",
+        "Print a script that completes commands, options and agents in your shell.",
+        "completion.completion:print_completion",
+        section=_OPERATION,
+    ),
 )
 
 ROOT = CommandNode(
