@@ -252,7 +252,7 @@ class Deployment:
                 "  4. let Discord know it, as docs/how-to/set-up-a-discord-bot.md says",
                 f"       Interactions Endpoint URL  {outputs['DiscordInteractionsUrl']}",
                 f"       the bot's token  {_token_place(stage, outputs)}",
-                "       opencrab discord register",
+                "       opencrab admin discord register",
             )
 
     def say_model_key(self, place: Place, outputs: Mapping[str, str]) -> None:

@@ -98,7 +98,7 @@ def test_the_page_shows_what_the_command_says(language: str) -> None:
     assert said.exit_code == 0
     expected = "\n".join(row.rstrip() for row in said.stdout.splitlines())
     told = page(EXPLANATION, language)
-    shown = re.search(r"^\$ opencrab cost estimate\n(.*?)\n```$", told, re.M | re.S)
+    shown = re.search(r"^\$ opencrab costs estimate-aws\n(.*?)\n```$", told, re.M | re.S)
     assert shown is not None
     assert shown[1] == expected, f"paste this into {EXPLANATION}{language}:\n{expected}"
 

@@ -140,6 +140,8 @@ PROGRAMS: Mapping[str, Program] = {
     "authorizer": function("rest_authorizer"),
     "up": server(),
     "version": command("--version"),
+    "help": command("--help"),
+    "completion": command("__complete", "--", "agents", ""),
 }
 
 

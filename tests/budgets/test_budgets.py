@@ -29,6 +29,15 @@ def test_a_program_loads_no_more_than_its_ceiling(name: str) -> None:
     kept(f"imports_{name}", dict(loaded(PROGRAMS[name]).counts()))
 
 
+@pytest.mark.parametrize("name", ["version", "help", "completion"])
+def test_a_command_that_asks_no_server_loads_neither_pydantic_nor_a_simulation(name: str) -> None:
+    found = loaded(PROGRAMS[name])
+    paths = {str(path) for path in (*found.ours, *found.libraries)}
+    heavy = ("/pydantic/", "/httpx/", "/rich/", "/cli/simulation/", "/engine/")
+    assert len(paths) > 40
+    assert {path for path in paths if any(part in path for part in heavy)} == set()
+
+
 @pytest.mark.parametrize("part", ["turn", "rest_turn", "dynamodb", "discord_command"])
 def test_a_standard_turn_does_no_more_than_its_ceiling(part: str) -> None:
     kept(part, turns()[part])

@@ -28,7 +28,7 @@ with socket.socket(socket.AF_UNIX) as asked:
     sys.exit(int(asked.recv(16)))
 """
 
-_TAKE = 'if [ "$2" = relay ]; then command opencrab "$@"; else {}; fi;'
+_TAKE = 'if [ "$3" = relay ]; then command opencrab "$@"; else {}; fi;'
 
 
 @contextmanager

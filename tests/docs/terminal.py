@@ -26,7 +26,9 @@ COLUMNS, ROWS = 80, 50
 _MARK = "\x1d"
 _SERVERS = {
     "make up": r"^(ready|準備ができました)$",
-    "opencrab discord relay": r"(^connected to Discord as .*| として Discord に接続しました)\n",
+    "opencrab admin discord relay": (
+        r"(^connected to Discord as .*| として Discord に接続しました)\n"
+    ),
 }
 """Programs that go on until they are interrupted, and the line after which they wait."""
 

@@ -130,7 +130,7 @@ def test_a_command_that_does_not_exist_is_noticed(tmp_path: Path) -> None:
         "1. Do this:\n\n"
         "   ```console\n   $ A=1 opencrab agents lust | head\n   opencrab output\n   ```\n\n"
         "```\nopencrab agents list --jsn    # all\nID=$(opencrab agents show Rowan --jso)\n"
-        "opencrab keys create \\\n  --name x && opencrab freeze   what it does\n```\n",
+        "opencrab admin keys create \\\n  --name x && opencrab freeze   what it does\n```\n",
         encoding="utf-8",
     )
     found = [command for fence in read_fences(page) for command in commands(fence)]
@@ -138,7 +138,7 @@ def test_a_command_that_does_not_exist_is_noticed(tmp_path: Path) -> None:
         ["agents", "lust"],
         ["agents", "list", "--jsn"],
         ["agents", "show", "Rowan", "--jso"],
-        ["keys", "create", "--name", "x"],
+        ["admin", "keys", "create", "--name", "x"],
         ["freeze"],
     ]
     assert [bool(wrong_with(each)) for each in found] == [True, True, True, False, False]

@@ -62,6 +62,8 @@ def _walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     if name != "opencrab" and (not inner or command.invoke_without_command):
         yield name, command
     for verb, each in inner.items():
+        if each.hidden:
+            continue
         yield from _walk(each, f"{name} {verb}")
 
 

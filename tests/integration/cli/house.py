@@ -173,11 +173,16 @@ class Seat:
             still = still + 1 if state[0] == "S" else 0
             select.select([self._screen], [], [], 0.02)
 
-    def leave(self) -> int:
-        """Wait until the program has ended; its exit code."""
+    def rest(self) -> str:
+        """Wait until the program has ended; everything that it still wrote."""
         deadline = monotonic() + SECONDS
         while monotonic() < deadline and self._read():
             pass
+        return self._seen.decode(errors="replace")
+
+    def leave(self) -> int:
+        """Wait until the program has ended; its exit code."""
+        self.rest()
         return self._process.wait(SECONDS)
 
     def _read(self) -> bool:
@@ -193,15 +198,17 @@ class Seat:
 
 
 @contextmanager
-def seat(house: House, *args: str) -> Iterator[Seat]:
-    """The command in a terminal of its own, in which Ctrl-C is a signal."""
+def seat(
+    house: House, *args: str, program: Path = OPENCRAB, more: Mapping[str, str] | None = None
+) -> Iterator[Seat]:
+    """The command, or another program, in a terminal of its own, in which Ctrl-C is a signal."""
     screen, side = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-S", "-c", _TAKE_TERMINAL, str(OPENCRAB), *args],
+        [sys.executable, "-S", "-c", _TAKE_TERMINAL, str(program), *args],
         stdin=side,
         stdout=side,
         stderr=side,
-        env={**house.environment, "OPENCRAB_DATA": str(house.data)},
+        env={**house.environment, "OPENCRAB_DATA": str(house.data), **(more or {})},
         cwd=house.folder,
         start_new_session=True,
     )

@@ -26,7 +26,7 @@ def test_a_person_watches_pauses_and_gives_up(slow: House) -> None:
         person.type(CTRL_C)
         person.see("[l]")
         person.type("p\n")
-        person.see("opencrab task resume Ada")
+        person.see("opencrab tasks resume Ada")
         assert person.leave() == 1
     said = slow.run("--language", "ja", "task", "discard", "Ada")
     assert "G1 slow: 中止" in said.out

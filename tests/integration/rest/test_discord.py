@@ -61,7 +61,7 @@ def guild(tmp_path: Path) -> Iterator[Guild]:
 
 
 def test_the_doctor_speaks_the_callers_language(guild: Guild) -> None:
-    for language, word in (("ja", "`opencrab discord register` を"), ("en", "run `opencrab")):
+    for language, word in (("ja", "`opencrab admin discord register` を"), ("en", "run `opencrab")):
         shown = guild.got("/discord", headers={"Accept-Language": language})["checks"]
         commands = next(check for check in shown if check["name"] == "commands")
         assert (commands["state"], word in commands["cure"]) == ("problem", True)

@@ -102,7 +102,7 @@ def test_an_unsafe_address_is_refused(house: House, url: str) -> None:
 def test_a_provider_that_is_switched_off_is_not_asked(house: House) -> None:
     house.call("PUT", "/llm/providers/openai", {"key": KEY, "enabled": False})
     answer = house.call("PUT", f"/agents/{house.agent()}", {"name": "x", "model": "openai:gpt"})
-    assert "opencrab providers" in str(problem(answer, 422, "model")["cure"])
+    assert "opencrab models providers" in str(problem(answer, 422, "model")["cure"])
 
 
 @pytest.mark.parametrize("name", ["scripted", "openai"])
@@ -111,7 +111,7 @@ def test_a_provider_that_is_switched_off_is_not_well(house: House, name: str) ->
     found = house.got(f"/llm/providers/{name}/health")
     assert (found["ok"], found["models"]) == (False, None)
     assert "disabled" in found["problem"]
-    assert "opencrab providers" in found["cure"]
+    assert "opencrab models providers" in found["cure"]
 
 
 @pytest.mark.parametrize("aliases", [{"a": "a"}, {"a": "b", "b": "a"}, {"a": "nobody:x"}])

@@ -64,15 +64,15 @@ def test_when_money_ends_people_are_told_which_without_any_id(
 @pytest.mark.parametrize(
     ("scope", "english"),
     [
-        ("turn", "this answer ($0.25) is used up. Raise it: `opencrab budgets --set turn=0.50`"),
-        ("session:s", "($2.00) is used up. Raise it: `opencrab budgets --set session=4.00`"),
+        ("turn", "this answer ($0.25) is used up. Raise it: `opencrab costs set-budget turn=0.50`"),
+        ("session:s", "($2.00) is used up. Raise it: `opencrab costs set-budget session=4.00`"),
         ("agent:a", "my day ($1.00) is used up. It is available again after midnight UTC. Raise"),
-        ("agent:a", "`opencrab budgets --set agent_day=2.00`"),
+        ("agent:a", "`opencrab costs set-budget agent_day=2.00`"),
         ("heartbeat:a", "($0.60) is used up. It is available again after midnight UTC. Raise it"),
-        ("heartbeat:a", "`opencrab budgets --set heartbeat=100`"),
+        ("heartbeat:a", "`opencrab costs set-budget heartbeat=100`"),
         ("public:p", "($0.000125) is used up. "),
-        ("public:p", "`opencrab budgets --set public_user_day=0.00025`"),
-        ("installation", "`opencrab budgets --set installation_day=10.00`"),
+        ("public:p", "`opencrab costs set-budget public_user_day=0.00025`"),
+        ("installation", "`opencrab costs set-budget installation_day=10.00`"),
     ],
 )
 def test_who_may_know_is_told_how_much_it_was_and_how_to_raise_it(scope: str, english: str) -> None:
@@ -104,7 +104,7 @@ def test_the_suggested_limit_leaves_room_above_what_was_drawn(
     scope: str, drawn: int, wanted: str, language: Language
 ) -> None:
     said = budget_phrase(scope, language, Limits(), drawn=drawn)
-    assert f"`opencrab budgets --set {wanted}`" in said
+    assert f"`opencrab costs set-budget {wanted}`" in said
 
 
 def test_an_agents_own_limit_is_raised_where_it_was_set() -> None:

@@ -315,7 +315,7 @@ def test_everything_wrong_with_a_data_folder_is_listed_with_a_cure(data: Path) -
     (data / FILE).unlink()
     (found,) = (each for each in BACKUPS.verify(data).problems if each.kind == "database")
     assert "missing" in found.detail
-    assert f"opencrab verify {data} --accept" in found.cure
+    assert f"opencrab admin verify {data} --accept" in found.cure
 
 
 def test_an_accepted_loss_lets_it_start_and_search_begin_anew(data: Path, tmp_path: Path) -> None:

@@ -56,8 +56,8 @@ def refused(folder: Path) -> DamagedDatabase:
         pass
     for name, content in before.items():
         assert (folder / name).read_bytes() == content
-    assert "opencrab restore" in (caught.value.cure or "")
-    assert f"opencrab verify {folder} --accept" in (caught.value.cure or "")
+    assert "opencrab admin restore" in (caught.value.cure or "")
+    assert f"opencrab admin verify {folder} --accept" in (caught.value.cure or "")
     return caught.value
 
 

@@ -1,4 +1,4 @@
-"""`opencrab simulate`: the same day for the same seed, and nothing is asked without a reason."""
+"""`opencrab admin simulate`: the same day for the same seed, and no call without a reason."""
 
 import json
 from pathlib import Path

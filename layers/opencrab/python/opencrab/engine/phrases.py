@@ -72,7 +72,7 @@ def _raise_command(
         amount = str(min(percent, 100))
     else:
         amount = format_dollars_exactly(wanted / 1_000_000)
-    # `opencrab budgets` names a limit without its unit.
+    # `opencrab costs budgets` names a limit without its unit.
     name = LIMIT_OF_BUDGET[kind].removesuffix("_micro_usd").removesuffix("_percent")
     return _CURES["raise"][language].format(limit=f"{name}={amount}")
 

@@ -101,7 +101,7 @@ def test_a_lost_database_is_found_and_accepted(data: Path, tmp_path: Path) -> No
     (tmp_path / "old").replace(data / FILE)
     found = run(data, "verify")
     assert found.exit_code == 1
-    assert f"opencrab verify {data} --accept" in found.stdout
+    assert f"opencrab admin verify {data} --accept" in found.stdout
     accepted = run(data, "verify", "--accept")
     assert accepted.exit_code == 0
     assert "1 commits are lost" in accepted.stdout

@@ -151,7 +151,7 @@ def test_a_turn_that_waits_for_a_human_says_how_to_decide(
     shown = program.run("--language", language, "chat", "--say", "hi")
     assert (shown.code, shown.out) == (0, "may I?\n")
     assert told in shown.err
-    assert "opencrab turns decide t1" in shown.err
+    assert "opencrab approvals approve t1" in shown.err
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,11 @@ def test_a_story_can_be_told_without_the_lines_of_its_session(
 @pytest.mark.parametrize(
     ("language", "asked", "decide"),
     [
-        ("en", "asks for approval: send the letter", "waiting for approval: opencrab turns decide"),
+        (
+            "en",
+            "asks for approval: send the letter",
+            "waiting for approval: opencrab approvals approve",
+        ),
         ("ja", "承認待ち: send the letter", "承認待ちです"),
     ],
 )
@@ -117,7 +121,7 @@ def test_a_waiting_turn_says_what_for_and_how_to_decide(
     assert "? post" in story
     assert asked in story
     assert decide in story
-    assert "opencrab turns decide t1 --approve" in story
+    assert "opencrab approvals approve t1" in story
 
 
 def test_a_decision_and_a_stop_are_part_of_the_story(program: Program, server: Server) -> None:

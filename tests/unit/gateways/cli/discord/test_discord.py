@@ -139,7 +139,7 @@ def test_an_error_of_the_server_is_a_sentence(program: Program, server: Server) 
 
 
 def relayed(server: Server, data: Path, relay: Callable[[RelayWay], None]) -> Any:
-    """`opencrab discord relay` with a relay that does this."""
+    """`opencrab admin discord relay` with a relay that does this."""
     transport = httpx.MockTransport(server.handle)
     app = build_cli(lambda _: 0, Options(transport=transport, relay=relay))
     environment = {"OPENCRAB_KEY": "oc_owner", "OPENCRAB_DATA": str(data), "LANG": "C"}

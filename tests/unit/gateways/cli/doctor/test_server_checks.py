@@ -107,7 +107,7 @@ def test_limits_that_were_set_at_run_time_are_told_as_such() -> None:
         assert shown.detail.endswith("$5.25 per day in total")
     wrong = findings({"budget": {**budget, "turn_usd": 0, "changed": ["turn_usd"]}})["budget"]
     assert wrong.verdict is CheckVerdict.WRONG
-    assert "opencrab budgets --set turn=" in wrong.cure
+    assert "opencrab costs set-budget turn=" in wrong.cure
     assert "OPENCRAB" not in wrong.cure
 
 
@@ -146,7 +146,7 @@ def test_a_scheduled_backup_that_fails_is_wrong(
     assert found.verdict is CheckVerdict.WRONG
     assert failed in found.detail
     assert "disk 満杯" in found.detail
-    assert all(part in found.cure for part in ("free space", retry, "opencrab backup"))
+    assert all(part in found.cure for part in ("free space", retry, "opencrab admin backup"))
     fine = findings({"backups": {"ok": True}}, words)["backups"]
     assert (fine.verdict, well in fine.detail) == (CheckVerdict.WELL, True)
     assert "backups" not in findings({}, words)

@@ -235,7 +235,7 @@ def test_a_paused_task_says_how_it_goes_on(program: Program, server: Server) -> 
     said = program.run("--language", "ja", "task", "run", "Ada", "x")
     assert said.code == 1
     assert "理由: 昼休み" in said.out
-    assert "opencrab task resume Ada G3" in said.out
+    assert "opencrab tasks resume Ada G3" in said.out
 
 
 def interrupted(_request: httpx.Request) -> httpx.Response:
@@ -247,8 +247,8 @@ def interrupted(_request: httpx.Request) -> httpx.Response:
     [
         ("p", "reason: 昼休み", "pause"),
         ("中止", "G3 学習マップ: abandoned", "cancel"),
-        ("", "opencrab task show Ada G3 --follow", ""),
-        (CTRL_C, "opencrab task show Ada G3 --follow", ""),
+        ("", "opencrab tasks show Ada G3 --follow", ""),
+        (CTRL_C, "opencrab tasks show Ada G3 --follow", ""),
     ],
 )
 def test_ctrl_c_asks_whether_to_pause_cancel_or_leave(

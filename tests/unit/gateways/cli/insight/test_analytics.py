@@ -219,7 +219,7 @@ def test_all_parts_are_told_when_none_is_named(program: Program, told: Server) -
                 "no model calls in this period",
                 "no learned skills yet",
                 "no memory was found by a search in 30 days",
-                "opencrab meta run",
+                "opencrab learning run",
             ],
         ),
         ("ja", ["呼び出しはありません", "スキルはまだありません", "見つかった記憶はありません"]),

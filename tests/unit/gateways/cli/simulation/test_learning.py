@@ -1,4 +1,4 @@
-"""`opencrab simulate learning`: tables in both languages, JSON for scripts, no network."""
+"""`opencrab admin simulate learning`: tables in both languages, JSON for scripts, no network."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`opencrab cost estimate`: a table for people, micro-dollars for scripts, and no server asked."""
+"""`opencrab costs estimate-aws`: a table for people, micro-dollars for scripts, no server."""
 
 import pytest
 

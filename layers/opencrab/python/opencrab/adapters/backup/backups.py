@@ -122,7 +122,7 @@ class FolderBackups:
             names = ", ".join(sorted({str(each.facts.get("path", FILE)) for each in problems})[:5])
             raise Invalid(
                 f"backup {str(folder)!r} is damaged: {len(problems)} problems, in {names}",
-                cure=f"list them with `opencrab verify {folder}`, and use another backup",
+                cure=f"list them with `opencrab admin verify {folder}`, and use another backup",
             )
         with translate_disk_errors(data.parent), _appearing(data) as growing:
             copy = _Copy(folder / CONTENT, growing)
@@ -194,7 +194,7 @@ def _refuse_full(folder: Path, *, cure: str) -> None:
 def _no_backup(folder: Path) -> NotFound:
     return NotFound(
         f"{str(folder)!r} is not a backup: it has no {MANIFEST!r}",
-        cure="name a folder that `opencrab backup` made",
+        cure="name a folder that `opencrab admin backup` made",
     )
 
 

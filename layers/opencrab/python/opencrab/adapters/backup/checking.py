@@ -134,7 +134,8 @@ def _missing(data: Path) -> Unavailable:
         return missing_file_error(data / FILE, marker.commits)
     return Unavailable(
         f"there is no database file {str(data / FILE)!r}",
-        cure="check the folder's name, or restore a backup with `opencrab restore DIR --data NEW`",
+        cure="check the folder's name, or restore a backup with "
+        "`opencrab admin restore DIR --data NEW`",
     )
 
 

@@ -22,7 +22,7 @@ _DEPTH = 12
 _TOKEN_EXPIRED = 50_027
 _LONGEST = 86_400.0
 _BY_STATUS: Mapping[int, tuple[type[OpenCrabError], str]] = {
-    401: (Refused, "check the bot's token: `opencrab discord doctor` shows the problem"),
+    401: (Refused, "check the bot's token: `opencrab admin discord doctor` shows the problem"),
     403: (Refused, "let the bot see the channel and write there, or ask elsewhere"),
     404: (NotFound, "use a channel and a message that exist"),
     413: (TooLarge, "send less"),

@@ -174,7 +174,7 @@ class ProviderModels:
             raise NotFound(
                 f"there is no provider {provider!r}",
                 field="provider",
-                cure="`opencrab providers` lists them",
+                cure="`opencrab models providers` lists them",
             )
         settings = known[provider]
         scripted = settings.kind == "scripted"
@@ -284,13 +284,13 @@ class ProviderModels:
             raise Invalid(
                 f"provider {provider.name!r} is disabled",
                 field="model",
-                cure="see `opencrab providers`, and choose another model or enable it",
+                cure="see `opencrab models providers`, and choose another model or enable it",
             )
         cure = self._advice.format(variable) if variable else None
         raise Invalid(
             f"provider {provider.name!r} is not set up: {problem}",
             field="model",
-            cure=cure or f"see [llm.providers.{provider.name}] and `opencrab providers`",
+            cure=cure or f"see [llm.providers.{provider.name}] and `opencrab models providers`",
         )
 
     def _make(self, reading: _Reading, provider: ProviderSettings, model: str) -> ChatModel:

@@ -123,7 +123,7 @@ def make_database_file(path: Path, *, durable: bool, marker: Commits | None = No
         raise DamagedDatabase(
             f"database file {str(path)!r} is missing, but its write-ahead log {wal.name!r} exists",
             cure="put the database back beside its log, or restore a backup with "
-            "`opencrab restore DIR --data NEW`",
+            "`opencrab admin restore DIR --data NEW`",
         )
     new = _beside(path, ".new")
     for leftover in (new, _beside(new, "-wal"), _beside(new, "-shm")):
@@ -250,9 +250,9 @@ def missing_file_error(path: Path, commits: int) -> DamagedDatabase:
     return DamagedDatabase(
         f"database file {str(path)!r} is missing, but {marker!r} records {commits} commits",
         cure=_rescue_cure(path)
-        or "put it back with its write-ahead log, or restore a backup with `opencrab restore DIR "
-        "--data NEW`; to begin with nothing, all data lost: "
-        f"`opencrab verify {path.parent} --accept`",
+        or "put it back with its write-ahead log, or restore a backup with `opencrab admin "
+        "restore DIR --data NEW`; to begin with nothing, all data lost: "
+        f"`opencrab admin verify {path.parent} --accept`",
     )
 
 
@@ -283,6 +283,6 @@ def _lost_commits_error(path: Path, detail: str) -> DamagedDatabase:
         f"database file {str(path)!r} {detail}",
         cure=_rescue_cure(path)
         or f"put the missing file back (the database and its {write_ahead_log(path).name!r} "
-        f"belong together), or restore a backup with `opencrab restore DIR --data NEW`; to go on "
-        f"without what is lost: `opencrab verify {folder} --accept`",
+        f"belong together), or restore a backup with `opencrab admin restore DIR --data NEW`; to "
+        f"go on without what is lost: `opencrab admin verify {folder} --accept`",
     )

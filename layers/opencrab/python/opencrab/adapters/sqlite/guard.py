@@ -117,7 +117,7 @@ class CommitGuard:
         """Note that the file was lost, save what was in it, and return the error."""
         self._writer.execute("ROLLBACK")
         saved = self._save()
-        cure = "stop OpenCrab and restore a backup with `opencrab restore`"
+        cure = "stop OpenCrab and restore a backup with `opencrab admin restore`"
         if saved is not None:
             cure = (
                 f"stop OpenCrab, rename {saved.name!r}, which holds everything that was "

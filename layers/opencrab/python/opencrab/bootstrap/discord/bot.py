@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def bot_of(configured: "Settings") -> BotApplication:
-    """Return the Discord application, for registering commands and `opencrab discord doctor`."""
+    """Return the Discord application, for registering commands and for checking it."""
     return BotApplication(
         application_id=str(configured.get("gateway.discord.application_id")),
         public_key=str(configured.get("gateway.discord.public_key")),

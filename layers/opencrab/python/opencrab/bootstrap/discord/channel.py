@@ -94,7 +94,7 @@ class StoredBotTokens:
         what = "is malformed" if token else "is not set"
         raise Refused(
             f"Discord is enabled, but the bot's token {what}: set {name}",
-            cure=f"store {name}, and see `opencrab discord doctor`",
+            cure=f"store {name}, and see `opencrab admin discord doctor`",
         )
 
     def _own(self) -> str:

@@ -79,7 +79,7 @@ class Principal(Value):
         if scope not in _INCLUDES[self.scope]:
             raise Refused(
                 f"this needs a key with scope {scope.value!r}; yours has {self.scope.value!r}",
-                cure=f"create one with `opencrab keys create --scope {scope.value}`",
+                cure=f"create one with `opencrab admin keys create --scope {scope.value}`",
             )
 
 
@@ -87,7 +87,9 @@ def key_to_revoke(keys: Iterable[ApiKey], key_id: str) -> ApiKey:
     """Return the key with this id; raises NotFound."""
     found = next((key for key in keys if key.id == key_id), None)
     if found is None:
-        raise NotFound(f"there is no key {key_id!r}", cure="list them with `opencrab keys list`")
+        raise NotFound(
+            f"there is no key {key_id!r}", cure="list them with `opencrab admin keys list`"
+        )
     return found
 
 

@@ -104,6 +104,6 @@ def _known_principal(keys: Keys, principal_id: str) -> str:
         raise Invalid(
             f"no key belongs to a principal {principal_id!r}",
             field="principal_id",
-            cure="list principals with `opencrab keys list`, or omit it for a new person",
+            cure="list principals with `opencrab admin keys list`, or omit it for a new person",
         )
     return principal_id

@@ -26,7 +26,8 @@ def invite_to_session(
         raise Invalid(
             f"no chat key belongs to a principal {principal_id!r}",
             field="principal_id",
-            cure="create one with `opencrab keys create NAME --scope chat`, and use its principal",
+            cure="create one with `opencrab admin keys create --name NAME --scope chat`, and use "
+            "its principal",
         )
 
     def added(members: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Simulated: a stand-in for a model that lives an agent's day, for `opencrab simulate`.
+"""Simulated: a stand-in for a model that lives an agent's day, for `opencrab admin simulate`.
 
 It reads what a turn is for and does what a tolerable model would: it plans some goals and does
 others at once, finishes tasks, learns, reports, and is silent where it has nothing to say. The same

@@ -67,7 +67,9 @@ def end_session(terminal: Terminal, session: SessionId) -> None:
 def invite(
     terminal: Terminal,
     session: SessionId,
-    principal: Annotated[str, cli_argument("A person's principal, from `keys list`.", "PRINCIPAL")],
+    principal: Annotated[
+        str, cli_argument("A person's principal, from `admin keys list`.", "PRINCIPAL")
+    ],
 ) -> None:
     """Share a conversation with a person, who reads all of it and writes in it."""
     shared = terminal.client.put("sessions", session, "members", principal, body={})
@@ -78,7 +80,9 @@ def invite(
 def uninvite(
     terminal: Terminal,
     session: SessionId,
-    principal: Annotated[str, cli_argument("A person's principal, from `keys list`.", "PRINCIPAL")],
+    principal: Annotated[
+        str, cli_argument("A person's principal, from `admin keys list`.", "PRINCIPAL")
+    ],
 ) -> None:
     """Stop sharing a conversation with a person."""
     kept = terminal.client.delete("sessions", session, "members", principal)

@@ -1,6 +1,6 @@
 """Commands about learning: what is tried out on an agent, what was changed, and looking now."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -52,24 +52,30 @@ def show_experiments(
     agent: AgentName,
     *,
     stop: Annotated[
-        str | None, cli_option("End this experiment and keep what is best now.", "SUBJECT")
+        str | None, cli_option("Older form of `learning stop`.", "SUBJECT", hidden=True)
     ] = None,
     pin: Annotated[
-        str | None, cli_option("Pin this: learning does not change it.", "SUBJECT")
+        str | None, cli_option("Older form of `learning pin`.", "SUBJECT", hidden=True)
     ] = None,
-    unpin: Annotated[str | None, cli_option("Unpin this.", "SUBJECT")] = None,
+    unpin: Annotated[
+        str | None, cli_option("Older form of `learning unpin`.", "SUBJECT", hidden=True)
+    ] = None,
 ) -> None:
-    """Show an agent's experiments; stop, pin or unpin one."""
+    """Show an agent's experiments."""
     wanted = {"stop": stop, "pin": pin, "unpin": unpin}
     acts = [(verb, subject) for verb, subject in wanted.items() if subject is not None]
     if len(acts) > 1:
         raise typer.BadParameter(terminal.words("one_act"), param_hint="--stop")
-    found = find_agent(terminal, agent)
-    place = ("agents", found["id"], "experiments")
-    if not acts:
-        _experiments(terminal, found, terminal.client.get(*place))
+    for verb, subject in acts:
+        steer_experiment(terminal, agent, verb, subject)
         return
-    ((verb, subject),) = acts
+    found = find_agent(terminal, agent)
+    _experiments(terminal, found, terminal.client.get("agents", found["id"], "experiments"))
+
+
+def steer_experiment(terminal: Terminal, agent: str, verb: str, subject: str) -> None:
+    """Stop an experiment, or pin or unpin its subject."""
+    place = ("agents", find_agent(terminal, agent)["id"], "experiments")
     # Addresses have a point where a purpose and its task type have a slash.
     done = terminal.client.post(*place, subject.replace("/", "."), verb)
     if terminal.options.json:
@@ -87,20 +93,22 @@ def show_changes(
     terminal: Terminal,
     agent: AgentName,
     *,
-    undo: Annotated[str | None, cli_option("Undo this change.", "ID")] = None,
-    apply: Annotated[str | None, cli_option("Apply this proposal.", "ID")] = None,
+    undo: Annotated[
+        str | None, cli_option("Older form of `learning undo`.", "ID", hidden=True)
+    ] = None,
+    apply: Annotated[
+        str | None, cli_option("Older form of `learning apply`.", "ID", hidden=True)
+    ] = None,
 ) -> None:
-    """Show the changes that learning made or proposes, newest first; apply or undo one."""
+    """Show the changes that learning made or proposes, newest first."""
     if undo is not None and apply is not None:
         raise typer.BadParameter(terminal.words("one_change"), param_hint="--undo")
-    found = find_agent(terminal, agent)
-    place = ("agents", found["id"], "changes")
     wanted = undo or apply
     if wanted is not None:
-        done = terminal.client.post(*place, wanted, "undo" if undo else "apply")
-        terminal.show(done, _change)
+        decide_change(terminal, agent, "undo" if undo else "apply", wanted)
         return
-    page = terminal.client.get(*place, limit=_SHOWN)
+    found = find_agent(terminal, agent)
+    page = terminal.client.get("agents", found["id"], "changes", limit=_SHOWN)
     if terminal.options.json:
         terminal.json(page)
     elif not page["items"]:
@@ -110,6 +118,12 @@ def show_changes(
             _change(terminal, made)
         if page.get("next_cursor"):
             terminal.print_sentence("only_newest", count=_SHOWN)
+
+
+def decide_change(terminal: Terminal, agent: str, verb: str, change: str) -> None:
+    """Apply or undo a change, and print it."""
+    place = ("agents", find_agent(terminal, agent)["id"], "changes", change, verb)
+    terminal.show(terminal.client.post(*place), _change)
 
 
 @cli_command
@@ -127,9 +141,6 @@ def run_meta(
     body = {"period": period.value, "dry_run": dry_run}
     looked = terminal.client.post("agents", found["id"], "meta", "runs", body=body)
     terminal.show(looked, lambda terminal, looked: _print_learning_report(terminal, found, looked))
-
-
-COMMANDS: dict[str, Callable[..., None]] = {"run": run_meta}
 
 
 def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:

@@ -76,4 +76,4 @@ def _goals(by_source: dict[str, int]) -> str:
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"learning": learning.simulate_learning}
-"""What else can be simulated, by its name after `opencrab simulate`."""
+"""What else can be simulated, by its name after `opencrab admin simulate`."""

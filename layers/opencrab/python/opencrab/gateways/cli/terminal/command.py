@@ -122,6 +122,7 @@ def cli_command_with(
                 context.obj = replace(context.obj, **said)
                 return
             terminal = Terminal(replace(context.obj, **said))
+            print_new_name(context, terminal)
             with _sentences_for_errors(terminal):
                 run(terminal, **values)  # type: ignore[call-arg]
 
@@ -152,6 +153,25 @@ def with_typer_signature(
         name: option.annotation for name, option in signature.parameters.items()
     }
     return wrapper
+
+
+def print_new_name(context: typer.Context, terminal: Terminal) -> None:
+    """Tell a person who typed an older name of a command the name of today; scripts are told none.
+
+    The older names are in `command_tree/aliases.py`.
+    """
+    if not terminal.err.isatty() or getattr(terminal.options, "quiet", False):
+        return
+    place: Any = context
+    rest = list[str]()
+    while place.parent is not None:
+        if now := getattr(place.command, "replaced_by", ""):
+            program = context.find_root().info_name
+            new = " ".join((str(program), now, *rest))
+            terminal.print_note("renamed", old=context.command_path, new=new)
+            return
+        rest.insert(0, place.info_name or "")
+        place = place.parent
 
 
 @contextmanager

@@ -25,6 +25,7 @@ _HEADINGS = {
     "Commands:": "usage_commands",
 }
 _MESSAGES = {
+    r"No such command '(?P<name>.*)'\. Did you mean (?P<likely>.*)\?": "usage_likely_command",
     r"Missing command\.": "usage_no_command",
     r"No such command '(?P<name>.*)'\.": "usage_unknown_command",
     r"No such option: (?P<name>\S+)": "usage_unknown_option",
@@ -69,7 +70,7 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
 
     def show(self, file: Any = None) -> None:
         context = self.ctx
-        words = SentenceCatalog(_language_of_context(context))
+        words = words_of_context(context)
         help_of = f"{context.command_path} {context.help_option_names[0]}"
         lines = (
             _with_local_headings(context.get_usage(), words),
@@ -101,13 +102,18 @@ def _with_local_headings(page: str, words: SentenceCatalog) -> str:
 
 
 def _translate(page: Any, context: Any) -> SentenceCatalog:
-    """Put the help of a command, its options and its commands into the user's language."""
-    words = SentenceCatalog(_language_of_context(context))
+    """Put the help of a command and its options into the user's language."""
+    words = words_of_context(context)
     own_help = page.get_help_option(context)
-    for thing in (page, *page.params, own_help, *getattr(page, "commands", {}).values()):
+    for thing in (page, *page.params, own_help):
         if getattr(thing, "help", None):
             thing.help = words.help(thing.help)
     return words
+
+
+def words_of_context(context: Any) -> SentenceCatalog:
+    """Return the catalog of the language that the command line or the locale names."""
+    return SentenceCatalog(_language_of_context(context))
 
 
 def _language_of_context(context: Any) -> CliLanguage:

@@ -96,7 +96,7 @@ class Options:
 
     `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
-    simulator; `backups` is a factory of the backup service.
+    simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab.
     """
 
     url: str | None = None
@@ -114,3 +114,4 @@ class Options:
     relay: LaunchRelay | None = None
     simulation: Simulation | None = None
     backups: "Callable[[], Backups] | None" = None
+    launch: Launch | None = None

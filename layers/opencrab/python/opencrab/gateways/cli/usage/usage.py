@@ -74,17 +74,28 @@ def budgets(
         typer.Option(
             "--set",
             metavar="NAME=USD",
-            help=(
-                "Set a limit in US dollars (heartbeat: percent; session=0: no limit); repeatable."
-            ),
+            help="Older form of `costs set-budget`.",
+            hidden=True,
         ),
     ] = None,
     *,
-    reset: Annotated[bool, cli_option("Reset all other limits to the configuration.")] = False,
+    reset: Annotated[bool, cli_option("Older form of `costs reset-budgets`.", hidden=True)] = False,
 ) -> None:
-    """Show budgets and what is drawn today, and set limits."""
+    """Show budgets and what is drawn today."""
+    change_budgets(terminal, agent, change, reset=reset)
+
+
+def change_budgets(
+    terminal: Terminal,
+    agent: str | None,
+    change: list[str] | None,
+    *,
+    reset: bool,
+    option: str = "--set",
+) -> None:
+    """Set limits, or reset those that are not set, if any are wanted; then show the budgets."""
     wanted: dict[str, int | None] = dict.fromkeys(_LIMITS.values()) if reset else {}
-    wanted |= dict(_limit(terminal, text) for text in change or ())
+    wanted |= dict(_limit(terminal, text, option) for text in change or ())
     if wanted and agent is not None:
         raise typer.BadParameter(terminal.words("limit_agent"), param_hint="--agent")
     found = None if agent is None else find_agent(terminal, agent)
@@ -94,13 +105,13 @@ def budgets(
     terminal.show(shown, _draw_budgets)
 
 
-def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
+def _limit(terminal: Terminal, text: str, option: str) -> tuple[str, int]:
     """Parse NAME=USD into the limit's field and its value; heartbeats have a percentage."""
     name, _, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if name not in _LIMITS:
         known = ", ".join(_LIMITS)
-        raise typer.BadParameter(terminal.words("limit_name", names=known), param_hint="--set")
+        raise typer.BadParameter(terminal.words("limit_name", names=known), param_hint=option)
     if name == _SESSION and value == _NO_LIMIT:
         return _LIMITS[name], 0
     share = name == _PERCENT
@@ -111,7 +122,7 @@ def _limit(terminal: Terminal, text: str) -> tuple[str, int]:
     )
     if amount is None:
         said = terminal.words("limit_percent" if share else "limit_value", name=name)
-        raise typer.BadParameter(said, param_hint="--set")
+        raise typer.BadParameter(said, param_hint=option)
     return _LIMITS[name], amount
 
 

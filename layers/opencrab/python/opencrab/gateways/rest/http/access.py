@@ -22,7 +22,7 @@ CALLER = "opencrab.caller"
 """Where the caller is kept in an ASGI scope."""
 
 _CLIENT = b"x-opencrab-client"
-_CURE = "send the header `Authorization: Bearer <key>`; make keys with `opencrab keys create`"
+_CURE = "send the header `Authorization: Bearer <key>`; make keys with `opencrab admin keys create`"
 
 _bearer = HTTPBearer(
     auto_error=False,

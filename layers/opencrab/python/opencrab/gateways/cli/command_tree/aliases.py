@@ -1,0 +1,44 @@
+"""Names that commands had before 0.2, which work for one version and are not in help.
+
+Everything that a command line of then says works as then. A person, not a script, is told the name
+of today.
+"""
+
+from opencrab.gateways.cli.command_tree.node import CommandNode
+
+
+def _alias(name: str, now: str, runs: str = "", table: str = "") -> CommandNode:
+    return CommandNode(name, runs=runs, table=table, hidden=True, replaced_by=now)
+
+
+def _group(name: str, *commands: CommandNode) -> CommandNode:
+    return CommandNode(name, commands=commands, hidden=True)
+
+
+ALIASES = (
+    _alias("task", "tasks", table="goals.tasks:COMMANDS"),
+    _alias("providers", "models providers", "models.models:list_providers"),
+    _alias("budgets", "costs budgets", "usage.usage:budgets"),
+    _alias("mentor", "sessions mentor", "conversation.sessions:mentor"),
+    _alias("feedback", "turns rate", "learning.feedback:give_feedback"),
+    _alias("analytics", "agents analytics", "insight.analytics:show_analytics"),
+    _alias("experiments", "learning experiments", "learning.learning:show_experiments"),
+    _alias("changes", "learning changes", "learning.learning:show_changes"),
+    _alias("whatif", "costs what-if", "insight.what_if:what_if"),
+    _alias("backup", "admin backup", "backup.backup:back_up"),
+    _alias("restore", "admin restore", "backup.backup:restore"),
+    _alias("verify", "admin verify", "backup.backup:verify"),
+    _alias("discord", "admin discord", table="discord.discord:COMMANDS"),
+    _alias("seed", "admin seed", table="agents.presets:COMMANDS"),
+    _alias("simulate", "admin simulate", "simulation.day:simulate", "simulation.day:COMMANDS"),
+    _group("export", _alias("state", "agents export", "insight.export:export_state")),
+    _group("meta", _alias("run", "learning run", "learning.learning:run_meta")),
+    _group("eval", _alias("models", "models compare", "learning.model_trial:eval_models")),
+    _group("cost", _alias("estimate", "costs estimate-aws", "usage.aws_cost:estimate_cost")),
+    _group(
+        "keys",
+        _alias("create", "admin keys create", "access.keys:create_key"),
+        _alias("list", "admin keys list", "access.keys:list_keys"),
+        _alias("revoke", "admin keys revoke", "access.keys:revoke_key"),
+    ),
+)

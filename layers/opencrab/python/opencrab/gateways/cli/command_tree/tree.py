@@ -1,0 +1,217 @@
+"""The commands of `opencrab`, in the order and under the headings in which help lists them."""
+
+from opencrab.gateways.cli.command_tree.aliases import ALIASES
+from opencrab.gateways.cli.command_tree.node import CommandNode
+
+_DAILY = "help_daily"
+_AGENTS = "help_agents"
+_OPERATION = "help_operation"
+
+_ADMIN = (
+    CommandNode(
+        "keys",
+        "Create, list and revoke API keys.",
+        commands=(
+            CommandNode("create", runs="access.keys:create_key"),
+            CommandNode("list", runs="access.keys:list_keys"),
+            CommandNode("revoke", runs="access.keys:revoke_key"),
+        ),
+    ),
+    CommandNode("backup", runs="backup.backup:back_up"),
+    CommandNode("restore", runs="backup.backup:restore"),
+    CommandNode("verify", runs="backup.backup:verify"),
+    CommandNode(
+        "discord",
+        "Set up and check the Discord bot, and run the relay for ordinary messages.",
+        table="discord.discord:COMMANDS",
+    ),
+    CommandNode("seed", "Create agents from presets.", table="agents.presets:COMMANDS"),
+    CommandNode(
+        "simulate",
+        "Simulate some hours of the preset agents, without a model.",
+        runs="simulation.day:simulate",
+        table="simulation.day:COMMANDS",
+    ),
+)
+
+_TREE = (
+    CommandNode("up", "Run OpenCrab on this computer.", "server.up:up", section=_DAILY),
+    CommandNode(
+        "chat",
+        "Talk to an agent; piped input is answered line by line.",
+        "conversation.chat:chat",
+        section=_DAILY,
+    ),
+    CommandNode(
+        "agents",
+        "List, create, show, edit and retire agents.",
+        commands=(
+            CommandNode("list", runs="agents.agents:list_agents"),
+            CommandNode("create", runs="agents.agents:create_agent"),
+            CommandNode("show", runs="agents.agents:show_agent"),
+            CommandNode("edit", runs="agents.agents:edit_agent"),
+            CommandNode("retire", runs="agents.agents:retire_agent"),
+            CommandNode("analytics", runs="insight.analytics:show_analytics"),
+            CommandNode("export", runs="insight.export:export_state"),
+        ),
+        section=_DAILY,
+    ),
+    CommandNode(
+        "sessions",
+        "List, show, share and end conversations (sessions).",
+        commands=(
+            CommandNode("list", runs="conversation.sessions:list_sessions"),
+            CommandNode("show", runs="conversation.sessions:show_session"),
+            CommandNode("end", runs="conversation.sessions:end_session"),
+            CommandNode("invite", runs="conversation.sessions:invite"),
+            CommandNode("uninvite", runs="conversation.sessions:uninvite"),
+            CommandNode("speak-freely", runs="conversation.sessions:let_speak_freely"),
+            CommandNode("mentor", runs="conversation.sessions:mentor"),
+        ),
+        section=_DAILY,
+    ),
+    CommandNode(
+        "tasks",
+        "Give an agent an instruction, watch it work, and steer it.",
+        table="goals.tasks:COMMANDS",
+        section=_DAILY,
+    ),
+    CommandNode(
+        "memory",
+        "Search, list, add and delete what an agent remembers.",
+        table="memory.memory:COMMANDS",
+        section=_DAILY,
+    ),
+    CommandNode(
+        "models",
+        "List models with their prices, list providers, compare models.",
+        "models.models:list_models",
+        commands=(
+            CommandNode("providers", runs="models.models:list_providers"),
+            CommandNode("compare", runs="learning.model_trial:eval_models"),
+            CommandNode("refresh-prices", runs="models.models:refresh_prices"),
+        ),
+        section=_DAILY,
+    ),
+    CommandNode(
+        "costs",
+        "Show what model calls cost; show and set budgets; estimate costs.",
+        "usage.usage:costs",
+        commands=(
+            CommandNode("budgets", runs="usage.usage:budgets"),
+            CommandNode("set-budget", runs="usage.budget_limits:set_budget"),
+            CommandNode("reset-budgets", runs="usage.budget_limits:reset_budgets"),
+            CommandNode("reconcile", runs="usage.reconcile:reconcile_costs"),
+            CommandNode("what-if", runs="insight.what_if:what_if"),
+            CommandNode("estimate-aws", runs="usage.aws_cost:estimate_cost"),
+        ),
+        section=_DAILY,
+    ),
+    CommandNode(
+        "approvals",
+        "See and decide approvals; grant permission in advance.",
+        "approvals.approvals:list_approvals",
+        table="approvals.approvals:COMMANDS",
+        section=_DAILY,
+    ),
+    CommandNode(
+        "watch",
+        "Watch an agent live: chat, cli, plan, inspector and vitals; or a session.",
+        "insight.live_panes:watch",
+        section=_DAILY,
+    ),
+    CommandNode(
+        "doctor",
+        "Check the installation, and say how to fix what does not work.",
+        "doctor.doctor:doctor",
+        section=_DAILY,
+    ),
+    CommandNode(
+        "goals",
+        "See an agent's goals and their reasons; add and abandon goals.",
+        table="goals.goals:COMMANDS",
+        section=_AGENTS,
+    ),
+    CommandNode(
+        "schedules",
+        "Give an agent instructions for set times; pause, run and delete them.",
+        table="autonomy.schedules:COMMANDS",
+        section=_AGENTS,
+    ),
+    CommandNode(
+        "heartbeats",
+        "Show and set how agents act on their own.",
+        table="autonomy.heartbeats:COMMANDS",
+        section=_AGENTS,
+    ),
+    CommandNode(
+        "skills",
+        "See an agent's skills; add, approve, switch and retire them.",
+        table="skills.skills:COMMANDS",
+        section=_AGENTS,
+    ),
+    CommandNode(
+        "workspace",
+        "List, read, write, download, upload and delete an agent's files.",
+        commands=(
+            CommandNode("list", runs="workspace.workspace:list_files"),
+            CommandNode("read", runs="workspace.workspace:read_file"),
+            CommandNode("write", runs="workspace.workspace:write_file"),
+            CommandNode("get", runs="workspace.workspace:get_file"),
+            CommandNode("put", runs="workspace.workspace:put_file"),
+            CommandNode("delete", runs="workspace.workspace:delete_file"),
+            CommandNode("versions", runs="workspace.workspace:list_versions"),
+            CommandNode("delete-versions", runs="workspace.workspace:delete_versions"),
+        ),
+        section=_AGENTS,
+    ),
+    CommandNode(
+        "turns",
+        "List turns, show one step by step, stop it, rate it.",
+        commands=(
+            CommandNode("show", runs="conversation.turns:show_turn"),
+            CommandNode("cancel", runs="conversation.turns:cancel_turn"),
+            CommandNode("rate", runs="learning.feedback:give_feedback"),
+            CommandNode(
+                "decide",
+                runs="conversation.turns:decide_turn",
+                hidden=True,
+                replaced_by="approvals approve",
+            ),
+        ),
+        section=_AGENTS,
+    ),
+    CommandNode(
+        "learning",
+        "See and steer experiments and changes; run the evaluation now.",
+        table="learning.steering:COMMANDS",
+        section=_AGENTS,
+    ),
+    CommandNode(
+        "freeze",
+        "Stop all agents, or one, before the next step, queued work included.",
+        "money.freeze:freeze",
+        section=_OPERATION,
+    ),
+    CommandNode(
+        "unfreeze", "Unfreeze all agents, or one.", "money.freeze:unfreeze", section=_OPERATION
+    ),
+    CommandNode(
+        "admin",
+        "API keys, backups, Discord, preset agents, simulation.",
+        commands=_ADMIN,
+        section=_OPERATION,
+    ),
+    CommandNode(
+        "completion",
+        "Print a script that completes commands, options and agents in your shell.",
+        "completion.completion:print_completion",
+        section=_OPERATION,
+    ),
+)
+
+ROOT = CommandNode(
+    "opencrab",
+    "Autonomous agents on your own computer or on serverless AWS.",
+    commands=(*_TREE, *ALIASES),
+)

@@ -1,0 +1,1 @@
+"""The server: run it on this computer."""
