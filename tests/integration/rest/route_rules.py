@@ -88,6 +88,7 @@ ROUTES = {
     "GET /sessions": "lists",
     "POST /sessions": "begin",
     "GET /sessions/{session_id}": "session",
+    "PATCH /sessions/{session_id}": "change",
     "DELETE /sessions/{session_id}": "change",
     "PUT /sessions/{session_id}/members/{principal_id}": "change",
     "DELETE /sessions/{session_id}/members/{principal_id}": "change",

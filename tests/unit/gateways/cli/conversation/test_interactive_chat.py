@@ -26,6 +26,7 @@ def server() -> Server:
     server = Server()
     server.on("GET /agents", page(ADA))
     server.on("GET /agents/ada-id", ok(ADA))
+    server.on("GET /sessions", page())
     server.on("POST /sessions", ok(session_view("ada-id"), 201))
     server.on("GET /sessions/s1", ok(session_view("ada-id")))
     server.on("GET /sessions/s1/messages", page())

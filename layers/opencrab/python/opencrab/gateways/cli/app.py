@@ -58,6 +58,7 @@ _GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
         {
             "list": sessions.list_sessions,
             "show": sessions.show_session,
+            "rename": sessions.rename_session,
             "end": sessions.end_session,
             "invite": sessions.invite,
             "uninvite": sessions.uninvite,

@@ -7,6 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
+from opencrab.gateways.cli.conversation.last_session import describe_last_session
 from opencrab.gateways.cli.conversation.live_answer import LiveAnswer
 from opencrab.gateways.cli.conversation.sessions import read_session_lines
 from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
@@ -210,6 +211,8 @@ class Dialogue:
         if self._agent["purpose"]:
             names.append(f" — {clean_terminal_text(self._agent['purpose'])}", style="dim")
         self._terminal.draw(names)
+        if self._continued:
+            self._dim(describe_last_session(self._terminal, self._session))
         self._dim(self._words("greeting"))
         self._terminal.line()
         if self._continued:
