@@ -96,6 +96,7 @@ ROUTES = {
     "POST /sessions/{session_id}/mentor": "owner",
     "GET /sessions/{session_id}/messages": "session",
     "POST /sessions/{session_id}/messages": "take_part",
+    "POST /sessions/{session_id}/uploads": "take_part",
     "GET /sessions/{session_id}/events": "session",
     "POST /tickets": "any",
     "GET /turns/{turn_id}": "session",

@@ -9,9 +9,11 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, ValidationError, model_validator
 
 from opencrab.domain.access.policy import Verb
+from opencrab.domain.conversation.attachment import PICTURES, WORKSPACE
 from opencrab.domain.conversation.message import (
     METADATA_ENTRIES,
     PARTS,
+    ImagePart,
     LineKind,
     Message,
     Part,
@@ -172,6 +174,7 @@ def _admit(
 ) -> tuple[Turn, ...]:
     principal = caller.principal
     require_session_access(runtime.home, principal, session_id, Verb.TAKE_PART)
+    _require_pictures_here(body.content)
     try:
         message = Message(
             source=caller.source,
@@ -189,6 +192,24 @@ def _admit(
             cure=f"send at most {PARTS} parts and {MESSAGE_BYTES} bytes of text in all",
         ) from error
     return admit_message(runtime, session_id, message)
+
+
+def _require_pictures_here(parts: tuple[Part, ...]) -> None:
+    """Raise Invalid for pictures at addresses, which nobody would fetch, and for too many."""
+    pictures = [part.reference for part in parts if isinstance(part, ImagePart)]
+    if any(not reference.startswith(WORKSPACE) for reference in pictures):
+        raise Invalid(
+            "pictures at https addresses are not fetched",
+            field="parts",
+            cure="upload the picture with POST /api/sessions/{session_id}/uploads and send its "
+            "reference",
+        )
+    if len(pictures) > PICTURES:
+        raise Invalid(
+            f"{len(pictures)} pictures are too many for one message",
+            field="parts",
+            cure=f"send at most {PICTURES} pictures with each message",
+        )
 
 
 def _answer_with_replies(accepted: Accepted, replies: Replies) -> Answered:
