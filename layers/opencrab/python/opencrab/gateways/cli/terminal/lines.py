@@ -45,10 +45,11 @@ def _draw_speaker(terminal: Terminal, name: str, text: str, kind: str, *, agent:
 
 
 def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
-    """Draw an action of an agent in one dim line."""
+    """Draw an action of an agent in one dim line, in words if the server says them."""
     data = line.get("data") or {}
     mark = "✓" if data.get("state") == "completed" else "✗"
-    arguments, result = data.get("arguments", ""), data.get("result", "")
-    text = f"{mark} {data.get('name', line['text'])} {arguments} → {result}"
+    name, arguments = data.get("name", line["text"]), data.get("arguments", "")
+    said = line.get("summary") or f"{name} {arguments}"
+    text = f"{mark} {said} → {data.get('result', '')}"
     row = Text(truncate_line(text, _ACTION_LENGTH), no_wrap=True, overflow="ellipsis")
     terminal.draw(indent_terminal_text(row), style="dim")

@@ -28,7 +28,12 @@ from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation.live import collect_visible_lines
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
-from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, lines_visible_to
+from opencrab.gateways.rest.conversation.lines import (
+    LinesQuery,
+    LineView,
+    ReaderLanguage,
+    lines_visible_to,
+)
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
@@ -93,7 +98,11 @@ class Answered(Accepted):
 
 @router.get("")
 def list_messages(
-    api: Api, caller: Reader, session_id: Id, query: Annotated[LinesQuery, Query()]
+    api: Api,
+    caller: Reader,
+    session_id: Id,
+    query: Annotated[LinesQuery, Query()],
+    language: ReaderLanguage,
 ) -> Page[LineView]:
     """List the lines of a session in order: speech of people and agents, and notices."""
     runtime = api.runtime
@@ -112,7 +121,8 @@ def list_messages(
         newest_first=newest,
     )
     cursor = None if last is None else page_cursor(f"{LISTING}-{query.order}", str(last))
-    return Page(items=tuple(map(LineView.of, lines)), next_cursor=cursor)
+    items = (LineView.described(line, runtime.actions, language) for line in lines)
+    return Page(items=tuple(items), next_cursor=cursor)
 
 
 @router.post(
