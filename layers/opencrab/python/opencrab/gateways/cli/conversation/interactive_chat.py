@@ -237,6 +237,7 @@ class Dialogue:
 
     def _show(self, line: dict[str, Any]) -> None:
         self._seen = max(self._seen, line["sequence"])
+        self._answer.forget_actions(line["sequence"])
         if line["kind"] not in {"action", "inner_voice"}:
             self._answer.forget(line["turn_id"])
         if "agent_name" in line:

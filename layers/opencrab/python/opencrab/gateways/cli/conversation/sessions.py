@@ -163,16 +163,22 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
 
     names = agent_names(terminal)
-    heads = ("id", "participants", "title", "status", "turns", "changed")
+    heads = ("id", "agent", "title", "turns", "changed")
     rows = [
         (
             session["id"],
             ", ".join(names.get(part["agent_id"], "?") for part in session["participants"]),
-            session.get("title") or session["name"] or session["theme"],
-            terminal.words.term(session["status"]),
+            _title(terminal, session),
             session["turn_number"],
             format_time(session["updated_at"]),
         )
         for session in sessions
     ]
     terminal.table(heads, rows)
+
+
+def _title(terminal: Terminal, session: dict[str, Any]) -> str:
+    title = str(session.get("title") or session["name"] or session["theme"])
+    if session["status"] == "active":
+        return title
+    return terminal.words("title_ended", title=title)
