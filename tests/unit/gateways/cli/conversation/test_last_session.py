@@ -1,12 +1,15 @@
 """Chat goes on where this person stopped, and says where that was."""
 
+import json
 from datetime import datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from opencrab.domain.conversation.session import Hearing, SessionStatus
-from tests.unit.gateways.cli.server import Program, Server, ok, page
+from opencrab.domain.turn.turn import TurnStatus
+from tests.unit.gateways.cli.server import CTRL_C, Program, Server, ok, page
 from tests.unit.gateways.cli.views import (
     NOW,
     agent_view,
@@ -14,6 +17,7 @@ from tests.unit.gateways.cli.views import (
     line_view,
     reply_view,
     session_view,
+    story_view,
 )
 
 ADA = agent_view("Ada")
@@ -124,3 +128,33 @@ def test_two_conversations_at_once_are_refused(program: Program) -> None:
     for extra in (("--new", "-c"), ("--session", "s1", "--new"), ("-c", "--session", "s1")):
         wrong = program.run("chat", "Ada", *extra, "--say", "hi")
         assert (wrong.code, "only one of" in wrong.err) == (2, True)
+
+
+def test_an_answer_that_was_on_its_way_is_waited_for_again(
+    program: Program, server: Server
+) -> None:
+    say = "POST /sessions/s1/messages"
+    server.on(say, ok(answered(pending=("t1",))), httpx.ReadTimeout("the terminal closed"))
+    server.on("GET /turns/t1", ok(story_view(status=TurnStatus.RUNNING)))
+    program.sit("chat", "Ada", typed=["hi", CTRL_C, CTRL_C])
+    done = ok(answered(reply_view("Ada", "ここです")))
+    server.on(say, ok(answered(pending=("t1",))), done)
+    shown = program.sit("chat", "Ada")
+    assert "Ada is still answering your last message" in shown.out
+    assert "ここです" in shown.out
+    keys = {each.headers["Idempotency-Key"] for each in server.requests if each.method == "POST"}
+    assert len(keys) == 1
+    assert "still answering" not in program.sit("chat", "Ada").out
+
+
+@pytest.mark.parametrize("age", [timedelta(days=2), None])
+def test_an_old_exchange_and_a_broken_file_are_left_alone(
+    program: Program, server: Server, age: timedelta | None
+) -> None:
+    file = program.data.parent / "state" / "opencrab" / "chat_left.json"
+    file.parent.mkdir(parents=True)
+    at = NOW - (age or timedelta())
+    kept = {"session_id": "s1", "text": "hi", "speaker": None, "key": "k", "parts": []}
+    file.write_text(json.dumps(kept | {"at": at.isoformat()}) if age else "{broken")
+    program.sit("chat", "Ada")
+    assert places(server) == []

@@ -1,5 +1,7 @@
 """Dialogue: a conversation with a person at the terminal, with commands that begin with a slash."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,11 @@ from opencrab.gateways.cli.conversation.last_session import (
     find_last_session,
 )
 from opencrab.gateways.cli.conversation.live_answer import LiveAnswer
+from opencrab.gateways.cli.conversation.open_exchange import (
+    OpenExchange,
+    TerminalClosed,
+    ending_with_terminal,
+)
 from opencrab.gateways.cli.conversation.sessions import read_session_lines
 from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
 from opencrab.gateways.cli.terminal.command import print_cli_error
@@ -67,6 +74,9 @@ class Dialogue:
         self._speaker = speaker
         self._patience = reply_timeout(terminal, self._dim)
         self._exchange: Exchange | None = None
+        state = terminal.options.state or Path("~/.local/state").expanduser()
+        self._state_folder = state / "opencrab"
+        self._left = OpenExchange(terminal, self._state_folder / "chat_left.json")
         self._seen = 0
         self._private = True
         client = terminal.client
@@ -95,19 +105,51 @@ class Dialogue:
         }
 
     def run(self) -> None:
-        """Talk until `/quit`, the end of input, or two interruptions."""
-        state = self._terminal.options.state or Path("~/.local/state").expanduser()
+        """Talk until `/quit`, the end of input, two interruptions, or the end of the terminal."""
+        try:
+            with ending_with_terminal():
+                self._run()
+        except TerminalClosed:
+            pass
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+        else:
+            return
+        # Its turns go on; nobody reads what would be written.
+        self._answer.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._terminal.out.fileno())
+
+    def _run(self) -> None:
         self._greet()
         if self._attachments.names:
             self._list_attached()
-        editing = terminal_line_editing(state / "opencrab" / "chat_history")
+        editing = terminal_line_editing(self._state_folder / "chat_history")
         with editing, tab_completion(self._complete):
             try:
+                self._resume()
                 self._talk()
             except (EOFError, KeyboardInterrupt, DialogueLeft):
                 self._terminal.line()
         self._answer.close()
         self._dim(self._words("bye", id=self._session["id"]))
+
+    def _resume(self) -> None:
+        """Wait for the answer that was on its way when this conversation was left."""
+        left = self._left.of_session(self._session["id"]) if self._continued else None
+        if left is None:
+            return
+        try:
+            left.ask(wait=0)
+            self._left.note(left)
+            if left.pending:
+                left.replies.clear()
+                self._exchange = left
+                self._dim(self._words("still_answering", name=self._agent["name"]))
+                self._answer.begin()
+                self._follow(left)
+        except OpenCrabError as error:
+            print_cli_error(self._terminal, error)
 
     def _talk(self) -> None:
         interrupted = False
@@ -191,6 +233,7 @@ class Dialogue:
         with self._answer.shown(waiting):
             wait = GLANCE_SECONDS if self._private else WAIT_SECONDS
             new = self._patience.ask(exchange, wait)
+            self._left.note(exchange)
             self._answer.expect(exchange.turn_ids)
             between = self._between(exchange)
         for line in sorted([*between, *new], key=lambda line: line["sequence"]):
