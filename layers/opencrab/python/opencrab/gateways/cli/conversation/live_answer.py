@@ -15,6 +15,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
+from opencrab.gateways.cli.conversation.reflowing_live import ReflowingLive
 from opencrab.gateways.cli.terminal.lines import action_row
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -57,7 +58,7 @@ class LiveAnswer:
             self._thread = threading.Thread(target=self._follow, name="live answer", daemon=True)
             self._thread.start()
         spinner = Spinner("dots", Text(clean_terminal_text(waiting), style="dim"))
-        with Live(
+        with ReflowingLive(
             console=self._terminal.console,
             get_renderable=lambda: self._words_and(spinner),
             refresh_per_second=FRAMES_PER_SECOND,
