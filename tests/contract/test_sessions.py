@@ -76,6 +76,17 @@ def test_ending_it_again_changes_nothing(home: Home) -> None:
     assert home.sessions.get("s1") == ended
 
 
+@pytest.mark.parametrize("name", [JAPANESE[:40], "Trip"])
+def test_a_session_is_named_and_keeps_all_else(home: Home, name: str) -> None:
+    opened = home.sessions.create(session())
+    assert home.sessions.rename("s1", name) == opened.replaced(name=name)
+    assert home.sessions.get("s1") == opened.replaced(name=name)
+    ended = home.sessions.end("s1", later(60))
+    assert home.sessions.rename("s1", None) == ended.replaced(name=None)
+    with pytest.raises(NotFound, match="nowhere"):
+        home.sessions.rename("nowhere", name)
+
+
 def test_pages_show_every_session_once_in_order_of_ids(home: Home) -> None:
     ids = [f"s{number}" for number in (5, 3, 1, 4, 2)]
     for session_id in ids:

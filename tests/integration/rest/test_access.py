@@ -27,6 +27,7 @@ BODIES = {
     "PUT /agents/{agent_id}/soul": {"persona_name": "x"},
     "PUT /agents/{agent_id}/identity": {"name": "x"},
     "POST /sessions": {"participants": ["nobody"]},
+    "PATCH /sessions/{session_id}": {"name": "x"},
     "POST /sessions/{session_id}/mentor": {"text": "x"},
     "POST /sessions/{session_id}/messages": {"text": "x"},
     "POST /turns/{turn_id}/decide": {"approved": True},

@@ -128,6 +128,14 @@ def test_pictures_go_to_whom_can_see_them() -> None:
     assert blind == {"role": "user", "content": "何の絵？"}
 
 
+def test_how_closely_a_picture_is_looked_at_is_passed_on() -> None:
+    pictures = (Image("image/png", "aGVsbG8=", detail="low"), Image("image/png", "aGVsbG8="))
+    said = ChatMessage("user", "何の絵？", images=pictures)
+    _, low, automatic = _body(asking(said))["messages"][-1]["content"]
+    assert low["image_url"]["detail"] == "low"
+    assert "detail" not in automatic["image_url"]
+
+
 def test_a_model_without_functions_reads_calls_and_results_as_words() -> None:
     turns = (ChatMessage("assistant", "", calls=(CALL,)), CallReturn(CALL.id, CALL.name, "書けた"))
     body = _body(asking(*turns, require_action=True), functions=False)

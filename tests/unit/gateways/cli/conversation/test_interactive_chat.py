@@ -26,6 +26,7 @@ def server() -> Server:
     server = Server()
     server.on("GET /agents", page(ADA))
     server.on("GET /agents/ada-id", ok(ADA))
+    server.on("GET /sessions", page())
     server.on("POST /sessions", ok(session_view("ada-id"), 201))
     server.on("GET /sessions/s1", ok(session_view("ada-id")))
     server.on("GET /sessions/s1/messages", page())
@@ -61,6 +62,18 @@ def test_a_person_says_something_and_leaves(
         assert word in shown.out
 
 
+def test_another_agent_is_talked_to_by_name(program: Program, server: Server) -> None:
+    server.on("GET /agents", page(ADA, agent_view("葵", id="aoi-id")))
+    server.on("POST /sessions", ok(session_view("aoi-id", id="s2"), 201))
+    server.on("GET /sessions", page(session_view("ada-id")))
+    server.on("GET /sessions/s2/messages", page())
+    server.on("POST /sessions/s2/messages", ok(answered(reply_view("葵", "はい"))))
+    shown = program.sit("chat", "Ada", typed=["hi", "/agent 葵", "やあ", "/agent nobody"])
+    assert "--session s2" in shown.out
+    assert texts(server) == ["hi", "やあ"]
+    assert "nobody" in shown.err
+
+
 def test_many_lines_are_one_message(program: Program, server: Server) -> None:
     talk(program, "一\\", "二", '"""', "a", "", "b", '"""')
     assert texts(server) == ["一\n二", "a\n\nb"]
@@ -74,11 +87,14 @@ def test_a_line_that_begins_with_a_slash_is_said_with_two(program: Program, serv
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ["/retry    fetch the last", "unknown command /nonsense", "nothing is running"]),
+        (
+            "en",
+            ["/retry         fetch the last", "unknown command /nonsense", "nothing is running"],
+        ),
         (
             "ja",
             [
-                "/retry    接続が切れた",
+                "/retry         接続が切れた",
                 "/nonsense というコマンドはありません",
                 "実行中のものはありません",
             ],
@@ -131,12 +147,15 @@ def test_an_agent_may_choose_to_say_nothing(program: Program, server: Server) ->
 
 def test_an_owner_sees_what_the_agent_does_in_between(program: Program, server: Server) -> None:
     data = {"name": "ws_list", "state": "completed", "arguments": {}, "result": "空"}
-    action = line_view(2, "Ada", "ws_list", turn_id="t1", kind="action", data=data, at=NOW)
+    told = {"kind": "action", "data": data, "at": NOW, "summary": "List the files"}
+    action = line_view(2, "Ada", "ws_list", turn_id="t1", **told)
     thought = line_view(3, "Ada", "そうか", turn_id="t1", kind="inner_voice")
     server.on("GET /sessions/s1/messages", page(action, thought), page())
     server.on(SAY, ok(answered(reply_view("Ada", "nothing there", 4))))
     shown = talk(program, "what is there?").out
-    assert shown.index("✓ ws_list {} → 空") < shown.index("(そうか)") < shown.index("nothing there")
+    assert (
+        shown.index("✓ List the files\n") < shown.index("(そうか)") < shown.index("nothing there")
+    )
 
 
 def test_whoever_is_no_owner_is_not_shown_and_not_told_of_it(

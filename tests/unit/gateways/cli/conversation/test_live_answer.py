@@ -34,9 +34,9 @@ class Stream(httpx.SyncByteStream):
 
     def send(self, text: str, **changes: Any) -> None:
         said = {"turn_id": "t1", "agent_id": "a", "call": 1, "starts_over": False, "ended": False}
-        self._put({**said, "text": text, **changes})
+        self.put({**said, "text": text, **changes})
 
-    def _put(self, data: dict[str, Any]) -> None:
+    def put(self, data: dict[str, Any]) -> None:
         with self._news:
             self._sent.append(f"event: answer\ndata: {json.dumps(data)}\n\n".encode())
             self._news.notify()
@@ -127,4 +127,23 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(
         stream.send("a\x1b]0;owned\x07b")
         eventually(lambda: "b" in shown(terminal), expected=True)
     assert "\x1b]0;" not in shown(terminal)
+    live.close()
+
+
+@pytest.mark.parametrize("words", ["Read plan.md", "「計画.md」を読む"])
+def test_an_action_is_shown_until_it_was_drawn(
+    terminal: Terminal, stream: Stream, words: str
+) -> None:
+    live = LiveAnswer(terminal, "s1")
+    live.expect(("t1",))
+    data = {"name": "ws_read", "state": "completed"}
+    line = {"sequence": 7, "kind": "action", "turn_id": "t1", "summary": words, "data": data}
+    with live.shown(WAITING):
+        stream.put(line)
+        eventually(lambda: f"✓ {words}" in shown(terminal), expected=True)
+    live.forget_actions(7)
+    before = shown(terminal).count(words)
+    with live.shown(WAITING):
+        pass
+    assert shown(terminal).count(words) == before
     live.close()

@@ -37,16 +37,38 @@ def server() -> Server:
 
 def test_the_latest_conversation_comes_first(program: Program) -> None:
     rows = [line.split() for line in program.run("sessions", "list").out.splitlines()]
-    assert rows[0] == ["id", "participants", "topic", "status", "turns", "changed"]
-    assert rows[1][:4] == ["s1", "Ada,", "?", "active"]
-    assert rows[2][:5] == ["s0", "Ada", "お金", "ended", "3"]
+    assert rows[0] == ["id", "agent", "title", "turns", "changed"]
+    assert rows[1][:4] == ["s1", "Ada,", "?", "0"]
+    assert rows[2][:5] == ["s0", "Ada", "お金", "(ended)", "3"]
 
 
 def test_the_list_speaks_japanese_and_json(program: Program) -> None:
     rows = program.run("--language", "ja", "sessions", "list").out.splitlines()
-    assert rows[0].split() == ["ID", "参加者", "テーマ", "状態", "ターン数", "更新"]
+    assert rows[0].split() == ["ID", "エージェント", "タイトル", "ターン数", "更新"]
     assert "終了" in rows[2]
     assert program.run("sessions", "list", "--json").json == [NEW, OLD]
+
+
+def test_a_conversation_shows_its_title(program: Program, server: Server) -> None:
+    server.on("GET /sessions", page({**NEW, "title": "来週の計画"}))
+    rows = [line.split() for line in program.run("sessions", "list").out.splitlines()]
+    assert rows[1][:5] == ["s1", "Ada,", "?", "来週の計画", "0"]
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "conversation s1 is now “Trip”\n"),
+        ("ja", "会話 s1 のタイトルは「Trip」になりました\n"),
+    ],
+)
+def test_a_conversation_is_renamed(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    server.on("PATCH /sessions/s1", ok({**NEW, "title": "Trip"}))
+    assert program.run("--language", language, "sessions", "rename", "s1", "Trip").out == said
+    assert program.run("sessions", "rename", "s1", " ").code == 0
+    assert server.sent("PATCH") == [{"name": "Trip"}, {"name": None}]
 
 
 @pytest.mark.parametrize(

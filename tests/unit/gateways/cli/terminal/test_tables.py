@@ -5,6 +5,8 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
 
 from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.agents.profile_view import trait_bar
@@ -128,3 +130,16 @@ def test_a_table_that_is_too_wide_becomes_blocks(monkeypatch: pytest.MonkeyPatch
         "  calls: 1",
     ]
     assert shown["80"][1].split() == list(row)
+
+
+def test_a_table_of_japanese_titles_is_a_table_on_80_columns() -> None:
+    out = io.StringIO()
+    title = "新幹線とホテルの両方を予約して経費の精算まで済"
+    rows = [("qfs1t315d288agmkzbaw7grs5x", "葵", title, 12, "2026-11-28 19:23")]
+    draw_table(Console(file=out, width=80), ("id", "agent", "title", "turns", "changed"), rows)
+    lines = out.getvalue().splitlines()
+    assert lines[0].split() == ["id", "agent", "title", "turns", "changed"]
+    assert all(cell_len(line) <= 80 for line in lines)
+    assert "2026-11-28 19:23" in lines[1]
+    kept = "".join(line[26:] for line in lines[1:])
+    assert "".join(each for each in kept if each in title) == title

@@ -137,6 +137,14 @@ class SqliteSessions:
                 items.write(WriteBatch(put=[sqlite_session_row(session)]))
             return session
 
+    def rename(self, session_id: str, name: str | None) -> Session:
+        with self._database.write_transaction() as items:
+            session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))
+            if session.name != name:
+                session = session.replaced(name=name)
+                items.write(WriteBatch(put=[sqlite_session_row(session)]))
+            return session
+
     def end(self, session_id: str, now: datetime) -> Session:
         with self._database.write_transaction() as items:
             session = Session.read(session_id, items.get(f"SESSION#{session_id}", "S"))

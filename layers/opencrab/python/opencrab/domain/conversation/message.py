@@ -32,16 +32,33 @@ class TextPart(Value):
     text: MessageText
 
 
+def _is_automatic(detail: object) -> bool:
+    return detail == "auto"
+
+
 class ImagePart(Value):
-    """An image by reference: an https address or a workspace path, never its bytes."""
+    """An image by reference: an https address or a workspace path, never its bytes.
+
+    `detail` is how closely a model looks at it, for vendors that take such a wish.
+    """
 
     kind: Literal["image"] = "image"
     reference: Annotated[Text, StringConstraints(pattern=r"^(https://\S+|workspace:\S+)$")] = Field(
         max_length=2_000
     )
+    detail: Literal["auto", "low", "high"] = Field(default="auto", exclude_if=_is_automatic)
 
 
-Part = Annotated[TextPart | ImagePart, Field(discriminator="kind")]
+class FilePart(Value):
+    """A text file in the agent's workspace, whose content the model is shown with the message."""
+
+    kind: Literal["file"] = "file"
+    reference: Annotated[Text, StringConstraints(pattern=r"^workspace:\S+$")] = Field(
+        max_length=2_000
+    )
+
+
+Part = Annotated[TextPart | ImagePart | FilePart, Field(discriminator="kind")]
 
 
 class Sender(Value):
@@ -94,9 +111,9 @@ class Message(Value):
 
     @property
     def text(self) -> str:
-        """The text of the message; images are shown as their references."""
+        """The text of the message; images and files are shown as their references."""
         return "\n".join(
-            part.text if isinstance(part, TextPart) else f"[image {part.reference}]"
+            part.text if isinstance(part, TextPart) else f"[{part.kind} {part.reference}]"
             for part in self.parts
         )
 
@@ -104,6 +121,14 @@ class Message(Value):
     def images(self) -> tuple[str, ...]:
         """The references of its images."""
         return tuple(part.reference for part in self.parts if isinstance(part, ImagePart))
+
+    def attachments(self) -> dict[str, Any]:
+        """Return the references of images and files, and details, as a line's data keeps them."""
+        images = [part for part in self.parts if isinstance(part, ImagePart)]
+        details = {part.reference: part.detail for part in images if part.detail != "auto"}
+        files = [part.reference for part in self.parts if isinstance(part, FilePart)]
+        kept = {"images": [part.reference for part in images], "details": details, "files": files}
+        return {name: value for name, value in kept.items() if value}
 
     def turn_in(self, session_id: str, agent_id: str) -> str:
         """Return the id of the turn by which an agent answers this message in a session."""

@@ -121,7 +121,7 @@ def turn_clearance(
     if elsewhere and not listeners.freely:
         label = f"place:{stable_id('place', listeners.place or session.id)}"
         return Clearance(SearchClearance(guild_id=guild_id), label, frozenset({label}))
-    everybody, members = f"everybody:{session.id}", f"members:{session.id}"
+    everybody, members = f"everybody:{session.id}", label_of_session_members(session.id)
     here = SearchClearance(session_id=session.id, guild_id=guild_id)
     if level < _USER:
         return Clearance(here, everybody, frozenset({everybody}))
@@ -134,6 +134,11 @@ def turn_clearance(
     # Lines of earlier releases have no label; those of a user's turns were made for that user.
     readable = {own, members, everybody, f"user:{session.id}"}
     return Clearance(search, own, frozenset(readable))
+
+
+def label_of_session_members(session_id: str) -> str:
+    """Return the label of what all known members of a session may read, and only they."""
+    return f"members:{session_id}"
 
 
 def _label_of_line(line: Line) -> str:

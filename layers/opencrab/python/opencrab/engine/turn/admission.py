@@ -161,9 +161,8 @@ def _line(session_id: str, message_id: str, message: Message, now: datetime) -> 
 
 
 def _data(message: Message) -> dict[str, Any]:
-    images, quoted = message.images, message.metadata.get(QUOTES)
-    data: dict[str, Any] = {"images": list(images)} if images else {}
-    return data | ({QUOTES: [quoted]} if quoted else {})
+    quoted = message.metadata.get(QUOTES)
+    return message.attachments() | ({QUOTES: [quoted]} if quoted else {})
 
 
 def admit_due(runtime: Runtime, item: DueItem) -> None:

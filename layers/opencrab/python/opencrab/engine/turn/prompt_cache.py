@@ -52,6 +52,19 @@ class EarlierHistory:
     topics: tuple[SummaryTopic, ...] = ()
 
 
+@dataclass(frozen=True)
+class AttachedContent:
+    """What came with the message that a turn answers: pictures, and texts of files with notes.
+
+    `without_vision` are the notes for a model that takes no pictures.
+    """
+
+    images: tuple[Image, ...] = ()
+    texts: tuple[PromptText, ...] = ()
+    notes: tuple[PromptText, ...] = ()
+    without_vision: tuple[PromptText, ...] = ()
+
+
 @dataclass
 class PromptInputs:
     """The inputs that were read for a turn's prompts so far; None is not read yet.
@@ -62,7 +75,7 @@ class PromptInputs:
     """
 
     shown: tuple[MessageGroup, ...] | None = None
-    images: tuple[Image, ...] | None = None
+    attached: AttachedContent | None = None
     skill_index: PromptText | None = None
     skills_offered: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()

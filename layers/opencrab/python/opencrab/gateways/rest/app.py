@@ -29,6 +29,7 @@ from opencrab.gateways.rest.conversation import (
     server_sent_events,
     sessions,
     turns,
+    uploads,
     websocket,
 )
 from opencrab.gateways.rest.discord import interactions as discord_door
@@ -78,6 +79,7 @@ PARTS = (
     sessions,
     balance,
     messages,
+    uploads,
     websocket,
     server_sent_events,
     turns,
@@ -144,16 +146,19 @@ class RequestGate:
                 scope[CALLER] = await run_in_threadpool(
                     identify_caller, self._runtime.home.keys, headers, secret
                 )
-            receive = await bounded(scope, receive, takes_files=_is_owner(scope))
+            receive = await bounded(scope, receive, takes_files=_may_send_files(scope))
         except OpenCrabError as error:
             await problem.problem_of_error(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
 
-def _is_owner(scope: Scope) -> bool:
+def _may_send_files(scope: Scope) -> bool:
+    """Check whether a caller may send the body of a file: owners, and others with a message."""
     caller: Caller | None = scope.get(CALLER)
-    return caller is not None and caller.is_owner
+    if caller is None or caller.is_owner:
+        return caller is not None
+    return uploads.is_upload_path(scope["path"]) and caller.may_talk
 
 
 class _Answering:

@@ -30,5 +30,8 @@ class Sessions(Protocol):
         Raises NotFound, and Conflict if the session has ended.
         """
 
+    def rename(self, session_id: str, name: str | None) -> Session:
+        """Name a session, or with None no longer; an ended one too. Raises NotFound."""
+
     def end(self, session_id: str, now: datetime) -> Session:
         """End a session; ending it again changes nothing. Raises NotFound."""

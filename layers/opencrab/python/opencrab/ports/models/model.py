@@ -82,10 +82,14 @@ def fill_prompt_template(template: str, **facts: PromptText | float) -> PromptTe
 
 @dataclass(frozen=True)
 class Image:
-    """An image with its bytes in base64; `media_type` is image/png, jpeg, gif or webp."""
+    """An image with its bytes in base64; `media_type` is image/png, jpeg, gif or webp.
+
+    `detail` (low or high) is how closely the model looks at it, "" if the vendor decides.
+    """
 
     media_type: str
     data: str = field(repr=False)
+    detail: str = ""
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,12 @@ class DynamoSessions:
 
         return self._changed(session_id, seated)
 
+    def rename(self, session_id: str, name: str | None) -> Session:
+        def named(session: Session) -> Session:
+            return session if session.name == name else session.replaced(name=name)
+
+        return self._changed(session_id, named)
+
     def end(self, session_id: str, now: datetime) -> Session:
         def ended(session: Session) -> Session:
             return session if session.status is SessionStatus.ENDED else session.with_end(now)

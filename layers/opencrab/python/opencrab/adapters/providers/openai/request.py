@@ -112,8 +112,9 @@ def _tool_result_message(
 
 
 def _picture(image: Image) -> dict[str, Any]:
-    url = f"data:{image.media_type};base64,{image.data}"
-    return {"type": "image_url", "image_url": {"url": url}}
+    url = {"url": f"data:{image.media_type};base64,{image.data}"}
+    detail = {"detail": image.detail} if image.detail else {}
+    return {"type": "image_url", "image_url": url | detail}
 
 
 def _tool_call(call: ActionCall, ids: Mapping[str, str]) -> dict[str, Any]:

@@ -27,12 +27,12 @@ from opencrab.engine.skills.offering import (
     unreadable_skills,
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
+from opencrab.engine.turn.prompt.attachments import trigger_with_attachments
 from opencrab.engine.turn.prompt.history import (
     earlier_history,
     history_that_fits,
     recent_history_tokens,
 )
-from opencrab.engine.turn.prompt.images import trigger_with_images
 from opencrab.engine.turn.prompt.surroundings import orientation_text
 from opencrab.engine.turn.prompt.system_text import (
     core_memory_text,
@@ -144,11 +144,11 @@ def _memories(work: TurnWork, water: int, shares: Shares | None) -> PromptText:
 def _with_pictures(
     work: TurnWork, info: ModelInfo, shown: tuple[MessageGroup, ...]
 ) -> tuple[tuple[MessageGroup, ...], MessageGroup | None]:
-    """Return the history and the trigger in it, with its images if the model takes them."""
+    """Return the history and the trigger in it, with what came with its message."""
     trigger = next((group for group in shown if group.place == work.turn.trigger_line), None)
     if trigger is None:
         return shown, None
-    visible = trigger_with_images(work, trigger, info.image_tokens) if info.vision else trigger
+    visible = trigger_with_attachments(work, trigger, info)
     return tuple(visible if group is trigger else group for group in shown), visible
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import NotFound
+from opencrab.gateways.cli.conversation.attachments import Attachments
 from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
@@ -21,30 +22,64 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 def chat(
     terminal: Terminal,
     agent: AnyAgent = None,
+    *,
     session: Annotated[str | None, cli_option("Continue this conversation.")] = None,
+    new: Annotated[bool, cli_option("Begin a new conversation.")] = False,
+    last: Annotated[
+        bool, typer.Option("--continue", "-c", help="Continue the last one, also with --say.")
+    ] = False,
     say: Annotated[str | None, cli_option("Send one message, print the answer and exit.")] = None,
+    attach: Annotated[
+        list[str] | None,
+        cli_option("Send a picture or text file with the first message; repeatable.", "PATH"),
+    ] = None,
     speaker: Annotated[
         str | None, typer.Option("--as", help="Your name, as the agent sees it.")
     ] = None,
 ) -> None:
-    """Talk to an agent; piped input is answered line by line."""
+    """Talk to an agent, in the last conversation with it; piped input is answered line by line."""
+    if new + last + bool(session) > 1:
+        raise typer.BadParameter(terminal.words("one_conversation"), param_hint="--new")
+    attachments = Attachments(terminal, attach or ())
     someone = None if session and not agent else _agent(terminal, agent)
     if say is None and terminal.interactive and not terminal.options.json:
         from opencrab.gateways.cli.conversation.interactive_chat import Dialogue
 
-        Dialogue(terminal, someone, session, speaker).run()
+        place = session or _last(terminal, someone, new, last)
+        Dialogue(terminal, someone, place, speaker, attachments).run()
         return
     from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker
 
-    def place() -> str:
+    def opened() -> str:
+        if last:
+            return str(_last(terminal, someone, new, last))
         return session or str(open_session_with_agent(terminal, _require_agent(someone))["id"])
 
-    mouth = ScriptSpeaker(terminal, place, speaker)
+    mouth = ScriptSpeaker(terminal, opened, speaker, attachments)
     lines = (each for each in terminal.input if each.strip()) if say is None else (say,)
     # Every line is said, whatever became of those before it.
     answered = [mouth.say(line.rstrip("\r\n")) for line in lines]
+    if attachments.names:
+        raise typer.BadParameter(terminal.words("attach_alone"), param_hint="--say")
     if not all(answered):
         raise typer.Exit(1)
+
+
+def _last(
+    terminal: Terminal,
+    agent: AgentView | None,
+    new: bool,  # noqa: FBT001 - as the options
+    last: bool,  # noqa: FBT001
+) -> str | None:
+    """Return the id of the conversation to continue, None for a new one."""
+    if new or agent is None:
+        return None
+    from opencrab.gateways.cli.conversation import last_session
+
+    found = (last_session.require_last_session if last else last_session.find_last_session)(
+        terminal, agent
+    )
+    return None if found is None else str(found["id"])
 
 
 def _agent(terminal: Terminal, wanted: str | None) -> AgentView:

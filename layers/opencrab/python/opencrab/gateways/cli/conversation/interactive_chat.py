@@ -1,5 +1,7 @@
 """Dialogue: a conversation with a person at the terminal, with commands that begin with a slash."""
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,18 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
+from opencrab.gateways.cli.conversation.attachments import Attachments, dropped_files
+from opencrab.gateways.cli.conversation.completion import complete_chat_line, tab_completion
+from opencrab.gateways.cli.conversation.last_session import (
+    describe_last_session,
+    find_last_session,
+)
 from opencrab.gateways.cli.conversation.live_answer import LiveAnswer
+from opencrab.gateways.cli.conversation.open_exchange import (
+    OpenExchange,
+    TerminalClosed,
+    ending_with_terminal,
+)
 from opencrab.gateways.cli.conversation.sessions import read_session_lines
 from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
 from opencrab.gateways.cli.terminal.command import print_cli_error
@@ -23,7 +36,12 @@ from opencrab.gateways.cli.terminal.input import (
     terminal_line_editing,
 )
 from opencrab.gateways.cli.terminal.lines import draw_session_line, draw_speech
-from opencrab.gateways.cli.terminal.lookup import AgentView, open_session_with_agent
+from opencrab.gateways.cli.terminal.lookup import (
+    AgentView,
+    find_agent,
+    living_agents,
+    open_session_with_agent,
+)
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -48,12 +66,17 @@ class Dialogue:
         agent: AgentView | None,
         session_id: str | None,
         speaker: str | None,
+        attachments: Attachments,
     ) -> None:
         self._terminal = terminal
+        self._attachments = attachments
         self._words = terminal.words
         self._speaker = speaker
         self._patience = reply_timeout(terminal, self._dim)
         self._exchange: Exchange | None = None
+        state = terminal.options.state or Path("~/.local/state").expanduser()
+        self._state_folder = state / "opencrab"
+        self._left = OpenExchange(terminal, self._state_folder / "chat_left.json")
         self._seen = 0
         self._private = True
         client = terminal.client
@@ -71,22 +94,62 @@ class Dialogue:
             "stop": self._stop,
             "retry": self._retry,
             "new": self._new,
+            "attach": self._list_attached,
             "history": self._history,
             "quit": self._quit,
             "exit": self._quit,
         }
+        self._with_argument: dict[str, Callable[[str], None]] = {
+            "attach": self._attach,
+            "agent": self._change_agent,
+        }
 
     def run(self) -> None:
-        """Talk until `/quit`, the end of input, or two interruptions."""
-        state = self._terminal.options.state or Path("~/.local/state").expanduser()
+        """Talk until `/quit`, the end of input, two interruptions, or the end of the terminal."""
+        try:
+            with ending_with_terminal():
+                self._run()
+        except TerminalClosed:
+            pass
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+        else:
+            return
+        # Its turns go on; nobody reads what would be written.
+        self._answer.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self._terminal.out.fileno())
+
+    def _run(self) -> None:
         self._greet()
-        with terminal_line_editing(state / "opencrab" / "chat_history"):
+        if self._attachments.names:
+            self._list_attached()
+        editing = terminal_line_editing(self._state_folder / "chat_history")
+        with editing, tab_completion(self._complete):
             try:
+                self._resume()
                 self._talk()
             except (EOFError, KeyboardInterrupt, DialogueLeft):
                 self._terminal.line()
         self._answer.close()
         self._dim(self._words("bye", id=self._session["id"]))
+
+    def _resume(self) -> None:
+        """Wait for the answer that was on its way when this conversation was left."""
+        left = self._left.of_session(self._session["id"]) if self._continued else None
+        if left is None:
+            return
+        try:
+            left.ask(wait=0)
+            self._left.note(left)
+            if left.pending:
+                left.replies.clear()
+                self._exchange = left
+                self._dim(self._words("still_answering", name=self._agent["name"]))
+                self._answer.begin()
+                self._follow(left)
+        except OpenCrabError as error:
+            print_cli_error(self._terminal, error)
 
     def _talk(self) -> None:
         interrupted = False
@@ -110,21 +173,39 @@ class Dialogue:
 
     def _take(self, text: str) -> None:
         word = text.strip()
-        if word.startswith("/") and not word.startswith("//") and "\n" not in word:
-            run = self._commands.get(word[1:].casefold())
-            if run is None:
-                self._dim(self._words("unknown_command", command=word))
-            else:
-                run()
+        if self._obeys(word):
+            return
+        if dropped_files(word):
+            self._attach(word)
+        elif word.startswith("/") and not word.startswith("//") and "\n" not in word:
+            self._dim(self._words("unknown_command", command=word))
         elif word:
             self._say(text.replace("//", "/", 1) if word.startswith("//") else text)
 
+    def _obeys(self, word: str) -> bool:
+        """Run the command that a line is; False if it is none."""
+        if not word.startswith("/") or "\n" in word:
+            return False
+        name, _, argument = word[1:].partition(" ")
+        run = self._with_argument.get(name.casefold())
+        if argument.strip() and run is not None:
+            run(argument.strip())
+            return True
+        command = self._commands.get(word[1:].casefold())
+        if command is not None:
+            command()
+        return command is not None
+
+    def _complete(self, line: str) -> list[str]:
+        names = sorted({*self._commands, *self._with_argument})
+        agents = lambda: [each["name"] for each in living_agents(self._terminal)]  # noqa: E731
+        return complete_chat_line(line, names, agents)
+
     def _say(self, text: str) -> None:
+        said = check_message_text(self._terminal, text)
+        parts = self._attachments.upload(self._session["id"])
         self._exchange = Exchange(
-            self._terminal.client,
-            self._session["id"],
-            check_message_text(self._terminal, text),
-            self._speaker,
+            self._terminal.client, self._session["id"], said, self._speaker, parts
         )
         self._terminal.line()
         self._answer.begin()
@@ -152,6 +233,7 @@ class Dialogue:
         with self._answer.shown(waiting):
             wait = GLANCE_SECONDS if self._private else WAIT_SECONDS
             new = self._patience.ask(exchange, wait)
+            self._left.note(exchange)
             self._answer.expect(exchange.turn_ids)
             between = self._between(exchange)
         for line in sorted([*between, *new], key=lambda line: line["sequence"]):
@@ -198,6 +280,7 @@ class Dialogue:
 
     def _show(self, line: dict[str, Any]) -> None:
         self._seen = max(self._seen, line["sequence"])
+        self._answer.forget_actions(line["sequence"])
         if line["kind"] not in {"action", "inner_voice"}:
             self._answer.forget(line["turn_id"])
         if "agent_name" in line:
@@ -210,6 +293,8 @@ class Dialogue:
         if self._agent["purpose"]:
             names.append(f" — {clean_terminal_text(self._agent['purpose'])}", style="dim")
         self._terminal.draw(names)
+        if self._continued:
+            self._dim(describe_last_session(self._terminal, self._session))
         self._dim(self._words("greeting"))
         self._terminal.line()
         if self._continued:
@@ -232,11 +317,30 @@ class Dialogue:
         raise DialogueLeft
 
     def _new(self) -> None:
-        self._session = open_session_with_agent(self._terminal, self._agent)
-        self._answer.close()
-        self._answer = LiveAnswer(self._terminal, self._session["id"])
-        self._exchange, self._seen = None, 0
+        self._enter(open_session_with_agent(self._terminal, self._agent))
         self._dim(self._words("new_session", id=self._session["id"]))
+
+    def _enter(self, session: dict[str, Any], *, continued: bool = False) -> None:
+        self._session, self._continued = session, continued
+        self._answer.close()
+        self._answer = LiveAnswer(self._terminal, session["id"])
+        self._exchange, self._seen = None, 0
+
+    def _change_agent(self, name: str) -> None:
+        self._agent = find_agent(self._terminal, name)
+        last = find_last_session(self._terminal, self._agent)
+        session = last or open_session_with_agent(self._terminal, self._agent)
+        self._enter(session, continued=last is not None)
+        self._greet()
+
+    def _attach(self, path: str) -> None:
+        for each in dropped_files(path) or [path.strip("'\"")]:
+            self._attachments.add(each)
+        self._list_attached()
+
+    def _list_attached(self) -> None:
+        names = ", ".join(self._attachments.names)
+        self._dim(self._words("attached", name=names) if names else self._words("attach_usage"))
 
     def _stop(self) -> None:
         exchange = self._exchange

@@ -14,13 +14,19 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
+from opencrab.gateways.cli.conversation.reflowing_live import ReflowingLive
+from opencrab.gateways.cli.terminal.lines import action_row
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 AGAIN_SECONDS = 1.0
 FRAMES_PER_SECOND = 12
+_KINDS: str | None = "speech,system,approval,action"
+_ACTIONS = 5
+"""The most actions that are shown before they are drawn for good."""
+
 _MARGIN = 4
 """Rows of the window that are left for the spinner and what was said before."""
 
@@ -34,6 +40,7 @@ class LiveAnswer:
         self._lock = threading.Lock()
         self._turns: tuple[str, ...] = ()
         self._texts = dict[tuple[str, int], str]()
+        self._actions = dict[int, dict[str, Any]]()
         self._drawn = set[str]()
         self._live: Live | None = None
         self._closed = threading.Event()
@@ -42,7 +49,7 @@ class LiveAnswer:
     def begin(self) -> None:
         """Forget what was said before, as another message is sent."""
         with self._lock:
-            self._texts, self._drawn, self._turns = {}, set(), ()
+            self._texts, self._drawn, self._turns, self._actions = {}, set(), (), {}
 
     @contextmanager
     def shown(self, waiting: str) -> Iterator[None]:
@@ -51,7 +58,7 @@ class LiveAnswer:
             self._thread = threading.Thread(target=self._follow, name="live answer", daemon=True)
             self._thread.start()
         spinner = Spinner("dots", Text(clean_terminal_text(waiting), style="dim"))
-        with Live(
+        with ReflowingLive(
             console=self._terminal.console,
             get_renderable=lambda: self._words_and(spinner),
             refresh_per_second=FRAMES_PER_SECOND,
@@ -69,6 +76,12 @@ class LiveAnswer:
             self._drawn.add(turn_id)
             self._texts = {call: text for call, text in self._texts.items() if call[0] != turn_id}
 
+    def forget_actions(self, sequence: int) -> None:
+        """Show no longer the actions up to this line, since they were drawn."""
+        with self._lock:
+            later = {place: each for place, each in self._actions.items() if place > sequence}
+            self._actions = later
+
     def expect(self, turn_ids: tuple[str, ...]) -> None:
         """Show only the words of these turns; before they are known, those of all."""
         self._turns = turn_ids
@@ -82,23 +95,30 @@ class LiveAnswer:
         wanted = self._turns
         with self._lock:
             said = [text for (turn, _), text in self._texts.items() if not wanted or turn in wanted]
+            done = [line for line in self._actions.values() if line["turn_id"] in wanted]
+        actions = [action_row(line) for line in done[-_ACTIONS:]]
         text = "\n".join(each.strip() for each in said)
         if not text:
-            return spinner
+            return Group(*actions, spinner)
         console = self._terminal.console
         lines = render_markdown(text).wrap(console, max(console.width - 2, 1))
-        rows = max(console.height - _MARGIN, 1)
-        return Group(indent_terminal_text(Text("\n").join(lines[-rows:])), spinner)
+        rows = max(console.height - _MARGIN - len(actions), 1)
+        return Group(*actions, indent_terminal_text(Text("\n").join(lines[-rows:])), spinner)
 
     def _follow(self) -> None:
-        place = ("sessions", self._session_id, "events")
+        place, kinds = ("sessions", self._session_id, "events"), _KINDS
         while not self._closed.is_set():
             try:
-                for event_id, event in self._terminal.client.events(*place):
+                for _, event in self._terminal.client.events(*place, kinds=kinds):
                     if self._closed.is_set():
                         return
-                    if not event_id and "starts_over" in event:
-                        self._take(event)
+                    self._take(event)
+            except Refused:
+                if kinds is None:
+                    return
+                # Only owners see what agents do.
+                kinds = None
+                continue
             except Unavailable:
                 self._closed.wait(AGAIN_SECONDS)
                 continue
@@ -107,14 +127,23 @@ class LiveAnswer:
             # A server that ends the stream by itself, as on AWS, tells no words.
             return
 
-    def _take(self, part: dict[str, Any]) -> None:
-        """Add the next words of a model call's answer."""
+    def _take(self, event: dict[str, Any]) -> None:
+        """Show what is news: the next words of an answer, or an action."""
+        if "starts_over" in event:
+            self._add_words(event)
+        elif event.get("kind") == "action":
+            with self._lock:
+                self._actions[event["sequence"]] = event
+        else:
+            return
+        live = self._live
+        if live is not None:
+            live.refresh()
+
+    def _add_words(self, part: dict[str, Any]) -> None:
         call = (part["turn_id"], part.get("call", 0))
         with self._lock:
             if call[0] in self._drawn:
                 return
             before = "" if part["starts_over"] else self._texts.get(call, "")
             self._texts[call] = before + part["text"]
-        live = self._live
-        if live is not None:
-            live.refresh()

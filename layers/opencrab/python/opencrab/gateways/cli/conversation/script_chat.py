@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from opencrab.gateways.cli.conversation.attachments import Attachments
 from opencrab.gateways.cli.terminal.exchange import Exchange, check_message_text, reply_timeout
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -10,8 +11,15 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 class ScriptSpeaker:
     """A chat for piped input in one session, which is opened with the first message."""
 
-    def __init__(self, terminal: Terminal, place: Callable[[], str], name: str | None) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        place: Callable[[], str],
+        name: str | None,
+        attachments: Attachments | None = None,
+    ) -> None:
         self._terminal = terminal
+        self._attachments = attachments
         self._place = place
         self._name = name
         self._patience = reply_timeout(terminal, terminal.print_complaint)
@@ -21,7 +29,9 @@ class ScriptSpeaker:
         """Send a message and print its replies; returns False if a turn ended without an answer."""
         text = check_message_text(self._terminal, text)
         self._session_id = self._session_id or self._place()
-        exchange = Exchange(self._terminal.client, self._session_id, text, self._name)
+        # They go with the first message.
+        parts = self._attachments.upload(self._session_id) if self._attachments else ()
+        exchange = Exchange(self._terminal.client, self._session_id, text, self._name, parts)
         waiting = self._hear(exchange)
         if self._terminal.options.json:
             self._terminal.json(exchange.report())

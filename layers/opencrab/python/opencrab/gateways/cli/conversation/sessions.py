@@ -57,6 +57,21 @@ def show_session(
 
 
 @cli_command
+def rename_session(
+    terminal: Terminal,
+    session: SessionId,
+    name: Annotated[
+        str, cli_argument("Its title; '' takes that of the first message again.", "TITLE")
+    ],
+) -> None:
+    """Give a conversation a title."""
+    changed = terminal.client.patch("sessions", session, body={"name": name.strip() or None})
+    terminal.print_result(
+        changed, "session_renamed", id=changed["id"], title=changed.get("title") or "—"
+    )
+
+
+@cli_command
 def end_session(terminal: Terminal, session: SessionId) -> None:
     """End a conversation; it stays readable."""
     ended = terminal.client.post("sessions", session, "end")
@@ -152,16 +167,22 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
 
     names = agent_names(terminal)
-    heads = ("id", "participants", "theme", "status", "turns", "changed")
+    heads = ("id", "agent", "title", "turns", "changed")
     rows = [
         (
             session["id"],
             ", ".join(names.get(part["agent_id"], "?") for part in session["participants"]),
-            session["theme"] or session["name"],
-            terminal.words.term(session["status"]),
+            _title(terminal, session),
             session["turn_number"],
             format_time(session["updated_at"]),
         )
         for session in sessions
     ]
     terminal.table(heads, rows)
+
+
+def _title(terminal: Terminal, session: dict[str, Any]) -> str:
+    title = str(session.get("title") or session["name"] or session["theme"])
+    if session["status"] == "active":
+        return title
+    return terminal.words("title_ended", title=title)

@@ -28,6 +28,23 @@ def parse_cli_time(
         raise typer.BadParameter(terminal.words("no_moment"), param_hint=option) from None
 
 
+_UNITS = (
+    ("day_ago", "days_ago", 86_400),
+    ("hour_ago", "hours_ago", 3_600),
+    ("minute_ago", "minutes_ago", 60),
+)
+
+
+def format_age(terminal: Terminal, text: str, now: datetime) -> str:
+    """Say how long ago a time of the server was, in the largest unit of which there is one."""
+    seconds = (now - datetime.fromisoformat(text)).total_seconds()
+    for one, several, length in _UNITS:
+        count = int(seconds // length)
+        if count >= 1:
+            return terminal.words(several if count > 1 else one, count=count)
+    return terminal.words("just_now")
+
+
 def format_time(text: str | None) -> str:
     """Convert a time of the server to this computer's zone, to the minute."""
     if not text:

@@ -29,6 +29,7 @@ class Exchange:
     session_id: str
     text: str
     speaker: str | None = None
+    parts: tuple[dict[str, Any], ...] = ()
     key: str = field(default_factory=new_idempotency_key)
     turn_ids: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
@@ -36,7 +37,9 @@ class Exchange:
 
     def ask(self, wait: int = WAIT_SECONDS) -> list[Reply]:
         """Send the message, or poll it again; returns the new replies."""
-        said = {"text": self.text} | ({"sender_name": self.speaker} if self.speaker else {})
+        said: dict[str, Any] = {"text": self.text}
+        said |= {"sender_name": self.speaker} if self.speaker else {}
+        said |= {"parts": self.parts} if self.parts else {}
         answer = self.client.post(
             "sessions", self.session_id, "messages", body=said, key=self.key, wait=wait
         )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rich.padding import Padding
 from rich.text import Text
 
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
@@ -46,9 +47,17 @@ def _draw_speaker(terminal: Terminal, name: str, text: str, kind: str, *, agent:
 
 def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
     """Draw an action of an agent in one dim line."""
+    terminal.draw(action_row(line))
+
+
+def action_row(line: dict[str, Any]) -> Padding:
+    """Return an action of an agent in one dim line, in words if the server says them."""
     data = line.get("data") or {}
-    mark = "✓" if data.get("state") == "completed" else "✗"
-    arguments, result = data.get("arguments", ""), data.get("result", "")
-    text = f"{mark} {data.get('name', line['text'])} {arguments} → {result}"
-    row = Text(truncate_line(text, _ACTION_LENGTH), no_wrap=True, overflow="ellipsis")
-    terminal.draw(indent_terminal_text(row), style="dim")
+    done, said = data.get("state") == "completed", line.get("summary")
+    text = f"{'✓' if done else '✗'} {said or data.get('name', line['text'])}"
+    if not said:
+        text += f" {data.get('arguments', '')}"
+    if not (said and done):
+        text += f" → {data.get('result', '')}"
+    row = Text(truncate_line(text, _ACTION_LENGTH), "dim", no_wrap=True, overflow="ellipsis")
+    return indent_terminal_text(row)

@@ -7,8 +7,8 @@ written, line for line.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +19,9 @@ _INLINE = re.compile(r"\*\*(?P<bold>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`")
 _HEADING = re.compile(r"^#{1,6} +(?P<text>.+)$")
 _BULLET = re.compile(r"^(?P<indent> *)[-*+] +(?P<text>.+)$")
 _FENCE = "```"
-_WIDEST = 10_000
+_BETWEEN = 2
+_PART = 12
+"""Columns of a word of wide characters that are never broken."""
 
 
 def render_markdown(text: str) -> Text:
@@ -35,18 +37,40 @@ def indent_terminal_text(text: Text) -> Padding:
 def draw_table(console: Console, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Draw a table; the first column, which names the item, is never wrapped.
 
-    If the terminal is too narrow for the other columns, each row is drawn as a block of lines.
+    If the terminal is too narrow for the words of the other columns, each row is drawn as a block
+    of lines. Words of wide characters, as in Japanese, may be broken.
     """
     drawn = Table(box=None, pad_edge=False, header_style="dim")
     for number, head in enumerate(heads):
         drawn.add_column(head, no_wrap=number == 0, overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(clean_terminal_text("" if cell is None else cell)) for cell in row))
-    wide = console.options.update(width=_WIDEST)
-    if Measurement.get(console, wide, drawn).minimum <= console.width:
+        drawn.add_row(*(Text(_plain(cell)) for cell in row))
+    if _narrowest(heads, rows) <= console.width:
         console.print(drawn)
     else:
         _blocks(console, heads, rows)
+
+
+def _narrowest(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> int:
+    """Return the fewest columns of a table in which the first column and all words are whole."""
+    first, *others = zip(heads, *rows, strict=True)
+    widths = [max(cell_len(_plain(cell)) for cell in first)]
+    widths += [max(map(_longest_word, column)) for column in others]
+    return sum(widths) + _BETWEEN * len(others)
+
+
+def _longest_word(cell: object) -> int:
+    return max(map(_unbroken, _plain(cell).split()), default=1)
+
+
+def _unbroken(word: str) -> int:
+    """Return how many columns of a word stay together: all, or a part of wide characters."""
+    width = cell_len(word)
+    return min(width, _PART) if width > len(word) else width
+
+
+def _plain(cell: object) -> str:
+    return clean_terminal_text("" if cell is None else cell)
 
 
 def _blocks(console: Console, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -3,15 +3,19 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+from fastapi import Depends, Request
 from pydantic import Field
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid
-from opencrab.domain.value import Value
+from opencrab.domain.value import Language, Value
+from opencrab.engine.conversation.action_words import action_in_words
 from opencrab.engine.conversation.live import VisibleKinds, visible_line_kinds
+from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import Caller
 from opencrab.gateways.rest.http.page import PageQuery
+from opencrab.ports.turn.action import Actions
 
 LAST = 9_999_999_998
 """The greatest sequence that a reader may name."""
@@ -38,7 +42,8 @@ class LinesQuery(PageQuery, defer_build=False):
 class LineView(Value):
     """One line of a session.
 
-    `sequence` is its place, and `thread` that of the line it answers.
+    `sequence` is its place, and `thread` that of the line it answers. `summary` says in words what
+    an action did.
     """
 
     sequence: int
@@ -54,12 +59,28 @@ class LineView(Value):
     data: dict[str, Any] | None
     turn_id: str | None
     message_id: str | None
+    summary: str | None = Field(
+        default=None, description="of an action: what it does, in the language of Accept-Language"
+    )
 
     @classmethod
-    def of(cls, line: Line) -> "LineView":
+    def of(cls, line: Line, summary: str | None = None) -> "LineView":
         """Convert a stored line to its view."""
         shown = line.model_dump(exclude={"session_id", "group", "group_line", "taint"})
-        return cls(**shown, thread=line.group_line)
+        return cls(**shown, thread=line.group_line, summary=summary)
+
+    @classmethod
+    def described(cls, line: Line, actions: Actions, language: Language) -> "LineView":
+        """Convert a stored line to its view, with what an action does in words."""
+        return cls.of(line, action_in_words(actions, line, language))
+
+
+async def _language(request: Request) -> Language:
+    return preferred_language(request.headers.get("accept-language", ""))
+
+
+ReaderLanguage = Annotated[Language, Depends(_language)]
+"""The language in which lines describe actions, from Accept-Language."""
 
 
 def lines_visible_to(caller: Caller, kinds: str | None) -> VisibleKinds:

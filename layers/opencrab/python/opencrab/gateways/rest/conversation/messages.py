@@ -9,9 +9,11 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, ValidationError, model_validator
 
 from opencrab.domain.access.policy import Verb
+from opencrab.domain.conversation.attachment import PICTURES, WORKSPACE
 from opencrab.domain.conversation.message import (
     METADATA_ENTRIES,
     PARTS,
+    ImagePart,
     LineKind,
     Message,
     Part,
@@ -26,7 +28,12 @@ from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation.live import collect_visible_lines
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
-from opencrab.gateways.rest.conversation.lines import LinesQuery, LineView, lines_visible_to
+from opencrab.gateways.rest.conversation.lines import (
+    LinesQuery,
+    LineView,
+    ReaderLanguage,
+    lines_visible_to,
+)
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
@@ -91,7 +98,11 @@ class Answered(Accepted):
 
 @router.get("")
 def list_messages(
-    api: Api, caller: Reader, session_id: Id, query: Annotated[LinesQuery, Query()]
+    api: Api,
+    caller: Reader,
+    session_id: Id,
+    query: Annotated[LinesQuery, Query()],
+    language: ReaderLanguage,
 ) -> Page[LineView]:
     """List the lines of a session in order: speech of people and agents, and notices."""
     runtime = api.runtime
@@ -110,7 +121,8 @@ def list_messages(
         newest_first=newest,
     )
     cursor = None if last is None else page_cursor(f"{LISTING}-{query.order}", str(last))
-    return Page(items=tuple(map(LineView.of, lines)), next_cursor=cursor)
+    items = (LineView.described(line, runtime.actions, language) for line in lines)
+    return Page(items=tuple(items), next_cursor=cursor)
 
 
 @router.post(
@@ -172,6 +184,7 @@ def _admit(
 ) -> tuple[Turn, ...]:
     principal = caller.principal
     require_session_access(runtime.home, principal, session_id, Verb.TAKE_PART)
+    _require_pictures_here(body.content)
     try:
         message = Message(
             source=caller.source,
@@ -189,6 +202,24 @@ def _admit(
             cure=f"send at most {PARTS} parts and {MESSAGE_BYTES} bytes of text in all",
         ) from error
     return admit_message(runtime, session_id, message)
+
+
+def _require_pictures_here(parts: tuple[Part, ...]) -> None:
+    """Raise Invalid for pictures at addresses, which nobody would fetch, and for too many."""
+    pictures = [part.reference for part in parts if isinstance(part, ImagePart)]
+    if any(not reference.startswith(WORKSPACE) for reference in pictures):
+        raise Invalid(
+            "pictures at https addresses are not fetched",
+            field="parts",
+            cure="upload the picture with POST /api/sessions/{session_id}/uploads and send its "
+            "reference",
+        )
+    if len(pictures) > PICTURES:
+        raise Invalid(
+            f"{len(pictures)} pictures are too many for one message",
+            field="parts",
+            cure=f"send at most {PICTURES} pictures with each message",
+        )
 
 
 def _answer_with_replies(accepted: Accepted, replies: Replies) -> Answered:

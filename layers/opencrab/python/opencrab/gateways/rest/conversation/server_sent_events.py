@@ -17,14 +17,19 @@ from pydantic import Field
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.domain.value import Value
+from opencrab.domain.value import Language, Value
 from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.answer_events import AnswerEvents
 from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
 from opencrab.engine.conversation.live import VisibleKinds, collect_visible_lines, turn_change_of
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.conversation.lines import LAST, LineView, lines_visible_to
+from opencrab.gateways.rest.conversation.lines import (
+    LAST,
+    LineView,
+    ReaderLanguage,
+    lines_visible_to,
+)
 from opencrab.gateways.rest.http.access import Caller, Reader
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -78,9 +83,11 @@ class SessionFollower:
         place: int,
         *,
         agui: bool = False,
+        language: Language = Language.EN,
     ) -> None:
         self._runtime = runtime
         self._agui = agui
+        self._language = language
         self._home = runtime.home
         self._session_id = session_id
         self._visible = visible
@@ -170,7 +177,8 @@ class SessionFollower:
         if self._agui:
             *others, last = map(_data, self._messages.of_line(line))
             return "".join((*others, f"id: {line.sequence}\n{last}"))
-        data = LineView.of(line).model_dump_json()
+        shown = LineView.described(line, self._runtime.actions, self._language)
+        data = shown.model_dump_json()
         return f"id: {line.sequence}\nevent: line\ndata: {data}\n\n"
 
     def _turn_event(self, turn_id: str, status: str) -> str:
@@ -196,10 +204,12 @@ class SessionFollower:
     responses={200: _STREAM},
 )
 async def session_events(
+    *,
     api: Api,
     caller: Reader,
     session_id: Id,
     query: Annotated[EventsQuery, Query()],
+    language: ReaderLanguage,
     last_event_id: Annotated[
         str | None,
         Header(description="id of the last event received; takes precedence over `after`"),
@@ -213,7 +223,7 @@ async def session_events(
     after = query.after if last_event_id is None else last_event_sequence(last_event_id)
     agui = query.format == "agui"
     progress = await run_in_threadpool(
-        _begin, api.runtime, caller, session_id, visible, after, agui=agui
+        _begin, api.runtime, caller, session_id, visible, after, agui=agui, language=language
     )
 
     def check() -> None:
@@ -243,13 +253,14 @@ def _begin(
     after: int | None,
     *,
     agui: bool,
+    language: Language,
 ) -> SessionFollower:
     require_session_access(runtime.home, caller.principal, session_id)
     runtime.home.sessions.get(session_id)
     if after is None:
         newest = runtime.home.journal.lines(session_id, limit=1, newest_first=True)
         after = newest[0].sequence if newest else 0
-    return SessionFollower(runtime, session_id, visible, after, agui=agui)
+    return SessionFollower(runtime, session_id, visible, after, agui=agui, language=language)
 
 
 def _part_event(part: AnswerPart) -> str:

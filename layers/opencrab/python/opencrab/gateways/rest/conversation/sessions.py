@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
-from fastapi import Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from opencrab.domain.access.policy import Verb
@@ -19,7 +20,8 @@ from opencrab.domain.conversation.session import (
     SessionStatus,
 )
 from opencrab.domain.errors import Refused
-from opencrab.domain.value import MessageText, Value
+from opencrab.domain.name import NewName
+from opencrab.domain.value import Identifier, MessageText, Value
 from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
 from opencrab.engine.access.session_access import let_session_speak_freely
@@ -30,13 +32,14 @@ from opencrab.engine.access.visibility import (
     visible_sessions,
 )
 from opencrab.engine.agents.creation import NewSession, create_session
+from opencrab.engine.conversation.titles import session_title
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import instruct_session
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, cursor_after, visible_place
+from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_after, visible_place
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "sessions"
@@ -48,6 +51,9 @@ class SessionView(View):
     """A conversation: its participants, its counters, and who may read it later."""
 
     id: str
+    title: str = Field(
+        default="", description="the name, else the theme, else the beginning of the first message"
+    )
     name: str | None
     theme: str
     mode: Mode
@@ -79,9 +85,33 @@ class SessionView(View):
     )
 
     @classmethod
-    def shared(cls, session: Session, access: SessionAccess) -> "SessionView":
+    def shared(cls, session: Session, access: SessionAccess, title: str = "") -> "SessionView":
         """Convert a stored session to its view, with who it is shared with and how it speaks."""
-        return cls.of(session, members=access.members, speaks_freely=access.speaks_freely)
+        shared = {"members": access.members, "speaks_freely": access.speaks_freely}
+        return cls.of(session, title=title, **shared)
+
+
+class SessionsQuery(PageQuery, defer_build=False):
+    """The sessions to list, and the part of the list."""
+
+    agent_id: Identifier | None = Field(
+        default=None, description="only sessions in which this agent takes part"
+    )
+    mine: bool = Field(
+        default=False, description="only sessions that the principal of this key opened"
+    )
+
+    def includes(self, session: Session, principal_id: str) -> bool:
+        """Check whether a session is asked for."""
+        if self.mine and session.created_by != principal_id:
+            return False
+        return self.agent_id is None or self.agent_id in session.agent_ids
+
+
+class SessionPatch(Value, defer_build=False):
+    """The fields of a session that can be changed."""
+
+    name: NewName | None = Field(description="null: the title is that of the first message again")
 
 
 class SpeakFreely(Value, defer_build=False):
@@ -105,7 +135,9 @@ class MentorView(Value):
 
 
 @router.get("")
-def list_sessions(api: Api, caller: Reader, query: Paged) -> Page[SessionView]:
+def list_sessions(
+    api: Api, caller: Reader, query: Annotated[SessionsQuery, Query()]
+) -> Page[SessionView]:
     """List sessions in order of their ids, ended ones too.
 
     An owner key lists all, a chat key those that its principal opened or is a member of.
@@ -113,7 +145,8 @@ def list_sessions(api: Api, caller: Reader, query: Paged) -> Page[SessionView]:
     home, known = api.runtime.home, dict[str, SessionAccess]()
 
     def keep(sessions: Sequence[Session]) -> list[Session]:
-        seen = visible_sessions(home, caller.principal, sessions)
+        asked = [each for each in sessions if query.includes(each, caller.principal.id)]
+        seen = visible_sessions(home, caller.principal, asked)
         known.update({session.id: access for session, access in seen})
         return [session for session, _ in seen]
 
@@ -126,7 +159,7 @@ def list_sessions(api: Api, caller: Reader, query: Paged) -> Page[SessionView]:
         hide=place_hider(api.runtime, LISTING),
     )
     return Page(
-        items=tuple(SessionView.shared(each, known[each.id]) for each in items),
+        items=tuple(_view(api.runtime, each, known[each.id]) for each in items),
         next_cursor=cursor_after(LISTING, place),
     )
 
@@ -152,7 +185,7 @@ def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession])
     def make() -> SessionView:
         session_id, creator = once.id_of("session"), caller.principal.id
         made = create_session(api.runtime, body, created_by=creator, session_id=session_id)
-        return SessionView.shared(made, NOBODY)
+        return _view(api.runtime, made, NOBODY)
 
     return once.answer(body, make, status=201)
 
@@ -160,7 +193,21 @@ def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession])
 @router.get("/{session_id}")
 def get_session(api: Api, caller: Reader, session_id: Id) -> SessionView:
     """Get a session."""
-    return SessionView.shared(*require_session(api.runtime.home, caller.principal, session_id))
+    runtime = api.runtime
+    return _view(runtime, *require_session(runtime.home, caller.principal, session_id))
+
+
+@router.patch("/{session_id}")
+def rename_session(
+    api: Api, caller: Talker, session_id: Id, body: Strict[SessionPatch]
+) -> SessionView:
+    """Name a session.
+
+    Everybody who reads the session reads its name. Its creator and owner keys may name it.
+    """
+    home = api.runtime.home
+    _, access = require_session(home, caller.principal, session_id, Verb.CHANGE)
+    return _view(api.runtime, home.sessions.rename(session_id, body.name), access)
 
 
 @router.put("/{session_id}/speak-freely")
@@ -174,7 +221,7 @@ def let_speak_freely(
     home = api.runtime.home
     session = home.sessions.get(session_id)
     access = let_session_speak_freely(home.facts, session_id, speaks_freely=body.speaks_freely)
-    return SessionView.shared(session, access)
+    return _view(api.runtime, session, access)
 
 
 @router.delete("/{session_id}")
@@ -220,7 +267,7 @@ def mentor(
 def _end_session_if_allowed(runtime: Runtime, caller: Caller, session_id: str) -> SessionView:
     _, access = require_session(runtime.home, caller.principal, session_id, Verb.CHANGE)
     ended = runtime.home.sessions.end(session_id, runtime.clock.now())
-    return SessionView.shared(ended, access)
+    return _view(runtime, ended, access)
 
 
 @router.put("/{session_id}/members/{principal_id}")
@@ -233,7 +280,7 @@ def invite(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> Sessio
     home = api.runtime.home
     session, _ = require_session(home, caller.principal, session_id, Verb.CHANGE)
     access = invite_to_session(home.facts, home.keys, session_id, principal_id)
-    return SessionView.shared(session, access)
+    return _view(api.runtime, session, access)
 
 
 @router.delete("/{session_id}/members/{principal_id}")
@@ -245,7 +292,11 @@ def uninvite(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> Sess
     home = api.runtime.home
     session, _ = require_session(home, caller.principal, session_id, Verb.CHANGE)
     access = uninvite_from_session(home.facts, session_id, principal_id)
-    return SessionView.shared(session, access)
+    return _view(api.runtime, session, access)
+
+
+def _view(runtime: Runtime, session: Session, access: SessionAccess) -> SessionView:
+    return SessionView.shared(session, access, session_title(runtime.home.journal, session))
 
 
 def _instruct(

@@ -46,6 +46,11 @@ class Caller:
         return authority(self.source, self.principal.scope)
 
     @property
+    def may_talk(self) -> bool:
+        """True if the key may send messages."""
+        return self.principal.scope is not Scope.READ
+
+    @property
     def is_owner(self) -> bool:
         """True if the key has scope owner."""
         return self.principal.scope is Scope.OWNER

@@ -22,7 +22,7 @@ JSON_BYTES = 1 << 20
 FILE_BYTES = 5 << 20
 BODY_SECONDS = 30.0
 
-_FILE_PLACES = ("/workspace", "/memory/import")
+_FILE_PLACES = ("/workspace", "/memory/import", "/uploads")
 
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 

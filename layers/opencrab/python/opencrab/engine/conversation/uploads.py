@@ -1,0 +1,93 @@
+"""Uploads: files that people send with a message, in the workspace of every agent that hears it.
+
+Somebody else wrote them: a turn that is shown one is tainted, and so is one that lists its name.
+Everybody in the session may hear of them, and nobody else but owners.
+"""
+
+from dataclasses import dataclass
+
+from opencrab.domain.conversation.attachment import (
+    PICTURE_BYTES,
+    TEXT_FILE_BYTES,
+    UPLOADS,
+    WORKSPACE,
+    AttachedKind,
+    AttachmentFault,
+    attachment_name,
+    judge_attachment,
+)
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.document import Document
+from opencrab.domain.errors import Invalid, TooLarge
+from opencrab.domain.identifier import content_hash
+from opencrab.domain.memory.clearance import label_of_session_members
+from opencrab.domain.workspace.path import (
+    FILE_READERS,
+    FileReaders,
+    file_name_key,
+    workspace_path,
+)
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.cleared_files import foreign_name_mark
+from opencrab.ports.workspace.files import ABSENT
+
+ALLOWED = "PNG, JPEG, GIF and WebP pictures, and text in UTF-8"
+
+_FAULTS = {
+    AttachmentFault.EMPTY: "is empty",
+    AttachmentFault.NO_PICTURE: "is named like a picture, but its content is none",
+    AttachmentFault.IS_PICTURE: "is named like a text, but its content is a picture",
+    AttachmentFault.NOT_TEXT: "is neither a picture nor text in UTF-8",
+    AttachmentFault.TOO_LARGE: "is too large",
+}
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A stored upload; `reference` names it in the parts of a message to its session."""
+
+    reference: str
+    name: str
+    size: int
+    kind: AttachedKind
+
+
+def store_upload(
+    runtime: Runtime, session: Session, upload_id: str, name: str, content: bytes
+) -> Upload:
+    """Store a file for all agents of a session, once by its id.
+
+    Raises Invalid for another kind of file, TooLarge beyond its limit or an agent's quota.
+    """
+    kind = _judged(name, content)
+    stored = attachment_name(name)
+    path = workspace_path(f"{UPLOADS}/{upload_id}/{stored}")
+    readers = FileReaders(
+        readers=label_of_session_members(session.id), sha256=content_hash(content)
+    )
+    files, facts = runtime.home.files, runtime.home.facts
+    for agent_id in session.agent_ids:
+        label = Document(
+            owner=agent_id,
+            kind=FILE_READERS,
+            id=file_name_key(path),
+            version=0,
+            body=readers.model_dump(),
+        )
+        # Before the file, as a crash in between may leave a mark without its file, not the reverse.
+        facts.commit(foreign_name_mark(agent_id, path), label)
+        files.write(agent_id, path, content, condition=ABSENT)
+    return Upload(WORKSPACE + path, stored, len(content), kind)
+
+
+def _judged(name: str, content: bytes) -> AttachedKind:
+    found = judge_attachment(name, content)
+    if isinstance(found, AttachedKind):
+        return found
+    error = TooLarge if found is AttachmentFault.TOO_LARGE else Invalid
+    raise error(
+        f"file {name!r} {_FAULTS[found]}",
+        field="body",
+        cure=f"send {ALLOWED}: pictures of at most {PICTURE_BYTES:,} bytes, "
+        f"texts of at most {TEXT_FILE_BYTES:,}",
+    )

@@ -1,0 +1,149 @@
+"""Attachments: pictures and text files of the message that a turn answers, as its model gets them.
+
+Only files in the agent's own workspace are read, and only for messages of the owner and of users:
+nobody else may have an agent open its files. What is not shown is named in a note, with the reason.
+"""
+
+from base64 import b64encode
+from dataclasses import replace
+
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.attachment import (
+    PICTURE_BYTES,
+    PICTURES,
+    WORKSPACE,
+    is_text,
+    picture_media_type,
+)
+from opencrab.domain.errors import Invalid, NotFound
+from opencrab.domain.text.terms import estimated_tokens
+from opencrab.domain.workspace.path import workspace_path
+from opencrab.engine.turn.cleared_files import files_of_turn
+from opencrab.engine.turn.prompt_cache import AttachedContent, MessageGroup
+from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.models.model import (
+    ChatMessage,
+    Image,
+    ModelInfo,
+    PromptText,
+    TrustedText,
+    join_prompt_texts,
+    label_text,
+    labelled_message,
+)
+from opencrab.ports.texts import Texts
+
+TEXT_BYTES = 24 * 1024
+"""The most bytes of all text files of one message that are shown, fewer if the model takes less."""
+
+FILE_BYTES = 5 << 20
+"""The most bytes of a text file of which the beginning is shown."""
+
+_TRUSTED = {Authority.OWNER, Authority.USER}
+_TEXTS = Texts(__file__)
+
+
+def trigger_with_attachments(
+    work: TurnWork, trigger: MessageGroup, info: ModelInfo
+) -> MessageGroup:
+    """Return the trigger with its pictures, its files' texts, and notes about what is not shown.
+
+    Each picture counts `ModelInfo.image_tokens`.
+    """
+    *before, last = trigger.messages
+    found = _attached(work, info)
+    if found is None or not isinstance(last, ChatMessage):
+        return trigger
+    images = found.images if info.vision else ()
+    texts = (*found.texts, *(found.notes if info.vision else found.without_vision))
+    said = last.text if isinstance(last.text, PromptText) else PromptText(last.text)
+    shown = labelled_message("user", join_prompt_texts("\n", (said, *texts)), name=last.name)
+    tokens = len(images) * info.image_tokens + sum(map(estimated_tokens, texts))
+    messages = (*before, replace(shown, images=images))
+    return replace(trigger, messages=messages, tokens=trigger.tokens + tokens)
+
+
+def _attached(work: TurnWork, info: ModelInfo) -> AttachedContent | None:
+    """Return what came with the trigger, read once for all steps of a turn; None for nothing."""
+    if work.prompt.attached is None:
+        line = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+        data = (line and line.authority in _TRUSTED and line.data) or {}
+        if not data.get("images") and not data.get("files"):
+            return None
+        work.prompt.attached = _read(work, data, min(TEXT_BYTES, info.max_input_tokens))
+    return work.prompt.attached
+
+
+def _read(work: TurnWork, data: dict[str, object], text_bytes: int) -> AttachedContent:
+    images, notes = list[Image](), list[PromptText]()
+    references, details = _references(data, "images"), data.get("details")
+    for reference in references:
+        image = _image(work, reference)
+        if image is None:
+            here = reference.startswith(WORKSPACE)
+            notes.append(_note(work, "unreadable" if here else "elsewhere", reference))
+        elif len(images) == PICTURES:
+            notes.append(_note(work, "too_many", reference, most=PICTURES))
+        else:
+            detail = details.get(reference, "") if isinstance(details, dict) else ""
+            images.append(replace(image, detail=detail))
+    texts, left = list[PromptText](), text_bytes
+    for reference in _references(data, "files"):
+        text, used = _file(work, reference, left)
+        texts.append(text)
+        left -= used
+    unseen = tuple(_note(work, "no_vision", reference) for reference in references)
+    return AttachedContent(tuple(images), tuple(texts), tuple(notes), unseen)
+
+
+def _references(data: dict[str, object], name: str) -> list[str]:
+    listed = data.get(name)
+    return listed if isinstance(listed, list) else []
+
+
+def _content(work: TurnWork, reference: str, most: int) -> tuple[bytes, bool] | None:
+    """Return a file's content and whether it is clean; None if there is none to read."""
+    if not reference.startswith(WORKSPACE):
+        return None
+    files, agent_id = files_of_turn(work), work.turn.agent_id
+    try:
+        path = workspace_path(reference.removeprefix(WORKSPACE))
+        info = files.info(agent_id, path)
+        if info is None or info.size > most:
+            return None
+        _, content = files.read(agent_id, path)
+    except (Invalid, NotFound):
+        return None
+    return content, info.clean
+
+
+def _image(work: TurnWork, reference: str) -> Image | None:
+    found = _content(work, reference, PICTURE_BYTES)
+    if found is None:
+        return None
+    content, clean = found
+    if not clean:
+        # A model reads text in an image, and somebody else made this one.
+        work.turn = work.turn.replaced(taint=True)
+    kind = picture_media_type(content)
+    return None if kind is None else Image(kind, b64encode(content).decode())
+
+
+def _file(work: TurnWork, reference: str, left: int) -> tuple[PromptText, int]:
+    """Return a file's text, cut to the bytes that are left, and how many of them it takes."""
+    found = _content(work, reference, FILE_BYTES)
+    if found is None or not is_text(found[0]):
+        return _note(work, "unreadable", reference), 0
+    content, clean = found
+    if not clean:
+        work.turn = work.turn.replaced(taint=True)
+    shown = content[: max(left, 0)].decode("utf-8", "ignore")
+    facts = {"reference": reference, "size": len(content), "shown": len(shown.encode())}
+    key = "file" if facts["shown"] == facts["size"] else "cut"
+    text = _TEXTS[key][work.profile.agent.language].format(content=shown, **facts)
+    return label_text(text, tainted=not clean), len(shown.encode())
+
+
+def _note(work: TurnWork, key: str, reference: str, **facts: object) -> PromptText:
+    text = _TEXTS[key][work.profile.agent.language].format(reference=reference, **facts)
+    return TrustedText(text)
