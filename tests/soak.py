@@ -16,6 +16,7 @@ COUNTS: dict[str, tuple[int, int]] = {
     "sequences of paths in a workspace": (300, 100_000),
     "seeds of ten strange paths each": (2_000, 20_000),
     "kills of a whole installation under load": (6, 200),
+    "kills of answers that are aborted as they stream": (3, 50),
     "notes": (40, 1_000),
     "rulings on what an agent may do": (150, 2_000),
     "lessons and skills": (60, 1_000),

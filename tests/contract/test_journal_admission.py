@@ -1,13 +1,25 @@
 """Journal: a message and its turns are admitted once, together or not at all."""
 
+from dataclasses import replace
+
 import pytest
 
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.conversation.session import SessionStatus
+from opencrab.domain.conversation.session import SessionChange, SessionStatus
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.home import Home
-from tests.contract.example import ENGLISH, JAPANESE, NOW, admission, session, turn
+from opencrab.ports.turn.journal import AdmittedMessage
+from tests.contract.example import (
+    ENGLISH,
+    JAPANESE,
+    NOW,
+    admission,
+    ending,
+    later,
+    session,
+    turn,
+)
 from tests.contract.following import told
 from tests.contract.waiting import at_once
 
@@ -136,3 +148,38 @@ def test_messages_at_once_get_lines_without_a_gap(home: Home) -> None:
     stored = home.journal.lines("s1")
     assert [line.sequence for line in stored] == list(range(1, 9))
     assert {line.text for line in stored} == {line.text for line in said}
+
+
+def from_person(*turns: Turn, message_id: str = "m1", person: str = "taro") -> AdmittedMessage:
+    return replace(admission(*turns, message_id=message_id), person=person)
+
+
+def unanswered(home: Home) -> list[tuple[str, tuple[str, ...]]]:
+    return [(each.person, each.turn_ids) for each in home.sessions.get("s1").unanswered]
+
+
+def end(home: Home, turn_id: str, agent_id: str) -> None:
+    claimed = home.journal.claim(turn_id, lease_until=later(120), receipt=None)
+    assert claimed is not None
+    change = SessionChange(agent_id=agent_id, turn_id=turn_id)
+    home.journal.commit(ending(claimed.turn, session=change))
+
+
+def test_a_persons_message_is_unanswered_until_its_turns_have_ended(home: Home) -> None:
+    home.sessions.create(session("s1", *AGENTS))
+    home.journal.admit(from_person(*three_turns()))
+    home.journal.admit(from_person(turn("later"), message_id="m2", person="花".encode().hex()))
+    home.journal.admit(admission(turn("nobody"), message_id="m3"))
+    end(home, "turn_ken", "ken")
+    left = [("taro", ("turn_hana", "turn_yui")), ("花".encode().hex(), ("later",))]
+    assert unanswered(home) == left
+    for turn_id, agent_id in (("turn_hana", "hana"), ("turn_yui", "yui"), ("later", "hana")):
+        end(home, turn_id, agent_id)
+    assert unanswered(home) == []
+
+
+def test_the_same_message_again_is_unanswered_once(home: Home) -> None:
+    home.sessions.create(session())
+    for _ in range(2):
+        home.journal.admit(from_person(turn()))
+    assert unanswered(home) == [("taro", ("t1",))]

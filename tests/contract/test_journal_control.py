@@ -4,6 +4,7 @@ import pytest
 
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import Changed, Conflict, NotFound, Stopped
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.ports.home import Home
@@ -51,6 +52,12 @@ def decision(n: int = 1, call_id: str = "c1", argument_hash: str = "arguments") 
     return ApprovalDecision(
         n=n, call_id=call_id, argument_hash=argument_hash, approved=True, by="owner", reason="良い"
     )
+
+
+def claimed(home: Home) -> Turn:
+    found = home.journal.claim("t1", lease_until=later(120), receipt=None)
+    assert found is not None
+    return found.turn
 
 
 def held_back(paused: Turn) -> TurnChange:
@@ -191,6 +198,44 @@ def test_a_stop_replaces_a_pause_and_stays(home: Home) -> None:
     assert stopped.stop == wish()
     assert home.journal.stop("t1", hold("someone")) == stopped
     assert home.journal.resume("t1") == home.journal.header("t1") == stopped
+
+
+@pytest.mark.parametrize("interrupt", [Interrupt.AFTER_STEP, Interrupt.AT_ONCE])
+def test_a_takeover_ends_a_running_turn_and_refuses_its_next_intent(
+    home: Home, interrupt: Interrupt
+) -> None:
+    current = running(home)
+    taken = home.journal.stop("t1", Stop.for_next_message(interrupt, NOW))
+    assert taken == home.journal.header("t1")
+    assert taken.stop is not None
+    assert taken.stop.is_takeover
+    with pytest.raises(Stopped):
+        home.journal.commit(step(current, intent(), unless_stopped=True))
+    closed = home.journal.commit(ending(taken, TurnStatus.STOPPED))
+    assert closed.status is TurnStatus.STOPPED
+
+
+def test_a_takeover_leaves_a_turn_that_does_not_run(home: Home) -> None:
+    queued = admitted(home)
+    takeover = Stop.for_next_message(Interrupt.AT_ONCE, NOW)
+    assert home.journal.stop("t1", takeover) == queued
+    waits = home.journal.commit(
+        step(claimed(home), request(1, "c1", "arguments"), status=TurnStatus.WAITING)
+    )
+    assert home.journal.stop("t1", takeover) == waits == home.journal.header("t1")
+
+
+def test_a_stop_and_a_pause_replace_a_takeover_and_at_once_replaces_after_step(home: Home) -> None:
+    running(home)
+    for wanted in (
+        Stop.for_next_message(Interrupt.AFTER_STEP, NOW),
+        Stop.for_next_message(Interrupt.AT_ONCE, NOW),
+        hold(),
+        wish(),
+    ):
+        assert home.journal.stop("t1", wanted).stop == wanted
+    stays = home.journal.stop("t1", Stop.for_next_message(Interrupt.AT_ONCE, NOW))
+    assert stays.stop == wish()
 
 
 def test_a_paused_turn_waits_until_it_is_resumed(home: Home) -> None:

@@ -134,6 +134,8 @@ def _session(rest: Rest, cast: Cast) -> Iterator[str]:
         yield f"lines of {cast.session_id} are numbered {numbers}"
     ended = [t for t in rest.turns.values() if t["session_id"] == cast.session_id]
     ended = [turn for turn in ended if turn["status"] in ENDS]
+    if over := rest.unanswered.get(cast.session_id, set()) & {turn["id"] for turn in ended}:
+        yield f"{cast.session_id} still waits for the ended turns {sorted(over)}"
     session = rest.sessions[cast.session_id]
     if session["turn_number"] != len(ended):
         yield f"{cast.session_id} counted {session['turn_number']} turns, {len(ended)} ended"

@@ -20,6 +20,7 @@ class Rest:
         self.records: dict[str, dict[str, Json]] = defaultdict(dict)
         self.lines: dict[str, list[Json]] = defaultdict(list)
         self.sessions: dict[str, Json] = {}
+        self.unanswered: dict[str, set[str]] = {}
         self.utterances: list[Json] = []
         self.drawn: Counter[str] = Counter()
         self.due = 0
@@ -51,6 +52,10 @@ class Rest:
                 self.records[name][sk] = self._resolved(json.loads(body))
             case "SESSION", "S":
                 self.sessions[name] = json.loads(body)
+            case "SESSION", "UNANSWERED":
+                self.unanswered[name] = {
+                    word for row in body.split("\n") for word in row.split()[1:]
+                }
             case "SESSION", _:
                 self.lines[name].append(json.loads(body))
             case "OUT", _:

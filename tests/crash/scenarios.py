@@ -20,6 +20,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.due_item import DueItem
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.stored_record import RECORD_BYTES
@@ -93,6 +94,7 @@ class Scenario:
     ends: tuple[str, ...]
     turns: int = 1
     policy: ApprovalPolicy = ApprovalPolicy.GUARDED
+    interrupt: Interrupt = Interrupt.AFTER_STEP
     rules: Rules = RULES
     day_limit: int | None = None
     wall_failures: int = 0
@@ -392,6 +394,25 @@ SCENARIOS: tuple[Scenario, ...] = (
         ),
         ("completed",),
         turns=2,
+        interrupt=Interrupt.QUEUE,
+    ),
+    *(
+        Scenario(
+            name,
+            (script,),
+            (
+                Client("user", says("one", "m1")),
+                Client("again", says("two", "m2"), after_calls(2)),
+            ),
+            ("stopped", "completed"),
+            turns=2,
+            interrupt=interrupt,
+            rules=replace(RULES, stop_check_ms=0),
+        )
+        for name, script, interrupt in (
+            ("overtaken", LONG, Interrupt.AFTER_STEP),
+            ("overtaken-at-once", SPOKEN, Interrupt.AT_ONCE),
+        )
     ),
     Scenario("large", (THINKER,), (Client("user", says("think")),), ("completed",)),
     Scenario("due", (TEXT,), (Client("clock", schedules),), ("completed",)),

@@ -185,6 +185,7 @@ def _profile(scenario: Scenario, agent_id: str) -> Profile:
         name=agent_id,
         model=f"fake:{agent_id}",
         policy=scenario.policy,
+        interrupt=scenario.interrupt,
         day_limit_micro_usd=scenario.day_limit,
         created_at=START,
         updated_at=START,

@@ -77,7 +77,7 @@ class Interrupted:
         self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
     ) -> ModelAnswer:
         self.happens()
-        return self.model.chat(request, body)
+        return self.model.chat(request, body, watch)
 
 
 class House:

@@ -23,6 +23,7 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.after_turn import GoalConsequence
+from opencrab.engine.goals.progress import Standing, goal_summary
 from opencrab.engine.phrases import system_phrase
 from tests.unit.engine.goals.aims import aim, pursues, step
 from tests.unit.engine.known_world import World, took_step
@@ -162,8 +163,17 @@ def test_a_goal_without_a_plan_is_done_by_what_its_turn_did(world: World) -> Non
 def test_a_goal_that_was_only_talked_about_says_so(world: World) -> None:
     following = closed(world, aim())
     nothing = system_phrase("nothing_done", Language.JA)
-    assert written(following).unconfirmed == (nothing,)
+    goal = written(following)
+    assert goal.unconfirmed == (nothing,)
+    assert following.session_notice.startswith("[G1] ANSWERED 灯台を数える / 0%")
     assert following.session_notice.endswith(nothing)
+    assert (goal.status, goal.has_only_words, goal.completion_percent) == (
+        GoalStatus.COMPLETED,
+        True,
+        0,
+    )
+    summary = goal_summary(world.runtime.home.journal, goal)
+    assert (summary.status, summary.completion) == (Standing.ANSWERED, 0)
 
 
 def test_a_report_after_all_tasks_ends_the_goal_though_it_asks_for_another_plan(

@@ -19,7 +19,6 @@ from opencrab.domain.goals.goal import (
     TaskId,
     TaskStatus,
     goal_message,
-    task_completion_percent,
     task_message,
 )
 from opencrab.domain.outcome import Outcome
@@ -216,7 +215,7 @@ def _render_report(
 ) -> str:
     """Format the report for people: the agent's summary, the tasks, files, unconfirmed claims."""
     rows = [arguments.summary.strip(), "", *map(task_message, goal.tasks)]
-    rows.append(f"[{goal.id}] {goal.name} / {task_completion_percent(goal.tasks)}%")
+    rows.append(f"[{goal.id}] {goal.name} / {goal.completion_percent}%")
     paths = list(dict.fromkeys(receipt.path for receipt in known if receipt.path))
     if paths:
         rows.append(f"{_RESULTS[language]}: {', '.join(paths)}")

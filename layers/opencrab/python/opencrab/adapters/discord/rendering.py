@@ -28,6 +28,7 @@ _COLOURS = {
     "waiting": 0xFEE75C,
     "paused": 0xFEE75C,
     "completed": 0x57F287,
+    "answered": 0xFEE75C,
     "abandoned": 0xED4245,
 }
 _MARKS = {"pending": "⬜", "active": "🔄", "done": "✅", "fail": "❌"}

@@ -11,7 +11,12 @@ from pydantic import TypeAdapter
 
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite import usage as ledger
-from opencrab.adapters.sqlite.agents import sqlite_session_row
+from opencrab.adapters.sqlite.agents import (
+    add_unanswered,
+    session_of_rows,
+    session_places,
+    sqlite_session_row,
+)
 from opencrab.adapters.sqlite.database import (
     AlreadyThere,
     Database,
@@ -52,13 +57,14 @@ class SqliteJournal:
         message = (f"MESSAGE#{admission.message_id}", "M")
         session_id, batch = admission.line.session_id, WriteBatch()
         with self._database.write_transaction() as items:
-            stored = items.get_many((message, (f"SESSION#{session_id}", "S")))
+            stored = items.get_many((message, *session_places(session_id)))
             last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
             # The marker comes before all else: the same message again is answered as it was the
             # first time, also in a session that has ended since (ADR 0003).
             if message in stored:
                 return self._admitted_before(items, admission, stored[message])
-            _require_active(session_id, stored)
+            session = _require_active(session_id, stored)
+            add_unanswered(batch, session, admission.asked_in(session))
             (line,) = _add_lines(batch, (admission.line,), last)
             turns = tuple(
                 turn.replaced(trigger_line=line.sequence, group=line.group)
@@ -177,13 +183,10 @@ class SqliteJournal:
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         with self._database.write_transaction() as items:
             turn = turn_in_journal(items, turn_id)
-            if turn.status.is_end or _stays(turn.stop, stop):
-                return turn
-            turn = turn.replaced(stop=stop)
-            if not stop.pause:
-                turn = _requeue_waiting(turn)
-            put_sqlite_turn(items, turn)
-            return turn
+            stopped = turn.with_stop(stop)
+            if stopped is not turn:
+                put_sqlite_turn(items, stopped)
+            return stopped
 
     def resume(self, turn_id: str) -> Turn:
         with self._database.write_transaction() as items:
@@ -318,7 +321,7 @@ def _read_for(change: TurnChange) -> list[Place]:
     if change.facts:
         places += document_places(change.facts)
     if change.session is not None:
-        places.append((f"SESSION#{change.turn.session_id}", "S"))
+        places += session_places(change.turn.session_id)
     return places
 
 
@@ -340,9 +343,10 @@ def _add_others(
     batch.put += map(due_queue_row, change.due)
     if change.session is not None and change.at is not None:
         session_id = change.turn.session_id
-        body = stored.get((f"SESSION#{session_id}", "S"))
-        session = Session.read(session_id, body).after_turn(change.session, change.at)
+        before = session_of_rows(session_id, stored)
+        session = before.after_turn(change.session, change.at)
         batch.put.append(sqlite_session_row(session))
+        add_unanswered(batch, before, session)
 
 
 def _utterance_row(utterance: Utterance) -> ItemRow:
@@ -369,11 +373,6 @@ def _check(stored: Turn, change: TurnChange) -> None:
         raise Stopped(f"turn {turn.id!r} is no longer paused")
 
 
-def _stays(wish: Stop | None, newer: Stop) -> bool:
-    """Check whether the earlier stop or pause is kept; only a stop replaces a pause."""
-    return wish is not None and (newer.pause or not wish.pause)
-
-
 def _requeue_waiting(turn: Turn) -> Turn:
     """Return the turn as queued if it waits, else unchanged."""
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
@@ -394,7 +393,8 @@ def _add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> 
     return tuple(placed)
 
 
-def _require_active(session_id: str, stored: Mapping[Place, str]) -> None:
-    session = Session.read(session_id, stored.get((f"SESSION#{session_id}", "S")))
+def _require_active(session_id: str, stored: Mapping[Place, str]) -> Session:
+    session = session_of_rows(session_id, stored)
     if session.status is SessionStatus.ENDED:
         raise Conflict(f"session {session_id!r} has ended", cure="create a new session")
+    return session

@@ -12,6 +12,7 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.models.routing import LlmConfig, Routing
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Identifier, Language, MicroUsd, Name, ShortText, Value
 
 METADATA_ENTRIES = 32
@@ -103,6 +104,9 @@ class Agent(Value):
     policy: Policy = ApprovalPolicy.GUARDED
     approvals: ApprovalRules = Field(default_factory=ApprovalRules)
     day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
+    interrupt: Interrupt = Field(
+        default=Interrupt.AFTER_STEP, exclude_if=lambda chosen: chosen is Interrupt.AFTER_STEP
+    )
     heartbeat: Heartbeat = Field(default_factory=Heartbeat)
     world: Identifier | None = None
     created_at: datetime

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, message_minhash_similarity
+from opencrab.domain.conversation.unanswered import Unanswered, without_turn
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
@@ -104,6 +105,7 @@ class SessionChange(Value):
     """
 
     agent_id: Identifier
+    turn_id: str = ""
     spoke_at: datetime | None = None
     declared_done: bool = False
     models: dict[Use, ModelReference] = Field(default_factory=dict)
@@ -129,7 +131,8 @@ class Session(Value):
     discuss, a human's or a schedule's, `round_turn` the number of the last turn before it, and
     `payer` its sender if that is a public person; since then agents had `hops` turns, `floor` of
     them because they got the floor. `speaker_id` spoke last, in turn `spoken_turn`; `speeches`
-    counts turns with words, `recent` holds hashes of the last speeches' words.
+    counts turns with words, `recent` holds hashes of the last speeches' words. `unanswered` are the
+    messages whose turns have not ended.
     """
 
     id: Identifier
@@ -161,6 +164,7 @@ class Session(Value):
     speaker_id: Identifier | None = None
     recent: Annotated[tuple[Marks, ...], Field(max_length=RECENT)] = ()
     ended_by: Ending | None = None
+    unanswered: Unanswered = Field(default=(), exclude=True)
     created_by: Identifier
     created_at: datetime
     updated_at: datetime
@@ -298,6 +302,7 @@ def _count_turn(session: Session, change: SessionChange, now: datetime) -> Sessi
         spent_micro_usd=session.spent_micro_usd + change.spent_micro_usd,
         speeches=speeches,
         updated_at=now,
+        unanswered=without_turn(session.unanswered, change.turn_id),
     )
     return _update_discussion(counted, change) if session.discusses else counted
 

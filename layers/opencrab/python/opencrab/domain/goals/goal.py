@@ -229,6 +229,22 @@ class Goal(Value):
         task = self.next_task
         return task.id if task else self.id
 
+    @property
+    def has_only_words(self) -> bool:
+        """True if it was completed and the journal has no action that was done for it."""
+        done = self.receipts or self.children or any(task.confirmed for task in self.tasks)
+        return self.status is GoalStatus.COMPLETED and not done
+
+    @property
+    def completion_percent(self) -> int:
+        """The share of tasks that are done, in whole percent; without a plan 0 until it ends well.
+
+        It stays 0 if nothing was done for it.
+        """
+        if self.has_only_words or not (self.tasks or self.status is GoalStatus.COMPLETED):
+            return 0
+        return task_completion_percent(self.tasks)
+
     def task(self, task_id: str) -> Task | None:
         """Return the task with this id, or None if the goal does not have it."""
         return next((task for task in self.tasks if task.id == task_id), None)
@@ -346,5 +362,6 @@ def task_message(task: Task) -> str:
 
 
 def goal_message(goal: Goal) -> str:
-    """Format the message about a goal's end."""
-    return f"[{goal.id}] DONE {goal.name} / {task_completion_percent(goal.tasks)}%"
+    """Format the message about a goal's end; `ANSWERED` says that no action was done for it."""
+    end = "ANSWERED" if goal.has_only_words else "DONE"
+    return f"[{goal.id}] {end} {goal.name} / {goal.completion_percent}%"

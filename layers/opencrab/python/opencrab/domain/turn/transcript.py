@@ -204,6 +204,7 @@ def session_change(
     spoken = [*_spoken_texts(transcript), *([speech] if speech else [])]
     return SessionChange(
         agent_id=header.agent_id,
+        turn_id=header.id,
         spoke_at=now if speech or transcript.speeches else None,
         declared_done=transcript.declared_done,
         models={

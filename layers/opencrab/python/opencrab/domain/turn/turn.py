@@ -20,6 +20,7 @@ from opencrab.domain.money.budget import (
     public_budget_scope,
     session_budget_scope,
 )
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Identifier, MicroUsd, Value
 
 MAX_STEPS = 10
@@ -39,6 +40,8 @@ The first of them may be another turn's fault; after them the turn runs alone.
 
 
 _DAYS = 2
+_NEXT_MESSAGE = "@next_message"
+"""The `by` of a takeover; ids of principals cannot have the first character."""
 _PAUSED = "paused"
 """The note of a turn that has told its session of its pause; stored, so it never changes."""
 
@@ -85,6 +88,31 @@ class Stop(Value):
     reason: str = ""
     at: datetime
     pause: bool = False
+
+    @classmethod
+    def for_next_message(cls, interrupt: Interrupt, at: datetime) -> "Stop":
+        """Build the stop of a turn whose sender has sent the next message.
+
+        Policy and cause are in the fields that every version knows: an older worker ends the turn.
+        """
+        return cls(by=_NEXT_MESSAGE, reason=interrupt.value, at=at)
+
+    @property
+    def is_takeover(self) -> bool:
+        """True if the sender's next message takes over, and nobody asked for an end."""
+        return self.by == _NEXT_MESSAGE
+
+    @property
+    def after_step(self) -> bool:
+        """True if a running model call may end by itself first."""
+        return self.is_takeover and self.reason == Interrupt.AFTER_STEP.value
+
+    @property
+    def strength(self) -> int:
+        """The rank of the request: a stronger one replaces a weaker one."""
+        if self.is_takeover:
+            return 0 if self.after_step else 1
+        return 2 if self.pause else 3
 
 
 class Block(Value):
@@ -153,6 +181,20 @@ class Turn(Value):
             lease_until=lease_until,
             receipt=receipt,
         )
+
+    def with_stop(self, stop: Stop) -> "Turn":
+        """Return the header after a request to stop or pause; unchanged if it has no effect.
+
+        That is so if the turn has ended or if as strong a request is there already. A stop queues a
+        waiting turn again, so that it closes. A takeover ends only a turn that runs.
+        """
+        earlier = self.stop is not None and self.stop.strength >= stop.strength
+        if self.status.is_end or earlier:
+            return self
+        if stop.is_takeover and self.status is not TurnStatus.RUNNING:
+            return self
+        closes = self.status is TurnStatus.WAITING and not stop.pause
+        return self.replaced(stop=stop, status=TurnStatus.QUEUED if closes else self.status)
 
     def paused(self) -> "Turn":
         """Return the header of a turn that waits in a pause and has told its session so."""

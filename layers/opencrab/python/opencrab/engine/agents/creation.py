@@ -21,6 +21,7 @@ from opencrab.domain.conversation.session import (
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.name import NewName
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Identifier, Language, MicroUsd, ShortText, Value
 from opencrab.engine.agents.vital_signs import create_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
@@ -54,6 +55,7 @@ class NewAgent(Value, defer_build=False):
     model: ModelName | None = None
     policy: Policy = ApprovalPolicy.GUARDED
     approvals: ApprovalRules = ApprovalRules()
+    interrupt: Interrupt = Interrupt.AFTER_STEP
     day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
     heartbeat: Heartbeat = Heartbeat()
     soul: SoulDraft = SoulDraft()
@@ -146,6 +148,7 @@ def create_agent(
         model=new.model,
         policy=new.policy,
         approvals=new.approvals,
+        interrupt=new.interrupt,
         day_limit_micro_usd=new.day_limit_micro_usd,
         heartbeat=_heartbeat(runtime.rules, new.heartbeat),
         created_at=now,

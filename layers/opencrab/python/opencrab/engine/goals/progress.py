@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from opencrab.domain.errors import NotFound
-from opencrab.domain.goals.goal import Goal, GoalStatus, Task, TaskStatus, task_completion_percent
+from opencrab.domain.goals.goal import Goal, Task, TaskStatus
 from opencrab.domain.turn.account import CallAccount, TurnAccount
 from opencrab.domain.turn.record import (
     ActionCall,
@@ -40,19 +40,23 @@ _THINKS = {
 
 
 class Standing(StrEnum):
-    """Status of a goal with its turn; `waiting` is for an approval."""
+    """Status of a goal with its turn; `waiting` is for an approval.
+
+    `answered` is completed with words only: the journal has no action that was done for it.
+    """
 
     PENDING = "pending"
     ACTIVE = "active"
     WAITING = "waiting"
     PAUSED = "paused"
     COMPLETED = "completed"
+    ANSWERED = "answered"
     ABANDONED = "abandoned"
 
     @property
     def is_end(self) -> bool:
         """True if no more work will be done for the goal."""
-        return self in {Standing.COMPLETED, Standing.ABANDONED}
+        return self in {Standing.COMPLETED, Standing.ANSWERED, Standing.ABANDONED}
 
 
 class ActionStatus(StrEnum):
@@ -181,7 +185,7 @@ def _summary(goal: Goal, *, asks: bool) -> GoalSummary:
         name=goal.name,
         status=_standing(goal, asks=asks),
         pause_reason=goal.pause.reason if goal.pause else None,
-        completion=_percent(goal),
+        completion=goal.completion_percent,
         tasks_over=sum(task.status.is_end for task in goal.tasks),
         tasks_total=len(goal.tasks),
         session_id=goal.session_id,
@@ -191,14 +195,9 @@ def _summary(goal: Goal, *, asks: bool) -> GoalSummary:
     )
 
 
-def _percent(goal: Goal) -> int:
-    """Return the completion of the plan in percent; without a plan 0 until it is completed."""
-    if goal.tasks or goal.status is GoalStatus.COMPLETED:
-        return task_completion_percent(goal.tasks)
-    return 0
-
-
 def _standing(goal: Goal, *, asks: bool) -> Standing:
+    if goal.has_only_words:
+        return Standing.ANSWERED
     if goal.status.is_end:
         return Standing(goal.status.value)
     if goal.pause is not None:

@@ -18,7 +18,6 @@ from opencrab.domain.goals.goal import (
     TaskStatus,
     goal_id_of,
     goal_key,
-    task_completion_percent,
     task_message,
 )
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
@@ -224,7 +223,7 @@ class _TurnEventReader:
         self._ended.add(goal_id)
         goal = self._goal(goal_id)
         if goal is not None:
-            rate = f"{task_completion_percent(goal.tasks)}%"
+            rate = f"{goal.completion_percent}%"
             yield GoalEvent(time=self._time, goal=goal.id, name=goal.name, rate=rate)
 
     def _goal(self, label: str | None) -> Goal | None:

@@ -1,10 +1,12 @@
 """Admission: the one way in, by which a message becomes queued turns exactly once."""
 
 import json
+from contextlib import suppress
 from datetime import datetime
+from itertools import chain
 from typing import Any, TypedDict, Unpack
 
-from opencrab.domain.access.authority import Authority, taints_reading_turn
+from opencrab.domain.access.authority import Authority, Source, taints_reading_turn
 from opencrab.domain.conversation.message import (
     QUOTES,
     Audience,
@@ -14,10 +16,12 @@ from opencrab.domain.conversation.message import (
     Message,
 )
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.domain.turn.turn import UNASKED, Trigger, Turn
+from opencrab.domain.turn.interrupt import Interrupt
+from opencrab.domain.turn.record import ApprovalRequest
+from opencrab.domain.turn.turn import UNASKED, Stop, Trigger, Turn, TurnStatus
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
@@ -39,6 +43,10 @@ class InheritedContext(TypedDict, total=False):
     payer: str | None
 
 
+_PEOPLE = frozenset({Source.REST, Source.WEBSOCKET, Source.DISCORD, Source.CLI})
+"""Sources whose messages are from people, one principal or sender each."""
+
+
 def admit_message(
     runtime: Runtime,
     session_id: str,
@@ -51,9 +59,10 @@ def admit_message(
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
     `only` limits it to these participants. An owner's message may interrupt what is going on in the
-    session: it goes before the agent's own work. The same message sent again returns the same
-    turns. Raises NotFound (session), Conflict (ended session, no active agent, or the same id with
-    another body).
+    session: it goes before the agent's own work. A person's message may also take over from the
+    turns that answer the same person's earlier messages (`domain.turn.interrupt`). The same message
+    sent again returns the same turns. Raises NotFound (session), Conflict (ended session, no active
+    agent, or the same id with another body).
     """
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)
@@ -71,7 +80,8 @@ def admit_message(
         line = _make_line_private(line, turns[0].agent_id)
     # Stored first, queued after. A crash in between leaves turns that nobody works on, and the
     # sweep finds them by their lease, which begins as lapsed (ADR 0003).
-    stored = runtime.home.journal.admit(AdmittedMessage(message_id, body_hash, turns, line))
+    person = _sender_hash(message, trigger, inherited.get("task"))
+    stored = runtime.home.journal.admit(AdmittedMessage(message_id, body_hash, turns, line, person))
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:
@@ -79,7 +89,43 @@ def admit_message(
             on_message(runtime, session, message)
     for turn in stored:
         enqueue_turn(runtime.home, turn)
+    if person and not stored[0].status.is_end:
+        _take_over(runtime, session, person, stored)
     return stored
+
+
+def _sender_hash(message: Message, trigger: Trigger, task: str | None) -> str:
+    """Return a hash of the person who sends a message; "" if none did, or for a task."""
+    if trigger is not Trigger.MESSAGE or task is not None or message.source not in _PEOPLE:
+        return ""
+    # One key may serve several people, such as a bridge: their names differ.
+    sender = message.sender
+    return stable_id("sender", message.principal_id, sender.id, sender.name)
+
+
+def _take_over(runtime: Runtime, session: Session, person: str, stored: tuple[Turn, ...]) -> None:
+    """Stop the running turns that answer earlier messages of the same person, by their policies.
+
+    A turn that has not begun is left to answer, and so is one that asked a human for an approval:
+    what was decided is done. In a discussion every message waits for its turn. If the store fails
+    or the process dies here, the message waits as well.
+    """
+    if session.discusses:
+        return
+    answering = {turn.agent_id: turn for turn in stored}
+    earlier = (each.turn_ids for each in session.unanswered if each.person == person)
+    for turn_id in chain.from_iterable(earlier):
+        with suppress(NotFound, Unavailable):
+            recorded = runtime.home.journal.load(turn_id)
+            turn, newer = recorded.turn, answering.get(recorded.turn.agent_id)
+            # The same message again takes over nothing that came after it.
+            if newer is None or turn.trigger_line >= newer.trigger_line:
+                continue
+            interrupt = runtime.home.agents.get(turn.agent_id).agent.interrupt
+            asked = any(isinstance(each, ApprovalRequest) for each in recorded.records)
+            if turn.status is TurnStatus.RUNNING and interrupt is not Interrupt.QUEUE and not asked:
+                stop = Stop.for_next_message(interrupt, runtime.clock.now())
+                runtime.home.journal.stop(turn_id, stop)
 
 
 def _make_line_private(line: Line, agent_id: str) -> Line:

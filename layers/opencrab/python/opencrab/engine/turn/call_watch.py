@@ -5,6 +5,7 @@ arrived of a call that was ended is kept, and charged.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from opencrab.domain.errors import NotFound, Unavailable
@@ -53,18 +54,23 @@ class CallWatch:
         now = self._clock.monotonic_ms()
         if not self.interruption and now >= self._next_check:
             self._next_check = now + self._check_ms
+            self._work.looked_ms = now
             self.interruption = self._look()
         return bool(self.interruption)
 
     def _look(self) -> Interruption:
         try:
-            return self._work.runtime.home.journal.interruption(self._work.turn)
+            found = self._work.runtime.home.journal.interruption(self._work.turn)
         except Unavailable:
             # What cannot be read now is read at the next step at the latest.
             return NOT_INTERRUPTED
         except NotFound:
             # It was forgotten meanwhile: nothing of it can be saved any more.
             return Interruption(superseded=True)
+        if found.stop is not None and found.stop.after_step:
+            # The call may end by itself; the next step heeds it (`ports.turn.journal`).
+            return replace(found, stop=None)
+        return found
 
     def end(self) -> None:
         """Show what is left, and that no more will come."""
@@ -147,10 +153,12 @@ def end_interrupted_call(
         return
     said = "" if work.turn.is_autonomous or result.answer is None else result.answer.text.strip()
     language = work.profile.agent.language
-    if why.stop is not None:
-        notice = system_phrase("stopped_in_answer" if said else "stopped", language)
-    else:
+    if why.stop is None:
         notice = system_phrase("frozen_in_answer" if said else "frozen", language)
+    elif why.stop.is_takeover:
+        notice = system_phrase("taken_over_in_answer" if said else "taken_over", language)
+    else:
+        notice = system_phrase("stopped_in_answer" if said else "stopped", language)
     close_turn(
         work, TurnStatus.STOPPED, result, turn=turn, speech=said, notice=notice, at=result.at
     )

@@ -64,6 +64,7 @@ def call_model(work: TurnWork) -> int | None:
     language = work.profile.agent.language
     # One read for all that may have changed since: switches, limits, health, guidance (ADR 0014).
     step_state = work.runtime.home.journal.read_step_state(work.turn)
+    work.looked_ms = work.runtime.clock.monotonic_ms()
     if step_state.frozen is not None:
         close_turn(work, TurnStatus.STOPPED, notice=system_phrase("frozen", language))
         return None

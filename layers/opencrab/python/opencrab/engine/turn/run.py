@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import TypeVar
 
 from opencrab.domain.conversation.message import LineKind
-from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
+from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded, Unavailable
 from opencrab.domain.turn.action import SilenceChosen
-from opencrab.domain.turn.record import ModelIntent, ModelResult
+from opencrab.domain.turn.record import ActionCall, ModelIntent, ModelResult
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
@@ -200,6 +200,7 @@ def _queue_saved_speech(work: TurnWork) -> None:
 
 def _stop_if_frozen(work: TurnWork) -> None:
     """End a turn of a frozen agent that has a tool call to run; `decide` checks model calls."""
+    work.looked_ms = work.runtime.clock.monotonic_ms()
     if work.runtime.home.journal.read_step_state(work.turn).frozen is not None:
         settle_intent_as_unknown(work)
         close_turn(
@@ -241,7 +242,7 @@ def _advance_to_model_call(work: TurnWork) -> bool:
     elif not work.profile.agent.answers:
         close_turn(work, TurnStatus.STOPPED, notice=system_phrase("retired", language))
     elif (call := transcript.pending) is not None:
-        _run_until_stopped(work, lambda running: run_tool_calls(running, call))
+        _run_until_stopped(work, lambda running: _run_unless_stopped(running, call))
     elif transcript.steps and transcript.steps[-1].ends_turn:
         close_turn(work, TurnStatus.IDLE if _kept_silent(work) else TurnStatus.COMPLETED)
     elif work.calls_left <= 0:
@@ -250,6 +251,34 @@ def _advance_to_model_call(work: TurnWork) -> bool:
     else:
         return True
     return False
+
+
+def _run_unless_stopped(work: TurnWork, call: ActionCall) -> None:
+    """Run the next tool call unless the turn was stopped or frozen meanwhile."""
+    if not _looks_stopped(work):
+        run_tool_calls(work, call)
+
+
+def _looks_stopped(work: TurnWork) -> bool:
+    """Look for a stop or freeze before a tool call; True if there is one.
+
+    Not more often than every `stop_check_ms`, so that quick calls cost no reads. A stop is handled
+    by the next step, a freeze at once.
+    """
+    now = work.runtime.clock.monotonic_ms()
+    if now - work.looked_ms < work.runtime.rules.stop_check_ms:
+        return False
+    work.looked_ms = now
+    try:
+        found = work.runtime.home.journal.interruption(work.turn)
+    except Unavailable:
+        return False
+    if found.stop is not None:
+        work.turn = work.turn.replaced(stop=found.stop)
+    elif found.frozen is not None:
+        language = work.profile.agent.language
+        close_turn(work, TurnStatus.STOPPED, notice=system_phrase("frozen", language))
+    return found.stop is not None or found.frozen is not None
 
 
 def _kept_silent(work: TurnWork) -> bool:
@@ -268,7 +297,8 @@ def _wait_or_stop(work: TurnWork, stop: Stop) -> None:
     """End a turn that was asked to stop; let a paused one wait, and say what it has done so far."""
     language = work.profile.agent.language
     if not stop.pause:
-        close_turn(work, TurnStatus.STOPPED, notice=system_phrase("stopped", language))
+        notice = system_phrase("taken_over" if stop.is_takeover else "stopped", language)
+        close_turn(work, TurnStatus.STOPPED, notice=notice)
         return
     if any(try_resume(work) for try_resume in work.runtime.consequences.try_resume):
         return

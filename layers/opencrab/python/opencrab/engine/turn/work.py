@@ -92,7 +92,7 @@ class TurnWork:
     background turn. `prompt` keeps what its prompts need. `clearance` is what it may read, computed
     once: whatever puts something stored into a prompt or an answer asks it. `readers` is the label
     of what the turn has read so far; the turn is `narrowed` if some who hear it now may not know
-    that.
+    that. `looked_ms` is when a stop or freeze was last looked for.
     """
 
     runtime: Runtime
@@ -113,6 +113,7 @@ class TurnWork:
     prompt: PromptInputs = field(default_factory=PromptInputs)
     readers: str = ""
     narrowed: bool = False
+    looked_ms: float = float("-inf")
 
     @property
     def basis(self) -> RoutingBasis:

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Protocol
 
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
-from opencrab.domain.conversation.session import SessionChange
+from opencrab.domain.conversation.session import Session, SessionChange
+from opencrab.domain.conversation.unanswered import UnansweredMessage, with_message
 from opencrab.domain.document import Document
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.money.budget import BudgetDraw
@@ -19,12 +20,23 @@ from opencrab.domain.value import MicroUsd
 
 @dataclass(frozen=True)
 class AdmittedMessage:
-    """A message and the turns that answer it; equal `body_hash` means the same message."""
+    """A message and the turns that answer it; equal `body_hash` means the same message.
+
+    `person` is who sent it, for `Session.unanswered`; "" if no person did, or for a task.
+    """
 
     message_id: str
     body_hash: str
     turns: tuple[Turn, ...]
     line: Line
+    person: str = ""
+
+    def asked_in(self, session: Session) -> Session:
+        """Return the session with this message as unanswered, if a person sent it."""
+        if not self.person:
+            return session
+        asked = UnansweredMessage(self.person, tuple(turn.id for turn in self.turns))
+        return session.replaced(unanswered=with_message(session.unanswered, asked))
 
 
 @dataclass(frozen=True)
@@ -133,9 +145,9 @@ class Journal(SessionHistory, Protocol):
     def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         """Write the message's line and its turns' headers, once.
 
-        The same message again (same `body_hash`) returns the stored turns and changes nothing.
-        Raises Conflict if the id was used for another body, or if the session has ended; NotFound
-        if there is no such session.
+        The same message again (same `body_hash`) returns the stored turns and changes nothing. A
+        person's message is added to `Session.unanswered`. Raises Conflict if the id was used for
+        another body, or if the session has ended; NotFound if there is no such session.
         """
 
     def open(self, turn: Turn) -> Turn:
@@ -176,10 +188,9 @@ class Journal(SessionHistory, Protocol):
         """Write an instruction and its line, once by id."""
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
-        """Request that a turn stops or pauses; the first request stays, but stop replaces pause.
+        """Request that a turn stops or pauses; the header is what `Turn.with_stop` returns.
 
-        A waiting turn is queued again to close; a pause leaves it waiting. An ended turn is
-        returned unchanged.
+        A stop replaces a pause, and both replace a takeover; else the first request stays.
         """
 
     def resume(self, turn_id: str) -> Turn:

@@ -29,6 +29,7 @@ from opencrab.adapters.dynamodb.table import (
 )
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.conversation.session import Session, SessionStatus
+from opencrab.domain.conversation.unanswered import decode_unanswered, encode_unanswered
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 
@@ -178,6 +179,8 @@ def from_item(item: Item) -> CountedSession:
     """Deserialize a session and its counts from an item."""
     fields = SCHEMA.decode_item(item)
     session = Session.model_validate_json(fields["body"])
+    if waiting := fields.get("unanswered"):
+        session = session.replaced(unanswered=decode_unanswered(waiting))
     return CountedSession(session, fields["lines"], fields["version"], fields.get("redactions", 0))
 
 
@@ -227,5 +230,6 @@ def _fields(counted: CountedSession) -> dict[str, str | int]:
         "lines": counted.lines,
         "version": counted.version,
         "redactions": counted.redactions,
+        "unanswered": encode_unanswered(session.unanswered),
         "list": f"{LIST}#{item_shard(session_partition(session.id))}",
     }

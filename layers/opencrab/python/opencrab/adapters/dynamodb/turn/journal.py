@@ -31,7 +31,7 @@ from opencrab.adapters.dynamodb.turn import record as records
 from opencrab.adapters.dynamodb.turn.change import HEADER, Writes
 from opencrab.adapters.dynamodb.usage import counters as tallies
 from opencrab.domain.conversation.message import Instruction, Line
-from opencrab.domain.conversation.session import SessionStatus
+from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 from opencrab.domain.turn.record import ApprovalDecision, ApprovalRequest, Record
@@ -80,7 +80,8 @@ class DynamoJournal:
             )
             new = (put_item(headers.to_item(one), item_absent()) for one in turns)
             try:
-                self._append(known, placed, markers.put_new_message_marker(admission), *new)
+                marker = markers.put_new_message_marker(admission)
+                self._append(known, placed, marker, *new, asked=admission.asked_in(known.session))
             except Cancelled as refusal:
                 # A marker or a header that is there means this very message, whatever the counter
                 # says; session and line alone mean a wrong guess, which the refusal puts right
@@ -187,12 +188,8 @@ class DynamoJournal:
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         for _ in range(sessions.ATTEMPTS):
             stored = headers.fetch_turn_header(self._table, turn_id)
-            if stored.status.is_end or _stays(stored.stop, stop):
-                return stored
-            stopped = stored.replaced(stop=stop)
-            if not stop.pause:
-                stopped = _requeue_waiting(stopped)
-            if self._replaced(stopped, stored):
+            stopped = stored.with_stop(stop)
+            if stopped is stored or self._replaced(stopped, stored):
                 return stopped
         raise _busy(turn_id)
 
@@ -287,9 +284,16 @@ class DynamoJournal:
             raise sessions.missing_session_error(session_id)
         return self._seen.correct(sessions.from_item(item))
 
-    def _append(self, known: CountedSession, placed: Line, marker: Write, *others: Write) -> None:
+    def _append(
+        self,
+        known: CountedSession,
+        placed: Line,
+        marker: Write,
+        *others: Write,
+        asked: Session | None = None,
+    ) -> None:
         """Append one line with its other writes, unless the marker exists already."""
-        grown = known.grown(1)
+        grown = known.grown(1, asked)
         self._table.transact(
             sessions.session_update(known, grown), marker, line_items.put_new_line(placed), *others
         )
@@ -330,11 +334,6 @@ class DynamoJournal:
             # The network may have carried this very write twice.
             return refusal.item is not None and headers.from_item(refusal.item) == turn
         return True
-
-
-def _stays(wish: Stop | None, newer: Stop) -> bool:
-    """Check whether the earlier stop or pause is kept; only a stop replaces a pause."""
-    return wish is not None and (newer.pause or not wish.pause)
 
 
 def _requeue_waiting(turn: Turn) -> Turn:

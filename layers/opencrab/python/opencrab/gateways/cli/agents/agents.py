@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
@@ -28,6 +29,12 @@ _DRAFT = {
         help="What runs without asking: strict, guarded, open, or a list such as "
         "read,self,web_search.",
     ),
+    **cli_parameter(
+        "interrupt",
+        Interrupt | None,
+        help="What your next message does to a running answer: end it at_once, end it after_step, "
+        "or queue behind it.",
+    ),
 }
 _EDIT = {
     **_DRAFT,
@@ -38,7 +45,7 @@ _EDIT = {
         help="What it may spend on models in a day, or 'default' for the installation's limit.",
     ),
 }
-_SETTINGS = ("name", "language", "purpose", "model", "policy")
+_SETTINGS = ("name", "language", "purpose", "model", "policy", "interrupt")
 _EDITABLE = (*_SETTINGS, "approvals", "status", "day_limit_micro_usd")
 _POLICIES = {"strict", "guarded", "open"}
 
@@ -162,7 +169,7 @@ def _policy(text: str) -> str | list[str]:
 
 def _editable(agent: AgentView) -> dict[str, Any]:
     """Return the fields of an agent that may be edited; retiring is a command of its own."""
-    settings = {name: agent[name] for name in _EDITABLE}
+    settings = {name: agent[name] for name in _EDITABLE if name in agent}
     return {**settings, "soul": agent["soul"], "identity": agent["identity"]}
 
 

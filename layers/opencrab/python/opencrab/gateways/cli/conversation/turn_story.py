@@ -118,8 +118,12 @@ def _end(terminal: Terminal, turn: dict[str, Any], *, told: bool) -> None:
     terminal.draw(Text(end), style="bold")
     stop = turn.get("stop")
     if stop:
-        said = terminal.words("story_stopped", by=stop["by"], at=format_time(stop["at"]))
-        _detail(terminal, "", f"{said} {stop['reason']}".rstrip(), "yellow")
+        at = format_time(stop["at"])
+        if stop["by"] == "@next_message":
+            said = terminal.words("story_taken_over", at=at)
+        else:
+            said = f"{terminal.words('story_stopped', by=stop['by'], at=at)} {stop['reason']}"
+        _detail(terminal, "", said.rstrip(), "yellow")
     if turn["note"] and not told and turn["status"] not in {"completed", "idle"}:
         _detail(terminal, "", turn["note"], "yellow")
     if turn["status"] == "waiting":

@@ -32,9 +32,16 @@ _STATUSES = {
     "waiting": "task_waiting",
     "paused": "task_paused",
     "completed": "task_completed",
+    "answered": "task_answered",
     "abandoned": "task_abandoned",
 }
-_COLOURS = {"waiting": "yellow", "paused": "yellow", "completed": "green", "abandoned": "red"}
+_COLOURS = {
+    "waiting": "yellow",
+    "paused": "yellow",
+    "completed": "green",
+    "answered": "yellow",
+    "abandoned": "red",
+}
 _BAR = 30
 _ACTIONS = 8
 _THOUGHT = 300
@@ -106,7 +113,7 @@ def task_figures(words: SentenceCatalog, task: TaskView) -> str:
 
 
 def _is_over(task: TaskView) -> bool:
-    return task["status"] in {"completed", "abandoned"}
+    return task["status"] in {"completed", "answered", "abandoned"}
 
 
 def _rows(

@@ -13,6 +13,7 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
 from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.visibility import agent_resource, collect_visible, sees
@@ -46,6 +47,7 @@ class AgentView(Value):
     model: str | None
     policy: Policy
     approvals: ApprovalRules
+    interrupt: Interrupt
     day_limit_micro_usd: int | None
     created_at: datetime
     updated_at: datetime
@@ -69,6 +71,7 @@ class AgentPut(Value, defer_build=False):
     model: ModelName | None = None
     policy: Policy = ApprovalPolicy.GUARDED
     approvals: ApprovalRules = ApprovalRules()
+    interrupt: Interrupt = Interrupt.AFTER_STEP
     day_limit_micro_usd: Limit | None = None
 
 
@@ -89,6 +92,11 @@ class AgentPatch(Value, defer_build=False):
         description="strict, guarded, open, or the impacts and actions that run without approval",
     )
     approvals: ApprovalRules | None = None
+    interrupt: Interrupt | None = Field(
+        default=None,
+        description="what a person's next message does to the running answer to the one before: "
+        "at_once ends it now, after_step after the model call or action in hand, queue waits",
+    )
     day_limit_micro_usd: Limit | None = None
 
     def changes(self) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from opencrab.domain.goals.goal import (
     GoalStatus,
     Task,
     TaskStatus,
-    task_completion_percent,
 )
 from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.value_estimate import Horizon, Satisfaction, ValueEstimate
@@ -115,10 +114,7 @@ class GoalView(Value):
         shown = {name: getattr(goal, name) for name in cls.model_fields.keys() - worked_out}
         shown |= {"score": score, "waits": goal.pause and goal.pause.reason}
         plan = tuple(PlannedView.of(task, private=private) for task in goal.tasks)
-        reached = goal.tasks or goal.status is GoalStatus.COMPLETED
-        return cls(
-            **shown, tasks=plan, completion=task_completion_percent(goal.tasks) if reached else 0
-        )
+        return cls(**shown, tasks=plan, completion=goal.completion_percent)
 
 
 @router.get("/purpose")
