@@ -78,6 +78,8 @@ AWS_POLICIES = {
 
 OPEN_ROUTES = {
     "GET /api/health": "a monitor has no key, and the answer says nothing but that it came",
+    "GET /": "the page where somebody types a key; it holds no data",
+    "GET /page/{proxy+}": "the static files of that page",
     "GET /approve": "a person with a signed link has no key; its query is the proof",
     "POST /approve": "the answer to that page, proven by the same query",
     "POST /discord/interactions": "Discord has no key of ours; the function checks Discord's "

@@ -132,6 +132,7 @@ ROUTES = {
     "GET /system/state": "owner",
     "PUT /system/state": "owner",
     "GET /keys": "owner",
+    "GET /keys/current": "any",
     "POST /keys": "owner",
     "DELETE /keys/{key_id}": "owner",
     "GET /setup": "setup",

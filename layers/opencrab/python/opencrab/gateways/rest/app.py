@@ -112,6 +112,7 @@ PARTS = (
 )
 
 OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
+_READS = {"GET", "HEAD"}
 
 
 class RequestGate:
@@ -140,6 +141,12 @@ class RequestGate:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             require_utf8_url(scope)
+            if _is_for_browser(scope):
+                # Most requests are not for the page, and a cold start does not load it.
+                from opencrab.gateways.rest.page.page_files import page_response  # noqa: PLC0415
+
+                await page_response(scope)(scope, receive, send)
+                return
             if scope["path"] not in OPEN_PATHS:
                 headers = scope["headers"]
                 secret = secret_in(headers)
@@ -151,6 +158,18 @@ class RequestGate:
             await problem.problem_of_error(error)(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+
+def _is_for_browser(scope: Scope) -> bool:
+    """Check whether a request asks for the page or one of its files, which take no key.
+
+    At `/` it is for who accepts HTML: other clients are answered as anywhere else.
+    """
+    path = scope["path"]
+    if scope["method"] not in _READS or not (path == "/" or path.startswith("/page/")):
+        return False
+    accepted = (value for name, value in scope["headers"] if name == b"accept")
+    return path != "/" or any(b"text/html" in value for value in accepted)
 
 
 def _may_send_files(scope: Scope) -> bool:

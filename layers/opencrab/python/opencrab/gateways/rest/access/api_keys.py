@@ -8,11 +8,11 @@ from pydantic import Field
 
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey, ReadGrants
-from opencrab.domain.errors import Conflict
+from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.name import NewName
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -74,6 +74,18 @@ def list_keys(api: Api, _caller: Owner, query: Paged) -> Page[KeyView]:
     """List API keys, oldest first, revoked ones too."""
     items, cursor = page_list(LISTING, query, api.runtime.home.keys.list, lambda key: key.id)
     return Page(items=tuple(map(KeyView.of_key, items)), next_cursor=cursor)
+
+
+@router.get("/current")
+def get_current_key(api: Api, caller: Reader) -> KeyView:
+    """Get the key of this request.
+
+    It says what its holder may do, without trying.
+    """
+    key = api.runtime.home.keys.find(caller.key_hash)
+    if key is None:
+        raise NotFound("this key no longer exists", cure="use another key")
+    return KeyView.of_key(key)
 
 
 @router.post(

@@ -115,12 +115,14 @@ class OpenedView(Value):
 class WholeView(OpenedView):
     """An approval with the exact arguments of its call, for those who may decide it.
 
-    They are null for others, and when the turn's records have expired. `diff` is the unified diff
-    of what the call would change now, with hidden characters written as `⟨U+202E⟩`; null if it
-    changes no text, or nothing, and for delegates if a user asked for the call.
+    They are null for others, and when the turn's records have expired. `text` are the arguments for
+    people to read, with hidden characters written as `⟨U+202E⟩`. `diff` is the unified diff of what
+    the call would change now, written so too; null if it changes no text, or nothing, and for
+    delegates if a user asked for the call.
     """
 
     arguments: dict[str, Any] | None
+    text: str | None
     diff: str | None
 
 
@@ -173,9 +175,12 @@ def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     approval = _find_visible(api.runtime.home, caller, approval_id)
     whole = caller_sees_approvals(api.runtime.home.agents, approval.agent_id, caller)
     card = approval_card(api.runtime, approval, is_owner=caller.is_owner) if whole else None
-    arguments, diff = (None, None) if card is None else (card.arguments, card.diff or None)
-    shown = OpenedView.of(approval, whole=whole)
-    return WholeView(**dict(shown), arguments=arguments, diff=diff)
+    shown = dict(OpenedView.of(approval, whole=whole))
+    if card is None:
+        return WholeView(**shown, arguments=None, text=None, diff=None)
+    return WholeView(
+        **shown, arguments=card.arguments, text=card.text, diff=card.diff or None
+    )
 
 
 @router.post("/{approval_id}/decide", response_model=OpenedView)

@@ -1,0 +1,113 @@
+/** The REST API, called with the key that was typed in: the page has no other way to any data. */
+
+import { text } from "./elements.js";
+import { parseEvents } from "./events.js";
+
+/** An error as the API tells it: what happened, and what to do about it. */
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body.detail ?? body.title ?? body.message ?? text("http_error", { status }));
+    this.status = status;
+    this.code = body.code ?? "";
+    this.cure = body.cure ?? "";
+  }
+
+  /** Whether the key itself is not accepted; API Gateway answers without a code. */
+  get isOfKey() {
+    return this.status === 401 || (this.status === 403 && this.code === "");
+  }
+}
+
+/** An id for a change, so that sending it again does not do it twice. */
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export class Api {
+  #key;
+  #onRefusedKey;
+
+  constructor(key, onRefusedKey = () => {}) {
+    this.#key = key;
+    this.#onRefusedKey = onRefusedKey;
+  }
+
+  get(path) {
+    return this.#json("GET", path);
+  }
+
+  put(path, body) {
+    return this.#json("PUT", path, body);
+  }
+
+  /** Send a change; the same id again is the same change. */
+  post(path, body = {}, id = newId()) {
+    return this.#json("POST", path, body, { "Idempotency-Key": id });
+  }
+
+  /** Read; null if the key may not, or if it is not there. */
+  async getIfAllowed(path) {
+    try {
+      return await this.get(path);
+    } catch (error) {
+      if (error.status === 403 || error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  /** All items of a list, up to `most`. */
+  async list(path, most = 2_000) {
+    const items = [];
+    let cursor = null;
+    do {
+      const more = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+      const page = await this.get(`${path}${path.includes("?") ? "&" : "?"}limit=200${more}`);
+      items.push(...page.items);
+      cursor = page.next_cursor;
+    } while (cursor !== null && items.length < most);
+    return items;
+  }
+
+  /** Events of a stream until it ends; `lastId` continues after the last event that was seen. */
+  async *events(path, lastId, signal) {
+    const headers = { Accept: "text/event-stream" };
+    if (lastId !== null) headers["Last-Event-ID"] = String(lastId);
+    const answer = await this.#fetch("GET", path, { headers, signal });
+    yield* parseEvents(answer.body);
+  }
+
+  /** The error that a stream ended with. */
+  problemOf(body) {
+    return new Problem(body.status, body);
+  }
+
+  async #json(method, path, body, headers = {}) {
+    const options = { headers: { Accept: "application/json", ...headers } };
+    if (body !== undefined) {
+      options.body = JSON.stringify(body);
+      options.headers["Content-Type"] = "application/json";
+    }
+    const answer = await this.#fetch(method, path, options);
+    return answer.status === 204 ? null : answer.json();
+  }
+
+  async #fetch(method, path, options) {
+    const headers = { ...options.headers, Authorization: `Bearer ${this.#key}` };
+    const answer = await fetch(`/api${path}`, {
+      ...options, method, headers, credentials: "omit", cache: "no-store", redirect: "error",
+    });
+    if (answer.ok) return answer;
+    const found = new Problem(answer.status, await answer.json().catch(() => ({})));
+    if (found.isOfKey) this.#onRefusedKey(found);
+    throw found;
+  }
+}
+
+/** Say an error of the network in words; others say themselves. */
+export function explain(error) {
+  if (error instanceof Problem) return error;
+  const said = new Error(text("unreachable"));
+  said.cure = text("unreachable_cure");
+  return said;
+}

@@ -1,0 +1,389 @@
+/** Chat with one agent: its conversations, the answer as it arrives, and the way to stop it. */
+
+import { explain, newId } from "./api.js";
+import { Conversation } from "./conversation.js";
+import { button, element, foreign, problem, text, time, visibleText } from "./elements.js";
+import { Follower } from "./follow.js";
+import { Announcer, messageView } from "./messages.js";
+
+const PAGE = 50;
+const ASK_MS = 10_000;
+const NEW = "";
+
+export class Chat {
+  constructor(api, { who, agentName, approvals, onTurnEnded }) {
+    Object.assign(this, { api, who, agentName, approvals, onTurnEnded });
+    this.agents = [];
+    this.session = null;
+    this.views = new Map();
+    this.announcer = new Announcer();
+    this.mayTalk = who.scope !== "read";
+    this.#build();
+    document.addEventListener("visibilitychange", () => this.#follow());
+    setInterval(() => this.#askForRuns(), ASK_MS);
+  }
+
+  #build() {
+    this.agentChoice = element("select", { id: "agent", onchange: () => this.openLast() });
+    this.sessionChoice = element("select", { id: "conversation", onchange: () => this.open(this.sessionChoice.value) });
+    this.earlier = button("earlier", () => this.#loadEarlier(), { class: "earlier", hidden: true });
+    this.lines = element("div", { class: "lines" });
+    this.log = element("div", {
+      class: "log", role: "log", "aria-live": "off", "aria-label": text("messages"), tabindex: 0,
+      onscroll: () => this.#scrolled(),
+    }, this.lines);
+    this.isAtEnd = true;
+    new ResizeObserver(() => this.#keepEnd()).observe(this.lines);
+    this.state = element("p", { class: "state", role: "status" });
+    this.errors = element("div", { class: "errors" });
+    this.element = element("section", { id: "view-chat", "aria-labelledby": "chat-title" },
+      element("h1", { id: "chat-title", class: "unseen" }, text("chat")),
+      element("div", { class: "choices" },
+        element("div", {}, element("label", { for: "agent" }, text("agent")), this.agentChoice),
+        element("div", {}, element("label", { for: "conversation" }, text("conversation")), this.sessionChoice)),
+      this.log, this.announcer.element, this.errors, this.state, this.#composer());
+  }
+
+  #composer() {
+    if (!this.mayTalk) return element("p", { class: "hint" }, text("read_only"));
+    this.input = element("textarea", {
+      id: "message", rows: 2, maxlength: 20_000, placeholder: text("message_hint"), dir: "auto",
+      onkeydown: (event) => this.#pressed(event), oninput: () => this.#grow(),
+    });
+    this.stopButton = button("stop", () => this.stop(), { class: "stop", hidden: true });
+    this.sendButton = element("button", { type: "submit", class: "send" }, text("send"));
+    const send = (event) => {
+      event.preventDefault();
+      this.send();
+    };
+    return element("form", { class: "composer", onsubmit: send },
+      element("label", { for: "message", class: "unseen" }, text("message")), this.input,
+      element("div", { class: "buttons" }, this.stopButton, this.sendButton));
+  }
+
+  /** Show these agents for choosing; the first time, continue the last conversation. */
+  async setAgents(agents) {
+    const before = this.agentChoice.value;
+    this.agents = agents.filter((agent) => agent.status !== "retired");
+    const options = this.agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name)));
+    this.agentChoice.replaceChildren(...options);
+    if (this.agents.some((agent) => agent.id === before)) this.agentChoice.value = before;
+    this.element.classList.toggle("empty", this.agents.length === 0);
+    if (this.agentChoice.value !== before) await this.openLast();
+  }
+
+  /** Open a conversation with an agent that was chosen elsewhere. */
+  async choose(agentId) {
+    if (this.agentChoice.value === agentId) return;
+    this.agentChoice.value = agentId;
+    await this.openLast();
+  }
+
+  /** Continue the last conversation with the chosen agent, or begin one. */
+  async openLast() {
+    const agentId = this.agentChoice.value;
+    try {
+      const all = await this.api.list("/sessions");
+      this.sessions = all
+        .filter((session) => this.#isOurs(session, agentId))
+        .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
+    } catch (error) {
+      this.sessions = [];
+      this.#say(error);
+    }
+    this.#showSessions();
+    await this.open(this.sessions[0]?.id ?? NEW);
+  }
+
+  /** Whether this is a conversation of this key's holder, or one that a read key was granted. */
+  #isOurs(session, agentId) {
+    const agents = session.participants.map((each) => each.agent_id);
+    if (!agents.includes(agentId) || session.goal !== null) return false;
+    const isMine = session.created_by === this.who.principal_id || session.members.includes(this.who.principal_id);
+    return (isMine && session.guild_id === null) || !this.mayTalk;
+  }
+
+  #showSessions() {
+    const options = this.sessions.map((session) => element("option", { value: session.id }, titleOf(session)));
+    if (this.mayTalk) options.push(element("option", { value: NEW }, text("new_conversation")));
+    this.sessionChoice.replaceChildren(...options);
+  }
+
+  /** Show a conversation; "" is one that begins with its first message. */
+  async open(sessionId) {
+    this.#unfollow();
+    this.session = sessionId;
+    this.sessionChoice.value = sessionId;
+    this.views.clear();
+    this.lines.replaceChildren(this.earlier);
+    this.isAtEnd = true;
+    this.errors.replaceChildren();
+    this.earlier.hidden = true;
+    this.conversation = new Conversation({
+      onItem: (item, delta) => this.#show(item, delta),
+      onRemoved: (item) => this.#remove(item),
+      onRuns: (id, status) => this.#runChanged(id, status),
+    });
+    this.#showState();
+    if (sessionId === NEW) {
+      this.#showWelcome();
+      return;
+    }
+    try {
+      await this.#loadHistory();
+    } catch (error) {
+      this.#say(error);
+    }
+    for (const id of stored(sessionId)) this.conversation.setRun(id, "running");
+    this.#askForRuns();
+    this.#follow();
+  }
+
+  #showWelcome() {
+    const name = this.agentChoice.selectedOptions[0]?.text;
+    if (!name) return;
+    this.lines.append(element("p", { class: "empty" }, text("say_something"), " ", foreign(name)));
+  }
+
+  /** The kinds of lines: an owner sees the tool calls as well. */
+  get #kinds() {
+    return this.who.scope === "owner" ? "speech,system,approval,action" : "speech,system,approval";
+  }
+
+  async #loadHistory(cursor = null) {
+    const session = this.session;
+    const more = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page = await this.api.get(`${this.#path("/messages")}?order=newest&limit=${PAGE}&kinds=${this.#kinds}${more}`);
+    if (session !== this.session) return;
+    this.cursor = page.next_cursor;
+    this.earlier.hidden = page.next_cursor === null;
+    this.before = cursor === null ? null : this.earlier.nextSibling;
+    const height = this.log.scrollHeight;
+    this.announcer.silent(() => page.items.reverse().forEach((line) => this.conversation.addLine(session, line)));
+    if (this.before) this.log.scrollTop += this.log.scrollHeight - height;
+    this.before = null;
+    await this.#markIncompleteOf(page.items);
+  }
+
+  async #loadEarlier() {
+    try {
+      await this.#loadHistory(this.cursor);
+    } catch (error) {
+      this.#say(error);
+    }
+  }
+
+  /** A notice after an answer says that its turn did not end by itself: ask how it ended. */
+  async #markIncompleteOf(lines) {
+    const spoke = new Set(lines.filter((line) => line.from_agent && line.kind === "speech").map((line) => line.turn_id));
+    const noticed = lines.filter((line) => line.kind === "system" && spoke.has(line.turn_id));
+    for (const turnId of new Set(noticed.map((line) => line.turn_id))) {
+      const turn = await this.api.getIfAllowed(`/turns/${turnId}`);
+      if (turn) this.conversation.setRun(turnId, turn.status);
+    }
+  }
+
+  #path(rest) {
+    return `/sessions/${encodeURIComponent(this.session)}${rest}`;
+  }
+
+  #unfollow() {
+    this.following?.stop();
+    this.following = null;
+  }
+
+  /** Follow the conversation while somebody looks at it, and while an answer is awaited. */
+  #follow() {
+    const isWanted = document.visibilityState === "visible" || this.conversation?.openRuns.length > 0;
+    if (!isWanted || !this.session) this.#unfollow();
+    else if (!this.following) {
+      const path = `${this.#path("/events")}?format=agui&kinds=${this.#kinds}`;
+      this.following = new Follower(this.api, path, this.conversation, {
+        onConnected: (isConnected) => this.#setConnected(isConnected),
+        onRefused: (error) => this.#say(error),
+      });
+    }
+  }
+
+  #setConnected(isConnected) {
+    if (this.disconnected === !isConnected) return;
+    this.disconnected = !isConnected;
+    this.#showState();
+  }
+
+  /** Ask how awaited turns are, for an end that no event told. */
+  async #askForRuns() {
+    for (const id of this.conversation?.openRuns ?? []) {
+      const { conversation } = this;
+      const turn = await this.api.getIfAllowed(`/turns/${id}`).catch(() => undefined);
+      if (turn === undefined || conversation !== this.conversation) return;
+      conversation.setRun(id, turn === null ? "completed" : turn.status);
+    }
+  }
+
+  #runChanged(id, status) {
+    store(this.session, this.conversation.openRuns);
+    this.#showState();
+    if (["failed", "exhausted", "stopped"].includes(status)) this.announcer.say(text(`turn_${status}`));
+    this.onTurnEnded();
+  }
+
+  #showState() {
+    const stoppable = this.conversation?.stoppableRuns ?? [];
+    const waiting = (this.conversation?.openRuns.length ?? 0) > stoppable.length;
+    let shown = "";
+    if (this.disconnected) shown = text("reconnecting");
+    else if (this.stopping && stoppable.length > 0) shown = text("stopping");
+    else if (stoppable.length > 0) shown = text("working");
+    else if (waiting) shown = text("waiting");
+    if (this.state.textContent !== shown) this.state.textContent = shown;
+    this.state.classList.toggle("busy", stoppable.length > 0);
+    if (stoppable.length === 0) this.stopping = false;
+    if (this.stopButton) this.stopButton.hidden = stoppable.length === 0;
+  }
+
+  // Messages on the screen.
+
+  #show(item, delta) {
+    const view = this.views.get(item.id);
+    if (view && delta !== null) view.grow(delta);
+    else if (view) view.update(item);
+    else this.#add(item);
+    this.announcer.follow(item, delta);
+  }
+
+  #scrolled() {
+    this.isAtEnd = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < 80;
+  }
+
+  /** Stay at the newest line, unless somebody reads further up; a long question is shown from its top. */
+  #keepEnd() {
+    if (!this.isAtEnd || this.before) return;
+    const last = this.lines.lastElementChild;
+    const isQuestion = last?.matches(".approval:not(.decided)") && last.clientHeight > this.log.clientHeight;
+    if (isQuestion) last.scrollIntoView({ block: "start" });
+    else this.log.scrollTop = this.log.scrollHeight;
+    this.isAtEnd = true;
+  }
+
+  #add(item) {
+    this.lines.querySelector(":scope > .empty")?.remove();
+    if (!item.fromAgent) this.#sent(item.messageId)?.remove();
+    const name = item.speaker || this.agentName(item.agentId);
+    const view = messageView(item, name, this.approvals);
+    this.views.set(item.id, view);
+    this.lines.insertBefore(view.element, this.before ?? null);
+  }
+
+  #remove(item) {
+    this.views.get(item.id)?.element.remove();
+    this.views.delete(item.id);
+    this.announcer.forget(item.id);
+  }
+
+  #sent(messageId) {
+    return [...this.lines.children].find((each) => each.dataset.messageId === messageId && messageId);
+  }
+
+  // What the person does.
+
+  #pressed(event) {
+    // An input method uses Enter to choose characters; that must not send.
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      this.send();
+    }
+    if (event.key === "Escape" && !this.stopButton.hidden) this.stop();
+  }
+
+  #grow() {
+    this.input.style.height = "auto";
+    this.input.style.height = `${Math.min(this.input.scrollHeight + 2, innerHeight / 3)}px`;
+  }
+
+  /** Send what was typed; until it is accepted it stays, with a way to send it again. */
+  async send() {
+    const said = this.input.value.trim();
+    if (!said || this.sending || !this.agentChoice.value) return;
+    this.sending = true;
+    this.input.value = "";
+    this.#grow();
+    this.lines.querySelector(":scope > .empty")?.remove();
+    const view = sentView(said);
+    this.lines.append(view);
+    this.isAtEnd = true;
+    const ids = { session: newId(), message: newId() };
+    await this.#deliver(said, ids, view);
+    this.sending = false;
+    this.input.focus();
+  }
+
+  async #deliver(said, ids, view) {
+    view.classList.remove("failed");
+    view.querySelector(".retry")?.remove();
+    const agentId = this.agentChoice.value;
+    try {
+      if (this.session === NEW) await this.#begin(agentId, ids.session);
+      const accepted = await this.api.post(this.#path("/messages"), { text: said }, ids.message);
+      view.dataset.messageId = accepted.message_id;
+      const known = [...this.conversation.items.values()];
+      if (known.some((item) => item.messageId === accepted.message_id)) view.remove();
+      for (const id of accepted.turn_ids) {
+        if (!this.conversation.runs.has(id)) this.conversation.setRun(id, "queued");
+      }
+    } catch (error) {
+      view.classList.add("failed");
+      const again = button("send_again", () => this.#deliver(said, ids, view));
+      view.append(element("div", { class: "retry" }, problem(explain(error)), again));
+    }
+    this.#follow();
+  }
+
+  async #begin(agentId, id) {
+    const session = await this.api.post("/sessions", { participants: [agentId] }, id);
+    this.sessions.unshift(session);
+    this.#showSessions();
+    this.session = session.id;
+    this.sessionChoice.value = session.id;
+  }
+
+  /** Stop the turns that run; what was said stays, marked as incomplete. */
+  async stop() {
+    this.stopping = true;
+    this.#showState();
+    for (const id of this.conversation.stoppableRuns) {
+      try {
+        const turn = await this.api.post(`/turns/${id}/cancel`);
+        if (turn.status !== "running") this.conversation.setRun(id, turn.status);
+      } catch (error) {
+        this.stopping = false;
+        this.#say(error);
+      }
+    }
+    this.input.focus();
+  }
+
+  #say(error) {
+    this.errors.replaceChildren(problem(explain(error)));
+  }
+}
+
+function sentView(said) {
+  return element("article", { class: "message mine sending" }, element("p", { class: "text", dir: "auto" }, visibleText(said)));
+}
+
+function titleOf(session) {
+  const title = session.name || session.theme;
+  const at = time(session.updated_at).textContent;
+  return title ? `${visibleText(title).slice(0, 60)} · ${at}` : at;
+}
+
+function stored(sessionId) {
+  return JSON.parse(sessionStorage.getItem(`opencrab.turns.${sessionId}`) ?? "[]");
+}
+
+function store(sessionId, turnIds) {
+  if (turnIds.length > 0) sessionStorage.setItem(`opencrab.turns.${sessionId}`, JSON.stringify(turnIds));
+  else sessionStorage.removeItem(`opencrab.turns.${sessionId}`);
+}

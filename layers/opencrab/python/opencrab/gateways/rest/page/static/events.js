@@ -1,0 +1,38 @@
+/** Server-sent events, read from `fetch`: EventSource cannot send the header with the key. */
+
+/** Yield `{id, event, data}` of each event of a stream of bytes, wherever its chunks are cut. */
+export async function* parseEvents(bytes) {
+  const reader = bytes.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let fields = [];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      for (const line of lines.map((each) => each.replace(/\r$/, ""))) {
+        if (line !== "") {
+          fields.push(line);
+          continue;
+        }
+        const event = eventOf(fields);
+        fields = [];
+        if (event !== null) yield event;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** The event of some lines; null for a comment, and for one without data. */
+function eventOf(lines) {
+  const found = { id: null, event: "message", data: null };
+  for (const line of lines) {
+    const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line);
+    if (name === "data") found.data = found.data === null ? value : `${found.data}\n${value}`;
+    else if (name === "id" || name === "event") found[name] = value;
+  }
+  return found.data === null ? null : found;
+}

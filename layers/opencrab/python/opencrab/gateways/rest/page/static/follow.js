@@ -1,0 +1,52 @@
+/** Follow a session's events for as long as wanted, over lost connections, from the last line seen. */
+
+const RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 15_000;
+
+export class Follower {
+  /** `onConnected(isConnected)` says how it goes; `onRefused(error)` that it ended for good. */
+  constructor(api, path, conversation, { onConnected, onRefused }) {
+    Object.assign(this, { api, path, conversation, onConnected, onRefused });
+    this.stopping = new AbortController();
+    this.#follow();
+  }
+
+  stop() {
+    this.stopping.abort();
+    this.conversation.dropUnfinished();
+  }
+
+  async #follow() {
+    const { signal } = this.stopping;
+    let wait = RETRY_MS;
+    while (!signal.aborted) {
+      try {
+        await this.#readStream(signal);
+        wait = RETRY_MS;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error.status && error.status < 500 && error.status !== 429) {
+          this.onRefused(error);
+          return;
+        }
+        this.onConnected(false);
+        wait = Math.min(wait * 2, LONGEST_RETRY_MS);
+      }
+      if (signal.aborted) return;
+      this.conversation.dropUnfinished();
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+
+  async #readStream(signal) {
+    const { conversation } = this;
+    for await (const event of this.api.events(this.path, conversation.lastSequence, signal)) {
+      if (signal.aborted) return;
+      this.onConnected(true);
+      const data = JSON.parse(event.data);
+      if (event.event === "problem") throw this.api.problemOf(data);
+      conversation.apply(data);
+    }
+    this.onConnected(true);
+  }
+}
