@@ -129,6 +129,8 @@ ROUTES = {
     "PUT /budgets": "owner",
     "GET /system/state": "owner",
     "PUT /system/state": "owner",
+    "GET /system/checks": "owner",
+    "POST /system/checks": "owner",
     "GET /keys": "owner",
     "POST /keys": "owner",
     "DELETE /keys/{key_id}": "owner",
