@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 
 def watch_for_models(
-    models: "ProviderModels", thinking: "LocalModels", say: Callable[..., object]
+    models: "ProviderModels",
+    thinking: "LocalModels",
+    say: Callable[..., object],
+    *,
+    look_seconds: float = 10.0,
 ) -> AbstractContextManager[object]:
     """Within this block a model server that starts is used, if there is no other model.
 
@@ -29,4 +33,4 @@ def watch_for_models(
             say(name=models.routing.default)
         return models.routing.default != SCRIPTED
 
-    return ModelWatch(look)
+    return ModelWatch(look, look_seconds=look_seconds)

@@ -213,9 +213,11 @@ class ModelChecks:
         llama.cpp answers with its one model, whatever name it is given.
         """
         provider, name = self._provider(chosen.provider), chosen.name.partition(":")[2]
-        if not provider.private or provider.kind == "llamacpp" or not health.models:
-            return provider.kind != "ollama" or bool(health.models)
-        return name in health.models or f"{name}:latest" in health.models
+        listed = health.models or ()
+        if provider.kind == "ollama":
+            return name in listed or f"{name}:latest" in listed
+        tells = provider.private and provider.kind != "llamacpp" and bool(listed)
+        return name in listed if tells else True
 
     def _of_clock(
         self, findings: Findings, answers: Mapping[str, ProviderHealth]

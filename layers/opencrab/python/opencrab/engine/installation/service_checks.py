@@ -11,6 +11,7 @@ from opencrab.engine.installation.work_checks import living_agents
 from opencrab.engine.runtime import Runtime
 
 _INDEXED = timedelta(minutes=1)
+_ROWS = 20
 _MOST_INDEXES = 20
 """The most agents whose index is opened."""
 
@@ -37,9 +38,10 @@ def check_search(runtime: Runtime, findings: Findings) -> Iterator[Check]:
 
 
 def _has_worked(runtime: Runtime, agent_id: str) -> bool:
-    """Check whether an agent worked so long ago that its index must be there."""
+    """Check whether an agent worked in a session so long ago that its index must be there."""
     before = runtime.clock.now() - _INDEXED
-    return bool(runtime.home.usage.rows(agent_id, until=before, limit=1))
+    rows = runtime.home.usage.rows(agent_id, until=before, limit=_ROWS)
+    return any(row.session_id for row in rows)
 
 
 def check_discord(

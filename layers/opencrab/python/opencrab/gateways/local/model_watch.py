@@ -7,13 +7,11 @@ from typing import Self
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 10.0
-
 
 class ModelWatch:
     """One thread, within a block; it looks every few seconds and ends once `look` returns True."""
 
-    def __init__(self, look: Callable[[], bool], *, look_seconds: float = LOOK_SECONDS) -> None:
+    def __init__(self, look: Callable[[], bool], *, look_seconds: float) -> None:
         self._look = look
         self._look_seconds = look_seconds
         self._stopping = threading.Event()
