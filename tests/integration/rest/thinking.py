@@ -124,7 +124,11 @@ class Thinking:
         return ProviderHealth(ok=True, latency_ms=3, models=("llama", "かに"))
 
     def readiness(
-        self, providers: Iterable[str] | None = None, *, wait_seconds: float
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
     ) -> Mapping[str, ProviderHealth]:
         names = [state.name for state in self.providers() if not state.missing]
         return {

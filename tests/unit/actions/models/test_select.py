@@ -139,7 +139,11 @@ class Answers:
         self.asked: set[str] = set()
 
     def readiness(
-        self, providers: Iterable[str] | None = None, *, wait_seconds: float
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
     ) -> Mapping[str, ProviderHealth]:
         assert wait_seconds < 1
         self.asked = set(providers or ())

@@ -74,6 +74,18 @@ def test_a_provider_that_says_nothing_delays_no_other() -> None:
     assert at.told(OLLAMA, CLOUD) == {"ollama": True, "openai": True}
 
 
+def test_who_wants_the_newest_answer_asks_again_and_gets_no_older_one() -> None:
+    at = Asked()
+    at.told()
+    at.now, at.well["ollama"] = 2.0, False
+    fresh = {"wait_seconds": PATIENT, "newer_than_seconds": 1.0}
+    assert not at.readiness.answers((OLLAMA,), **fresh)["ollama"].ok
+    at.now = 10.0
+    at.go.clear()
+    assert at.readiness.answers((OLLAMA,), wait_seconds=0, newer_than_seconds=1.0) == {}
+    at.go.set()
+
+
 def test_another_key_is_another_question() -> None:
     at = Asked()
     at.told(CLOUD)

@@ -33,11 +33,12 @@ class _Answer:
     at: float = 0.0
     asking: threading.Event | None = None
 
-    def is_fresh(self, now: float) -> bool:
+    def is_fresh(self, now: float, newer_than_seconds: float | None) -> bool:
         """Check whether the provider need not be asked again."""
         if self.health is None:
             return False
-        return now - self.at < (GOOD_SECONDS if self.health.ok else BAD_SECONDS)
+        seconds = GOOD_SECONDS if self.health.ok else BAD_SECONDS
+        return now - self.at < min(seconds, newer_than_seconds or seconds)
 
 
 class ProviderReadiness:
@@ -55,14 +56,19 @@ class ProviderReadiness:
         self._answers: dict[str, _Answer] = {}
 
     def answers(
-        self, providers: Iterable[ProviderSettings], *, wait_seconds: float
+        self,
+        providers: Iterable[ProviderSettings],
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
     ) -> dict[str, ProviderHealth]:
         """Return the answers by provider, asking side by side those whose answer is too old.
 
         A provider that has not answered within `wait_seconds` is left out, unless it answered a
         short while ago.
         """
-        asked = [self._asked(settings) for settings in providers]
+        oldest = OLDEST_SECONDS if newer_than_seconds is None else newer_than_seconds + wait_seconds
+        asked = [self._asked(settings, newer_than_seconds) for settings in providers]
         deadline = self._clock() + wait_seconds
         for answer in asked:
             if (asking := answer.asking) is not None:
@@ -71,17 +77,17 @@ class ProviderReadiness:
         return {
             answer.settings.name: answer.health
             for answer in asked
-            if answer.health is not None and now - answer.at < OLDEST_SECONDS
+            if answer.health is not None and now - answer.at < oldest
         }
 
-    def _asked(self, settings: ProviderSettings) -> _Answer:
+    def _asked(self, settings: ProviderSettings, newer_than_seconds: float | None) -> _Answer:
         """Return the answer of a provider, which is being asked again if it is too old."""
         with self._lock:
             answer = self._answers.get(settings.name)
             if answer is None or answer.settings != settings:
                 # What another address or another key answered says nothing about these.
                 answer = self._answers[settings.name] = _Answer(settings)
-            if answer.asking is None and not answer.is_fresh(self._clock()):
+            if answer.asking is None and not answer.is_fresh(self._clock(), newer_than_seconds):
                 answer.asking = threading.Event()
                 threading.Thread(
                     target=self._ask, args=(answer, answer.asking), name="readiness", daemon=True

@@ -181,7 +181,11 @@ class ProviderModels:
         return self._health(known[provider], timeout_seconds)
 
     def readiness(
-        self, providers: Iterable[str] | None = None, *, wait_seconds: float
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
     ) -> Mapping[str, ProviderHealth]:
         names = None if providers is None else set(providers)
         usable = (
@@ -190,7 +194,9 @@ class ProviderModels:
             if (names is None or each.name in names)
             and not connection.missing_provider_setting(each)
         )
-        return self._readiness.answers(usable, wait_seconds=wait_seconds)
+        return self._readiness.answers(
+            usable, wait_seconds=wait_seconds, newer_than_seconds=newer_than_seconds
+        )
 
     def reload(self) -> None:
         """Read the configuration again, since something outside it has changed."""

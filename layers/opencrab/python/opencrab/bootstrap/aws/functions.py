@@ -110,9 +110,15 @@ class DeployedModels:
         return self._keyed.get().health(provider, timeout_seconds=timeout_seconds)
 
     def readiness(
-        self, providers: Iterable[str] | None = None, *, wait_seconds: float
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
     ) -> Mapping[str, ProviderHealth]:
-        return self._keyed.get().readiness(providers, wait_seconds=wait_seconds)
+        return self._keyed.get().readiness(
+            providers, wait_seconds=wait_seconds, newer_than_seconds=newer_than_seconds
+        )
 
     def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
         directory = self._keyed.get()

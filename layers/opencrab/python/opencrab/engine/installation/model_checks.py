@@ -27,6 +27,7 @@ WAIT_SECONDS = 1.8
 ASK_SECONDS = 20.0
 """How long a model may take to answer a question of a few tokens; some are loaded for it."""
 
+_FRESH_SECONDS = 1.0
 _AT_ONCE = 8
 _CREATE = "opencrab agents create"
 _BUDGETS = "opencrab budgets"
@@ -144,7 +145,9 @@ class ModelChecks:
         names = set(providers)
         if not names or self._runtime.directory is None:
             return {}
-        return self._runtime.directory.readiness(names, wait_seconds=WAIT_SECONDS)
+        return self._runtime.directory.readiness(
+            names, wait_seconds=WAIT_SECONDS, newer_than_seconds=_FRESH_SECONDS
+        )
 
     def _last_calls(self) -> Mapping[str, UsageRow]:
         """Return the newest call of each model, of any agent."""

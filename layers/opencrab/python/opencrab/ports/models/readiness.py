@@ -25,10 +25,14 @@ class Readiness(Protocol):
     """What providers answered lately."""
 
     def readiness(
-        self, providers: Iterable[str] | None = None, *, wait_seconds: float
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
     ) -> Mapping[str, ProviderHealth]:
         """Return what usable providers answered, of all or of these, asked side by side.
 
-        Answers are remembered for some seconds. A provider that says nothing within `wait_seconds`
-        is left out.
+        Answers are remembered for some seconds, or for less with `newer_than_seconds`. A provider
+        that says nothing within `wait_seconds` is left out.
         """

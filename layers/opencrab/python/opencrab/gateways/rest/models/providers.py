@@ -27,7 +27,7 @@ from opencrab.ports.models.model import ProviderDirectory, ProviderState
 
 LISTING = "providers"
 HEALTH_SECONDS = 5.0
-READY_SECONDS = 2.0
+READY_SECONDS, FRESH_SECONDS = 2.0, 3.0
 
 router = routes_below("/api/llm/providers", "models")
 
@@ -39,7 +39,7 @@ Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
 class ProviderView(View):
     """A provider; `missing` is what it lacks, and empty if it can be used.
 
-    `ready` is true if it answered within the last half minute, else `problem` and `cure` say why
+    `ready` is true if it answered just now or some seconds ago, else `problem` and `cure` say why
     not. Both are empty if something is missing.
     """
 
@@ -151,7 +151,9 @@ def _with_readiness(
 ) -> tuple[ProviderView, ...]:
     """Return the views of providers, with what they answer now."""
     able = [state.name for state in states if not state.missing]
-    answers = directory.readiness(able, wait_seconds=READY_SECONDS)
+    answers = directory.readiness(
+        able, wait_seconds=READY_SECONDS, newer_than_seconds=FRESH_SECONDS
+    )
     views = []
     for state in states:
         found = answers.get(state.name)
