@@ -131,6 +131,8 @@ ROUTES = {
     "PUT /budgets": "owner",
     "GET /system/state": "owner",
     "PUT /system/state": "owner",
+    "GET /system/checks": "owner",
+    "POST /system/checks": "owner",
     "GET /keys": "owner",
     "GET /keys/current": "any",
     "POST /keys": "owner",

@@ -41,6 +41,7 @@ BODIES = {
     "PUT /agents/{agent_id}/llm/config": {},
     "PUT /budgets": {"limits": None},
     "PUT /system/state": {"state": "running"},
+    "POST /system/checks": {},
     "POST /agents/{agent_id}/skills": {"name": "x", "description": "x", "guidance": "x"},
     "PUT /agents/{agent_id}/skills/{skill}": {"description": "x", "guidance": "x"},
     "POST /agents/{agent_id}/skills/{skill}/toggle": {},

@@ -36,6 +36,7 @@ ROUTES: dict[str, dict[str, Any]] = {
     "POST /agents/a/memory/forget": {"scope": "person", "id": "p"},
     "PUT /budgets": {"limits": None},
     "PUT /system/state": {"state": "running"},
+    "POST /system/checks": {},
 }
 BODIES: dict[str, bytes] = {
     "no JSON": b'{"name": ' + MARK.encode(),

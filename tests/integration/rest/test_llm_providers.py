@@ -27,7 +27,18 @@ def test_providers_are_listed_with_what_they_lack_and_without_keys(house: House)
         "has_key": False,
         "missing": "OPENAI_API_KEY",
         "default_model": "dear",
+        "ready": False,
+        "problem": "",
+        "cure": "",
     }
+
+
+def test_only_a_provider_that_answered_is_ready(house: House) -> None:
+    ready = {one["name"]: one["ready"] for one in house.got("/llm/providers")["items"]}
+    assert ready == {"ollama": True, "openai": False, "scripted": True}
+    changed = house.call("PUT", PLACE, {"key": CANARY}).json()
+    assert (changed["missing"], changed["ready"], changed["cure"]) == ("", False, "set it")
+    assert "鍵" in changed["problem"]
 
 
 def test_providers_come_in_pages(house: House) -> None:

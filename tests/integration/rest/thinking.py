@@ -1,6 +1,6 @@
 """The models of a house: three providers, one model that answers, and what an owner changes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from opencrab.adapters.providers.scripted.model import Scripted
@@ -14,10 +14,10 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderHealth,
     ProviderState,
 )
 from opencrab.ports.models.preferences import PreferenceStore
+from opencrab.ports.models.readiness import ProviderHealth
 
 PRICE = Price(input_per_million=2_000_000, output_per_million=8_000_000, cached_per_million=500_000)
 INFOS = (
@@ -122,6 +122,20 @@ class Thinking:
         if provider == "openai":
             return ProviderHealth(ok=False, latency_ms=7, problem="鍵 \ud83e", cure="set it")
         return ProviderHealth(ok=True, latency_ms=3, models=("llama", "かに"))
+
+    def readiness(
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
+    ) -> Mapping[str, ProviderHealth]:
+        names = [state.name for state in self.providers() if not state.missing]
+        return {
+            name: self.health(name, timeout_seconds=wait_seconds)
+            for name in names
+            if providers is None or name in providers
+        }
 
     def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
         self.asked.append((f"{provider} {call_id}", timeout_seconds))

@@ -1,5 +1,6 @@
 """Choosing one's own model: from a list, for a purpose, for a while or for good."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from opencrab.domain.models.routing import (
     Use,
 )
 from opencrab.domain.value import Language
+from opencrab.ports.models.readiness import ProviderHealth
 from opencrab.ports.turn.action import ActionContext
 from tests.unit.actions.bench import REGISTRY, ROUTING, OneAgent, agent, context, prepared, run
 
@@ -128,6 +130,35 @@ def test_the_list_tells_prices_and_what_is_not_there(at: ActionContext) -> None:
     assert told["fast"] == {**told["fast"], "available": False, "input_usd": None}
     assert told["odd"]["available"] is False
     assert told["local"]["private"] is True
+
+
+class Answers:
+    """`ports.models.readiness.Readiness` in which OpenAI is dead."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+
+    def readiness(
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
+    ) -> Mapping[str, ProviderHealth]:
+        assert wait_seconds < 1
+        self.asked = set(providers or ())
+        return {"openai": ProviderHealth(ok=False, latency_ms=1, problem="nobody is there")}
+
+
+def test_only_what_answered_is_ready(at: ActionContext) -> None:
+    answers = Answers()
+    result = run(replace(at, reach=replace(at.reach, readiness=answers)), "get_available_models")
+    assert result.data is not None
+    told = {entry["alias"]: entry for entry in result.data["models"]}
+    assert told["smart"]["ready"] is told["smart"]["available"] is False
+    assert told["smart"]["why"] == "nobody is there"
+    assert (told["local"]["ready"], told["local"]["available"]) == (False, True)
+    assert "openai" in answers.asked
 
 
 def test_the_configuration_tells_who_chose(at: ActionContext) -> None:

@@ -1,12 +1,16 @@
 """OpenCrab on this machine: which models it thinks with, and keys that are kept beside its data."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
-from opencrab.bootstrap.local.models import configured_models, local_models
+from opencrab.adapters.providers.registry import ProviderModels
+from opencrab.bootstrap.local.model_watch import watch_for_models
+from opencrab.bootstrap.local.models import Network, configured_models, local_models
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Use
 
@@ -70,3 +74,50 @@ def test_an_unknown_provider_is_refused_with_the_names_of_the_others(secrets: Fi
     with pytest.raises(Invalid, match="'nobody'") as caught:
         local_models(secrets, "nobody:x")
     assert "openrouter" in (caught.value.cure or "")
+
+
+@pytest.mark.parametrize("variable", ["GOOGLE_API_KEY", "XAI_API_KEY", "DEEPSEEK_API_KEY"])
+def test_the_key_of_any_vendor_alone_is_enough(
+    secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "k-1")
+    assert local_models(secrets, None).settings.default.partition(":")[0] in variable.lower()
+
+
+class Ollama(BaseHTTPRequestHandler):
+    """As much of Ollama as is looked at."""
+
+    def do_GET(self) -> None:
+        content = b'{"models": [{"name": "qwen3:8b"}]}'
+        self.send_response(200)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name is given
+        """Say nothing."""
+
+
+def test_a_model_server_that_starts_later_is_used_without_a_restart(
+    secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = HTTPServer(("127.0.0.1", 0), Ollama, bind_and_activate=False)
+    server.server_bind()
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    monkeypatch.setenv("OPENCRAB_LLM__PROVIDERS__OLLAMA__BASE_URL", url)
+    thinking = local_models(secrets, None)
+    models = ProviderModels(thinking.again, Network().transport)
+    assert models.routing.default == "scripted:rules"
+    said, found = list[str](), threading.Event()
+
+    def say(*, name: str) -> None:
+        said.append(name)
+        found.set()
+
+    with watch_for_models(models, thinking, say, look_seconds=0.01):
+        server.server_activate()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        assert found.wait(30)
+    server.shutdown()
+    server.server_close()
+    assert said == [models.routing.default] == ["ollama:qwen3:8b"]

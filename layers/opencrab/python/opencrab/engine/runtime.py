@@ -131,4 +131,5 @@ class Runtime:
             web=self.web,
             web_search=self.web_search,
             world=None if self.world is None else WorldOutbox(self.world, self.home.facts),
+            readiness=self.directory,
         )

@@ -36,8 +36,18 @@ def test_routing_names_only_who_can_be_asked() -> None:
     assert routing.selectable == ("速い",)
 
 
-def test_where_nobody_has_a_key_the_default_stays_and_is_missed() -> None:
+def test_any_provider_with_a_key_and_a_model_answers_where_the_chain_has_none() -> None:
     models, _ = models_and_transport(replace(SETTINGS, default="absent:x", fallback=("速い",)))
+    assert models.routing.default == "openai:gpt-4o"
+    assert models.routing.fallback == ("速い",)
+
+
+def test_where_nobody_has_a_key_the_default_stays_and_is_missed() -> None:
+    names = ("absent", "ollama")
+    bare = {name: SETTINGS.providers[name] for name in names}
+    models, _ = models_and_transport(
+        replace(SETTINGS, default="absent:x", fallback=("速い",), providers=bare)
+    )
     assert models.routing.default == "absent:x"
     with pytest.raises(Invalid, match="ABSENT_KEY"):
         models.get(None)

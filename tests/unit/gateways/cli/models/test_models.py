@@ -160,8 +160,8 @@ def test_a_price_list_that_does_not_come_is_a_sentence(program: Program, server:
 @pytest.mark.parametrize(
     ("language", "states"),
     [
-        ("en", ["disabled", "OPENAI_API_KEY is not set", "ready"]),
-        ("ja", ["無効", "OPENAI_API_KEY が未設定", "利用可能"]),
+        ("en", ["disabled", "OPENAI_API_KEY is not set", "ready", "not ready: nobody"]),
+        ("ja", ["無効", "OPENAI_API_KEY が未設定", "利用可能", "応答なし: nobody"]),
     ],
 )
 def test_providers_are_listed_with_what_they_lack(
@@ -172,7 +172,8 @@ def test_providers_are_listed_with_what_they_lack(
     providers = (
         {"name": "a", "enabled": False, "missing": "", **facts},
         {"name": "b", "enabled": True, "missing": "OPENAI_API_KEY", **facts},
-        {"name": "c", "enabled": True, "missing": "", **facts},
+        {"name": "c", "enabled": True, "missing": "", "ready": True, **facts},
+        {"name": "d", "enabled": True, "missing": "", "ready": False, "problem": "nobody", **facts},
     )
     server.on("GET /llm/providers", page(*providers))
     rows = program.run("--language", language, "providers").out.splitlines()[1:]

@@ -1,5 +1,6 @@
 """Choosing the language model that an agent thinks with, and listing the available ones."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -11,9 +12,14 @@ from opencrab.domain.errors import Conflict, Invalid, Refused
 from opencrab.domain.models.routing import Duration, ModelChosen, ModelReference, Routing, Use
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
+from opencrab.ports.models.model import ModelInfo
+from opencrab.ports.models.readiness import ProviderHealth
 from opencrab.ports.turn.action import ActionContext
 
 group = Group("llm")
+
+_MOST_SECONDS = 0.5
+"""How long an agent waits for providers that nobody asked lately."""
 
 
 class SelectLlm(Value):
@@ -81,8 +87,11 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
 )
 def get_available_models(arguments: GetAvailableModels, context: ActionContext) -> ActionResult:
     """List the models that you may select, with prices (USD per million tokens) and limits."""
-    listed = (_describe_model(alias, context) for alias in _selectable(context))
-    return ActionResult.ok(models=list(listed))
+    found = {alias: _model_info(alias, context) for alias in _selectable(context)}
+    answers = _answers(found.values(), context)
+    return ActionResult.ok(
+        models=[_describe_model(alias, info, answers) for alias, info in found.items()]
+    )
 
 
 @group.action(
@@ -150,12 +159,30 @@ def _remember(arguments: SelectLlm, context: ActionContext) -> None:
     context.reach.agents.save(changed)
 
 
-def _describe_model(alias: str, context: ActionContext) -> dict[str, Any]:
+def _model_info(alias: str, context: ActionContext) -> ModelInfo | Invalid:
     try:
-        info = context.reach.models.get(alias).info
+        return context.reach.models.get(alias).info
     except Invalid as error:
-        return {"alias": alias, "available": False, "why": error.message}
+        return error
+
+
+def _answers(
+    found: Iterable[ModelInfo | Invalid], context: ActionContext
+) -> Mapping[str, ProviderHealth] | None:
+    """Return what the providers of these models answered lately; None if nobody asks them."""
+    if context.reach.readiness is None:
+        return None
+    providers = {info.provider for info in found if isinstance(info, ModelInfo)}
+    return context.reach.readiness.readiness(providers, wait_seconds=_MOST_SECONDS)
+
+
+def _describe_model(
+    alias: str, info: ModelInfo | Invalid, answers: Mapping[str, ProviderHealth] | None
+) -> dict[str, Any]:
+    if isinstance(info, Invalid):
+        return {"alias": alias, "available": False, "why": info.message}
     price = info.price
+    told = {} if answers is None else _readiness(answers.get(info.provider))
     return {
         "alias": alias,
         "available": price is not None,
@@ -166,7 +193,17 @@ def _describe_model(alias: str, context: ActionContext) -> dict[str, Any]:
         "actions": info.functions,
         "vision": info.vision,
         "private": info.private,
+        **told,
     }
+
+
+def _readiness(health: ProviderHealth | None) -> dict[str, Any]:
+    """Return whether a provider answered; one that says no is not available, whatever it costs."""
+    if health is None:
+        return {"ready": False}
+    if health.ok:
+        return {"ready": True}
+    return {"ready": False, "available": False, "why": health.problem}
 
 
 def _current(use: Use, context: ActionContext) -> dict[str, Any]:

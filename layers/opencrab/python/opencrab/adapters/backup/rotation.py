@@ -44,6 +44,15 @@ class BackupRotation:
         self._prune(made.folder)
         return made
 
+    def newest(self) -> tuple[datetime, Path] | None:
+        """Return the newest complete backup that is not from the future, with its time."""
+        now = self.clock.now()
+        return max((each for each in self._complete() if each[0] <= now), default=None)
+
+    def next_folder(self) -> Path:
+        """Return the folder of a backup that is taken now."""
+        return self.folder / self.clock.now().strftime(_NAME)
+
     def _remove_unfinished(self) -> None:
         """Remove what a process left that was killed during a scheduled backup."""
         if self.folder.is_dir():

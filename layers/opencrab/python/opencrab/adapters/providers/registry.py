@@ -1,7 +1,7 @@
 """The models that an installation can think with, made on demand from its settings."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -26,6 +26,7 @@ from opencrab.adapters.providers.catalogue.merge import (
 )
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
 from opencrab.adapters.providers.catalogue.model_info import known_model_info, model_info
+from opencrab.adapters.providers.readiness import ProviderReadiness
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.models.preferences import Preferences
@@ -37,10 +38,10 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderHealth,
     ProviderState,
 )
 from opencrab.ports.models.preferences import StoredPreferences
+from opencrab.ports.models.readiness import ProviderHealth
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +93,7 @@ class ProviderModels:
         self._lock = RLock()
         self._reading: _Reading | None = None
         self._until: datetime | None = None
+        self._readiness = ProviderReadiness(self._health)
 
     @property
     def routing(self) -> Routing:
@@ -176,7 +178,33 @@ class ProviderModels:
                 field="provider",
                 cure="`opencrab models providers` lists them",
             )
-        settings = known[provider]
+        return self._health(known[provider], timeout_seconds)
+
+    def readiness(
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
+    ) -> Mapping[str, ProviderHealth]:
+        names = None if providers is None else set(providers)
+        usable = (
+            each
+            for each in self._known(self._current())
+            if (names is None or each.name in names)
+            and not connection.missing_provider_setting(each)
+        )
+        return self._readiness.answers(
+            usable, wait_seconds=wait_seconds, newer_than_seconds=newer_than_seconds
+        )
+
+    def reload(self) -> None:
+        """Read the configuration again, since something outside it has changed."""
+        with self._lock:
+            if self._reading is not None:
+                self._read_again()
+
+    def _health(self, settings: ProviderSettings, timeout_seconds: float) -> ProviderHealth:
         scripted = settings.kind == "scripted"
         try:
             self._require(settings)
@@ -340,7 +368,7 @@ def settings_with_usable_default(
     """Return the settings with a default model that can be used.
 
     That is the configured one, unless its provider is absent; then a detected local server, then
-    the first fallback model with a key, and else the scripted model. A detected server becomes a
+    a model whose provider has a key, and else the scripted model. A detected server becomes a
     provider in any case.
     """
     if server is not None:

@@ -2,8 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 from opencrab.adapters.providers.transport.exchange import (
@@ -32,8 +34,8 @@ from opencrab.ports.models.model import (
     ChatRequest,
     Embeddings,
     ModelInfo,
-    ProviderHealth,
 )
+from opencrab.ports.models.readiness import ProviderHealth
 
 BATCH = 100
 """How many texts are turned into vectors with one request."""
@@ -206,7 +208,17 @@ def provider_health(
         ok=True,
         latency_ms=_milliseconds(clock() - started),
         models=tuple(map(line.secrecy.redact_text, models)),
+        dated=_time_in(reply.headers),
     )
+
+
+def _time_in(headers: Mapping[str, str]) -> datetime | None:
+    """Return the time of a response by the clock of whoever sent it; None if it does not say."""
+    try:
+        found = parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def look_up_call_usage(

@@ -3,7 +3,7 @@
 No call to AWS is made before the first request needs one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -45,10 +45,10 @@ from opencrab.ports.models.model import (
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderHealth,
     ProviderState,
 )
 from opencrab.ports.models.preferences import StoredPreferences
+from opencrab.ports.models.readiness import ProviderHealth
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.registry import ProviderModels
@@ -108,6 +108,17 @@ class DeployedModels:
 
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         return self._keyed.get().health(provider, timeout_seconds=timeout_seconds)
+
+    def readiness(
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        wait_seconds: float,
+        newer_than_seconds: float | None = None,
+    ) -> Mapping[str, ProviderHealth]:
+        return self._keyed.get().readiness(
+            providers, wait_seconds=wait_seconds, newer_than_seconds=newer_than_seconds
+        )
 
     def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
         directory = self._keyed.get()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
+    from opencrab.adapters.backup.rotation import BackupRotation
     from opencrab.gateways.local.backup_schedule import BackupSchedule
     from opencrab.ports.backup import Backups
     from opencrab.ports.clock import Clock
@@ -46,21 +47,28 @@ def scheduled_backups(
     configured: "Settings", data: Path, clock: "Clock"
 ) -> AbstractContextManager["BackupSchedule | None"]:
     """Within this block backups are taken as often as the settings say; None means never."""
+    from opencrab.gateways.local.backup_schedule import BackupSchedule
+
+    rotation = backup_rotation(configured, data, clock)
+    return nullcontext() if rotation is None else BackupSchedule(rotation.run_if_due, now=clock.now)
+
+
+def backup_rotation(configured: "Settings", data: Path, clock: "Clock") -> "BackupRotation | None":
+    """Return the scheduled backups as configured; None means never."""
     every = backup_interval(str(configured.get("backup.every")))
     keep = int(configured.get("backup.keep"))
     if every is None:
-        return nullcontext()
+        return None
     if keep < 1:
         raise Invalid(
             f"setting 'backup.keep' is {keep}", field="backup.keep", cure="set it to 1 or more"
         )
     from opencrab.adapters.backup.backups import FolderBackups
     from opencrab.adapters.backup.rotation import BackupRotation
-    from opencrab.gateways.local.backup_schedule import BackupSchedule
 
     place = str(configured.get("backup.folder")).strip()
     data = data.resolve()
-    rotation = BackupRotation(
+    return BackupRotation(
         backups=FolderBackups(clock),
         data=data,
         folder=Path(place).expanduser() if place else data.with_name(f"{data.name}-backups"),
@@ -69,4 +77,3 @@ def scheduled_backups(
         clock=clock,
         with_secrets=bool(configured.get("backup.with_secrets")),
     )
-    return BackupSchedule(rotation.run_if_due, now=clock.now)

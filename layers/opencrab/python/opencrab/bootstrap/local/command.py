@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import __version__, settings
 from opencrab.bootstrap.local.models import LocalModels, Network, local_models
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import timedelta
 
+    from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.domain.models.price_check import NewPrices
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import PriceSheet
@@ -38,6 +39,7 @@ def command() -> None:
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.discord.relay import run_discord_relay
     from opencrab.bootstrap.local.backup import local_backups
+    from opencrab.bootstrap.local.doctor import examine_stopped
     from opencrab.bootstrap.local.simulation import run_day_simulation
     from opencrab.gateways.cli.app import build_cli
     from opencrab.gateways.cli.terminal.options import Options
@@ -50,6 +52,7 @@ def command() -> None:
         relay=run_discord_relay,
         simulation=run_day_simulation,
         backups=local_backups,
+        examine=examine_stopped,
     )
     build_cli(run_up, outside)()
 
@@ -99,6 +102,7 @@ def _up(options: "UpOptions") -> int:
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups
+    from opencrab.bootstrap.local.model_watch import watch_for_models
 
     os.umask(0o077)
     data = options.data
@@ -115,7 +119,9 @@ def _up(options: "UpOptions") -> int:
         place = _Place(options.host, port, url, data, key_file, str(options.language), secret)
         with scheduled_backups(configured, data, runtime.clock) as backups:
             found = partial(_setup, runtime, configured, thinking, place, backups)
-            _serve(runtime, database, configured, thinking, place, network=network, setup=found)
+            say = partial(_say, "model_found", place.language)
+            with watch_for_models(cast("ProviderModels", runtime.models), thinking, say):
+                _serve(runtime, database, configured, thinking, place, network=network, setup=found)
         network.close()
         return 0
     finally:
@@ -197,6 +203,7 @@ def _serve(
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.bootstrap.discord.bot import bot_of, own_discord_door
     from opencrab.bootstrap.discord.worker import discord_worker
+    from opencrab.bootstrap.local.doctor import running_checks
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.prices import nightly_price_update
     from opencrab.bootstrap.rules import deleted_versions_kept
@@ -218,6 +225,7 @@ def _serve(
         bot=bot_of(configured),
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
+        examine=running_checks(configured, place.data, runtime.clock),
     )
     offer_websocket(app, local_websocket(configured, runtime))
     runner = Runner(
@@ -231,7 +239,7 @@ def _serve(
         alive=lambda: database.alive(runtime.clock.now()),
     )
     ready = partial(_announce, runtime, thinking, place)
-    stopping = partial(_say_stopping, place.language)
+    stopping = partial(_say, "stopping", place.language)
     runner.serve(app, host=place.host, port=place.port, ready=ready, stopping=stopping)
 
 
@@ -285,8 +293,8 @@ def _say_ready(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None
     sys.stdout.flush()
 
 
-def _say_stopping(language: str) -> None:
-    sys.stderr.write(_screen_text("stopping", language) + "\n")
+def _say(key: str, language: str, **facts: object) -> None:
+    sys.stderr.write(_screen_text(key, language, **facts) + "\n")
 
 
 def _screen_text(key: str, language: str, **facts: object) -> str:
@@ -360,6 +368,7 @@ def _setup(
     """Return what is configured, which variables are missing, and what to do about them."""
     from opencrab.bootstrap.rules import budget_limits_of
 
+    default = runtime.models.routing.default
     now = configured
     if runtime.secrets is not None:
         now = settings.load_settings({}, secret=runtime.secrets.get)
@@ -371,8 +380,8 @@ def _setup(
         "version": __version__,
         "home": {"kind": "sqlite", "data": str(place.data.resolve())},
         "model": {
-            "default": runtime.models.routing.default,
-            "notes": list(thinking.notes),
+            "default": default,
+            "notes": list(thinking.notes) if default == thinking.settings.default else [],
         },
         "budget": budget_limits_of(runtime.rules.limits, runtime.home.budgets.limits()),
         "missing": missing,

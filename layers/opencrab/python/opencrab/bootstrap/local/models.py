@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NO_MODEL = (
     "this is not a language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
-    "server, and start again; until then answers follow simple rules",
+    "server, which is then found by itself; until then answers follow simple rules",
 )
 
 
@@ -26,12 +26,14 @@ _NO_MODEL = (
 class LocalModels:
     """The models' settings, and notes for the owner on how they were chosen.
 
-    `again` builds the settings again, since keys may have changed.
+    `again` builds the settings again, since keys may have changed. `look` looks for a local server
+    that was not there before, and returns whether `again` has one now.
     """
 
     settings: "ModelsSettings"
     notes: tuple[str, ...]
     again: "Callable[[], ModelsSettings]"
+    look: "Callable[[], bool]" = bool
 
 
 class Network:
@@ -65,8 +67,18 @@ def local_models(secrets: "Secrets", provider: str | None) -> LocalModels:
     thinking = settings_with_usable_default(known, found)
     if thinking.default == SCRIPTED:
         notes = (*notes, *_NO_MODEL)
+
+    def look() -> bool:
+        nonlocal found
+        if found is None:
+            found = _detect_local_server(configured_models(secrets))[0]
+        return found is not None
+
     return LocalModels(
-        thinking, notes, lambda: settings_with_usable_default(configured_models(secrets), found)
+        thinking,
+        notes,
+        lambda: settings_with_usable_default(configured_models(secrets), found),
+        look,
     )
 
 

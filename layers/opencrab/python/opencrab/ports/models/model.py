@@ -16,6 +16,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.value import Value
+from opencrab.ports.models.readiness import ProviderHealth, Readiness
 
 
 class ActionSchema(Value):
@@ -228,17 +229,6 @@ class Embeddings:
     model: str = ""
 
 
-@dataclass(frozen=True)
-class ProviderHealth:
-    """The result of a health check; `models` are the listed ids, None if it lists none."""
-
-    ok: bool
-    latency_ms: int
-    problem: str = ""
-    cure: str = ""
-    models: tuple[str, ...] | None = None
-
-
 SETTLE_BY_HAND = "see the provider's own bill, then settle the call with its cost"
 """What to do where a provider does not tell what a call cost."""
 
@@ -378,7 +368,7 @@ def distinct_models(found: Mapping[str, ModelInfo]) -> dict[str, ModelInfo]:
     return {alias: found[alias] for alias in first.values()}
 
 
-class ProviderDirectory(Protocol):
+class ProviderDirectory(Readiness, Protocol):
     """Queries about models and providers, for people rather than for turns."""
 
     def infos(self) -> tuple[ModelInfo, ...]:

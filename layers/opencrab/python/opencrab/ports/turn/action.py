@@ -32,6 +32,7 @@ from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Documents
 from opencrab.ports.memory.search import Search
 from opencrab.ports.models.model import ActionSchema, Models
+from opencrab.ports.models.readiness import Readiness
 from opencrab.ports.money.budgets import Budgets
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.turn.journal import SessionHistory
@@ -48,8 +49,8 @@ class ActionReach:
 
     Without `sessions` no other session than the present one can be read. `web` and `web_search` are
     None if the operator configured none: then the actions that need them are not offered. `world`
-    sends messages of agents that are bound to one. `limits` are the configured ones; `budgets` has
-    the changes to them.
+    sends messages of agents that are bound to one. `readiness` says which providers answered, None
+    if nobody asks them. `limits` are the configured ones; `budgets` has the changes to them.
     """
 
     files: Files
@@ -67,6 +68,7 @@ class ActionReach:
     web: Web | None = None
     web_search: SearchEngine | None = None
     world: WorldPost | None = None
+    readiness: Readiness | None = None
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,15 @@ from opencrab.adapters.providers.wire.address import (
     is_private_address,
 )
 from opencrab.domain.errors import Invalid
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import (
     SETTLE_BY_HAND,
     CallUsage,
     ChatModel,
     Embedder,
     ModelInfo,
-    ProviderHealth,
 )
+from opencrab.ports.models.readiness import ProviderHealth
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.wire.wire import Endpoint, Wire
@@ -179,6 +180,8 @@ def provider_health(
     from opencrab.adapters.providers.vendor import provider_health  # noqa: PLC0415  - see above
 
     wire, endpoint = _wire(provider), _endpoint(provider)
+    if provider_stays_private(provider):
+        transport = _NotOpenCrab(transport)
     return provider_health(wire, endpoint, transport, timeout_seconds)
 
 
@@ -237,6 +240,49 @@ def _own_headers(provider: ProviderSettings) -> Mapping[str, str]:
 def _patient(provider: ProviderSettings, transport: Transport) -> Transport:
     most = provider.timeout_seconds
     return transport if most is None else _Within(transport, most)
+
+
+@dataclass(frozen=True)
+class _NotOpenCrab:
+    """A transport for GET requests that does not take OpenCrab for a model server.
+
+    Both use port 8080 unless somebody says otherwise.
+    """
+
+    transport: Transport
+
+    def send(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        timeout_seconds: float,
+    ) -> Reply:
+        reply = self.transport.send(
+            url, headers=headers, body=body, timeout_seconds=timeout_seconds
+        )
+        if "problem+json" in reply.headers.get("content-type", ""):
+            raise ModelCallFailed(
+                f"OpenCrab itself answers at {url}, not a model server",
+                Fault.UNREACHABLE,
+                cure="start the model server on another port and set its base_url to that, or "
+                "start OpenCrab with another --port",
+            )
+        return reply
+
+    def open(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout_seconds: float,
+        is_stopped: IsStopped = never_stopped,
+    ) -> AbstractContextManager[OpenReply]:
+        return self.transport.open(
+            url, headers=headers, body=body, timeout_seconds=timeout_seconds, is_stopped=is_stopped
+        )
 
 
 @dataclass(frozen=True)

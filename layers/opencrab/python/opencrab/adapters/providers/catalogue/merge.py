@@ -5,7 +5,7 @@ the log, as an installation that cannot think cannot be mended by asking it.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from opencrab.adapters.providers.catalogue.configuration import (
@@ -107,11 +107,12 @@ def routing_of(settings: ModelsSettings) -> Routing:
     """Return the routing, limited to providers that can be used.
 
     If the default's provider cannot be used, the first fallback model whose provider has a key
-    takes its place. Without one the default stays, so that callers learn what is missing.
+    takes its place, or the default model of any other provider with a key. Without one the default
+    stays, so that callers learn what is missing.
     """
     usable = _usable(settings)
     reachable = tuple(name for name in settings.fallback if usable(name))
-    keyed = (name for name in reachable if _has_key(settings, name))
+    keyed = (name for name in (*reachable, *_keyed_defaults(settings)) if _has_key(settings, name))
     default = settings.default if usable(settings.default) else next(keyed, "")
     return Routing(
         default=_full_name(settings, default) if default else settings.default,
@@ -173,6 +174,14 @@ def _usable(settings: ModelsSettings) -> Callable[[str], bool]:
 def _full_name(settings: ModelsSettings, name: str) -> str:
     provider, model = resolve_model(settings, name)
     return f"{provider.name}:{model}"
+
+
+def _keyed_defaults(settings: ModelsSettings) -> Iterator[str]:
+    """Yield the default model of each usable provider that has one, as `provider:model`."""
+    for provider in settings.providers.values():
+        model = default_model(settings, provider)
+        if model and not missing_provider_setting(provider):
+            yield f"{provider.name}:{model}"
 
 
 def _has_key(settings: ModelsSettings, name: str) -> bool:

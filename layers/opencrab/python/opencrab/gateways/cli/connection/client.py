@@ -17,7 +17,7 @@ from opencrab.gateways.cli.language.sentences import SentenceCatalog
 
 PAGE = 100
 SECONDS = 15.0
-"""How long an answer may take, beyond the time that was asked for with `wait`."""
+"""How long an answer may take, unless a command is less or more patient."""
 
 QUIET_SECONDS = 45.0
 """How long a stream of events may be silent; the server says something every 15 seconds."""
@@ -67,6 +67,8 @@ class Client:
         self.address = address
         self.dated: str | None = None
         """When the last answer was sent, by the server's own clock."""
+        self.patience_seconds = SECONDS
+        """How long an answer may take, beyond the time that was asked for with `wait`."""
         self._words = words
         headers = {
             "X-OpenCrab-Client": "cli",
@@ -217,7 +219,7 @@ class Client:
                 params=_encode_query(query or {}),
                 content=content,
                 headers=headers,
-                timeout=httpx.Timeout(SECONDS + wait, connect=5.0),
+                timeout=httpx.Timeout(self.patience_seconds + wait, connect=5.0),
             )
         self.dated = response.headers.get("Date")
         return response

@@ -27,6 +27,7 @@ class CheckVerdict(StrEnum):
 
     WELL = "well"
     NOTE = "note"
+    WARNING = "warning"
     WRONG = "wrong"
 
 

@@ -65,7 +65,7 @@ def refresh_prices(
 
 @cli_command
 def list_providers(terminal: Terminal) -> None:
-    """List the model providers and what each of them lacks."""
+    """List the model providers: which answer now, and what the others lack."""
     providers = list(terminal.client.items("llm", "providers"))
     if terminal.options.json:
         terminal.json(providers)
@@ -115,6 +115,8 @@ def _state(terminal: Terminal, provider: dict[str, Any]) -> str:
         return terminal.words("provider_off")
     if provider["missing"]:
         return terminal.words("provider_lacks", what=provider["missing"])
+    if not provider.get("ready", True):
+        return terminal.words("provider_silent", problem=provider.get("problem") or "?")
     return terminal.words("provider_ready")
 
 

@@ -1,6 +1,6 @@
 """Options: what a user may set on the command line, as values without any library behind them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -90,13 +90,36 @@ class Simulation(Protocol):
     ) -> "SimulationResult": ...
 
 
+class StoppedCheck(Protocol):
+    """A check of the doctor; `state` is ok, warning or problem."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def cure(self) -> str: ...
+
+
+class ExamineStopped(Protocol):
+    """A function that checks a data folder while no OpenCrab answers at an address."""
+
+    def __call__(self, data: Path, url: str, language: str, /) -> "Sequence[StoppedCheck]": ...
+
+
 @dataclass(frozen=True)
 class Options:
     """The settings of a command: from its options, from the environment and from the caller.
 
     `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
-    simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab.
+    simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `examine`
+    checks an installation that does not run.
     """
 
     url: str | None = None
@@ -115,3 +138,4 @@ class Options:
     simulation: Simulation | None = None
     backups: "Callable[[], Backups] | None" = None
     launch: Launch | None = None
+    examine: ExamineStopped | None = None

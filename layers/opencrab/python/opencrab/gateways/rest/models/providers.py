@@ -3,6 +3,7 @@
 A key comes in and never goes out again: no answer, error or log has it.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Path, Response
@@ -22,9 +23,11 @@ from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
 from opencrab.gateways.rest.http.view import View
+from opencrab.ports.models.model import ProviderDirectory, ProviderState
 
 LISTING = "providers"
 HEALTH_SECONDS = 5.0
+READY_SECONDS, FRESH_SECONDS = 2.0, 3.0
 
 router = routes_below("/api/llm/providers", "models")
 
@@ -34,7 +37,11 @@ Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
 
 
 class ProviderView(View):
-    """A provider; `missing` is what it lacks, and empty if it can be used."""
+    """A provider; `missing` is what it lacks, and empty if it can be used.
+
+    `ready` is true if it answered just now or some seconds ago, else `problem` and `cure` say why
+    not. Both are empty if something is missing.
+    """
 
     name: str
     kind: str
@@ -44,6 +51,9 @@ class ProviderView(View):
     has_key: bool
     missing: str
     default_model: str
+    ready: bool
+    problem: Received
+    cure: Received
 
 
 class ProviderPut(Value, defer_build=False):
@@ -89,16 +99,16 @@ def list_providers(
 ) -> Page[ProviderView]:
     """List providers in order of their names.
 
-    Providers without a key are included. ETag holds the version of all model settings.
+    Providers without a key are included, and each is asked whether it answers, unless it was a few
+    seconds ago; that takes 2 seconds at most. ETag holds the version of all model settings.
     """
     after = page_place(LISTING, query.cursor) or ""
     set_etag(response, current_preferences(api.runtime).version)
-    known = sorted(
-        require_provider_directory(api.runtime.directory).providers(), key=lambda state: state.name
-    )
+    directory = require_provider_directory(api.runtime.directory)
+    known = sorted(directory.providers(), key=lambda state: state.name)
     found = [state for state in known if state.name > after]
     items, cursor = page_of(LISTING, found, query.limit, lambda state: state.name)
-    return Page(items=tuple(map(ProviderView.of, items)), next_cursor=cursor)
+    return Page(items=_with_readiness(directory, items), next_cursor=cursor)
 
 
 @router.put("/{name}")
@@ -111,8 +121,9 @@ def put_provider(
     """
     saved = change_provider(api.runtime, name, body.changes(), key=body.key, version=edit.version)
     set_etag(edit.response, saved.version)
-    states = require_provider_directory(api.runtime.directory).providers()
-    return ProviderView.of(next(state for state in states if state.name == name))
+    directory = require_provider_directory(api.runtime.directory)
+    states = [state for state in directory.providers() if state.name == name]
+    return _with_readiness(directory, states)[0]
 
 
 @router.get("/{name}/health")
@@ -133,3 +144,26 @@ def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView
         cure=found.cure,
         models=found.models,
     )
+
+
+def _with_readiness(
+    directory: ProviderDirectory, states: Sequence[ProviderState]
+) -> tuple[ProviderView, ...]:
+    """Return the views of providers, with what they answer now."""
+    able = [state.name for state in states if not state.missing]
+    answers = directory.readiness(
+        able, wait_seconds=READY_SECONDS, newer_than_seconds=FRESH_SECONDS
+    )
+    views = []
+    for state in states:
+        found = answers.get(state.name)
+        silent = "" if state.missing else f"no answer within {READY_SECONDS:g} s"
+        views.append(
+            ProviderView.of(
+                state,
+                ready=found is not None and found.ok,
+                problem=silent if found is None else found.problem,
+                cure="" if found is None else found.cure,
+            )
+        )
+    return tuple(views)

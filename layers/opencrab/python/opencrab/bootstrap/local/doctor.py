@@ -1,0 +1,104 @@
+"""The composition of the doctor's checks of this computer, with OpenCrab running and without."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opencrab.engine.discord.diagnosis import Check
+    from opencrab.engine.installation.findings import Findings, Look
+    from opencrab.ports.clock import Clock
+    from opencrab.settings import Settings
+
+_SECONDS = 2.2
+
+
+def running_checks(configured: "Settings", data: Path, clock: "Clock") -> "Look":
+    """Return the checks of the computer on which this process serves a data folder."""
+    from opencrab.bootstrap.local.backup import backup_rotation
+    from opencrab.gateways.local.machine_checks import MachineChecks
+
+    return MachineChecks(data, clock.now, backup_rotation(configured, data, clock)).of_running
+
+
+def examine_stopped(data: Path, url: str, language: str) -> "tuple[Check, ...]":
+    """Return the checks of a data folder while no OpenCrab answers at `url`.
+
+    They read the disk, and ask the default model's provider whether it is there.
+    """
+    from opencrab.domain.value import Language
+    from opencrab.engine.installation.examination import run_side_by_side
+    from opencrab.engine.installation.findings import Findings
+
+    findings = Findings(Language(language))
+    looks: dict[str, Look] = {
+        "config": lambda findings: _of_config(findings, data),
+        "machine": lambda findings: _of_machine(findings, data, url),
+        "model": lambda findings: _of_model(findings, data),
+    }
+    return run_side_by_side(looks, findings, _SECONDS)
+
+
+def _of_config(findings: "Findings", data: Path) -> "Iterator[Check]":
+    from opencrab import settings
+    from opencrab.adapters.local_files.secrets import FileSecrets
+    from opencrab.bootstrap.local.backup import backup_interval
+    from opencrab.bootstrap.local.models import configured_models
+    from opencrab.bootstrap.rules import rules_of
+    from opencrab.domain.errors import Invalid
+
+    try:
+        configured = settings.load_settings({})
+        rules_of(configured)
+        backup_interval(str(configured.get("backup.every")))
+        configured_models(FileSecrets(data))
+        settings.listed_models()
+    except Invalid as error:
+        facts = {"why": error.message, "cure": error.cure or "-"}
+        yield findings.problem("config", "config_wrong", **facts)
+        return
+    yield findings.well("config", "config", path=settings.config_file())
+
+
+def _of_machine(findings: "Findings", data: Path, url: str) -> "Iterable[Check]":
+    from opencrab import settings
+    from opencrab.adapters.system_clock import SystemClock
+    from opencrab.bootstrap.local.backup import backup_rotation
+    from opencrab.domain.errors import Invalid
+    from opencrab.gateways.local.machine_checks import MachineChecks
+
+    clock = SystemClock()
+    try:
+        rotation = backup_rotation(settings.load_settings({}), data, clock)
+    except Invalid:
+        rotation = None  # the check of the configuration says so
+    return MachineChecks(data, clock.now, rotation).of_stopped(findings, url)
+
+
+def _of_model(findings: "Findings", data: Path) -> "Iterator[Check]":
+    from opencrab.adapters.local_files.secrets import FileSecrets
+    from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.local.models import Network, local_models
+    from opencrab.domain.errors import Invalid
+    from opencrab.engine.installation.model_checks import WAIT_SECONDS
+
+    try:
+        thinking = local_models(FileSecrets(data), None)
+        network = Network()
+        models = ProviderModels(thinking.again, network.transport)
+        name = models.routing.default
+        provider = name.partition(":")[0]
+        health = models.readiness((provider,), wait_seconds=WAIT_SECONDS).get(provider)
+    except Invalid:
+        return  # the check of the configuration says so
+    facts: dict[str, object] = {"model": name, "users": findings.words("default_users")}
+    if provider == "scripted":
+        yield findings.warning("model", "model_scripted")
+    elif health is None:
+        facts |= {"provider": provider, "seconds": f"{WAIT_SECONDS:g}"}
+        yield findings.problem("model", "model_silent", **facts)
+    elif not health.ok:
+        cure = health.cure or "opencrab providers"
+        yield findings.problem("model", "model_down", **facts, why=health.problem, cure=cure)
+    else:
+        yield findings.well("model", "model_untried", **facts, ms=health.latency_ms)

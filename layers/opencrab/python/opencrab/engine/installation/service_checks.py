@@ -1,0 +1,58 @@
+"""Checks of what serves the agents beside their models: the search index, and Discord."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from opencrab.domain.errors import OpenCrabError
+from opencrab.engine.discord.diagnosis import Check, DiagnosisResult, diagnose_discord
+from opencrab.engine.discord.setup import BotApplication
+from opencrab.engine.installation.findings import Findings
+from opencrab.engine.installation.work_checks import living_agents
+from opencrab.engine.runtime import Runtime
+
+_INDEXED = timedelta(minutes=1)
+_ROWS = 20
+_MOST_INDEXES = 20
+"""The most agents whose index is opened."""
+
+
+def check_search(runtime: Runtime, findings: Findings) -> Iterator[Check]:
+    """Check that each agent's search index is there and can be read."""
+    count = rows = 0
+    for agent in living_agents(runtime)[:_MOST_INDEXES]:
+        try:
+            status = runtime.search.status(agent.id)
+        except OpenCrabError as error:
+            facts = {"agent": agent.name, "why": error.message, "cure": error.cure or "-"}
+            yield findings.problem("search", "index_unread", **facts)
+            continue
+        if status.backend == "none":
+            return
+        if status.published_at is None:
+            if _has_worked(runtime, agent.id):
+                yield findings.warning("search", "index_missing", agent=agent.name)
+            continue
+        count, rows = count + 1, rows + status.rows
+    if count:
+        yield findings.well("search", "index", count=count, rows=rows)
+
+
+def _has_worked(runtime: Runtime, agent_id: str) -> bool:
+    """Check whether an agent worked in a session so long ago that its index must be there."""
+    before = runtime.clock.now() - _INDEXED
+    rows = runtime.home.usage.rows(agent_id, until=before, limit=_ROWS)
+    return any(row.session_id for row in rows)
+
+
+def check_discord(
+    runtime: Runtime, application: BotApplication, findings: Findings
+) -> Iterator[Check]:
+    """Check the Discord bot, if there is one: its problems, or that it has none."""
+    if runtime.discord is None:
+        return
+    checks = diagnose_discord(runtime, application, findings.language)
+    wrong = [check for check in checks if check.state is DiagnosisResult.PROBLEM]
+    for check in wrong:
+        yield Check(name="discord", state=check.state, what=check.what, cure=check.cure)
+    if not wrong:
+        yield findings.well("discord", "discord", count=len(checks))

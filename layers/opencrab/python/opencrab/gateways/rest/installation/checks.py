@@ -1,0 +1,74 @@
+"""The doctor's checks of a running installation."""
+
+from typing import Annotated
+
+from fastapi import Header, Response
+
+from opencrab.domain.value import Value
+from opencrab.engine.discord.diagnosis import Check
+from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.gateways.rest.http.access import Owner
+from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.dependencies import Api, RestContext
+from opencrab.gateways.rest.http.idempotency import Repeatable
+
+router = routes_below("/api/system/checks", "state")
+
+_Language = Annotated[str | None, Header(description="the language of the sentences")]
+
+
+class ChecksPost(Value, defer_build=False):
+    """What the checks may do."""
+
+    ask_models: bool = False
+
+
+class ChecksView(Value):
+    """What works and what does not, each with what mends it.
+
+    Several checks may have the same name, such as `model` for each chosen model.
+    """
+
+    checks: tuple[Check, ...]
+
+
+@router.get("")
+def get_checks(api: Api, _caller: Owner, accept_language: _Language = None) -> ChecksView:
+    """Check the installation.
+
+    Covers disk, database, models, switches, budgets, queues, search, Discord and backups, as far as
+    the installation has them. It changes nothing, costs nothing and takes 3 seconds at most.
+    """
+    return _checks(api, accept_language, asks_models=False)
+
+
+@router.post("", response_model=ChecksView)
+def post_checks(
+    api: Api,
+    _caller: Owner,
+    once: Repeatable,
+    body: Strict[ChecksPost],
+    accept_language: _Language = None,
+) -> Response:
+    """Check the installation, and ask its models.
+
+    With `ask_models`, each chosen model is asked for a few tokens. That is paid from the budget of
+    an agent that uses it, and takes 25 seconds at most.
+    """
+    return once.answer(body, lambda: _checks(api, accept_language, asks_models=body.ask_models))
+
+
+def _checks(api: RestContext, accept_language: str | None, *, asks_models: bool) -> ChecksView:
+    from opencrab.engine.installation.examination import (  # noqa: PLC0415 - seldom needed
+        examine_installation,
+    )
+
+    return ChecksView(
+        checks=examine_installation(
+            api.runtime,
+            api.discord,
+            preferred_language(accept_language or ""),
+            api.examine,
+            asks_models=asks_models,
+        )
+    )
