@@ -22,29 +22,32 @@ def chat(
     terminal: Terminal,
     agent: AnyAgent = None,
     session: Annotated[str | None, cli_option("Continue this conversation.")] = None,
-    say: Annotated[str | None, cli_option("Send one message, print the answer and exit.")] = None,
+    say: Annotated[
+        str | None,
+        cli_option("Send one message, followed by piped input, print the answer and exit."),
+    ] = None,
     speaker: Annotated[
         str | None, typer.Option("--as", help="Your name, as the agent sees it.")
     ] = None,
 ) -> None:
     """Talk to an agent; piped input is answered line by line."""
     someone = None if session and not agent else _agent(terminal, agent)
-    if say is None and terminal.interactive and not terminal.options.json:
+    if say is None and terminal.options.no_input and terminal.input.isatty():
+        raise typer.BadParameter(terminal.words("nothing_to_say"), param_hint="--say")
+    if say is None and terminal.interactive:
         from opencrab.gateways.cli.conversation.interactive_chat import Dialogue
 
         Dialogue(terminal, someone, session, speaker).run()
         return
-    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker
+    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker, join_piped_text
 
     def place() -> str:
         return session or str(open_session_with_agent(terminal, _require_agent(someone))["id"])
 
     mouth = ScriptSpeaker(terminal, place, speaker)
-    lines = (each for each in terminal.input if each.strip()) if say is None else (say,)
-    # Every line is said, whatever became of those before it.
-    answered = [mouth.say(line.rstrip("\r\n")) for line in lines]
-    if not all(answered):
-        raise typer.Exit(1)
+    code = mouth.say_lines() if say is None else mouth.say(join_piped_text(terminal, say))
+    if code:
+        raise typer.Exit(code)
 
 
 def _agent(terminal: Terminal, wanted: str | None) -> AgentView:
