@@ -3,12 +3,9 @@
 import ast
 import json
 import re
-import signal
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
-
-import typer
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -16,6 +13,7 @@ from opencrab.domain.money import budget
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
+from opencrab.gateways.cli.scripting.exit_code import ExitCode
 from opencrab.gateways.rest.http import problem
 from opencrab.gateways.websocket import aws
 from tests.architecture.source import PACKAGE, modules
@@ -123,8 +121,8 @@ def close_codes() -> set[int]:
 
 
 def exit_codes() -> set[int]:
-    """Every code with which the command ends, those of typer and of signals included."""
-    found = {typer.BadParameter.exit_code, 128 + signal.SIGINT, 128 + signal.SIGTERM}
+    """Every code with which the command ends, also those that are written where it exits."""
+    found = set(map(int, ExitCode))
     for module in modules():
         if "typer.Exit" in module.text:
             found.update(code for node in module.nodes for code in _exits(node))

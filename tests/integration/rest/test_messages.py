@@ -191,3 +191,23 @@ def test_an_instruction_is_heard_by_agents_and_invisible_to_people(
         assert text not in shared.lines(session_id, "?kinds=system,speech", key=key)
     assert text in shared.lines(session_id, "?kinds=system")
     assert len(shared.runtime.home.journal.lines(session_id, limit=10)) == 3
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "lifts the freeze"), ("ja", "凍結を解除")])
+def test_whoever_waits_learns_how_each_turn_ended_and_what_it_cost(
+    shared: House, language: str, told: str
+) -> None:
+    session_id = shared.session(shared.agent("美香"))
+    headers = {"Prefer": "wait=15", "Accept-Language": language}
+    place = f"/sessions/{session_id}/messages"
+    with shared.worker():
+        (well,) = shared.call("POST", place, {"text": "hi"}, headers=headers).json()["turns"]
+        shared.call("PUT", "/system/state", {"state": "frozen"})
+        (frozen,) = shared.call("POST", place, {"text": "hi"}, headers=headers).json()["turns"]
+        shared.call("PUT", "/system/state", {"state": "running"})
+    assert (well["status"], well["error"]) == ("completed", None)
+    assert well["cost_micro_usd"] == shared.got(f"/turns/{well['id']}")["spent_micro_usd"]
+    assert (frozen["status"], frozen["error"]["type"]) == ("stopped", "frozen")
+    assert told in frozen["error"]["cure"]
+    turn = shared.call("GET", f"/turns/{frozen['id']}", headers={"Accept-Language": language})
+    assert turn.json()["error"] == frozen["error"]

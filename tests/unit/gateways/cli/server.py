@@ -143,7 +143,7 @@ class Program:
     now: Callable[[], datetime] | None = None
     prices: NewestPrices | None = None
 
-    def run(self, *args: str, typed: str = "", **environment: str) -> Said:
+    def run(self, *args: str, typed: str | bytes = "", **environment: str) -> Said:
         """A command as a script runs it: nobody looks, and a pipe speaks."""
         variables = self._variables(environment)
         with CliRunner().isolation(input=typed, env=variables) as (out, err, _):

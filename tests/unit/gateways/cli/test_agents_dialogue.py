@@ -120,21 +120,21 @@ def test_a_broken_edit_can_be_mended(program: Program, server: Server) -> None:
 def test_a_broken_edit_can_be_given_up(program: Program, language: str, said: str) -> None:
     editor(program, "'nonsense'")
     left = program.sit("--language", language, "agents", "edit", "Ada", typed=["n", ""])
-    assert left.code == 1
+    assert left.code == 2
     assert said in left.err
 
 
 def test_what_cannot_be_changed_is_named(program: Program) -> None:
     editor(program, """'{"id": "x", "colour": "red"}'""")
     refused = program.sit("agents", "edit", "Ada")
-    assert refused.code == 1
+    assert refused.code == 2
     assert "do not exist or are read-only: colour, id" in refused.err
 
 
 @pytest.mark.parametrize("command", ["/nowhere/editor", "'unclosed", "false"])
 def test_an_editor_that_does_not_work_is_named_with_a_cure(program: Program, command: str) -> None:
     refused = program.sit("agents", "edit", "Ada", EDITOR=command)
-    assert refused.code == 1
+    assert refused.code == 3
     assert f"cannot run the editor {command}" in refused.err
     assert "set EDITOR" in refused.err
     assert not list(Path(program.data).glob("opencrab-*"))

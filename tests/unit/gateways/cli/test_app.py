@@ -107,7 +107,7 @@ def test_without_a_server_every_command_says_how_to_start_one(
 
     server.answers = Down()  # type: ignore[assignment]
     refused = program.run("--language", language, *args)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (3, "")
     assert refused.err.startswith("opencrab: ")
     assert "`make up`" in refused.err
     assert "Traceback" not in refused.err
@@ -125,8 +125,8 @@ def test_without_a_server_every_command_says_how_to_start_one(
         (("turns", "show", "t1", "--loud"), 2),
         (("--language", "fr", "agents", "list"), 2),
         (("--url", "nonsense", "agents", "list"), 2),
-        (("--key", "鍵", "agents", "list"), 1),
-        (("turns", "show", "nobody"), 1),
+        (("--key", "鍵", "agents", "list"), 2),
+        (("turns", "show", "nobody"), 5),
     ],
 )
 def test_exit_codes_tell_a_wrong_command_from_a_failed_one(

@@ -14,6 +14,7 @@ from opencrab.gateways.rest.access.api_keys import KeyView
 from opencrab.gateways.rest.agents.agents import AgentView
 from opencrab.gateways.rest.conversation.lines import LineView
 from opencrab.gateways.rest.conversation.sessions import SessionView
+from opencrab.gateways.rest.insight.turn_outcome import TurnErrorView, TurnOutcome
 from opencrab.gateways.rest.insight.turn_story import ApprovalView, CallView, StepView, StoryView
 
 NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
@@ -78,14 +79,36 @@ def reply_view(name: str, text: str, sequence: int = 2, turn_id: str = "t1") -> 
     }
 
 
-def answered(*replies: dict[str, Any], pending: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A message that was answered, by its one turn `t1` unless the replies name others."""
+def outcome_view(turn_id: str = "t1", **changes: Any) -> dict[str, Any]:
+    """How a turn of Ada ended: with an answer, unless it has a `kind` of error."""
+    kind = changes.pop("kind", None)
+    if kind is not None:
+        changes["error"] = TurnErrorView(type=kind, message="a note", cure="do something")
+    facts = {
+        "id": turn_id,
+        "agent_id": "ada-id",
+        "status": TurnStatus.COMPLETED,
+        "cost_micro_usd": 1_250,
+        **changes,
+    }
+    return TurnOutcome(**facts).model_dump(mode="json")
+
+
+def answered(
+    *replies: dict[str, Any], pending: tuple[str, ...] = (), **outcome: Any
+) -> dict[str, Any]:
+    """A message that was answered, by its one turn `t1` unless the replies name others.
+
+    `outcome` is that of all turns; those that are pending run.
+    """
+    running = {"status": TurnStatus.RUNNING} if pending else {}
     turns = list(dict.fromkeys([reply["turn_id"] for reply in replies] + list(pending))) or ["t1"]
     return {
         "turn_ids": turns,
         "message_id": MESSAGE,
         "replies": list(replies),
         "pending": list(pending),
+        "turns": [outcome_view(turn, **{**running, **outcome}) for turn in turns],
     }
 
 

@@ -19,8 +19,21 @@ _FAULTS = Texts(__file__, "faults")
 
 def failure_phrase(why: str, language: Language, fault: Fault | None = None) -> str:
     """Return the sentence for a failed answer: by fault if it has a text, else `why` in English."""
+    return system_phrase("failed", language, why=fault_phrase(why, language, fault))
+
+
+def fault_phrase(why: str, language: Language, fault: Fault | None = None) -> str:
+    """Return the reason of a failed model call: by fault if it has a text, else `why`."""
     says = {} if fault is None else _FAULTS[fault]
-    return system_phrase("failed", language, why=says.get(language, why))
+    return says.get(language, why)
+
+
+def is_frozen_notice(text: str) -> bool:
+    """Check whether a text is the notice of a turn that was frozen.
+
+    A turn's header keeps its notice, and nothing else that tells a freeze from another stop.
+    """
+    return any(text in _SENTENCES[key].values() for key in ("frozen", "frozen_in_answer"))
 
 
 _BUDGETS = Texts(__file__, "budgets")

@@ -101,5 +101,5 @@ def test_a_key_is_revoked(program: Program, server: Server, language: str, said:
 def test_the_last_owner_key_stays_and_the_server_says_why(program: Program, server: Server) -> None:
     server.on("DELETE /keys/k1", problem(409, "this is the last owner key", cure="make another"))
     refused = program.run("keys", "revoke", "k1")
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (6, "")
     assert refused.err == "opencrab: this is the last owner key\n  → make another\n"

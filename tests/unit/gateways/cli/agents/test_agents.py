@@ -115,7 +115,7 @@ def test_a_script_must_name_the_agent(program: Program, language: str, said: str
 
 def test_a_wrong_trait_is_named_and_nothing_is_created(program: Program, server: Server) -> None:
     refused = program.run("agents", "create", "--name", "Ada", "--traits", "opennes=1")
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert refused.err.splitlines() == [
         "opencrab: there is no numeric trait 'opennes' (traits)",
         "  → did you mean openness?",
@@ -128,7 +128,7 @@ def test_what_the_server_refuses_names_the_field_and_the_cure(
 ) -> None:
     server.on("POST /agents", problem(422, "is too large", field="soul", cure="at most 1"))
     refused = program.run("agents", "create", "--name", "Ada", "--traits", "openness=7")
-    assert (refused.code, refused.err) == (1, "opencrab: is too large (soul)\n  → at most 1\n")
+    assert (refused.code, refused.err) == (2, "opencrab: is too large (soul)\n  → at most 1\n")
 
 
 @pytest.mark.parametrize("wanted", ["Ada", "ada", " ADA ", "\uff21\uff44\uff41", "ada-id"])
@@ -138,7 +138,7 @@ def test_an_agent_is_found_by_its_id_or_its_name(program: Program, wanted: str) 
 
 def test_a_retired_agent_is_found_by_its_id_only(program: Program) -> None:
     assert program.run("agents", "show", "old-id", "--json").json == GONE
-    assert program.run("agents", "show", "Old").code == 1
+    assert program.run("agents", "show", "Old").code == 5
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_an_unknown_agent_brings_the_nearest_name(
     program: Program, language: str, wanted: str, message: str, cure: str
 ) -> None:
     refused = program.run("--language", language, "agents", "show", wanted)
-    assert refused.code == 1
+    assert refused.code == 5
     assert refused.err == f"opencrab: {message}\n  → {cure}\n"
 
 
@@ -249,7 +249,7 @@ def test_a_change_without_anything_to_change_is_a_usage_error(program: Program) 
 def test_a_change_of_somebody_else_in_between_is_told(program: Program, server: Server) -> None:
     server.on("PATCH /agents/ada-id", problem(409, "it has changed", cure="read it again"))
     refused = program.run("agents", "edit", "Ada", "--name", "Eve", "--persona", "x")
-    assert refused.code == 1
+    assert refused.code == 5
     assert "Traceback" not in refused.err
 
 

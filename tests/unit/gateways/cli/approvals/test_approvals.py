@@ -127,7 +127,7 @@ def test_a_decision_that_comes_too_late_says_so(program: Program, server: Server
     server.on("GET /approvals/ap1", ok(approval(state="expired", arguments=None)))
     server.on("POST /approvals/ap1/decide", problem(409, "approval 'ap1' is expired already"))
     late = program.run("approvals", "approve", "ap1")
-    assert (late.code, late.out) == (1, "")
+    assert (late.code, late.out) == (6, "")
     assert "expired already" in late.err
 
 
@@ -213,14 +213,14 @@ def test_a_person_sees_every_byte_before_the_question_whether_to_approve(
 def test_a_call_that_cannot_be_shown_is_not_approved(program: Program, server: Server) -> None:
     server.on("GET /approvals/ap1", ok(approval(arguments=None)))
     refused = program.run("approvals", "approve", "ap1")
-    assert (refused.code, server.sent("POST")) == (1, [])
+    assert (refused.code, server.sent("POST")) == (6, [])
     assert "cannot be shown" in refused.err
 
 
 def test_the_hash_that_was_read_is_the_one_that_is_sent(program: Program, server: Server) -> None:
     server.on("POST /approvals/ap1/decide", problem(409, "another argument_hash"))
     refused = program.run("approvals", "approve", "ap1", "--hash", "0" * 16)
-    assert (refused.code, "another argument_hash" in refused.err) == (1, True)
+    assert (refused.code, "another argument_hash" in refused.err) == (6, True)
     assert server.sent("POST")[0]["argument_hash"] == "0" * 16
 
 
@@ -231,5 +231,5 @@ def test_what_is_no_id_is_refused_before_anything_is_sent(
     program: Program, server: Server, args: tuple[str, ...]
 ) -> None:
     refused = program.run("approvals", *args)
-    assert (refused.code, "is not an id" in refused.err) == (1, True)
+    assert (refused.code, "is not an id" in refused.err) == (2, True)
     assert server.requests == []

@@ -130,6 +130,6 @@ def test_a_schedule_is_run_and_deleted_by_who_confirms_it(
 def test_a_name_of_two_schedules_or_of_none_is_said(program: Program, server: Server) -> None:
     server.on(f"GET {PLACE}", page(schedule_view(), schedule_view(id="s2")))
     twice = program.run("schedules", "show", "Ada", "朝")
-    assert (twice.code, "s1, s2" in twice.err) == (1, True)
+    assert (twice.code, "s1, s2" in twice.err) == (6, True)
     missing = program.run("--language", "ja", "schedules", "run", "Ada", "昼")
-    assert (missing.code, "というスケジュールはありません" in missing.err) == (1, True)
+    assert (missing.code, "というスケジュールはありません" in missing.err) == (5, True)

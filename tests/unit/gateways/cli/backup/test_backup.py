@@ -41,7 +41,7 @@ def test_a_backup_is_made_checked_and_restored(data: Path, tmp_path: Path) -> No
     assert restored.exit_code == 0
     assert f"opencrab up --data {tmp_path / 'new'}" in restored.stdout
     again = run(tmp_path / "new", "restore", tmp_path / "b")
-    assert again.exit_code == 1
+    assert again.exit_code == 4
     assert "is not empty" in again.stderr
     assert "--data" in again.stderr
 
@@ -115,11 +115,11 @@ def test_a_stage_on_aws_is_told_its_commands(data: Path, verb: str) -> None:
     assert "opencrab-prod" in found.stdout
     assert "prod" in found.stderr
     wrong = run(data, verb, "--stage", "PROD; x")
-    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("verb", ["backup", "restore"])
 def test_without_a_folder_the_cure_is_said(data: Path, verb: str) -> None:
     found = run(data, verb)
-    assert found.exit_code == 1
+    assert found.exit_code == 2
     assert "DIR" in found.stderr

@@ -119,7 +119,7 @@ def test_an_owner_may_ask_for_everything(program: Program, server: Server) -> No
 def test_whoever_may_not_see_everything_is_told(program: Program, server: Server) -> None:
     server.on("GET /sessions/s1/messages", problem(403, "only an owner", field="kinds", cure="ask"))
     refused = program.run("sessions", "show", "s1", "--all")
-    assert (refused.code, refused.err) == (1, "opencrab: only an owner (kinds)\n  → ask\n")
+    assert (refused.code, refused.err) == (4, "opencrab: only an owner (kinds)\n  → ask\n")
 
 
 def test_words_of_a_conversation_cannot_speak_to_the_terminal(

@@ -223,7 +223,7 @@ def test_a_decision_that_comes_too_late_is_explained(program: Program, server: S
     server.on("GET /approvals", page())
     server.on("POST /turns/t1/decide", problem(409, "turn 't1' is not waiting for an approval"))
     late = program.run("turns", "decide", "t1", "--approve")
-    assert (late.code, late.err) == (1, "opencrab: turn 't1' is not waiting for an approval\n")
+    assert (late.code, late.err) == (6, "opencrab: turn 't1' is not waiting for an approval\n")
 
 
 def test_whoever_may_not_read_private_things_still_gets_a_story(

@@ -135,7 +135,7 @@ def test_off_forgets_it_and_goes_with_nothing_else(program: Program, server: Ser
 def test_an_error_of_the_server_is_a_sentence(program: Program, server: Server) -> None:
     server.on("GET /discord/invite", problem(404, "Discord is disabled", cure="set it"))
     said = program.run("discord", "invite")
-    assert (said.code, said.err) == (1, "opencrab: Discord is disabled\n  → set it\n")
+    assert (said.code, said.err) == (5, "opencrab: Discord is disabled\n  → set it\n")
 
 
 def relayed(server: Server, data: Path, relay: Callable[[RelayWay], None]) -> Any:
@@ -175,7 +175,7 @@ def test_a_relay_that_cannot_go_on_says_why(server: Server, tmp_path: Path) -> N
         raise Refused("no token", cure="get one")
 
     said = relayed(server, tmp_path, relay)
-    assert (said.exit_code, said.stderr) == (1, "opencrab: no token\n  → get one\n")
+    assert (said.exit_code, said.stderr) == (4, "opencrab: no token\n  → get one\n")
 
 
 def test_without_a_relay_or_an_opencrab_that_answers_it_does_not_start(
@@ -184,4 +184,4 @@ def test_without_a_relay_or_an_opencrab_that_answers_it_does_not_start(
     assert "no relay" in program.run("discord", "relay").err
     server.on("GET /discord/presences", problem(404, "old server"))
     said = relayed(server, tmp_path, lambda _: None)
-    assert (said.exit_code, "old server" in said.stderr) == (1, True)
+    assert (said.exit_code, "old server" in said.stderr) == (5, True)

@@ -108,7 +108,7 @@ def test_a_foreign_file_is_reported_and_left_alone(
     (logs / name).write_bytes(damage)
     for language, said in (("en", "not an export"), ("ja", "書き出しではない")):
         shown = export(program, logs, "--language", language)
-        assert shown.code == 1
+        assert shown.code == 6
         assert said in shown.err
         assert name in shown.err
     assert {path.name: path.read_bytes() for path in logs.iterdir()} == {name: damage}
@@ -124,9 +124,9 @@ def test_a_history_that_was_changed_is_reported_and_left_alone(
     (logs / "events.jsonl").write_text(damaged, encoding="utf-8")
     history.lines = LINES
     shown = export(program, logs)
-    assert (shown.code, content(logs)) == (1, damaged)
+    assert (shown.code, content(logs)) == (6, damaged)
     (logs / "events.jsonl").unlink()
-    assert export(program, logs).code == 1
+    assert export(program, logs).code == 6
     assert not (logs / "events.jsonl").exists()
 
 
@@ -136,9 +136,9 @@ def test_another_agents_folder_is_left_alone(
     history.lines = LINES[:1]
     export(program, logs)
     server.on("GET /agents", page(ADA, SAKURA))
-    assert export(program, logs, "さくら").code == 1
+    assert export(program, logs, "さくら").code == 6
     assert content(logs) == LINES[0]
-    assert export(program, logs).code == 1, "there are two agents now"
+    assert export(program, logs).code == 5, "there are two agents now"
 
 
 @pytest.mark.parametrize("written", range(0, len(LINES[1].encode()) + 1, 20))
@@ -164,11 +164,11 @@ def test_a_folder_that_cannot_be_written_is_told_of(
 ) -> None:
     (tmp_path / "file").write_text("x")
     shown = export(program, tmp_path / "file" / "logs", "--language", language)
-    assert shown.code == 1
+    assert shown.code == 2
     assert str(tmp_path / "file") in shown.err
 
 
 def test_what_is_no_history_is_not_written(program: Program, server: Server, logs: Path) -> None:
     server.on("GET /agents/ada-id/events", ok({"items": []}))
-    assert export(program, logs).code == 1
+    assert export(program, logs).code == 3
     assert not (logs / "events.jsonl").exists()

@@ -112,7 +112,7 @@ def test_of_several_agents_one_has_to_be_named(
 ) -> None:
     server.on("GET /agents", page(ADA, agent_view("さくら", id="sakura-id")))
     shown = program.run("--language", language, "watch")
-    assert shown.code == 1
+    assert shown.code == 5
     assert said in shown.err
     server.on("GET /agents", page())
-    assert program.run("watch").code == 1
+    assert program.run("watch").code == 5

@@ -126,7 +126,7 @@ def test_a_place_to_begin_at_may_be_named(program: Program, server: Server) -> N
 def test_a_server_that_stays_away_ends_it(program: Program, server: Server) -> None:
     server.on(PLACE, httpx.ConnectError("refused"))
     shown = program.run("watch", "--session", "s1")
-    assert shown.code == 1
+    assert shown.code == 3
     assert len(lasts(server)) > 1
 
 

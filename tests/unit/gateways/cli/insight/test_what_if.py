@@ -129,4 +129,4 @@ def test_what_is_no_pair_is_refused_and_an_unknown_price_is_named(
     assert (refused.code, "smart=openai:gpt-5-mini" in refused.err) == (2, True)
     server.on(ROUTE, problem(422, "the price of 'openai:x' is unknown", cure="set it"))
     unknown = program.run("whatif", "Ada", "--alias", "smart=openai:x")
-    assert (unknown.code, "the price of 'openai:x' is unknown" in unknown.err) == (1, True)
+    assert (unknown.code, "the price of 'openai:x' is unknown" in unknown.err) == (2, True)

@@ -35,7 +35,7 @@ def test_thumbs_point_up_or_down(server: Server, program: Program) -> None:
 def test_a_refusal_is_a_sentence(server: Server, program: Program) -> None:
     server.on("POST /turns/t1/feedback", problem(409, "turn 't1' has not ended"))
     refused = program.run("feedback", "t1", "down")
-    assert (refused.code, refused.err) == (1, "opencrab: turn 't1' has not ended\n")
+    assert (refused.code, refused.err) == (6, "opencrab: turn 't1' has not ended\n")
 
 
 def test_help_speaks_japanese(program: Program) -> None:

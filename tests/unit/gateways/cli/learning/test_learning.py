@@ -250,7 +250,7 @@ def test_changes_are_told_with_their_evidence_and_taken_back(
         assert word in said
     back = program.run("--language", "ja", "changes", "Ada", "--undo", "20260105-skill").out
     assert "取り消し済み\n  試用中 → 活動中。理由: 効果がある" in back
-    assert program.run("changes", "Ada", "--undo", "old").code == 1
+    assert program.run("changes", "Ada", "--undo", "old").code == 6
     done = AdjustmentView.of(MIXED.replaced(id="new", state=AdjustmentState.APPLIED))
     server.on(f"POST {PLACE}/changes/{MIXED.id}/apply", shown(done))
     assert "conversation.code: applied" in program.run("changes", "Ada", "--apply", MIXED.id).out

@@ -209,7 +209,7 @@ def test_what_the_gate_turns_away_is_said_with_its_cure(program: Program, server
     why = problem(422, "content contains more than one claim", cure="save each", field="content")
     server.on(f"POST {PLACE}/curated", why)
     said = program.run("memory", "add", "x")
-    assert (said.code, said.out) == (1, "")
+    assert (said.code, said.out) == (2, "")
     assert "more than one claim" in said.err
     assert "save each" in said.err
 

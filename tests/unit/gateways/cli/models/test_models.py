@@ -147,14 +147,14 @@ def test_prices_that_did_not_change_are_not_sent(program: Program, server: Serve
 def test_a_price_list_that_does_not_come_is_a_sentence(program: Program, server: Server) -> None:
     server.on("GET /llm/models", page(*MODELS))
     refused = program.run("models", "refresh-prices")
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert "there is no price list" in refused.err
     program.prices = List(error=Unavailable("the price list cannot be fetched", cure="try later"))
     refused = program.run("models", "refresh-prices")
     assert refused.err == "opencrab: the price list cannot be fetched\n  → try later\n"
     server.on("PUT /llm/prices", problem(409, "somebody was faster", cure="try again"))
     program.prices = List({"openai:x": NEWEST})
-    assert program.run("models", "refresh-prices").code == 1
+    assert program.run("models", "refresh-prices").code == 6
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_whoever_is_still_frozen_is_named_with_the_command(
 def test_an_unknown_agent_freezes_nothing(program: Program, server: Server) -> None:
     server.on("GET /agents", page(agent_view("Ada")))
     refused = program.run("freeze", "Adah")
-    assert (refused.code, server.sent("PUT")) == (1, [])
+    assert (refused.code, server.sent("PUT")) == (5, [])
     assert "did you mean Ada?" in refused.err
 
 

@@ -119,7 +119,7 @@ def test_a_sheet_that_cannot_be_used_is_explained(program: Program, language: st
 
     program.sheet = broken
     refused = program.run("--language", language, *ESTIMATE)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert refused.err == "opencrab: the price sheet cannot be used: 'tax'\n  → correct it\n"
     program.sheet = None
-    assert program.run("--language", language, *ESTIMATE).code == 1
+    assert program.run("--language", language, *ESTIMATE).code == 2

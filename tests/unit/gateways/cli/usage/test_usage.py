@@ -220,7 +220,7 @@ def test_of_a_ledger_with_gaps_nothing_else_is_said(
 def test_an_unknown_turn_is_a_sentence(program: Program, server: Server) -> None:
     server.on("GET /costs/explain", problem(404, "there is no turn 't9'"))
     refused = program.run("costs", "--turn", "t9")
-    assert (refused.code, refused.err) == (1, "opencrab: there is no turn 't9'\n")
+    assert (refused.code, refused.err) == (5, "opencrab: there is no turn 't9'\n")
 
 
 def budgets(**changes: Any) -> dict[str, Any]:

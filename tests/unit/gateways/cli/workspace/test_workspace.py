@@ -77,7 +77,7 @@ def test_what_is_no_text_is_to_be_fetched(
 ) -> None:
     server.on(f"GET {PLACE}/{QUOTED}", file(b"\x89PNG\xff"))
     failed = program.run("--language", language, "workspace", "read", "Ada", "メモ/今日.md")
-    assert (failed.code, failed.out) == (1, "")
+    assert (failed.code, failed.out) == (2, "")
     assert said in failed.err
     assert "opencrab workspace get" in failed.err
 
@@ -109,7 +109,7 @@ def test_a_file_is_fetched_as_it_is_and_replaces_none_unasked(
     assert target.read_bytes() == content
     target.write_bytes(b"mine")
     failed = program.run(*get)
-    assert (failed.code, target.read_bytes()) == (1, b"mine")
+    assert (failed.code, target.read_bytes()) == (6, b"mine")
     assert "--force" in failed.err
     assert program.run(*get, "--force", "--json").json["file"] == str(target)
     assert target.read_bytes() == content
@@ -134,7 +134,7 @@ def test_a_place_that_cannot_be_used_is_named(
     place, path = str(tmp_path / "nowhere" / "a"), "メモ/今日.md"
     both = (path, place) if command == "get" else (place, path)
     failed = program.run("workspace", command, "Ada", *both)
-    assert failed.code == 1
+    assert failed.code == 2
     assert f"cannot use {place}" in failed.err
 
 
@@ -162,7 +162,7 @@ def test_a_path_that_is_none_is_never_sent(
     program: Program, server: Server, command: str, path: str
 ) -> None:
     failed = program.run("workspace", command, "Ada", path, *(["--yes"] * (command == "delete")))
-    assert failed.code == 1
+    assert failed.code == 2
     assert "path" in failed.err
     assert server.requests == []
 
@@ -171,7 +171,7 @@ def test_an_error_of_the_server_is_a_sentence(program: Program, server: Server) 
     gone = problem(404, "there is no file 'メモ/今日.md'", cure="list the workspace")
     server.on(f"GET {PLACE}/{QUOTED}", gone)
     failed = program.run("workspace", "read", "Ada", "メモ/今日.md")
-    assert (failed.code, failed.out) == (1, "")
+    assert (failed.code, failed.out) == (5, "")
     assert "there is no file" in failed.err
     assert "list the workspace" in failed.err
 
@@ -179,7 +179,7 @@ def test_an_error_of_the_server_is_a_sentence(program: Program, server: Server) 
 def test_what_is_not_opencrab_sends_no_files(program: Program, server: Server) -> None:
     server.on(f"GET {PLACE}/{QUOTED}", httpx.Response(200, content=b"<html>"))
     failed = program.run("workspace", "read", "Ada", "メモ/今日.md")
-    assert failed.code == 1
+    assert failed.code == 3
     assert "is not OpenCrab" in failed.err
 
 

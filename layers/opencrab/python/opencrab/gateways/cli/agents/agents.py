@@ -81,7 +81,7 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
     else:
         agent = _create_from_draft(terminal, draft)
     terminal.print_result(agent, "agent_created", name=agent["name"], id=agent["id"])
-    if not terminal.options.json:
+    if not (terminal.options.json or terminal.options.quiet):
         terminal.print_sentence("agent_created_next", name=agent["name"])
 
 

@@ -69,7 +69,7 @@ class Client:
         """When the last answer was sent, by the server's own clock."""
         self.patience_seconds = SECONDS
         """How long an answer may take, beyond the time that was asked for with `wait`."""
-        self._words = words
+        self.words = words
         headers = {
             "X-OpenCrab-Client": "cli",
             "Accept": "application/json",
@@ -181,7 +181,9 @@ class Client:
                 data = json.loads(fields["data"])
                 if fields.get("event") == "problem":
                     error = _BY_STATUS.get(data["status"], Unavailable)
-                    raise error(data["detail"], cure=data.get("cure"))
+                    told = error(data["detail"], cure=data.get("cure"))
+                    told.code = str(data.get("code") or told.code)
+                    raise told
                 yield fields.get("id", ""), data
 
     def _send(
@@ -254,7 +256,9 @@ class Client:
         error = Unavailable if status in _TEMPORARY else _BY_STATUS.get(status, OpenCrabError)
         message = str(problem.get("detail") or problem.get("title") or status)
         cure = problem.get("cure")
-        return error(message, field=problem.get("field"), cure=str(cure) if cure else None)
+        told = error(message, field=problem.get("field"), cure=str(cure) if cure else None)
+        told.code = str(problem.get("code") or told.code)
+        return told
 
     def _error_before(self, response: httpx.Response) -> OpenCrabError:
         """Return the error for a response that came from a gateway, or from another server."""
@@ -269,15 +273,15 @@ class Client:
 
     def _unproven(self, key: str) -> OpenCrabError:
         facts = {"url": self.address.url, "folder": self.address.folder}
-        return Unavailable(self._words(key, **facts), cure=self._words("unproven_cure"))
+        return Unavailable(self.words(key, **facts), cure=self.words("unproven_cure"))
 
     def _unauthenticated(self) -> OpenCrabError:
         if self.address.withheld is not None:
             facts = {"url": self.address.url, "file": self.address.withheld}
-            why = self._words("withheld", **facts)
-            return errors.Unauthenticated(why, cure=self._words("unproven_cure"))
-        why = self._words("wrong_key" if self.address.key else "no_key")
-        return errors.Unauthenticated(why, cure=self._words("key_cure"))
+            why = self.words("withheld", **facts)
+            return errors.Unauthenticated(why, cure=self.words("unproven_cure"))
+        why = self.words("wrong_key" if self.address.key else "no_key")
+        return errors.Unauthenticated(why, cure=self.words("key_cure"))
 
     def _unreachable(self, why: str) -> Unavailable:
         if self.address.is_here:
@@ -285,7 +289,7 @@ class Client:
         return self._unavailable("unreachable", url=self.address.url, why=why)
 
     def _unavailable(self, key: str, **facts: object) -> Unavailable:
-        return Unavailable(self._words(key, **facts), cure=self._words(f"{key}_cure"))
+        return Unavailable(self.words(key, **facts), cure=self.words(f"{key}_cure"))
 
 
 def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:

@@ -28,7 +28,10 @@ def chat(
     last: Annotated[
         bool, typer.Option("--continue", "-c", help="Continue the last one, also with --say.")
     ] = False,
-    say: Annotated[str | None, cli_option("Send one message, print the answer and exit.")] = None,
+    say: Annotated[
+        str | None,
+        cli_option("Send one message, followed by piped input, print the answer and exit."),
+    ] = None,
     attach: Annotated[
         list[str] | None,
         cli_option("Send a picture or text file with the first message; repeatable.", "PATH"),
@@ -42,13 +45,15 @@ def chat(
         raise typer.BadParameter(terminal.words("one_conversation"), param_hint="--new")
     attachments = Attachments(terminal, attach or ())
     someone = None if session and not agent else _agent(terminal, agent)
-    if say is None and terminal.interactive and not terminal.options.json:
+    if say is None and terminal.options.no_input and terminal.input.isatty():
+        raise typer.BadParameter(terminal.words("nothing_to_say"), param_hint="--say")
+    if say is None and terminal.interactive:
         from opencrab.gateways.cli.conversation.interactive_chat import Dialogue
 
         place = session or _last(terminal, someone, new, last)
         Dialogue(terminal, someone, place, speaker, attachments).run()
         return
-    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker
+    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker, join_piped_text
 
     def opened() -> str:
         if last:
@@ -56,13 +61,11 @@ def chat(
         return session or str(open_session_with_agent(terminal, _require_agent(someone))["id"])
 
     mouth = ScriptSpeaker(terminal, opened, speaker, attachments)
-    lines = (each for each in terminal.input if each.strip()) if say is None else (say,)
-    # Every line is said, whatever became of those before it.
-    answered = [mouth.say(line.rstrip("\r\n")) for line in lines]
+    code = mouth.say_lines() if say is None else mouth.say(join_piped_text(terminal, say))
     if attachments.names:
         raise typer.BadParameter(terminal.words("attach_alone"), param_hint="--say")
-    if not all(answered):
-        raise typer.Exit(1)
+    if code:
+        raise typer.Exit(code)
 
 
 def _last(

@@ -18,6 +18,7 @@ from opencrab.gateways.cli.goals.task_panel import (
     task_place_text,
     task_status_text,
 )
+from opencrab.gateways.cli.scripting.exit_code import ExitCode, exit_code_of_task
 from opencrab.gateways.cli.terminal.approval_call import print_call_to_approve
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import TRIES
@@ -39,13 +40,13 @@ _REPORTED = {"done": "DONE", "fail": "FAIL"}
 
 
 def follow_task(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
-    """Show a task until it ends or waits; exits with status 0 if it is completed."""
+    """Show a task until it ends or waits; exits with the code of its status."""
     task = _Follower(terminal, agent, task).run()
     if terminal.options.json:
         terminal.json(task)
     else:
         print_task_end(terminal, agent, task)
-    raise typer.Exit(0 if task["status"] == "completed" else 1)
+    raise typer.Exit(exit_code_of_task(task["status"]))
 
 
 def print_task_end(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
@@ -165,7 +166,7 @@ class _Follower:
     def _interrupted(self) -> None:
         """Ask what to do after an interruption; raises Exit if the user leaves."""
         if not self._asks:
-            raise typer.Exit(130)
+            raise typer.Exit(ExitCode.INTERRUPTED)
         self._terminal.line()
         try:
             answer = ask_line(self._terminal.words("task_interrupted"), "l").casefold()
@@ -187,7 +188,8 @@ class _Follower:
     def _new_screen(self) -> Screen:
         if self._terminal.options.json:
             return _Nowhere()
-        return _Panel(self._terminal) if self._terminal.interactive else _Lines(self._terminal)
+        in_place = self._terminal.interactive and self._terminal.draws_in_place
+        return _Panel(self._terminal) if in_place else _Lines(self._terminal)
 
 
 class _Nowhere:

@@ -69,6 +69,11 @@ def _follow(
         return render_panes(terminal, name, look(), unfolded=unfolded)
 
     try:
+        if not terminal.draws_in_place:
+            terminal.draw(picture())
+            for _ in moments:
+                terminal.draw(picture())
+            return
         with Live(
             picture(), console=terminal.console, auto_refresh=False, vertical_overflow="crop"
         ) as shown:

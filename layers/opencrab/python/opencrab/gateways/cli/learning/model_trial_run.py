@@ -79,7 +79,7 @@ class ModelTrial:
 
     def _answer(self, exchange: Exchange) -> tuple[str, str]:
         """Return the turn's status and reply; cancels a turn that waits for approval."""
-        patience = reply_timeout(self.terminal, self.terminal.print_complaint)
+        patience = reply_timeout(self.terminal, self.terminal.print_note_text)
         while True:
             patience.ask(exchange)
             if not exchange.pending:

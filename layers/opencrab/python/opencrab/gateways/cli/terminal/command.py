@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -13,6 +13,13 @@ from typer.models import OptionInfo
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.cli.language.sentences import CliLanguage, cli_languages
+from opencrab.gateways.cli.scripting.error_json import error_json
+from opencrab.gateways.cli.scripting.exit_code import (
+    ExitCode,
+    exit_code_of_error,
+    exit_code_of_output,
+)
+from opencrab.gateways.cli.terminal.input import NobodyToAskError, questions_allowed
 from opencrab.gateways.cli.terminal.options import DATA, Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -58,6 +65,16 @@ def common_cli_options(*, root: bool = False) -> Parameters:
             help="The language of messages and help.",
         ),
         **cli_parameter("json", bool, "--json", default=False, help="Print JSON, for scripts."),
+        **cli_parameter(
+            "quiet", bool, "--quiet", default=False, help="Print results and errors only."
+        ),
+        **cli_parameter(
+            "no_input",
+            bool,
+            "--no-input",
+            default=False,
+            help="Never ask: a missing answer is an error.",
+        ),
     }
 
 
@@ -69,13 +86,15 @@ def _existing_language(said: str | None) -> CliLanguage | None:
 
 
 def environment_options() -> Parameters:
-    """Return hidden options that only the environment sets: locale, editor, state folder."""
+    """Return hidden options that only the environment sets: locale, editor, colours, and so on."""
     return {
         **cli_parameter(
             "locale", str, default="", hidden=True, envvar=["LC_ALL", "LC_MESSAGES", "LANG"]
         ),
         **cli_parameter("editor", str, default="vi", hidden=True, envvar=["VISUAL", "EDITOR"]),
         **cli_parameter("state", Path | None, hidden=True, envvar="XDG_STATE_HOME"),
+        **cli_parameter("no_color", str, default="", hidden=True, envvar="NO_COLOR"),
+        **cli_parameter("term", str, default="", hidden=True, envvar="TERM"),
     }
 
 
@@ -88,6 +107,9 @@ def root_cli_options(given: Mapping[str, Any], outside: Options) -> Options:
         data=given["data"] or DATA,
         language=CliLanguage.of(given["language"] or given["locale"]),
         json=given["json"],
+        quiet=given["quiet"],
+        no_input=given["no_input"],
+        plain=bool(given["no_color"]) or given["term"] == "dumb",
         editor=given["editor"],
         state=given["state"],
     )
@@ -123,7 +145,7 @@ def cli_command_with(
                 return
             terminal = Terminal(replace(context.obj, **said))
             print_new_name(context, terminal)
-            with _sentences_for_errors(terminal):
+            with _exit_code_of_errors(terminal), questions_allowed(allowed=terminal.interactive):
                 run(terminal, **values)  # type: ignore[call-arg]
 
         return with_typer_signature(wrapper, own | shared)
@@ -175,17 +197,34 @@ def print_new_name(context: typer.Context, terminal: Terminal) -> None:
 
 
 @contextmanager
-def _sentences_for_errors(terminal: Terminal) -> Iterator[None]:
+def _exit_code_of_errors(terminal: Terminal) -> Iterator[None]:
+    """Print what goes wrong within the block, and exit with its code; there is no traceback."""
     try:
         yield
+        terminal.out.flush()
     except OpenCrabError as error:
         print_cli_error(terminal, error)
-        raise typer.Exit(1) from error
+        raise typer.Exit(exit_code_of_error(error)) from error
+    except NobodyToAskError as error:
+        raise typer.BadParameter(
+            terminal.words("nobody_to_ask", question=error.question)
+        ) from error
+    except KeyboardInterrupt:
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except OSError as error:
+        code = exit_code_of_output(error)
+        if code is None:
+            raise
+        if code is ExitCode.FAILED:
+            why = error_json("full", terminal.words("output_full", why=error.strerror), None)
+            with suppress(OSError):
+                terminal.print_error(why)
+        terminal.discard_output()
+        raise typer.Exit(code) from None
 
 
 def print_cli_error(terminal: Terminal, error: OpenCrabError) -> None:
     """Print an error with its field and what to do about it."""
-    place = f" ({error.field})" if error.field and error.field not in error.message else ""
-    terminal.print_complaint(f"opencrab: {error.message}{place}")
-    if error.cure:
-        terminal.print_complaint(f"  → {error.cure}")
+    named = terminal.options.json or not error.field or error.field in error.message
+    message = error.message if named else f"{error.message} ({error.field})"
+    terminal.print_error(error_json(error.code, message, error.cure, field=error.field))

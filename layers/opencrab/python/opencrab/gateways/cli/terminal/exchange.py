@@ -10,15 +10,28 @@ from typing import Any
 
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.gateways.cli.connection.client import Client, new_idempotency_key
+from opencrab.gateways.cli.scripting.error_json import error_json
+from opencrab.gateways.cli.scripting.exit_code import WAITING
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 WAIT_SECONDS = 25
 TRIES = 6
 MESSAGE_BYTES = 65_536
-_WITHOUT_ANSWER = {"idle", "stopped", "exhausted", "failed"}
+_ERRORS = {
+    "idle": "unanswered",
+    "stopped": "stopped",
+    "exhausted": "exhausted",
+    "failed": "failed",
+}
+"""The type of the error of a turn that ended with a notice, for servers that do not tell it."""
+
+_OPEN = ("waiting", "running", "queued")
+_SPEECH = "speech"
 
 Reply = dict[str, Any]
+Outcome = dict[str, Any]
+"""A turn's status, cost and error, as a server tells them."""
 
 
 @dataclass
@@ -34,6 +47,7 @@ class Exchange:
     turn_ids: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
     replies: list[Reply] = field(default_factory=list)
+    _told: tuple[Outcome, ...] | None = None
 
     def ask(self, wait: int = WAIT_SECONDS) -> list[Reply]:
         """Send the message, or poll it again; returns the new replies."""
@@ -45,6 +59,8 @@ class Exchange:
         )
         self.turn_ids = tuple(answer.get("turn_ids", ()))
         self.pending = tuple(answer.get("pending", self.turn_ids))
+        told = answer.get("turns")
+        self._told = None if told is None else tuple(told)
         new = [reply for reply in answer.get("replies", ()) if reply not in self.replies]
         self.replies.extend(new)
         return new
@@ -54,11 +70,15 @@ class Exchange:
         turns = tuple(self.client.get("turns", turn_id) for turn_id in self.pending)
         return turns if all(turn["status"] == "waiting" for turn in turns) else ()
 
-    def ended_without_answer(self) -> bool:
-        """Check whether a turn with a notice failed, was stopped or exhausted its budget."""
-        noticed = {reply["turn_id"] for reply in self.replies if reply["kind"] == "system"}
-        turns = [self.client.get("turns", turn_id) for turn_id in sorted(noticed)]
-        return any(turn["status"] in _WITHOUT_ANSWER for turn in turns)
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Return status, cost and error of every turn, as of the last `ask`.
+
+        A turn that waits for approval has an error of that type. Where OpenCrab said something in
+        place of the answer, that is the error's message.
+        """
+        if self._told is None:
+            self._told = tuple(self._read_outcome(turn_id) for turn_id in self.turn_ids)
+        return tuple(self._with_notice(told) for told in self._told)
 
     def cancel(self) -> None:
         """Ask every turn that has not ended to stop."""
@@ -68,12 +88,51 @@ class Exchange:
             self.client.post("turns", turn_id, "cancel")
 
     def report(self) -> dict[str, Any]:
-        """Return the ids, replies and pending turns as JSON for a script."""
+        """Return everything as JSON for a script.
+
+        Of several turns, `status` and `error` are those of the first with an error, if there is
+        one, or of the first that has not ended.
+        """
+        turns = self.outcomes()
+        wrong = [turn for turn in turns if turn["error"] is not None]
+        still = [turn for turn in turns if turn["status"] in _OPEN]
+        first = (*wrong, *still, *turns)[:1]
         return {
             "session_id": self.session_id,
             "turn_ids": list(self.turn_ids),
+            "status": first[0]["status"] if first else None,
+            "error": first[0]["error"] if first else None,
+            "cost_micro_usd": sum(turn["cost_micro_usd"] for turn in turns),
             "replies": self.replies,
             "pending": list(self.pending),
+            "turns": list(turns),
+        }
+
+    def _notices(self, turn_id: str) -> str:
+        """Return what OpenCrab itself said in a turn."""
+        mine = (reply for reply in self.replies if reply["turn_id"] == turn_id)
+        return "\n".join(reply["text"] for reply in mine if reply["kind"] != _SPEECH)
+
+    def _with_notice(self, told: Outcome) -> Outcome:
+        error, said = told["error"], self._notices(told["id"])
+        if told["status"] == WAITING:
+            words = self.client.words
+            message = said or words("waits_for_approval")
+            error = error_json(WAITING, message, words("waits_cure", id=told["id"]))
+        elif error is not None and said:
+            error = {**error, "message": said}
+        return {**told, "error": error}
+
+    def _read_outcome(self, turn_id: str) -> Outcome:
+        """Read the outcome of a turn from a server whose answer to a message has none."""
+        turn = self.client.get("turns", turn_id)
+        kind, said = _ERRORS.get(turn["status"]), self._notices(turn_id)
+        return {
+            "id": turn_id,
+            "agent_id": turn["agent_id"],
+            "status": turn["status"],
+            "cost_micro_usd": turn["spent_micro_usd"],
+            "error": error_json(kind, said, None) if kind and said else None,
         }
 
 

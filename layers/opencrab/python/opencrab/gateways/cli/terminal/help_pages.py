@@ -13,7 +13,12 @@ from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
+from opencrab.gateways.cli.scripting.error_json import USAGE, error_json
 from opencrab.gateways.cli.terminal.options import Options
+from opencrab.gateways.cli.terminal.text import json_line
+
+_JSON = "opencrab.json"
+"""The entry of a context that says that `--json` was given, also where parsing failed."""
 
 _UsageError: Any = BadParameter.__base__
 """What typer raises for a wrong command line; it has no public name for it."""
@@ -72,13 +77,19 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         context = self.ctx
         words = words_of_context(context)
         help_of = f"{context.command_path} {context.help_option_names[0]}"
-        lines = (
-            _with_local_headings(context.get_usage(), words),
-            words("usage_try", command=help_of),
-            "",
-            words("usage_error", message=cli_usage_message(self.message, words)),
-        )
+        message = cli_usage_message(self.message, words)
+        hint = words("usage_try", command=help_of)
+        if context.meta.get(_JSON):
+            lines = [json_line({"error": error_json(USAGE, message, hint)})]
+        else:
+            usage = _with_local_headings(context.get_usage(), words)
+            lines = [usage, hint, "", words("usage_error", message=message)]
         typer.echo("\n".join(lines), file=file, err=True)
+
+
+def _remember_json(context: Any, args: list[str]) -> None:
+    words = args[: args.index("--")] if "--" in args else args
+    context.meta[_JSON] = context.meta.get(_JSON, False) or "--json" in words
 
 
 @contextmanager
@@ -135,6 +146,7 @@ class TranslatedCommand(TyperCommand):
         return _with_local_headings(super().get_help(ctx), words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _remember_json(ctx, args)
         with _usage_errors_with_local_headings(ctx):
             return super().parse_args(ctx, args)
 
@@ -147,6 +159,7 @@ class TranslatedGroup(TyperGroup):
         return _with_local_headings(super().get_help(ctx), words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _remember_json(ctx, args)
         with _usage_errors_with_local_headings(ctx):
             return super().parse_args(ctx, args)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 import typer
@@ -9,11 +10,41 @@ import typer
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 FENCE = '"""'
+STDIN = "-"
+"""The name of standard input where a text is named."""
+
 _KEPT = 1_000
 _YES = {"y", "yes", "h", "はい", "うん", "ok"}
 _NO = {"n", "no", "いいえ"}
 
 ReadLine = Callable[[str], str]
+
+
+class NobodyToAskError(Exception):
+    """A question in a command that may not ask, or that no person could answer."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__(question)
+        self.question = question.strip()
+
+
+_MAY_ASK: ContextVar[bool] = ContextVar("may_ask", default=True)
+
+
+@contextmanager
+def questions_allowed(*, allowed: bool) -> Iterator[None]:
+    """Let questions be asked within the block, or raise NobodyToAskError in their place."""
+    token = _MAY_ASK.set(allowed)
+    try:
+        yield
+    finally:
+        _MAY_ASK.reset(token)
+
+
+def _ask(question: str, hint: str) -> str:
+    if not _MAY_ASK.get():
+        raise NobodyToAskError(question)
+    return input(f"{question}{hint}").strip()
 
 
 def read_piped_text(read: ReadLine, prompt: str, more: str) -> str:
@@ -60,7 +91,7 @@ def terminal_line_editing(history: Path) -> Iterator[None]:
 def ask_line(question: str, default: str = "") -> str:
     """Ask for a line; an empty one gives the default. Raises EOFError at the end of input."""
     shown = f" [{default}]" if default else ""
-    return input(f"{question}{shown}: ").strip() or default
+    return _ask(question, f"{shown}: ") or default
 
 
 def ask_one_of(terminal: Terminal, question: str, choices: Sequence[str], default: str) -> str:
@@ -85,7 +116,7 @@ def ask_yes_or_no(question: str, *, default: bool) -> bool:
     """Ask until the answer is yes or no."""
     hint = "Y/n" if default else "y/N"
     while True:
-        answer = input(f"{question} [{hint}] ").strip().casefold()
+        answer = _ask(question, f" [{hint}] ").casefold()
         if not answer:
             return default
         if answer in _YES | _NO:
@@ -109,20 +140,26 @@ def require_terminal_user(terminal: Terminal, needed: str) -> None:
 
 
 def text_from_argument_or_pipe(
-    terminal: Terminal, text: str | None, *, needed: str, option: str
+    terminal: Terminal, text: str | None, *, needed: str, option: str, empty: bool = False
 ) -> str:
-    """Return the argument, or the piped input; raises BadParameter if both are empty."""
-    if text is None and not terminal.interactive:
-        text = terminal.input.read()
-    if not (text or "").strip():
+    """Return the argument, or the piped input, which `-` names too.
+
+    Raises BadParameter if there is none, or nothing in it unless `empty`.
+    """
+    if text == STDIN or (text is None and not terminal.input.isatty()):
+        # Loaded here, as most commands read no standard input.
+        from opencrab.gateways.cli.scripting.standard_input import StandardInput
+
+        text = StandardInput(terminal.input, terminal.words, terminal.print_note_text).read()
+    if text is None or not (empty or text.strip()):
         raise typer.BadParameter(terminal.words(needed), param_hint=option)
-    return text or ""
+    return text
 
 
 def ask_number(terminal: Terminal, question: str, highest: int) -> int:
     """Ask until the answer is a number from 1 to `highest`."""
     while True:
-        answer = input(f"{question} [1-{highest}]: ").strip()
+        answer = _ask(question, f" [1-{highest}]: ")
         if answer.isdecimal() and 1 <= int(answer) <= highest:
             return int(answer)
         terminal.print_sentence("one_of", choices=f"1-{highest}")

@@ -116,6 +116,8 @@ class ExamineStopped(Protocol):
 class Options:
     """The settings of a command: from its options, from the environment and from the caller.
 
+    `quiet` leaves out notes, `no_input` never asks, `plain` uses no colours and moves no cursor.
+
     `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
     simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `examine`
@@ -127,6 +129,9 @@ class Options:
     data: Path = DATA
     language: CliLanguage = EN
     json: bool = False
+    quiet: bool = False
+    no_input: bool = False
+    plain: bool = False
     editor: str = "vi"
     state: Path | None = None
     transport: "BaseTransport | None" = None

@@ -4,9 +4,11 @@ It loads what draws tables when something is drawn, so that commands need not.
 """
 
 import io
+import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
@@ -57,8 +59,14 @@ class Terminal:
         """Rich's console on standard output; very wide if the output is piped."""
         from rich.console import Console
 
-        width = None if self.out.isatty() else _PIPE_WIDTH
-        return Console(file=self.out, width=width, markup=False, highlight=False, emoji=False)
+        return Console(
+            file=self.out,
+            width=None if self.out.isatty() else _PIPE_WIDTH,
+            force_terminal=False if self.options.plain else None,
+            markup=False,
+            highlight=False,
+            emoji=False,
+        )
 
     @property
     def pause(self) -> Callable[[float], object]:
@@ -67,8 +75,14 @@ class Terminal:
 
     @property
     def interactive(self) -> bool:
-        """True if a person reads the output and types the input."""
-        return self.input.isatty() and self.out.isatty()
+        """True if a person reads the output and types the input, and may be asked."""
+        asks = not (self.options.no_input or self.options.json)
+        return asks and self.input.isatty() and self.out.isatty()
+
+    @property
+    def draws_in_place(self) -> bool:
+        """True if what was drawn may be drawn again in its place, with colours."""
+        return self.out.isatty() and not self.options.plain
 
     def print_sentence(self, key: str, **facts: object) -> None:
         """Print a sentence of the catalog on standard output."""
@@ -81,12 +95,34 @@ class Terminal:
 
     def print_note(self, key: str, **facts: object) -> None:
         """Print a sentence of the catalog on standard error, so that scripts do not read it."""
-        self.print_complaint(self.words(key, **facts))
+        self.print_note_text(self.words(key, **facts))
+
+    def print_note_text(self, text: str) -> None:
+        """Print any text that is no error and no result as one line on standard error."""
+        if not self.options.quiet:
+            self.print_complaint(text)
 
     def print_complaint(self, text: str) -> None:
-        """Print any text as one line on standard error."""
+        """Print any text as one line on standard error, also with `--quiet`."""
         self.err.write(clean_terminal_text(text) + "\n")
         self.err.flush()
+
+    def print_error(self, error: Mapping[str, Any]) -> None:
+        """Print an error and what to do about it: two lines, or with `--json` one line of JSON."""
+        if self.options.json:
+            self.err.write(json_line({"error": error}) + "\n")
+            self.err.flush()
+            return
+        self.print_complaint(f"opencrab: {error['message']}")
+        if error["cure"]:
+            self.print_complaint(f"  → {error['cure']}")
+
+    def discard_output(self) -> None:
+        """Send what is still to be written nowhere, as nobody can read it."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (self.out, self.err):
+            with suppress(OSError, ValueError):
+                os.dup2(nowhere, stream.fileno())
 
     def draw(self, thing: "RenderableType", style: str | None = None) -> None:
         """Draw something that rich renders; its texts must be free of control characters."""

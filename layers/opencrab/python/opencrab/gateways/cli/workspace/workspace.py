@@ -10,7 +10,7 @@ from opencrab.gateways.cli.terminal import files
 from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes, cli_argument
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.input import confirm_or_refuse
+from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_from_argument_or_pipe
 from opencrab.gateways.cli.terminal.lookup import find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -73,7 +73,8 @@ def write_file(
 ) -> None:
     """Write a text, or piped input, to a file."""
     place = _place(terminal, agent, path)
-    content = terminal.input.read() if text is None else text
+    needed = "text_needed"
+    content = text_from_argument_or_pipe(terminal, text, needed=needed, option="TEXT", empty=True)
     _upload(terminal, place, content.encode(errors="replace"))
 
 

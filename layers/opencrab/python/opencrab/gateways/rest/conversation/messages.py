@@ -23,7 +23,7 @@ from opencrab.domain.conversation.message import (
 from opencrab.domain.errors import Invalid
 from opencrab.domain.name import NewName
 from opencrab.domain.turn.turn import Turn
-from opencrab.domain.value import MESSAGE_BYTES, MessageText, Name, ShortText, Value
+from opencrab.domain.value import MESSAGE_BYTES, Language, MessageText, Name, ShortText, Value
 from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation.live import collect_visible_lines
 from opencrab.engine.runtime import Runtime
@@ -35,11 +35,13 @@ from opencrab.gateways.rest.conversation.lines import (
     lines_visible_to,
 )
 from opencrab.gateways.rest.conversation.replies import Replies, wait_for
+from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, page_cursor, sequence_in_cursor
+from opencrab.gateways.rest.insight.turn_outcome import TurnOutcome, turn_outcome
 
 LISTING = "lines"
 LONGEST_WAIT = 60
@@ -90,10 +92,14 @@ class ReplyView(Value):
 
 
 class Answered(Accepted):
-    """A message with the replies that arrived in time; pending turns continue."""
+    """A message with the replies that arrived in time; pending turns continue.
+
+    `turns` says of each turn how it stands, what it has cost so far, and why it brought no answer.
+    """
 
     replies: tuple[ReplyView, ...]
     pending: tuple[str, ...]
+    turns: tuple[TurnOutcome, ...]
 
 
 @router.get("")
@@ -142,6 +148,9 @@ async def post_message(
         str | None,
         Header(description="`wait=25`: answer with the replies that come within 25 seconds"),
     ] = None,
+    accept_language: Annotated[
+        str | None, Header(description="the language of an error's message and cure")
+    ] = None,
 ) -> Response:
     """Send a message to every agent of a session.
 
@@ -155,8 +164,12 @@ async def post_message(
     if seconds is None:
         return _json(accepted, 202)
     replies = await wait_for(api.runtime.home.journal, api.watch, turns, seconds)
+    language = preferred_language(accept_language or "")
+    outcomes = await run_in_threadpool(_outcomes, api.runtime, replies, language)
     return _json(
-        _answer_with_replies(accepted, replies), 200, {"Preference-Applied": f"wait={seconds}"}
+        _answer_with_replies(accepted, replies, outcomes),
+        200,
+        {"Preference-Applied": f"wait={seconds}"},
     )
 
 
@@ -222,7 +235,14 @@ def _require_pictures_here(parts: tuple[Part, ...]) -> None:
         )
 
 
-def _answer_with_replies(accepted: Accepted, replies: Replies) -> Answered:
+def _outcomes(runtime: Runtime, replies: Replies, language: Language) -> tuple[TurnOutcome, ...]:
+    journal = runtime.home.journal
+    return tuple(turn_outcome(journal, turn, language) for turn in replies.turns)
+
+
+def _answer_with_replies(
+    accepted: Accepted, replies: Replies, outcomes: tuple[TurnOutcome, ...]
+) -> Answered:
     views = (
         ReplyView(
             agent_id=line.speaker_id,
@@ -235,7 +255,7 @@ def _answer_with_replies(accepted: Accepted, replies: Replies) -> Answered:
         )
         for line in replies.lines
     )
-    return Answered(**dict(accepted), replies=tuple(views), pending=replies.pending)
+    return Answered(**dict(accepted), replies=tuple(views), pending=replies.pending, turns=outcomes)
 
 
 def _json(value: Value, status: int, headers: dict[str, Any] | None = None) -> Response:

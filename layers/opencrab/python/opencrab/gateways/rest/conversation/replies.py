@@ -26,6 +26,11 @@ class Replies:
         self.lines: list[Line] = []
 
     @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns, as they were when `look` last read them."""
+        return tuple(self._turns.values())
+
+    @property
     def pending(self) -> tuple[str, ...]:
         """The ids of the turns that have not ended."""
         return tuple(turn.id for turn in self._turns.values() if not turn.status.is_end)

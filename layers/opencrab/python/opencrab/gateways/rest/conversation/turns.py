@@ -1,6 +1,8 @@
 """Turns: read one step by step, ask it to stop, and decide what it waits for."""
 
-from fastapi import Response
+from typing import Annotated
+
+from fastapi import Header, Response
 from pydantic import Field
 
 from opencrab.domain.access.policy import Verb
@@ -12,6 +14,7 @@ from opencrab.engine.access.visibility import require_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn import control
+from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -39,12 +42,22 @@ class TurnDecisionBody(Value, defer_build=False):
 
 
 @router.get("/{turn_id}")
-def get_turn(api: Api, caller: Reader, turn_id: Id) -> StoryView:
+def get_turn(
+    api: Api,
+    caller: Reader,
+    turn_id: Id,
+    accept_language: Annotated[
+        str | None, Header(description="the language of the error's message and cure")
+    ] = None,
+) -> StoryView:
     """Get a turn's state and every step."""
     recorded = api.runtime.home.journal.load(turn_id)
     require_turn(api.runtime.home, caller.principal, recorded.turn)
     records = resolve_record_pointers(recorded.records, api.runtime.home.blobs)
-    return StoryView.from_records(recorded.turn, records, private=caller.is_owner)
+    language = preferred_language(accept_language or "")
+    return StoryView.from_records(
+        recorded.turn, records, private=caller.is_owner, language=language
+    )
 
 
 @router.post("/{turn_id}/cancel", response_model=TurnView)

@@ -8,7 +8,8 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
 from opencrab.domain.turn.record import Record, Reflection
 from opencrab.domain.turn.turn import Stop, Trigger, Turn, TurnStatus
-from opencrab.domain.value import Value
+from opencrab.domain.value import Language, Value
+from opencrab.gateways.rest.insight.turn_outcome import TurnErrorView, turn_error
 
 
 class ApprovalView(Value):
@@ -83,13 +84,24 @@ class StoryView(TurnView):
     """
 
     steps: tuple[StepView, ...]
+    error: TurnErrorView | None = None
 
     @classmethod
-    def from_records(cls, turn: Turn, records: tuple[Record, ...], *, private: bool) -> "StoryView":
-        """Convert a turn with its steps; without `private`, texts and arguments are null."""
+    def from_records(
+        cls,
+        turn: Turn,
+        records: tuple[Record, ...],
+        *,
+        private: bool,
+        language: Language = Language.EN,
+    ) -> "StoryView":
+        """Convert a turn with its steps; without `private`, texts and arguments are null.
+
+        The error is told in `language`.
+        """
         told = enumerate(TurnAccount.of(turn, records).steps, start=1)
         steps = tuple(_step(number, step, private=private) for number, step in told)
-        return cls(**_header(turn), steps=steps)
+        return cls(**_header(turn), steps=steps, error=turn_error(turn, records, language))
 
 
 def _header(turn: Turn) -> dict[str, Any]:
