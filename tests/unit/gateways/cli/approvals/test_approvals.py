@@ -35,6 +35,7 @@ def approval(**changes: Any) -> dict[str, Any]:
         "expires_at": None,
         "decided_at": None,
         "arguments": {"path": "海.md", "content": "蟹"},
+        "text": "path: 海.md",
         "diff": None,
     } | changes
     return WholeView(**fields).model_dump(mode="json")

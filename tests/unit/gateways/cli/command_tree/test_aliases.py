@@ -69,7 +69,7 @@ def test_the_older_name_prints_the_same_as_the_new_one(
     prepare(server)
     old, new = program.run("--json", *before), program.run("--json", *NEW_NAMES[before])
     assert (old.code, old.out, old.err) == (new.code, new.out, new.err)
-    assert (old.code, old.err) == (0, "") or old.err.startswith("opencrab: ")
+    assert (old.code, old.err) == (0, "") or old.err.startswith('{"error": ')
 
 
 @pytest.mark.parametrize(

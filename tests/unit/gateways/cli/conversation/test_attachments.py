@@ -69,7 +69,7 @@ def test_only_the_first_line_of_a_pipe_has_the_files(
     program.run("chat", "Ada", "--attach", str(files / "note.md"), typed="one\ntwo\n")
     assert ["parts" in message for message in messages(server)] == [True, False]
     lonely = program.run("chat", "Ada", "--attach", str(files / "note.md"), typed="")
-    assert (lonely.code, "an attachment needs a message" in lonely.err) == (2, True)
+    assert (lonely.code, "write a message" in lonely.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ _TREE = (
     CommandNode("up", "Run OpenCrab on this computer.", "server.up:up", section=_DAILY),
     CommandNode(
         "chat",
-        "Talk to an agent; piped input is answered line by line.",
+        "Talk to an agent, in the last conversation with it; piped input is answered line by line.",
         "conversation.chat:chat",
         section=_DAILY,
     ),

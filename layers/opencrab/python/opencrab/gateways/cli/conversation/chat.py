@@ -62,8 +62,6 @@ def chat(
 
     mouth = ScriptSpeaker(terminal, opened, speaker, attachments)
     code = mouth.say_lines() if say is None else mouth.say(join_piped_text(terminal, say))
-    if attachments.names:
-        raise typer.BadParameter(terminal.words("attach_alone"), param_hint="--say")
     if code:
         raise typer.Exit(code)
 
