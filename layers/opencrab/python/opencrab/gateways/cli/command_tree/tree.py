@@ -169,6 +169,7 @@ _TREE = (
         "turns",
         "List turns, show one step by step, stop it, rate it.",
         commands=(
+            CommandNode("list", runs="conversation.turns:list_turns"),
             CommandNode("show", runs="conversation.turns:show_turn"),
             CommandNode("cancel", runs="conversation.turns:cancel_turn"),
             CommandNode("rate", runs="learning.feedback:give_feedback"),

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
+from opencrab.gateways.cli.terminal.arguments import SESSIONS, AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
 from opencrab.gateways.cli.terminal.lookup import (
@@ -21,7 +21,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 def chat(
     terminal: Terminal,
     agent: AnyAgent = None,
-    session: Annotated[str | None, cli_option("Continue this conversation.")] = None,
+    session: Annotated[str | None, cli_option("Continue this conversation."), SESSIONS] = None,
     say: Annotated[str | None, cli_option("Send one message, print the answer and exit.")] = None,
     speaker: Annotated[
         str | None, typer.Option("--as", help="Your name, as the agent sees it.")

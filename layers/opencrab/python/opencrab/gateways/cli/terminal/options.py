@@ -83,10 +83,19 @@ class LaunchRelay(Protocol):
 
 
 class Simulation(Protocol):
-    """A function that simulates agents for some hours; the same seed gives the same result."""
+    """A function that simulates agents for some hours; the same seed gives the same result.
+
+    `tell` is called with the number of every hour that has passed.
+    """
 
     def __call__(
-        self, agents: int, hours: float, seed: int, language: "Language", /
+        self,
+        agents: int,
+        hours: float,
+        seed: int,
+        language: "Language",
+        tell: Callable[[int], None],
+        /,
     ) -> "SimulationResult": ...
 
 
