@@ -121,6 +121,12 @@ _TREE = (
         section=_DAILY,
     ),
     CommandNode(
+        "config",
+        "Show the settings in effect, and where each comes from.",
+        commands=(CommandNode("show", runs="configuration.settings:show_settings"),),
+        section=_DAILY,
+    ),
+    CommandNode(
         "doctor",
         "Check the installation, and say how to fix what does not work.",
         "doctor.doctor:doctor",

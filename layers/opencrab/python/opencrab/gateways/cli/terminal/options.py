@@ -1,6 +1,6 @@
 """Options: what a user may set on the command line, as values without any library behind them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -105,7 +105,8 @@ class Options:
 
     `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
-    simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab.
+    simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `settings`
+    returns the names of all settings, their values and where each comes from.
     """
 
     url: str | None = None
@@ -124,3 +125,4 @@ class Options:
     simulation: Simulation | None = None
     backups: "Callable[[], Backups] | None" = None
     launch: Launch | None = None
+    settings: "Callable[[], Sequence[tuple[str, object, str]]] | None" = None
