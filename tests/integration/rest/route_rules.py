@@ -99,6 +99,7 @@ ROUTES = {
     "POST /sessions/{session_id}/uploads": "take_part",
     "GET /sessions/{session_id}/events": "session",
     "POST /tickets": "any",
+    "GET /turns": "lists",
     "GET /turns/{turn_id}": "session",
     "POST /turns/{turn_id}/cancel": "change",
     "POST /turns/{turn_id}/decide": "owner",

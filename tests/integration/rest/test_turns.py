@@ -172,3 +172,40 @@ def test_a_model_that_fails_ends_the_turn_with_an_apology(house: House) -> None:
     house.work()
     assert status(house, turn_id) == "failed"
     assert house.lines(session_id)[1].startswith("申し訳ありません")
+
+
+def test_turns_are_listed_newest_first_by_agent_session_and_status(shared: House) -> None:
+    one, other = shared.agent(), shared.agent()
+    session = shared.session(one)
+    (first,) = shared.say(session, "write a.txt: one")
+    shared.work()
+    (second,) = shared.say(shared.session(one), "write b.txt: two")
+    shared.work()
+    (third,) = shared.say(shared.session(other), "write c.txt: three")
+
+    def ids(query: str) -> list[str]:
+        return [each["id"] for each in shared.got(f"/turns?{query}")["items"]]
+
+    assert ids(f"agent_id={one}") == [second, first]
+    assert ids(f"agent_id={one}&limit=1") == [second]
+    assert ids(f"session_id={session}") == [first]
+    assert ids(f"agent_id={other}&status=queued") == [third]
+    assert ids(f"agent_id={other}&status=completed") == []
+    assert ids("")[:3] == [third, second, first]
+    assert ids("agent_id=nobody") == []
+    shared.work()
+    assert ids(f"agent_id={other}&status=completed") == [third]
+
+
+def test_a_list_of_turns_has_only_those_that_a_key_sees(shared: House) -> None:
+    agent_id = shared.agent()
+    unshared = str(shared.made("/sessions", {"participants": [agent_id]})["id"])
+    (theirs,) = shared.say(unshared, "write a.txt: one")
+    (own,) = shared.say(shared.session(agent_id, key=shared.chat), "hello", key=shared.chat)
+    shared.work()
+    listed = shared.call("GET", f"/turns?agent_id={agent_id}", key=shared.chat).json()["items"]
+    assert [each["id"] for each in listed] == [own]
+    assert {each["id"] for each in shared.got(f"/turns?agent_id={agent_id}")["items"]} == {
+        own,
+        theirs,
+    }

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -77,3 +78,28 @@ def test_json_is_one_object_with_the_same_numbers(day: SimulationResult) -> None
     found = json.loads(shown.output)
     assert FIELDS | {"by_agent"} <= found.keys()
     assert found["beats"] == day.beats
+
+
+def test_every_simulated_hour_is_told() -> None:
+    told = list[int]()
+    run_day_simulation(1, 2.5, 1, Language.EN, told.append)
+    assert told == [1, 2]
+    told.clear()
+    run_day_simulation(1, 2, 1, Language.EN, told.append)
+    assert told == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("language", "line"), [("en", "simulated 3 of 24 hours"), ("ja", "24 時間のうち 3 時間")]
+)
+def test_progress_is_a_line_for_each_hour_on_standard_error(
+    language: str, line: str, day: SimulationResult
+) -> None:
+    def simulated(*given: Any) -> SimulationResult:
+        given[-1](3)
+        return day
+
+    app = build_cli(lambda _options: 0, Options(simulation=simulated))
+    shown = CliRunner().invoke(app, ["admin", "simulate", "--json", "--language", language])
+    assert line in shown.stderr
+    assert json.loads(shown.stdout)["beats"] == day.beats

@@ -11,6 +11,7 @@ from tests.unit.gateways.cli.approvals.test_approvals import HASH, approval
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import (
     NOW,
+    agent_view,
     approval_view,
     call_view,
     line_view,
@@ -233,3 +234,18 @@ def test_whoever_may_not_read_private_things_still_gets_a_story(
     server.on("GET /turns/t1", ok(story_view(public, authority=Authority.USER)))
     story = lines_of(program.run("turns", "show", "t1").out)
     assert "✓ ws_write" in story
+
+
+def test_turns_are_listed_by_agent_conversation_and_status(
+    program: Program, server: Server
+) -> None:
+    server.on("GET /agents", page(agent_view("Ada")))
+    server.on("GET /turns", page(story_view()))
+    shown = program.run("turns", "list", "--agent", "Ada", "--status", "completed", "--last", "5")
+    assert (shown.code, shown.err) == (0, "")
+    assert all(text in shown.out for text in ("t1", "completed"))
+    asked = next(each for each in server.requests if each.url.path == "/api/turns")
+    assert dict(asked.url.params) == {"agent_id": "ada-id", "status": "completed", "limit": "5"}
+    assert program.run("turns", "list", "--json").json[0]["id"] == "t1"
+    server.on("GET /turns", page())
+    assert program.run("turns", "list", LANG="ja_JP.UTF-8").out == "該当するターンはありません\n"

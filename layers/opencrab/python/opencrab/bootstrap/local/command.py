@@ -53,8 +53,15 @@ def command() -> None:
         simulation=run_day_simulation,
         backups=local_backups,
         examine=examine_stopped,
+        settings=_effective_settings,
     )
     build_cli(run_up, outside)()
+
+
+def _effective_settings() -> "list[tuple[str, object, str]]":
+    """Return every setting with its value and where it comes from, in the order of their names."""
+    found = settings.load_settings({}).values
+    return [(name, found[name].value, found[name].source) for name in sorted(found)]
 
 
 def _sheet() -> "PriceSheet":

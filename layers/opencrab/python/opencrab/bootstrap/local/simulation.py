@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from opencrab.adapters.system_clock import FakeClock
     from opencrab.domain.value import Language
@@ -22,11 +22,16 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
 def run_day_simulation(
-    agents: int, hours: float, seed: int, language: "Language"
+    agents: int,
+    hours: float,
+    seed: int,
+    language: "Language",
+    tell: "Callable[[int], None]" = lambda _hour: None,
 ) -> "SimulationResult":
     """Simulate some hours of the founder agents with a simulated model.
 
-    With more agents than founders the founders repeat. Raises Invalid for a number out of range.
+    With more agents than founders the founders repeat. `tell` is called after every hour. Raises
+    Invalid for a number out of range.
     """
     from opencrab.engine.agents.creation import create_agent
     from opencrab.engine.agents.presets import agent_from_preset, founder_presets
@@ -51,7 +56,7 @@ def run_day_simulation(
             ).agent
             again = f" {place // len(known) + 1}" if place >= len(known) else ""
             names[created.id] = f"{created.name}{again}"
-        return simulate_day(runtime, clock, names, hours=hours, seed=seed)
+        return simulate_day(runtime, clock, names, hours=hours, seed=seed, tell=tell)
 
 
 @contextmanager

@@ -129,19 +129,31 @@ class SimulatedWorld:
 
 
 def simulate_day(
-    runtime: Runtime, clock: SimulatedClock, names: dict[str, str], *, hours: float, seed: int
+    runtime: Runtime,
+    clock: SimulatedClock,
+    names: dict[str, str],
+    *,
+    hours: float,
+    seed: int,
+    tell: Callable[[int], None] = lambda _hour: None,
 ) -> SimulationResult:
-    """Run the agents for some hours; `names` maps their ids to names. Returns the totals."""
+    """Run the agents for some hours; `names` maps their ids to names. Returns the totals.
+
+    `tell` is called with the number of every hour that has passed.
+    """
     agent_ids, world = tuple(names), SimulatedWorld(runtime, seed)
     end, hour = clock.now() + timedelta(hours=hours), 0
     while clock.now() < end:
         if clock.now() >= end - timedelta(hours=hours) + timedelta(hours=hour + 1):
             hour += 1
+            tell(hour)
             world.pass_hour(agent_ids, hour)
         sweep_agents(runtime)
         _work(runtime)
         _pass_minute(runtime, clock)
     _work(runtime)
+    if int(hours) > hour:
+        tell(int(hours))
     by_agent = {
         name: _agent_summary(runtime.home, id_, world.told[id_]) for id_, name in names.items()
     }

@@ -3,21 +3,34 @@
 import re
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from opencrab.domain.errors import Invalid
+from opencrab.domain.errors import Invalid, NotFound
 from opencrab.gateways.cli.terminal.approval_call import call_lines, print_call_to_approve
-from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import (
+    AgentName,
+    IdIn,
+    Reason,
+    cli_argument,
+    cli_option,
+)
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.lookup import agent_names, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
+T = TypeVar("T")
+
 ApprovalView = dict[str, Any]
-ApprovalId = Annotated[str, typer.Argument(metavar="ID", help="An approval's id.")]
+ApprovalId = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="An approval's id, or the id of the turn that waits."),
+    IdIn(("approvals",), states=("open", "decided"), also="turn_id"),
+]
 ShownCallHash = Annotated[
     str, typer.Option("--hash", help="The hash of the call that you read; another is not approved.")
 ]
@@ -58,7 +71,8 @@ def list_approvals(
 @cli_command
 def show_approval(terminal: Terminal, approval: ApprovalId) -> None:
     """Show one approval with the exact arguments of its tool call."""
-    found = terminal.client.get("approvals", _validate_approval_id(terminal, approval))
+    approval = _validate_approval_id(terminal, approval)
+    found = _or_by_turn(terminal, approval, lambda each: terminal.client.get("approvals", each))
     terminal.show(found, _tell)
 
 
@@ -67,13 +81,17 @@ def approve_call(
     terminal: Terminal, approval: ApprovalId, reason: Reason = "", shown: ShownCallHash = ""
 ) -> None:
     """Show the whole tool call and approve it, with exactly these arguments."""
-    _decide(terminal, approval, reason, shown, approved=True)
+    approval = _validate_approval_id(terminal, approval)
+    decide = partial(_decide, terminal, reason=reason, shown=shown, approved=True)
+    _or_by_turn(terminal, approval, decide)
 
 
 @cli_command
 def reject_call(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -> None:
     """Reject the tool call; its turn ends."""
-    _decide(terminal, approval, reason, "", approved=False)
+    approval = _validate_approval_id(terminal, approval)
+    decide = partial(_decide, terminal, reason=reason, shown="", approved=False)
+    _or_by_turn(terminal, approval, decide)
 
 
 @cli_command
@@ -136,7 +154,7 @@ def list_grants(terminal: Terminal, agent: AgentName) -> None:
 def revoke_grant(
     terminal: Terminal,
     agent: AgentName,
-    grant: Annotated[str, cli_argument("A grant's id.", "GRANT")],
+    grant: Annotated[str, cli_argument("A grant's id.", "GRANT"), IdIn(("grants",), of_agent=True)],
 ) -> None:
     """Revoke a grant."""
     grant = _validate_approval_id(terminal, grant)
@@ -167,8 +185,19 @@ def _validate_approval_id(terminal: Terminal, wanted: str) -> str:
     return wanted
 
 
+def _or_by_turn(terminal: Terminal, wanted: str, act: Callable[[str], T]) -> T:
+    """Call `act` with an approval's id; if there is none, with the one for which a turn waits."""
+    try:
+        return act(wanted)
+    except NotFound:
+        waiting = terminal.client.items("approvals", state="open")
+        asked = next((each["id"] for each in waiting if each["turn_id"] == wanted), None)
+        if asked is None:
+            raise
+        return act(asked)
+
+
 def _decide(terminal: Terminal, approval: str, reason: str, shown: str, *, approved: bool) -> None:
-    approval = _validate_approval_id(terminal, approval)
     body: dict[str, object] = {"approved": approved, "reason": reason}
     if approved:
         body["argument_hash"] = shown or print_call_to_approve(terminal, approval)

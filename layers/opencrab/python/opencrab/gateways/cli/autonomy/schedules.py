@@ -5,7 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Conflict, NotFound
-from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import (
+    ID_PREFIX,
+    AgentName,
+    Yes,
+    cli_argument,
+    cli_option,
+)
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_from_argument_or_pipe
@@ -145,6 +151,8 @@ def _find_schedule(terminal: Terminal, agent: str, wanted: str) -> tuple[_Place,
     schedules = list(terminal.client.items("agents", owner["id"], "schedules"))
     found = [each for each in schedules if each["id"] == wanted]
     found = found or [each for each in schedules if each["name"] == wanted]
+    if ID_PREFIX.fullmatch(wanted):
+        found = found or [each for each in schedules if each["id"].startswith(wanted)]
     if not found:
         raise NotFound(
             terminal.words("unknown_schedule", name=owner["name"], schedule=wanted),

@@ -122,6 +122,12 @@ _TREE = (
         section=_DAILY,
     ),
     CommandNode(
+        "config",
+        "Show the settings in effect, and where each comes from.",
+        commands=(CommandNode("show", runs="configuration.settings:show_settings"),),
+        section=_DAILY,
+    ),
+    CommandNode(
         "doctor",
         "Check the installation, and say how to fix what does not work.",
         "doctor.doctor:doctor",
@@ -170,6 +176,7 @@ _TREE = (
         "turns",
         "List turns, show one step by step, stop it, rate it.",
         commands=(
+            CommandNode("list", runs="conversation.turns:list_turns"),
             CommandNode("show", runs="conversation.turns:show_turn"),
             CommandNode("cancel", runs="conversation.turns:cancel_turn"),
             CommandNode("rate", runs="learning.feedback:give_feedback"),

@@ -6,7 +6,7 @@ import typer
 
 from opencrab.domain.errors import NotFound
 from opencrab.gateways.cli.conversation.attachments import Attachments
-from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
+from opencrab.gateways.cli.terminal.arguments import SESSIONS, AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
 from opencrab.gateways.cli.terminal.lookup import (
@@ -23,7 +23,7 @@ def chat(
     terminal: Terminal,
     agent: AnyAgent = None,
     *,
-    session: Annotated[str | None, cli_option("Continue this conversation.")] = None,
+    session: Annotated[str | None, cli_option("Continue this conversation."), SESSIONS] = None,
     new: Annotated[bool, cli_option("Begin a new conversation.")] = False,
     last: Annotated[
         bool, typer.Option("--continue", "-c", help="Continue the last one, also with --say.")

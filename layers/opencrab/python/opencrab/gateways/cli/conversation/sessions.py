@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import SESSIONS, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.lookup import agent_names
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
-SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id.")]
+SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id."), SESSIONS]
 
 
 @cli_command

@@ -1,16 +1,55 @@
-"""Commands about turns: read one as a story, stop it, and decide what it waits for."""
+"""Commands about turns: list them, read one as a story, stop it, and decide what it waits for."""
 
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Any
 
 import typer
 
+from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
-from opencrab.gateways.cli.terminal.arguments import Reason, TurnId
+from opencrab.gateways.cli.terminal.arguments import SESSIONS, Reason, TurnId, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.lookup import agent_names, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _OPEN = {"queued", "running", "waiting"}
 """Statuses of a turn that has not ended; written here, as loading the domain's takes time."""
+
+
+class TurnStatusOption(StrEnum):
+    """The statuses of a turn; written here, as loading the domain's takes time."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    IDLE = "idle"
+    STOPPED = "stopped"
+    EXHAUSTED = "exhausted"
+    FAILED = "failed"
+
+
+@cli_command
+def list_turns(
+    terminal: Terminal,
+    *,
+    agent: Annotated[str | None, cli_option("Only turns of this agent.", "AGENT")] = None,
+    session: Annotated[str | None, cli_option("Only turns in this conversation."), SESSIONS] = None,
+    status: Annotated[
+        TurnStatusOption | None, cli_option("Only turns with this status.", show_default=False)
+    ] = None,
+    last: Annotated[int, cli_option("Number of turns.", min=1, max=100)] = 20,
+) -> None:
+    """List turns, newest first."""
+    query = {
+        "agent_id": None if agent is None else find_agent(terminal, agent)["id"],
+        "session_id": session,
+        "status": None if status is None else status.value,
+        "limit": last,
+    }
+    turns = terminal.client.get("turns", **query)["items"]
+    terminal.show_list(turns, _draw, "no_turns")
 
 
 @cli_command
@@ -57,6 +96,23 @@ def decide_turn(
             body["argument_hash"] = shown
     decided = terminal.client.post("turns", turn, "decide", body=body)
     _report(terminal, "turn_approved" if approve else "turn_rejected", decided)
+
+
+def _draw(terminal: Terminal, turns: list[dict[str, Any]]) -> None:
+    words, names = terminal.words, agent_names(terminal)
+    rows = [
+        (
+            turn["id"],
+            names.get(turn["agent_id"], turn["agent_id"]),
+            turn["session_id"],
+            words.term(turn["status"]),
+            turn["model_calls"],
+            format_micro_usd(turn["spent_micro_usd"]),
+            format_time(turn["created_at"]),
+        )
+        for turn in turns
+    ]
+    terminal.table(("id", "agent", "session", "status", "calls", "cost", "created"), rows)
 
 
 def _report(terminal: Terminal, key: str, turn: dict[str, str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
+from opencrab.gateways.cli.terminal.arguments import SESSIONS, AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -25,7 +25,7 @@ def watch(
     terminal: Terminal,
     agent: AnyAgent = None,
     *,
-    session: Annotated[str | None, cli_option(_SESSION, "ID")] = None,
+    session: Annotated[str | None, cli_option(_SESSION, "ID"), SESSIONS] = None,
     after: Annotated[int | None, cli_option(_AFTER, min=0)] = None,
     thoughts: Annotated[bool, cli_option(_THOUGHTS)] = False,
     tasks: Annotated[bool, cli_option("Expand the plan's goals into tasks.")] = False,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from opencrab.domain.errors import TooLarge
 from opencrab.gateways.cli.memory.search import Agent, Since, Until
-from opencrab.gateways.cli.terminal.arguments import Force, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import SESSIONS, Force, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import parse_cli_time
 from opencrab.gateways.cli.terminal.files import read_local_file, write_local_file
@@ -22,7 +22,9 @@ def export_memory(
     agent: Agent = None,
     *,
     kept: Annotated[bool, cli_option("Only saved memories, without conversations.")] = False,
-    session: Annotated[str | None, cli_option("Only this conversation.", "SESSION")] = None,
+    session: Annotated[
+        str | None, cli_option("Only this conversation.", "SESSION"), SESSIONS
+    ] = None,
     since: Since = None,
     until: Until = None,
     force: Force = False,

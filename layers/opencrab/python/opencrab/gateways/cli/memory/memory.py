@@ -9,7 +9,7 @@ import typer
 
 from opencrab.gateways.cli.memory import archive, search
 from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, parse_period
-from opencrab.gateways.cli.terminal.arguments import Yes, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import IdIn, Yes, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.input import (
@@ -23,7 +23,8 @@ from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_
 
 MemoryView = dict[str, Any]
 Wish = dict[str, Any]
-MemoryId = Annotated[str, typer.Argument(metavar="MEMORY", help="A memory's id.")]
+MEMORIES = IdIn(("memory", "curated"), of_agent=True)
+MemoryId = Annotated[str, typer.Argument(metavar="MEMORY", help="A memory's id."), MEMORIES]
 
 _SHOWN = 120
 _TIMES = 20
@@ -113,7 +114,7 @@ def forget(
     terminal: Terminal,
     /,
     memory: Annotated[
-        str | None, cli_argument("A memory's id.", "MEMORY", show_default=False)
+        str | None, cli_argument("A memory's id.", "MEMORY", show_default=False), MEMORIES
     ] = None,
     agent: Agent = None,
     *,

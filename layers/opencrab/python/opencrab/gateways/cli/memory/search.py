@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import SESSIONS, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.dates import format_time, parse_cli_time
 from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
@@ -145,7 +145,7 @@ def status(terminal: Terminal, agent: Agent = None) -> None:
 @cli_command
 def retry(
     terminal: Terminal,
-    session: Annotated[str, cli_argument("A conversation's id.", "SESSION")],
+    session: Annotated[str, cli_argument("A conversation's id.", "SESSION"), SESSIONS],
     agent: Agent = None,
 ) -> None:
     """Retry the failed summary of a conversation."""

@@ -40,8 +40,26 @@ def simulate(
             "the simulator is not installed", cure="install the full OpenCrab package"
         )
     language = Language(terminal.options.language.for_agents)
-    found = terminal.options.simulation(agents, hours, seed, language)
+    found = terminal.options.simulation(agents, hours, seed, language, _progress(terminal, hours))
     terminal.show(found.model_dump(mode="json"), _tell)
+
+
+def _progress(terminal: Terminal, hours: float) -> Callable[[int], None]:
+    """Return a function that shows how many hours have passed on standard error.
+
+    On a terminal the line is overwritten.
+    """
+    screen, quiet = terminal.err.isatty(), getattr(terminal.options, "quiet", False)
+
+    def tell(hour: int) -> None:
+        if quiet:
+            return
+        text = terminal.words("simulated_hours", hour=hour, hours=f"{hours:g}")
+        last = hour + 1 > hours
+        terminal.err.write(f"\r{text}" + ("\n" if last else "") if screen else f"{text}\n")
+        terminal.err.flush()
+
+    return tell
 
 
 def _tell(terminal: Terminal, found: dict[str, Any]) -> None:

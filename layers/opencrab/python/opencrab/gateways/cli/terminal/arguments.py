@@ -1,5 +1,7 @@
 """Arguments and options that several commands take, each declared once."""
 
+import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -16,9 +18,29 @@ def cli_argument(told: str, metavar: str | None = None, **details: Any) -> Any:
     return typer.Argument(help=told, metavar=metavar, **details)
 
 
+ID_PREFIX = re.compile(r"[0-9a-z]{4,25}")
+"""The beginning of an id, which has 26 characters; a shorter text is taken as it is."""
+
+
+@dataclass(frozen=True)
+class IdIn:
+    """Marks a parameter that is an id in a list of the server: its first characters are enough.
+
+    The list is at these parts of a path, below the agent of the command if `of_agent`; `states` are
+    the states in which it is listed, if the list shows one at a time. `also` names a field whose
+    id stands for the item as well.
+    """
+
+    parts: tuple[str, ...]
+    of_agent: bool = False
+    states: tuple[str, ...] = ()
+    also: str = ""
+
+
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
 AnyAgent = Annotated[str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
-TurnId = Annotated[str, typer.Argument(metavar="ID", help="A turn's id.")]
+TURNS, SESSIONS = IdIn(("turns",)), IdIn(("sessions",))
+TurnId = Annotated[str, typer.Argument(metavar="ID", help="A turn's id."), TURNS]
 Reason = Annotated[str, typer.Option("--reason", help="The reason.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]

@@ -19,6 +19,7 @@ from opencrab.gateways.cli.scripting.exit_code import (
     exit_code_of_error,
     exit_code_of_output,
 )
+from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdIn
 from opencrab.gateways.cli.terminal.input import NobodyToAskError, questions_allowed
 from opencrab.gateways.cli.terminal.options import DATA, Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -134,6 +135,7 @@ def cli_command_with(
         own = {found.name: found for found in signature if found.kind is not found.VAR_KEYWORD}
         for found in own.values():
             _set_switch_name(found)
+        ids = {name: kind for name, found in own.items() if (kind := _id_list(found)) is not None}
         own |= more
         shared = {name: option for name, option in common_cli_options().items() if name not in own}
 
@@ -146,11 +148,30 @@ def cli_command_with(
             terminal = Terminal(replace(context.obj, **said))
             print_new_name(context, terminal)
             with _exit_code_of_errors(terminal), questions_allowed(allowed=terminal.interactive):
+                values.update(_whole_ids(terminal, ids, values))
                 run(terminal, **values)  # type: ignore[call-arg]
 
         return with_typer_signature(wrapper, own | shared)
 
     return decorate
+
+
+def _id_list(found: inspect.Parameter) -> IdIn | None:
+    details = get_args(found.annotation)[1:]
+    return next((each for each in details if isinstance(each, IdIn)), None)
+
+
+def _whole_ids(
+    terminal: Terminal, ids: Mapping[str, IdIn], values: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the whole ids for those of which only the beginning was typed."""
+    typed = {name: values[name] for name in ids if ID_PREFIX.fullmatch(str(values.get(name)))}
+    if not typed:
+        return {}
+    from opencrab.gateways.cli.terminal.lookup import find_id
+
+    agent = values.get("agent")
+    return {name: find_id(terminal, ids[name], wanted, agent) for name, wanted in typed.items()}
 
 
 def _set_switch_name(found: inspect.Parameter) -> None:

@@ -4,7 +4,8 @@ import unicodedata
 from difflib import get_close_matches
 from typing import Any
 
-from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.errors import Conflict, NotFound, Refused
+from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdIn
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AgentView = dict[str, Any]
@@ -14,13 +15,15 @@ _NAMED = 10
 def find_agent(terminal: Terminal, wanted: str) -> AgentView:
     """Find the agent with this id, or the only one with this name.
 
-    Raises NotFound with the nearest names, and Conflict with the ids if several share the name.
-    Retired agents are found by id only.
+    The first characters of an id are enough. Raises NotFound with the nearest names, and Conflict
+    with the ids if several share the name. Retired agents are found by id only.
     """
-    name, living = _normalize_text(wanted), []
+    name, living, begun = _normalize_text(wanted), [], []
     for agent in terminal.client.items("agents"):
         if agent["id"] == wanted:
             return agent
+        if ID_PREFIX.fullmatch(wanted) and agent["id"].startswith(wanted):
+            begun.append(agent)
         if agent["status"] != "retired":
             living.append(agent)
     named = [agent for agent in living if _normalize_text(agent["name"]) == name]
@@ -30,11 +33,45 @@ def find_agent(terminal: Terminal, wanted: str) -> AgentView:
             terminal.words("ambiguous", name=wanted, count=len(named)),
             cure=terminal.words("ambiguous_cure", ids=ids),
         )
+    if not named and begun:
+        return _only_one(terminal, begun, wanted)
     if not named:
         raise NotFound(
             terminal.words("unknown_agent", name=wanted), cure=_suggestion(terminal, name, living)
         )
     return named[0]
+
+
+def find_id(terminal: Terminal, kind: IdIn, wanted: str, agent: str | None) -> str:
+    """Return the only id of a list that begins so; what begins none is returned as it is.
+
+    Raises Conflict with the ids if several begin so.
+    """
+    place = kind.parts
+    if kind.of_agent:
+        place = ("agents", named_or_only_agent(terminal, agent)["id"], *place)
+    found = dict[str, dict[str, Any]]()
+    for state in kind.states or (None,):
+        try:
+            listed = list(terminal.client.items(*place, state=state))
+        except (NotFound, Refused):  # the command itself is told why
+            continue
+        for each in listed:
+            if each["id"].startswith(wanted) or str(each.get(kind.also, "")).startswith(wanted):
+                found[each["id"]] = each
+    if not found or wanted in found:
+        return wanted
+    return str(_only_one(terminal, list(found.values()), wanted)["id"])
+
+
+def _only_one(terminal: Terminal, found: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
+    if len(found) > 1:
+        ids = ", ".join(each["id"] for each in found[:_NAMED])
+        raise Conflict(
+            terminal.words("id_ambiguous", start=wanted, count=len(found)),
+            cure=terminal.words("ambiguous_cure", ids=ids),
+        )
+    return found[0]
 
 
 def living_agents(terminal: Terminal) -> list[AgentView]:

@@ -83,10 +83,19 @@ class LaunchRelay(Protocol):
 
 
 class Simulation(Protocol):
-    """A function that simulates agents for some hours; the same seed gives the same result."""
+    """A function that simulates agents for some hours; the same seed gives the same result.
+
+    `tell` is called with the number of every hour that has passed.
+    """
 
     def __call__(
-        self, agents: int, hours: float, seed: int, language: "Language", /
+        self,
+        agents: int,
+        hours: float,
+        seed: int,
+        language: "Language",
+        tell: Callable[[int], None],
+        /,
     ) -> "SimulationResult": ...
 
 
@@ -121,7 +130,8 @@ class Options:
     `sheet` loads AWS prices, `prices` loads model prices, and `now` is this computer's clock;
     commands leave out what is missing. `relay` starts the Discord relay, `simulation` the
     simulator; `backups` is a factory of the backup service; `launch` runs OpenCrab; `examine`
-    checks an installation that does not run.
+    checks an installation that does not run; `settings` returns the names of all settings, their
+    values and where each comes from.
     """
 
     url: str | None = None
@@ -144,3 +154,4 @@ class Options:
     backups: "Callable[[], Backups] | None" = None
     launch: Launch | None = None
     examine: ExamineStopped | None = None
+    settings: "Callable[[], Sequence[tuple[str, object, str]]] | None" = None

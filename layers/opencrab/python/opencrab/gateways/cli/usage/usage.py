@@ -7,7 +7,7 @@ import typer
 
 from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
-from opencrab.gateways.cli.terminal.arguments import GroupingOption, PeriodOption, cli_option
+from opencrab.gateways.cli.terminal.arguments import TURNS, GroupingOption, PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -41,7 +41,7 @@ def costs(
         GroupingOption | None, cli_option("Group calls by this.", show_default=False)
     ] = None,
     turn: Annotated[
-        str | None, cli_option("Show the cost of this turn, to the micro-dollar.", "ID")
+        str | None, cli_option("Show the cost of this turn, to the micro-dollar.", "ID"), TURNS
     ] = None,
 ) -> None:
     """Show what model calls cost, or the cost of one turn in detail."""

@@ -1,16 +1,18 @@
-"""Turns: read one step by step, ask it to stop, and decide what it waits for."""
+"""Turns: list them, read one step by step, ask it to stop, and decide what it waits for."""
 
 from typing import Annotated
 
-from fastapi import Header, Response
+from fastapi import Header, Query, Response
 from pydantic import Field
 
 from opencrab.domain.access.policy import Verb
 from opencrab.domain.approvals.call_text import ShownHash
 from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import ApprovalDecision
-from opencrab.domain.value import ShortText, Value
+from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.value import Identifier, ShortText, Value
 from opencrab.engine.access.visibility import require_turn
+from opencrab.engine.insight.turn_list import newest_turns
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn import control
@@ -19,6 +21,7 @@ from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
 from opencrab.gateways.rest.http.body import Strict, routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.page import LIMIT, MOST, Page
 from opencrab.gateways.rest.insight.turn_story import StoryView, TurnView
 from opencrab.ports.turn.journal import Journal
 
@@ -39,6 +42,34 @@ class TurnDecisionBody(Value, defer_build=False):
     argument_hash: ShownHash | None = Field(
         default=None, description="of the call that you read; 409 if another one waits"
     )
+
+
+class TurnsQuery(Value, defer_build=False):
+    """Which turns a request asks for, and how many."""
+
+    agent_id: Identifier | None = Field(default=None, description="only turns of this agent")
+    session_id: Identifier | None = Field(default=None, description="only turns in this session")
+    status: TurnStatus | None = Field(default=None, description="only turns with this status")
+    limit: Annotated[int, Field(ge=1, le=MOST)] = Field(
+        default=LIMIT, description="maximum number of turns"
+    )
+
+
+@router.get("")
+def list_turns(api: Api, caller: Reader, query: Annotated[TurnsQuery, Query()]) -> Page[TurnView]:
+    """List turns, newest first.
+
+    Of each agent the 200 newest turns are considered; there are no further pages.
+    """
+    found = newest_turns(
+        api.runtime,
+        caller.principal,
+        agent_id=query.agent_id,
+        session_id=query.session_id,
+        status=query.status,
+        limit=query.limit,
+    )
+    return Page(items=tuple(map(TurnView.of, found)))
 
 
 @router.get("/{turn_id}")

@@ -1,0 +1,1 @@
+"""The configuration: its settings as they are in effect here."""

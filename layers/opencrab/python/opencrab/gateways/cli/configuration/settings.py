@@ -1,0 +1,54 @@
+"""The command that shows the settings that are in effect here, and where each comes from."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated
+
+from opencrab.domain.errors import NotFound, Unavailable
+from opencrab.gateways.cli.terminal.arguments import cli_argument
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.terminal import Terminal
+
+_SECRET = re.compile(r"(^|[_-])(key|secret|token|password|authorization)$")
+_IN_ADDRESS = re.compile(r"://[^/@\s]+@")
+_HIDDEN = "***"
+
+
+@cli_command
+def show_settings(
+    terminal: Terminal,
+    name: Annotated[
+        str, cli_argument("A setting or a section, such as llm.providers.", "NAME")
+    ] = "",
+) -> None:
+    """Show the settings that `opencrab up` would use here, and where each comes from."""
+    if terminal.options.settings is None:
+        raise Unavailable("the settings cannot be read", cure="install the full OpenCrab package")
+    found = [
+        {"name": each, "value": _shown(each, value), "from": origin}
+        for each, value, origin in terminal.options.settings()
+        if not name or f"{each}.".startswith(f"{name.rstrip('.')}.")
+    ]
+    if not found:
+        raise NotFound(
+            terminal.words("no_setting", name=name), cure=terminal.words("no_setting_cure")
+        )
+    terminal.show(found, _draw)
+
+
+def _shown(name: str, value: object) -> object:
+    """Return a value, with stars in place of a secret that is set."""
+    if isinstance(value, Mapping):
+        return {key: _shown(str(key), inner) for key, inner in value.items()}
+    if _SECRET.search(name.rpartition(".")[2].lower()) and value:
+        return _HIDDEN
+    return _IN_ADDRESS.sub(f"://{_HIDDEN}@", value) if isinstance(value, str) else value
+
+
+def _draw(terminal: Terminal, found: list[dict[str, object]]) -> None:
+    rows = [
+        (each["name"], json.dumps(each["value"], ensure_ascii=False, default=str), each["from"])
+        for each in found
+    ]
+    terminal.table(("setting", "value", "from"), rows)

@@ -1,0 +1,53 @@
+"""The settings in effect: their values, where they come from, and no secret."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from opencrab.gateways.cli.app import build_cli
+from opencrab.gateways.cli.terminal.options import Options
+
+SETTINGS = [
+    ("agent.max_steps", 7, "OPENCRAB_AGENT__MAX_STEPS"),
+    ("llm.providers.openai.api_key", "sk-secret", "OPENAI_API_KEY"),
+    ("llm.providers.own.base_url", "https://me:sk-secret@host/v1", "default.toml"),
+    ("llm.providers.own.headers", {"x-api-key": "sk-secret", "x-team": "crab"}, "default.toml"),
+    ("llm.providers.own.api_key", "", "default.toml"),
+]
+
+
+def shown(*args: str, language: str = "en") -> tuple[int, str, str]:
+    app = build_cli(lambda _: 0, Options(settings=lambda: SETTINGS))
+    said = CliRunner().invoke(app, ["--language", language, "config", "show", *args])
+    return said.exit_code, said.stdout, said.stderr
+
+
+def test_every_setting_has_its_value_and_source_and_secrets_are_hidden() -> None:
+    code, out, err = shown("--json")
+    assert (code, err) == (0, "")
+    values = {each["name"]: (each["value"], each["from"]) for each in json.loads(out)}
+    assert values == {
+        "agent.max_steps": (7, "OPENCRAB_AGENT__MAX_STEPS"),
+        "llm.providers.openai.api_key": ("***", "OPENAI_API_KEY"),
+        "llm.providers.own.base_url": ("https://***@host/v1", "default.toml"),
+        "llm.providers.own.headers": ({"x-api-key": "***", "x-team": "crab"}, "default.toml"),
+        "llm.providers.own.api_key": ("", "default.toml"),
+    }
+    assert "secret" not in shown()[1]
+
+
+@pytest.mark.parametrize(("language", "head"), [("en", "setting"), ("ja", "設定項目")])
+def test_a_section_is_a_table_in_both_languages(language: str, head: str) -> None:
+    code, out, _ = shown("agent", language=language)
+    assert code == 0
+    assert head in out
+    assert "agent.max_steps" in out
+    assert "openai" not in out
+    assert "openai" not in shown("agent.max", language=language)[2]
+
+
+def test_a_section_that_does_not_exist_is_named() -> None:
+    code, out, err = shown("nope")
+    assert (code != 0, out) == (True, "")
+    assert "nope" in err
