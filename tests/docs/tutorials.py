@@ -28,7 +28,12 @@ INSTALLING_SECONDS = 900.0
 LANGUAGES = (".md", ".ja.md")
 PAGES = tuple(
     ROOT / f"{name}{suffix}"
-    for name in ("README", "docs/tutorial/first-agent", "docs/tutorial/first-discord-bot")
+    for name in (
+        "README",
+        "docs/tutorial/first-agent",
+        "docs/tutorial/a-day",
+        "docs/tutorial/first-discord-bot",
+    )
     for suffix in LANGUAGES
 )
 DEPLOYING = tuple(ROOT / f"docs/tutorial/first-deploy{suffix}" for suffix in LANGUAGES)
