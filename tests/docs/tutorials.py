@@ -31,6 +31,7 @@ PAGES = tuple(
     for name in (
         "README",
         "docs/tutorial/first-agent",
+        "docs/tutorial/a-day",
         "docs/tutorial/first-discord-bot",
         "docs/how-to/write-scripts",
     )

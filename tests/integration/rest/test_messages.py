@@ -1,7 +1,10 @@
 """Messages over REST: said once, answered by every agent, read in order, waited for."""
 
+from dataclasses import replace
+
 import pytest
 
+from opencrab.domain.errors import Unavailable
 from tests.integration.rest.house import House, problem
 
 HELLO = pytest.mark.parametrize("text", ["こんにちは、🦀です", "Hello, 🦀 here"])
@@ -48,6 +51,22 @@ def test_a_wait_that_is_over_names_the_turns_that_go_on(shared: House) -> None:
     assert answer.status_code == 200
     assert answer.json()["replies"] == []
     assert answer.json()["pending"] == answer.json()["turn_ids"]
+
+
+def test_whoever_waits_is_told_that_the_disk_is_full(house: House) -> None:
+    session_id, home = house.session(), house.runtime.home
+    full = Unavailable("the disk is full", cure="free some space")
+    place, headers = f"/sessions/{session_id}/messages", {"Idempotency-Key": "one"}
+    waiting = {"headers": headers | {"Prefer": "wait=0"}}
+    house.furnish(home=replace(home, storage_fault=lambda: full))
+    answer = house.call("POST", place, {"text": "hi"}, **waiting)
+    problem(answer, 503)
+    assert answer.json()["detail"] == "the disk is full"
+    assert house.call("POST", place, {"text": "hi"}, headers=headers).status_code == 202
+    house.work()
+    assert house.call("POST", place, {"text": "hi"}, **waiting).status_code == 200
+    house.furnish(home=home)
+    assert len(house.lines(session_id)) == 2
 
 
 @pytest.mark.parametrize("prefer", ["wait=soon", "wait=-1", "wait=", "wait=1.5", "wait=\uff11"])

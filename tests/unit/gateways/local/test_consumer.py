@@ -3,16 +3,18 @@
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
+from opencrab.domain.errors import Unavailable
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.local.consumer import MAX_RECEIVES, Consumer
 from opencrab.ports.home import Home
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, Queue
 
 PATIENCE = 50.0
 
@@ -84,3 +86,39 @@ def test_work_that_never_ends_is_buried_at_last(home: Home) -> None:
     _consumed(home, handle, enough)
     assert handled == ["after"]
     assert [body for body, _ in home.turns.list_dead_letters(10)] == ["poison"]
+
+
+class FullDisk:
+    """A queue whose disk is full at first, when work is given back."""
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self.refused = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._queue, name)
+
+    def continue_later(self, receipt: str, seconds: int) -> None:
+        if self.refused == 0:
+            self.refused += 1
+            raise Unavailable("the disk is full", cure="free some space")
+        self._queue.continue_later(receipt, seconds)
+
+
+def test_work_comes_back_soon_after_the_disk_has_room_again(home: Home) -> None:
+    enough, counts, queue = threading.Event(), list[int](), FullDisk(home.turns)
+
+    def handle(delivery: Delivery) -> MessageOutcome:
+        counts.append(delivery.count)
+        if len(counts) == 1:
+            raise Unavailable("the disk is full", cure="free some space")
+        enough.set()
+        return MessageOutcome.FINISHED
+
+    home.turns.send("work", group="g", deduplication="1")
+    consumer = Consumer("turns", cast("Queue", queue), handle, workers=2, visibility=3_600)
+    consumer.start()
+    assert enough.wait(PATIENCE)
+    consumer.stop()
+    consumer.join()
+    assert (counts, queue.refused) == ([1, 2], 1)

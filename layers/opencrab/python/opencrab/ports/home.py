@@ -1,7 +1,9 @@
 """Home: all stores and queues that one installation runs on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from opencrab.domain.errors import OpenCrabError
 from opencrab.ports.access.idempotency import Idempotency
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.agents import Agents
@@ -23,6 +25,11 @@ from opencrab.ports.usage.ledger import UsageLedger
 from opencrab.ports.workspace.files import Files
 
 
+def no_storage_fault() -> OpenCrabError | None:
+    """Return None: the default of `Home.storage_fault`."""
+    return None
+
+
 @dataclass(frozen=True)
 class Home:
     """All stores and queues of an installation; SQLite and AWS each build one.
@@ -30,7 +37,8 @@ class Home:
     `interactions` is the queue of Discord interactions for a worker; None if Discord is switched
     off. `beats` holds heartbeats until their second, `nights` the agents to review at night, both
     unordered. `feed` is None if changes are pushed to separate functions and cannot be followed
-    here.
+    here. `storage_fault` is the error of the last write if it failed because the disk is full or
+    broken: until it is mended, turns wait.
     """
 
     agents: Agents
@@ -57,3 +65,4 @@ class Home:
     preferences: PreferenceStore
     eraser: Eraser
     feed: ChangeFeed | None
+    storage_fault: Callable[[], OpenCrabError | None] = no_storage_fault

@@ -37,14 +37,14 @@ def server() -> Server:
 
 def test_the_latest_conversation_comes_first(program: Program) -> None:
     rows = [line.split() for line in program.run("sessions", "list").out.splitlines()]
-    assert rows[0] == ["id", "agent", "title", "turns", "changed"]
-    assert rows[1][:4] == ["s1", "Ada,", "?", "0"]
-    assert rows[2][:5] == ["s0", "Ada", "お金", "(ended)", "3"]
+    assert rows[0] == ["id", "agent", "title", "changed"]
+    assert rows[1][:4] == ["s1", "Ada,", "?", "2027-01-05"]
+    assert rows[2][:5] == ["s0", "Ada", "お金", "(ended)", "2026-01-05"]
 
 
 def test_the_list_speaks_japanese_and_json(program: Program) -> None:
     rows = program.run("--language", "ja", "sessions", "list").out.splitlines()
-    assert rows[0].split() == ["ID", "エージェント", "タイトル", "ターン数", "更新"]
+    assert rows[0].split() == ["ID", "エージェント", "タイトル", "更新"]
     assert "終了" in rows[2]
     assert program.run("sessions", "list", "--json").json == [NEW, OLD]
 
@@ -52,7 +52,7 @@ def test_the_list_speaks_japanese_and_json(program: Program) -> None:
 def test_a_conversation_shows_its_title(program: Program, server: Server) -> None:
     server.on("GET /sessions", page({**NEW, "title": "来週の計画"}))
     rows = [line.split() for line in program.run("sessions", "list").out.splitlines()]
-    assert rows[1][:5] == ["s1", "Ada,", "?", "来週の計画", "0"]
+    assert rows[1][:5] == ["s1", "Ada,", "?", "来週の計画", "2027-01-05"]
 
 
 @pytest.mark.parametrize(

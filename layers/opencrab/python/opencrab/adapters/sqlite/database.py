@@ -19,6 +19,7 @@ from opencrab.adapters.sqlite.file import (
     explain_sqlite_error,
     hold_database_file,
     inspect_database_file,
+    is_disk_fault,
     make_database_file,
 )
 from opencrab.adapters.sqlite.guard import CommitGuard
@@ -30,7 +31,7 @@ from opencrab.adapters.sqlite.write_batch import (
     Place,
     WriteBatch,
 )
-from opencrab.domain.errors import Unavailable
+from opencrab.domain.errors import OpenCrabError, Unavailable
 
 __all__ = [
     "FEED",
@@ -231,6 +232,7 @@ class Database:
         self._durable = durable
         self._patience_seconds = patience_seconds
         self._write_lock = threading.Lock()
+        self._fault: OpenCrabError | None = None
         self._readers: LifoQueue[SqliteItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
         self._lock_file = hold_database_file(path)
@@ -259,10 +261,14 @@ class Database:
                     self._writer.execute("COMMIT")
                 else:
                     self._guard.commit()
+                    self._fault = None
                 touched = tuple(self._writes.touched)
             except (sqlite3.Error, UnicodeDecodeError) as error:
                 self._roll_back()
-                raise explain_sqlite_error(self.path, error) from error
+                explained = explain_sqlite_error(self.path, error)
+                if is_disk_fault(error):
+                    self._fault = explained
+                raise explained from error
             except BaseException:
                 self._roll_back()
                 raise
@@ -283,6 +289,10 @@ class Database:
             raise explain_sqlite_error(self.path, error) from error
         finally:
             self._readers.put(items)
+
+    def fault(self) -> OpenCrabError | None:
+        """Return the error of the last write if the disk was full or broken, else None."""
+        return self._fault
 
     def topic(self, name: str) -> ChangeTopic:
         """Return the topic of one kind of change, created on first use."""

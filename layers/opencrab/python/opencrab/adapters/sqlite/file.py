@@ -188,6 +188,12 @@ def _check_commits(path: Path, found: Commits | None, marker: Commits) -> None:
         )
 
 
+def is_disk_fault(error: Exception) -> bool:
+    """Check whether an error says that the disk is full or broken."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return name.startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+
+
 def explain_sqlite_error(
     path: Path, error: sqlite3.Error | UnicodeDecodeError | OSError
 ) -> Unavailable:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.turn.queue import Delivery, Queue
 
@@ -105,13 +105,20 @@ class Consumer:
             self._free.release()
 
     def _give_back(self, delivery: Delivery, seconds: int) -> None:
-        try:
-            self._queue.continue_later(delivery.receipt, seconds)
-        except OpenCrabError as error:
-            log.warning(
-                "cannot set retry delay, the message returns after its visibility timeout: "
-                "queue=%s, group=%s, error=%s",
-                self._name,
-                delivery.group,
-                error.message,
-            )
+        """Let a message return after some seconds; while the disk is full, try it again."""
+        for attempt in range(max(self._visibility // _RETRY_SECONDS, 1)):
+            try:
+                self._queue.continue_later(delivery.receipt, seconds)
+            except OpenCrabError as error:
+                if attempt == 0:
+                    log.warning(
+                        "cannot set retry delay, the message returns after its visibility timeout: "
+                        "queue=%s, group=%s, error=%s",
+                        self._name,
+                        delivery.group,
+                        error.message,
+                    )
+                if not isinstance(error, Unavailable) or self._stopping.wait(_RETRY_SECONDS):
+                    return
+            else:
+                return

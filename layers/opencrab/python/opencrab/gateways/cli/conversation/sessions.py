@@ -167,13 +167,12 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
 
     names = agent_names(terminal)
-    heads = ("id", "agent", "title", "turns", "changed")
+    heads = ("id", "agent", "title", "changed")
     rows = [
         (
             session["id"],
             ", ".join(names.get(part["agent_id"], "?") for part in session["participants"]),
             _title(terminal, session),
-            session["turn_number"],
             format_time(session["updated_at"]),
         )
         for session in sessions
