@@ -355,29 +355,20 @@ SCENARIOS: tuple[Scenario, ...] = (
         ("completed",),
         turns=3,
     ),
-    Scenario(
-        "pushed",
-        (TALK,),
-        (Client("user", says("hi", channel="repeatable")),),
-        ("completed",),
-        wall_failures=2,
-    ),
-    Scenario(
-        "plain",
-        (TALK,),
-        (Client("user", says("hi", channel="plain")),),
-        ("completed",),
-        wall_failures=2,
-    ),
     *(
         Scenario(
-            f"torn-{channel}",
-            (LECTURE,),
-            (Client("user", says("explain", channel=channel)),),
+            name,
+            (script,),
+            (Client("user", says("hi", channel=channel)),),
             ("completed",),
             wall_failures=2,
         )
-        for channel in ("repeatable", "plain")
+        for name, script, channel in (
+            ("pushed", TALK, "repeatable"),
+            ("plain", TALK, "plain"),
+            ("torn-repeatable", LECTURE, "repeatable"),
+            ("torn-plain", LECTURE, "plain"),
+        )
     ),
     Scenario(
         "mentored",
@@ -385,33 +376,23 @@ SCENARIOS: tuple[Scenario, ...] = (
         (Client("user", says("note it")), Client("mentor", instructs, after_calls(1))),
         ("completed",),
     ),
-    Scenario(
-        "two",
-        (WRITE,),
-        (
-            Client("first", says("one", "m1")),
-            Client("second", says("two", "m2"), after_calls(1)),
-        ),
-        ("completed",),
-        turns=2,
-        interrupt=Interrupt.QUEUE,
-    ),
     *(
         Scenario(
             name,
             (script,),
             (
-                Client("user", says("one", "m1")),
-                Client("again", says("two", "m2"), after_calls(2)),
+                Client("first", says("one", "m1")),
+                Client("second", says("two", "m2"), after_calls(calls)),
             ),
-            ("stopped", "completed"),
+            ends,
             turns=2,
             interrupt=interrupt,
             rules=replace(RULES, stop_check_ms=0),
         )
-        for name, script, interrupt in (
-            ("overtaken", LONG, Interrupt.AFTER_STEP),
-            ("overtaken-at-once", SPOKEN, Interrupt.AT_ONCE),
+        for name, script, calls, ends, interrupt in (
+            ("two", WRITE, 1, ("completed",), Interrupt.QUEUE),
+            ("overtaken", LONG, 2, ("stopped", "completed"), Interrupt.AFTER_STEP),
+            ("overtaken-at-once", SPOKEN, 2, ("stopped", "completed"), Interrupt.AT_ONCE),
         )
     ),
     Scenario("large", (THINKER,), (Client("user", says("think")),), ("completed",)),

@@ -23,6 +23,7 @@ from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
@@ -101,13 +102,14 @@ class Lambdas:
         self._open.close()
 
     def introduce(self, agent_id: str, language: Language = Language.EN) -> None:
-        """A new agent, in a session of its own."""
+        """A new agent, in a session of its own, in which no message takes over from another."""
         self.scripts[agent_id] = ANSWER
         agent = Agent(
             id=agent_id,
             name=agent_id,
             language=language,
             model=f"fake:{agent_id}",
+            interrupt=Interrupt.QUEUE,
             created_at=START,
             updated_at=START,
         )

@@ -43,7 +43,6 @@ class Spoken:
     key: str
     input_tokens: int
     words: int = 0
-    is_complete: bool = False
 
     @property
     def text(self) -> str:
@@ -105,6 +104,27 @@ class SlowVendor:
         return sum(each.words for each in self.asked)
 
 
+def _events(vendor: SlowVendor, spoken: Spoken) -> Iterator[str]:
+    """The events of an answer; the vendor takes note of a word when the next one is wanted."""
+
+    def event(delta: dict[str, Any], *, reason: str | None = None, **more: Any) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason}
+        part = {"id": f"chatcmpl-{spoken.number}", "model": MODEL, "choices": [choice], **more}
+        return json.dumps(part)
+
+    for place in range(WORDS):
+        yield event({"content": word(spoken.key, spoken.number, place)})
+        vendor.note(spoken)
+        time.sleep(WORD_SECONDS)
+    used = {
+        "prompt_tokens": spoken.input_tokens,
+        "completion_tokens": WORDS,
+        "total_tokens": spoken.input_tokens + WORDS,
+    }
+    yield event({}, reason="stop", usage=used)
+    yield "[DONE]"
+
+
 @contextmanager
 def slow_vendor_at(vendor: SlowVendor) -> Iterator[str]:
     """The vendor's address while the block lasts."""
@@ -121,33 +141,13 @@ def slow_vendor_at(vendor: SlowVendor) -> Iterator[str]:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             spoken = vendor.begin(body)
             with suppress(OSError):  # whoever asked hung up, or is dead
-                self._stream(spoken)
+                self.send_response(200)
+                self.send_header("content-type", "text/event-stream")
+                self.send_header("connection", "close")
+                self.end_headers()
+                for event in _events(vendor, spoken):
+                    self.wfile.write(f"data: {event}\n\n".encode())
             self.close_connection = True
-
-        def _stream(self, spoken: Spoken) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("connection", "close")
-            self.end_headers()
-            for place in range(WORDS):
-                self._send(spoken, {"content": word(spoken.key, spoken.number, place)})
-                vendor.note(spoken)
-                time.sleep(WORD_SECONDS)
-            used = {
-                "prompt_tokens": spoken.input_tokens,
-                "completion_tokens": WORDS,
-                "total_tokens": spoken.input_tokens + WORDS,
-            }
-            self._send(spoken, {}, reason="stop", usage=used)
-            self.wfile.write(b"data: [DONE]\n\n")
-            spoken.is_complete = True
-
-        def _send(
-            self, spoken: Spoken, delta: dict[str, Any], *, reason: str | None = None, **more: Any
-        ) -> None:
-            choice = {"index": 0, "delta": delta, "finish_reason": reason}
-            part = {"id": f"chatcmpl-{spoken.number}", "model": MODEL, "choices": [choice], **more}
-            self.wfile.write(f"data: {json.dumps(part)}\n\n".encode())
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name is given
             """Say nothing."""

@@ -4,7 +4,9 @@ import pytest
 
 from opencrab.domain.agents.agent import AgentStatus, Identity
 from opencrab.domain.agents.soul import Soul
+from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Language
+from opencrab.gateways.cli.agents.agents import InterruptPolicy
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view
 
@@ -287,3 +289,21 @@ def test_a_limit_for_the_day_that_is_no_amount_is_refused(program: Program, serv
     assert refused.code == 2
     assert "US dollars" in refused.err
     assert server.sent("PATCH") == []
+
+
+def test_the_policies_of_interrupts_are_those_of_the_domain() -> None:
+    assert [each.value for each in InterruptPolicy] == [each.value for each in Interrupt]
+
+
+@pytest.mark.parametrize("policy", list(InterruptPolicy))
+def test_an_agents_policy_of_interrupts_is_set(
+    program: Program, server: Server, policy: InterruptPolicy
+) -> None:
+    ada = agent_view("Ada")
+    server.on("GET /agents", page(ada))
+    server.on("PATCH /agents/ada-id", ok(ada))
+    server.on("GET /agents/ada-id", ok(ada))
+    said = program.run("agents", "edit", "Ada", "--interrupt", policy.value)
+    assert said.code == 0, said.out
+    changed = [{"interrupt": policy.value}] if policy is not InterruptPolicy.AFTER_STEP else []
+    assert server.sent("PATCH") == changed

@@ -325,20 +325,6 @@ def test_a_task_is_steered_in_a_few_words(
     assert program.run("--json", "task", "steer", "Ada", *words).json == RUNNING
 
 
-@pytest.mark.parametrize(
-    ("language", "told"), [("en", "answered, nothing done"), ("ja", "回答のみ(作業なし)")]
-)
-def test_a_task_in_which_nothing_was_done_is_not_completed(
-    program: Program, server: Server, language: str, told: str
-) -> None:
-    answered = view(Standing.ANSWERED, report="I did it. / やりました。")
-    server.on(EVENTS, stream(answered))
-    said = program.run("--language", language, "task", "run", "Ada", "x")
-    assert said.code == 1
-    assert told in said.out
-    assert "100%" not in said.out
-
-
 @pytest.mark.parametrize(("language", "told"), [("en", "(unconfirmed)"), ("ja", "(未確認)")])
 def test_what_nobody_could_confirm_is_said(
     program: Program, server: Server, language: str, told: str

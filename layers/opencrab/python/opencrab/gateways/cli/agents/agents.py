@@ -1,12 +1,12 @@
 """Commands about agents: list, create, show, edit and retire them."""
 
 from decimal import Decimal
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
@@ -15,6 +15,15 @@ from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with
 from opencrab.gateways.cli.terminal.input import ask_line, ask_needed, ask_one_of, confirm_or_refuse
 from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
 from opencrab.gateways.cli.terminal.terminal import Terminal
+
+
+class InterruptPolicy(StrEnum):
+    """What a next message does to a running answer: the domain's, which would be slow to load."""
+
+    AT_ONCE = "at_once"
+    AFTER_STEP = "after_step"
+    QUEUE = "queue"
+
 
 _DRAFT = {
     **cli_parameter("name", str | None, help="The agent's name."),
@@ -31,7 +40,7 @@ _DRAFT = {
     ),
     **cli_parameter(
         "interrupt",
-        Interrupt | None,
+        InterruptPolicy | None,
         help="What your next message does to a running answer: end it at_once, end it after_step, "
         "or queue behind it.",
     ),
