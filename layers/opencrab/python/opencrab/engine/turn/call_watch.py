@@ -16,6 +16,7 @@ from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.conversation.answers import AnswerPart
+from opencrab.ports.conversation.channel import AnswerPreview
 from opencrab.ports.turn.journal import Interruption
 
 NOT_INTERRUPTED = Interruption()
@@ -154,3 +155,41 @@ def end_interrupted_call(
     close_turn(
         work, TurnStatus.STOPPED, result, turn=turn, speech=said, notice=notice, at=result.at
     )
+
+
+class PreviewedCall(CallWatch):
+    """A `CallWatch` with a preview in the channel, if it has one and the answer comes first there.
+
+    What is shown is what watchers may see. Before each part it was looked whether the turn is still
+    this worker's, and after `end` nothing is on its way: the delivered answer comes last.
+    """
+
+    def __init__(self, work: TurnWork, n: int) -> None:
+        super().__init__(work, n)
+        self._preview = _open_preview(work)
+        self._said: Callable[[], str] = str
+
+    def show(self, text: Callable[[], str]) -> None:
+        super().show(text)
+        self._said = text
+
+    def is_stopped(self) -> bool:
+        is_stopped = super().is_stopped()
+        if self._preview is not None and not is_stopped:
+            self._preview.show(self._said)
+        return is_stopped
+
+    def end(self) -> None:
+        super().end()
+        if self._preview is not None:
+            self._preview.end()
+
+
+def _open_preview(work: TurnWork) -> AnswerPreview | None:
+    turn, channel = work.turn, work.turn.channel
+    if channel is None or not channel.awaited or work.has_notified_clients:
+        return None
+    if work.job is not None or turn.is_autonomous:
+        return None
+    previews = work.runtime.previews.get(channel.kind)
+    return None if previews is None else previews.preview(channel, turn.id)
