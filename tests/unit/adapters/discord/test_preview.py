@@ -10,7 +10,7 @@ from opencrab.adapters.discord.rendering import preview_content
 from opencrab.domain.discord.community import REPLY, InteractionReply, discord_channel
 from opencrab.domain.value import Language
 from tests.discord.fake import PRIVATE, SERVER_CHANNEL
-from tests.discord.faults import Drop, Limited, Status
+from tests.discord.faults import Delay, Drop, Limited, Status
 from tests.discord.limits import Rate
 from tests.discord.state import Place
 from tests.unit.adapters.discord.speaking import Done, Talk, run_at_once
@@ -172,6 +172,14 @@ def test_silence_takes_an_old_preview_away(talk: Talk) -> None:
     write(talk, preview_of(talk, reply), "Hm")
     talk.clock.advance(FIFTEEN_MINUTES)
     talk.say(talk.utterance("", reply))
+    talk.say(talk.utterance("", reply))
+    assert talk.shown() == []
+
+
+def test_silence_takes_a_preview_away_whose_token_ends_just_then(talk: Talk) -> None:
+    reply = talk.asked()
+    write(talk, preview_of(talk, reply), "Hm")
+    talk.discord.fail("DELETE /webhooks", Delay(FIFTEEN_MINUTES))
     talk.say(talk.utterance("", reply))
     assert talk.shown() == []
 

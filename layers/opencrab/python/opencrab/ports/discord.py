@@ -41,7 +41,7 @@ class Discord(Protocol):
         """
 
     def delete_reply(self, reply: InteractionReply) -> None:
-        """Delete the first answer; one that is gone is no error."""
+        """Delete the first answer; one that is gone is no error, a token that is over NotFound."""
 
     def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         """Send a further answer to an interaction; returns the message's id."""

@@ -133,9 +133,13 @@ class DiscordChannel:
 
     def _take_away(self, reply: InteractionReply | None, way: _Way) -> None:
         """Delete what stands in the place of an answer that does not come."""
-        if reply is not None and way is _Way.ANSWER:
-            self._discord.delete_reply(reply)
-        elif reply is not None and reply.message_id is not None and way is _Way.EDIT:
+        if reply is None or way not in _EDITS:
+            return
+        if way is _Way.ANSWER:
+            with suppress(NotFound):
+                self._discord.delete_reply(reply)
+                return
+        if reply.message_id is not None:
             self._discord.delete(reply.channel_id, reply.message_id)
 
     def _post(

@@ -157,8 +157,11 @@ class DiscordClient:
         return _id(self._by_token(reply, "PATCH", _ORIGINAL, body=body, at_once=True))
 
     def delete_reply(self, reply: InteractionReply) -> None:
-        with suppress(NotFound):
+        try:
             self._by_token(reply, "DELETE", _ORIGINAL)
+        except NotFound:
+            if not reply.is_open(self._clock.now()):
+                raise
 
     def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         body = _message(message, files)
