@@ -12,6 +12,7 @@ from opencrab.gateways.discord_relay.relay import RelayMessage
 
 CHARACTERS = 8_000
 _NAME = 100
+_FILES = 10
 _SAID = {hikari.MessageType.DEFAULT, hikari.MessageType.REPLY}
 _THUMBS = "👍👎"
 _USER = re.compile(r"<@!?(\d+)>")
@@ -48,6 +49,9 @@ def relayed_message(
         "content": _content(message, own_id),
         "mentions_bot": mentioned,
     }
+    names = [_name(each.filename) or "?" for each in message.attachments[:_FILES]]
+    if names:
+        body["files"] = names
     answered = message.message_reference and message.message_reference.id
     if message.type is hikari.MessageType.REPLY and answered:
         body["reference"] = str(answered)
