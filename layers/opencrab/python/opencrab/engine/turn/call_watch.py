@@ -7,6 +7,7 @@ arrived of a call that was ended is kept, and charged.
 from collections.abc import Callable
 from datetime import datetime
 
+from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import NotFound, Unavailable
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
@@ -157,6 +158,14 @@ def end_interrupted_call(
     )
 
 
+def watch_of_call(work: TurnWork, n: int) -> CallWatch:
+    """Return the watch of a turn's model call, with a preview where somebody waits for the turn."""
+    channel = work.turn.channel
+    if channel is None or not channel.awaited:
+        return CallWatch(work, n)
+    return PreviewedCall(work, n, channel)
+
+
 class PreviewedCall(CallWatch):
     """A `CallWatch` with a preview in the channel, if it has one and the answer comes first there.
 
@@ -164,9 +173,9 @@ class PreviewedCall(CallWatch):
     this worker's, and after `end` nothing is on its way: the delivered answer comes last.
     """
 
-    def __init__(self, work: TurnWork, n: int) -> None:
+    def __init__(self, work: TurnWork, n: int, channel: Channel) -> None:
         super().__init__(work, n)
-        self._preview = _open_preview(work)
+        self._preview = self._opened(channel)
         self._said: Callable[[], str] = str
 
     def show(self, text: Callable[[], str]) -> None:
@@ -184,12 +193,8 @@ class PreviewedCall(CallWatch):
         if self._preview is not None:
             self._preview.end()
 
-
-def _open_preview(work: TurnWork) -> AnswerPreview | None:
-    turn, channel = work.turn, work.turn.channel
-    if channel is None or not channel.awaited or work.has_notified_clients:
-        return None
-    if work.job is not None or turn.is_autonomous:
-        return None
-    previews = work.runtime.previews.get(channel.kind)
-    return None if previews is None else previews.preview(channel, turn.id)
+    def _opened(self, channel: Channel) -> AnswerPreview | None:
+        if self._work.has_notified_clients or not self._is_shown:
+            return None
+        previews = self._work.runtime.previews.get(channel.kind)
+        return None if previews is None else previews.preview(channel, self._work.turn.id)
