@@ -168,7 +168,8 @@ def test_opencrab_that_is_away_is_waited_for(tmp_path: Path) -> None:
     assert crab.told == ["ready", "waits"]
 
 
-def test_a_thumb_is_brought(tmp_path: Path) -> None:
+@pytest.mark.parametrize("brought", ["👍", "🛑"])
+def test_a_thumb_or_a_stop_sign_is_brought(tmp_path: Path, brought: str) -> None:
     crab = Crab(tmp_path, enough=1)
     with Gateway() as discord:
 
@@ -183,14 +184,14 @@ def test_a_thumb_is_brought(tmp_path: Path) -> None:
                 "type": 0,
                 "burst": False,
             }
-            for emoji in ("🦀", "👍"):
+            for emoji in ("🦀", brought):
                 data = shared | {"emoji": {"id": None, "name": emoji}}
                 await discord.dispatch("MESSAGE_REACTION_ADD", data)
 
         after_ready(discord, {1: react})
         crab.relays_from(discord)
     ((what, body),) = crab.brought
-    assert (what, body["emoji"], body["message_id"]) == ("reactions", "👍", "99")
+    assert (what, body["emoji"], body["message_id"]) == ("reactions", brought, "99")
     assert body["author"] == {"id": HANA, "name": "hana", "role_ids": ["9"], "is_bot": False}
 
 

@@ -14,7 +14,7 @@ CHARACTERS = 8_000
 _NAME = 100
 _FILES = 10
 _SAID = {hikari.MessageType.DEFAULT, hikari.MessageType.REPLY}
-_THUMBS = "👍👎"
+_HEARD = "👍👎🛑"
 _USER = re.compile(r"<@!?(\d+)>")
 
 
@@ -66,9 +66,9 @@ def relayed_message(
 
 
 def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
-    """Convert a thumbs-up or thumbs-down reaction; None for other reactions."""
+    """Convert a thumb or a stop sign; None for other reactions."""
     emoji = str(event.emoji_name or "")
-    if emoji[:1] not in _THUMBS or not emoji:
+    if emoji[:1] not in _HEARD or not emoji:
         return None
     member = event.member if isinstance(event, hikari.GuildReactionAddEvent) else None
     guild_id = event.guild_id if isinstance(event, hikari.GuildReactionAddEvent) else None
