@@ -85,6 +85,7 @@ class Provider:
         self.prices: dict[str, Price | None] = {}
         self.retry_after: float | None = None
         self.wrap: Callable[[ChatModel], ChatModel] = lambda model: model
+        self.between_words: Callable[[], object] = lambda: None
         self.routing = Routing(default="fake:none")
         self.version = 0
 
@@ -137,7 +138,8 @@ class ScriptedModel:
             raise ModelCallFailed("the line is dead", error)
         self._provider.bill.received += 1
         usage = Usage(input_tokens=len(body) // 4, output_tokens=OUTPUT_TOKENS)
-        said = _said(reply.text, watch) if reply.streamed and error is None else reply.text
+        pause = self._provider.between_words
+        said = _said(reply.text, watch, pause) if reply.streamed and error is None else reply.text
         if said != reply.text:
             usage = usage.replaced(output_tokens=len(said.split()))
             self._provider.bill.charged[name] += PRICE.cost(usage)
@@ -167,7 +169,7 @@ class ScriptedModel:
         return key if key in self._provider.scripts else name
 
 
-def _said(text: str, watch: AnswerWatch) -> str:
+def _said(text: str, watch: AnswerWatch, pause: Callable[[], object]) -> str:
     """The words of an answer until it is complete or its call is stopped."""
     words = text.split(" ")
     for count in range(1, len(words)):
@@ -175,6 +177,7 @@ def _said(text: str, watch: AnswerWatch) -> str:
         watch.show(partial(str, said))
         if watch.is_stopped():
             return said
+        pause()
     return text
 
 

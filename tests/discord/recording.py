@@ -46,6 +46,12 @@ class RecordingDiscord:
     def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         return self._call("edit_reply", reply.id, message)
 
+    def find_reply(self, reply: InteractionReply) -> str:
+        return self._call("find_reply", reply.id, {})
+
+    def update_reply(self, reply: InteractionReply, message: Payload) -> str:
+        return self._call("update_reply", reply.id, message)
+
     def delete_reply(self, reply: InteractionReply) -> None:
         self._call("delete_reply", reply.id, {})
 
@@ -58,9 +64,17 @@ class RecordingDiscord:
         return self._call("post", channel_id, message)
 
     def edit(
-        self, channel_id: str, message_id: str, message: Payload, *, token: str | None = None
+        self,
+        channel_id: str,
+        message_id: str,
+        message: Payload,
+        *files: Attachment,
+        token: str | None = None,
     ) -> None:
         self._call("edit", f"{channel_id}/{message_id}", message)
+
+    def delete(self, channel_id: str, message_id: str) -> None:
+        self._call("delete", f"{channel_id}/{message_id}", {})
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         self._call(method, path, {} if body is None else body)

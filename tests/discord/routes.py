@@ -155,6 +155,12 @@ def _edit(call: Call) -> Answer:
     return call.told(message)
 
 
+def _delete(call: Call) -> Answer:
+    named = call.parameters
+    call.world.delete(named["channel_id"], named["message_id"], call.bot)
+    return Answer(204)
+
+
 def _read(call: Call) -> Answer:
     named = call.parameters
     return call.told(call.world.message(named["channel_id"], named["message_id"]))
@@ -284,6 +290,7 @@ ROUTES = (
     Route("GET", _MESSAGES, _read_many),
     Route("PATCH", f"{_MESSAGES}/{{message_id}}", _edit),
     Route("GET", f"{_MESSAGES}/{{message_id}}", _read),
+    Route("DELETE", f"{_MESSAGES}/{{message_id}}", _delete),
     Route("GET", "/channels/{channel_id}", _channel),
     Route("GET", _GLOBAL, _commands),
     Route("PUT", _GLOBAL, _overwrite),

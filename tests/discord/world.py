@@ -199,6 +199,13 @@ class World:
         self._write(message, draft)
         return message
 
+    def delete(self, channel_id: str, message_id: str, bot: Person) -> None:
+        """Delete a message of the bot's own."""
+        message = self.message(channel_id, message_id)
+        if message.author.id != bot.id:
+            raise Refusal(403, 50013)
+        message.deleted = True
+
     def say(self, place: Place, person: Person, text: str) -> Message:
         """An ordinary message of somebody."""
         with self.lock:

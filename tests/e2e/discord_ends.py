@@ -56,6 +56,7 @@ class End:
             *self._of_texts(),
             *self._of_states(),
             *self._of_answer(),
+            *self._of_preview(),
         ]
 
     @cached_property
@@ -138,6 +139,14 @@ class End:
         panels = [each.embeds[0] for each in messages if each.embeds]
         if self.scene.command == "task" and not all(_is_completed(each) for each in panels):
             yield f"the panel stays: {panels}"
+
+    def _of_preview(self) -> Iterator[str]:
+        """What was shown while the model wrote gives way to what is said at last."""
+        if self.is_nowhere or self.marked:
+            return
+        for each in self.house.discord.shown(self.place, OWNER):
+            if each.content.endswith("⏳") or "oc:sp:" in str(each.components):
+                yield f"the preview stays: {each.content}"
 
     def _is_harmless(self, utterance: Utterance) -> bool:
         """Whether a repeat would have been: Discord knows the place, or the nonce."""

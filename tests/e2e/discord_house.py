@@ -16,6 +16,7 @@ import httpx
 
 from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.adapters.discord.client import DiscordClient
+from opencrab.adapters.discord.preview import DiscordPreviews
 from opencrab.adapters.providers.transport.httpx_transport import new_client
 from opencrab.bootstrap.discord.door import local_door
 from opencrab.domain.conversation.message import DeliveryState, Utterance
@@ -40,6 +41,7 @@ from tests.crash.scheduling import Killed
 from tests.discord.fake import OWNER, SERVER_CHANNEL, FakeDiscord
 from tests.discord.state import Interaction, Message, Person, Place
 from tests.e2e.house import House
+from tests.unit.adapters.discord.speaking import run_at_once
 
 USER = Person("1100000000000000007", "Yui")
 OPENERS = Community(owner_ids=(OWNER.id,), user_ids=(USER.id,))
@@ -107,6 +109,7 @@ class DiscordHouse(House):
         self.discord = self._open.enter_context(FakeDiscord(self.clock, self._at_the_door))
         self._bare = self.runtime
         self.provider.wrap = lambda model: cast(ChatModel, Pointed(model, "model", self))
+        self.provider.between_words = lambda: self.clock.advance(1)
         self.begin()
         assert self.runtime.discord is not None
         path = f"/applications/{self.discord.application_id}/commands"
@@ -123,10 +126,12 @@ class DiscordHouse(House):
         client = DiscordClient(self._connect, self.discord.url, token, self.clock, self.wait)
         api = cast(Discord, Pointed(client, "discord", self))
         channel = self.spoil(DiscordChannel(api, home.facts, self.clock))
+        previews = DiscordPreviews(api, home.facts, self.clock, run_at_once)
         self.runtime = replace(
             self._bare,
             home=home,
             channels={**self._bare.channels, "discord": channel},
+            previews={"discord": previews},
             discord=api,
             community=OPENERS,
         )

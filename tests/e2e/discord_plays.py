@@ -45,6 +45,12 @@ def _said(*texts: str) -> Reply:
     return Reply(calls=tuple(calls))
 
 
+def _flowing(text: str, *calls: tuple[str, dict[str, str]]) -> Reply:
+    return Reply(text=text, calls=calls, streamed=True)
+
+
+FLOW = "海の 底は 暗く 静かで 蟹は ゆっくり 歩きます。"
+SILENCE = ("send_noreact", {"reason": "なし"})
 RING = Reply(calls=(("ring_bell", {"tone": "ding"}),))
 SCENES = (
     Scene("ask", (Reply(text="元気です。"),), ("元気です。",)),
@@ -54,6 +60,15 @@ SCENES = (
         "guest", (_said("ひとつ", "ふたつ", "みっつ"),), ("ひとつ", "ふたつ", "みっつ"), guest=True
     ),
     Scene("silent", (Reply(calls=(("send_noreact", {"reason": "なし"}),)),), (), shows=False),
+    Scene("flow", (_flowing(FLOW),), (FLOW,)),
+    Scene("flow-guest", (_flowing(FLOW),), (FLOW,), guest=True),
+    Scene(
+        "flow-acts",
+        (_flowing("では 鐘を 鳴らして みますね", ("ring_bell", {})), _flowing(FLOW)),
+        (FLOW,),
+        rings=1,
+    ),
+    Scene("flow-silent", (_flowing("ええと 何か 言おうか やめようか", SILENCE),), (), shows=False),
     Scene("task", (Reply(text="…"),), ("書きました", "整理しました"), rings=5, command="task"),
     Scene("show", (Reply(text="…"),), (), command="agent show"),
 )

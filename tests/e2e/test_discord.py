@@ -257,3 +257,40 @@ def test_who_waits_is_told_that_the_agent_is_unknown(reef: DiscordHouse) -> None
     reef.work()
     assert "誰か" in interaction.text
     assert "kani" in interaction.text
+
+
+@pytest.mark.parametrize(
+    ("locale", "label", "told", "words"),
+    [
+        ("ja", "停止", "上の回答は途中までです", "深い 海の 底で 蟹が ゆっくり 歩いて います。"),
+        ("en-US", "Stop", "上の回答は途中までです", "Deep in the sea a crab walks on and on."),
+    ],
+)
+def test_an_answer_flows_and_stops_when_somebody_presses_the_button(
+    any_reef: DiscordHouse, locale: str, label: str, told: str, words: str
+) -> None:
+    house = any_reef
+    kani(house, Reply(text=words, streamed=True))
+
+    def presses() -> None:
+        house.clock.advance(1)
+        message = house.message(SERVER_CHANNEL, OWNER)
+        if message.buttons:
+            house.provider.between_words = lambda: house.clock.advance(1)
+            house.discord.press(message, label, locale=locale)
+            queue = house.home.interactions
+            assert queue is not None
+            delivery = queue.receive(visibility_seconds=60, wait_seconds=0)
+            assert delivery is not None
+            house.handle("interactions", delivery)
+            queue.acknowledge(delivery.receipt)
+
+    house.provider.between_words = presses
+    interaction = ask(house, locale=locale)
+    house.work()
+    first, *_ = house.seen(SERVER_CHANNEL)
+    assert interaction.text == first
+    assert first.startswith(" ".join(words.split(" ")[:2]))
+    assert words not in first
+    assert told in first
+    assert not any(each["label"] == label for each in interaction.messages[0].buttons)

@@ -215,3 +215,32 @@ def test_where_discord_is_off_everything_says_so(house: House) -> None:
         )
     said = {"id": "1", "channel_id": "2", "author": HANA}
     problem(house.call("POST", "/discord/messages", said), 404)
+
+
+@pytest.mark.parametrize(
+    ("who", "reason"),
+    [
+        (HANA, None),
+        ({"id": "701", "name": "誰か"}, None),
+        ({"id": "702", "name": "ほかの人"}, "stranger"),
+        ({"id": "701", "name": "誰か", "is_bot": True}, "emoji"),
+    ],
+    ids=["owner", "who asked", "stranger", "bot"],
+)
+def test_a_stop_sign_under_a_question_stops_its_answer(
+    guild: Guild, who: dict[str, Any], reason: str | None
+) -> None:
+    guild.listens(guild.agent())
+    asker = {"id": "701", "name": "誰か"}
+    (turn_id,) = guild.hears(1, author=asker)["turn_ids"]
+    message_id = str((1_000_000_000_000 + 1) << 22)
+    guild.portal.found[f"/channels/{CHANNEL}/messages/{message_id}"] = {"author": asker}
+    given = {"message_id": message_id, "author": who}
+    stopped = turn_id if reason is None else None
+    assert _reacts(guild, "🛑", **given) == {"turn_id": stopped, "reason": reason}
+    guild.work()
+    expected = "completed" if reason else "stopped"
+    assert guild.got(f"/turns/{turn_id}")["status"] == expected
+    if reason is None:
+        again = _reacts(guild, "🛑", **given, guild_id=GUILD)
+        assert again["reason"] == "unknown"

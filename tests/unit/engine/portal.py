@@ -97,6 +97,12 @@ class Portal:
     def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         raise AssertionError("nothing is answered while setting up")
 
+    def find_reply(self, reply: InteractionReply) -> str:
+        raise AssertionError("nothing is answered while setting up")
+
+    def update_reply(self, reply: InteractionReply, message: Payload) -> str:
+        raise AssertionError("nothing is answered while setting up")
+
     def delete_reply(self, reply: InteractionReply) -> None:
         raise AssertionError("nothing is answered while setting up")
 
@@ -109,6 +115,14 @@ class Portal:
         raise AssertionError("nothing is posted while setting up")
 
     def edit(
-        self, channel_id: str, message_id: str, message: Payload, *, token: str | None = None
+        self,
+        channel_id: str,
+        message_id: str,
+        message: Payload,
+        *files: Attachment,
+        token: str | None = None,
     ) -> None:
+        raise AssertionError("nothing is posted while setting up")
+
+    def delete(self, channel_id: str, message_id: str) -> None:
         raise AssertionError("nothing is posted while setting up")

@@ -1,6 +1,6 @@
 """A fake Discord with a client of ours, and interactions that were acknowledged there."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -44,6 +44,22 @@ class Tokens:
 
     def forget(self) -> None:
         self.known.update(self.renewed)
+
+
+class Done:
+    """An edit that was over when it had begun."""
+
+    def is_alive(self) -> bool:
+        return False
+
+    def join(self) -> None:
+        """Nothing is left to wait for."""
+
+
+def run_at_once(run: Callable[[], None]) -> Done:
+    """Edits of a preview, made in the thread of who shows it."""
+    run()
+    return Done()
 
 
 @dataclass

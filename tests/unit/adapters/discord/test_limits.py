@@ -77,3 +77,10 @@ def test_what_is_over_is_forgotten(limits: DiscordRateLimits, clock: FakeClock) 
         limits.update_from_headers(Route("POST", str(number), as_bot=False), told(1, 1))
         clock.advance(0.1)
     assert len(limits._buckets) <= 500
+
+
+def test_what_is_spared_is_left_for_others(limits: DiscordRateLimits) -> None:
+    limits.update_from_headers(BY_TOKEN, told(2, 5))
+    assert limits.try_acquire(BY_TOKEN, spare=1) == 0
+    assert limits.try_acquire(BY_TOKEN, spare=1) == 5
+    assert limits.try_acquire(BY_TOKEN) == 0

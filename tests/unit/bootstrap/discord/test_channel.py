@@ -145,3 +145,10 @@ def test_a_store_that_is_silent_means_that_nothing_was_sent(clock: FakeClock) ->
     for name in (None, "CRAB"):
         with pytest.raises(NeverSent, match="store"):
             tokens(clock, secrets).token(name)
+
+
+def test_answers_flow_unless_it_is_switched_off(clock: FakeClock) -> None:
+    assert list(parts(clock, {**ON, **TOKEN}).previews) == ["discord"]
+    off = {"OPENCRAB_GATEWAY__DISCORD__STREAM": "false"}
+    assert parts(clock, {**ON, **TOKEN, **off}).previews == {}
+    assert parts(clock, {}).previews == {}

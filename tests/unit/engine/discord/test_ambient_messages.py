@@ -13,6 +13,7 @@ from opencrab.domain.conversation.loop_guard import LOOP
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.discord.community import Community, Person, Presence, Spot, discord_channel
 from opencrab.domain.document import INSTALLATION_FACTS
+from opencrab.domain.value import Language
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
     open_channel_session,
@@ -258,3 +259,26 @@ def test_an_agent_with_a_bot_of_its_own_does_not_answer_itself(channel: Channel)
     assert agents(channel.hears("what I said", BOT)) == ["mika"]
     other = Person(id="901", name="Another", is_bot=True)
     assert agents(channel.hears("what somebody said", other)) == ["ken", "mika"]
+
+
+@pytest.mark.parametrize(
+    ("language", "note"),
+    [
+        (Language.EN, "[attached file 海.png: not received, files from Discord are not read]"),
+        (
+            Language.JA,
+            "[添付ファイル 海.png: 受け取れていません。Discordのファイルは読み取りません]",
+        ),
+    ],
+)
+@pytest.mark.parametrize("words", ["見て", ""])
+def test_files_that_are_not_read_are_named_to_the_agent(
+    channel: Channel, language: Language, note: str, words: str
+) -> None:
+    agents = channel.world.runtime.home.agents
+    agents.save(agents.get("mika").agent.replaced(language=language))
+    channel.listens("mika", mentions_only=False)
+    (turn,) = channel.hears(words, files=("海.png",)).turns
+    lines = channel.world.runtime.home.journal.lines(turn.session_id, limit=10)
+    (line,) = [each for each in lines if each.message_id is not None]
+    assert line.text == "\n".join(filter(None, (words, note)))

@@ -104,6 +104,28 @@ def test_words_are_brought_with_who_said_them(tmp_path: Path) -> None:
     assert crab.words == ["質問です <@701> <@702> @opencrab @花子", "さようなら"]
 
 
+def test_a_file_is_named_and_never_makes_a_message_empty(tmp_path: Path) -> None:
+    crab = Crab(tmp_path, enough=2)
+    with Gateway() as discord:
+
+        async def show() -> None:
+            file = {
+                "id": number(9),
+                "filename": "海\u202e.png",
+                "size": 3,
+                "url": "u",
+                "proxy_url": "u",
+            }
+            await discord.say(number(1), "", attachments=[file])
+            await discord.say(number(2), "words")
+
+        after_ready(discord, {1: show})
+        crab.relays_from(discord)
+    (_, first), (_, second) = crab.brought
+    assert (first["content"], first["files"]) == ("", ["海.png"])
+    assert "files" not in second
+
+
 def test_what_was_said_while_the_connection_was_lost_is_fetched(tmp_path: Path) -> None:
     crab = Crab(tmp_path, enough=3)
     with Gateway() as discord:
@@ -146,7 +168,8 @@ def test_opencrab_that_is_away_is_waited_for(tmp_path: Path) -> None:
     assert crab.told == ["ready", "waits"]
 
 
-def test_a_thumb_is_brought(tmp_path: Path) -> None:
+@pytest.mark.parametrize("brought", ["👍", "🛑"])
+def test_a_thumb_or_a_stop_sign_is_brought(tmp_path: Path, brought: str) -> None:
     crab = Crab(tmp_path, enough=1)
     with Gateway() as discord:
 
@@ -161,14 +184,14 @@ def test_a_thumb_is_brought(tmp_path: Path) -> None:
                 "type": 0,
                 "burst": False,
             }
-            for emoji in ("🦀", "👍"):
+            for emoji in ("🦀", brought):
                 data = shared | {"emoji": {"id": None, "name": emoji}}
                 await discord.dispatch("MESSAGE_REACTION_ADD", data)
 
         after_ready(discord, {1: react})
         crab.relays_from(discord)
     ((what, body),) = crab.brought
-    assert (what, body["emoji"], body["message_id"]) == ("reactions", "👍", "99")
+    assert (what, body["emoji"], body["message_id"]) == ("reactions", brought, "99")
     assert body["author"] == {"id": HANA, "name": "hana", "role_ids": ["9"], "is_bot": False}
 
 

@@ -16,7 +16,7 @@ from opencrab.engine.world_outbox import WorldOutbox
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.answers import AnswerFeed, NoWatchers
-from opencrab.ports.conversation.channel import DeliveryChannel
+from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
 from opencrab.ports.discord import Discord
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
@@ -88,7 +88,8 @@ class Runtime:
 
     `directory` and `secrets` serve people who read and set up providers; `search`, `skills` and the
     web serve actions. `discord` is Discord's API, `community` its servers and members. `world` is
-    the link to outside worlds, if any, `answers` the watchers of words that are still arriving.
+    the link to outside worlds, if any, `answers` the watchers of words that are still arriving,
+    `previews` the channels that show them, by kind.
     `consequences` are the capabilities that react to turns, `jobs` the kinds of background turns;
     neither has a default, since a missing one would go unnoticed.
     """
@@ -111,6 +112,7 @@ class Runtime:
     community: Community = field(default_factory=Community)
     world: WorldLink | None = None
     answers: AnswerFeed = field(default_factory=NoWatchers)
+    previews: Mapping[str, PreviewChannel] = field(default_factory=dict)
 
     @property
     def reach(self) -> ActionReach:

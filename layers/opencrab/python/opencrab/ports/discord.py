@@ -31,8 +31,17 @@ class Discord(Protocol):
     def edit_reply(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         """Replace the first answer to an interaction; returns the message's id."""
 
+    def find_reply(self, reply: InteractionReply) -> str:
+        """Return the message id of the first answer; raises NeverSent at a rate limit."""
+
+    def update_reply(self, reply: InteractionReply, message: Payload) -> str:
+        """Replace the first answer by one that another will soon replace; returns its id.
+
+        Raises NeverSent instead of waiting, and before the last request of a rate limit is used.
+        """
+
     def delete_reply(self, reply: InteractionReply) -> None:
-        """Delete the first answer; one that is gone is no error."""
+        """Delete the first answer; one that is gone is no error, a token that is over NotFound."""
 
     def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         """Send a further answer to an interaction; returns the message's id."""
@@ -46,9 +55,17 @@ class Discord(Protocol):
         """
 
     def edit(
-        self, channel_id: str, message_id: str, message: Payload, *, token: str | None = None
+        self,
+        channel_id: str,
+        message_id: str,
+        message: Payload,
+        *files: Attachment,
+        token: str | None = None,
     ) -> None:
         """Replace a message of the bot's own."""
+
+    def delete(self, channel_id: str, message_id: str) -> None:
+        """Delete a message of the bot's own; one that is gone is no error."""
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """Make any other API call as the bot, such as for its commands; returns the response."""

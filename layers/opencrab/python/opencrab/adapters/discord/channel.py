@@ -31,6 +31,7 @@ class _Way(Enum):
     """The Discord call that sends a piece of an utterance."""
 
     ANSWER = auto()
+    EDIT = auto()
     FOLLOW_UP = auto()
     POST = auto()
 
@@ -38,9 +39,10 @@ class _Way(Enum):
 class DiscordChannel:
     """`ports.conversation.channel.DeliveryChannel` for Discord.
 
-    The first piece of an answer that a user waits for replaces the "thinking" placeholder. The
-    rest, and answers whose interaction token has expired, are posted by the bot. A reply that is
-    ephemeral or for a guest is sent by the interaction token or not at all.
+    The first piece of an answer that a user waits for replaces the "thinking" placeholder, or the
+    preview of the answer: that also when the interaction token has expired. The rest, and answers
+    without a preview whose token has expired, are posted by the bot. A reply that is ephemeral or
+    for a guest is sent by the interaction token or not at all.
     """
 
     def __init__(self, discord: Discord, facts: Documents, clock: Clock) -> None:
@@ -60,24 +62,25 @@ class DiscordChannel:
             return True
         since = utterance.since or utterance.updated_at
         now, _, reply = self._kept(utterance.channel)
-        way = _way(utterance, reply, now)
-        if way is not _way(utterance, reply, since):
-            return False
-        return way is _Way.ANSWER or (way is _Way.POST and now - since < NONCE_KNOWN)
+        way, before = _way(utterance, reply, now), _way(utterance, reply, since)
+        if way in _EDITS and before in _EDITS:
+            return True
+        return way is before is _Way.POST and now - since < NONCE_KNOWN
 
     def send(self, utterance: Utterance) -> None:
         now, kept, reply = self._kept(utterance.channel)
         shown = rendering.messages_of_utterance(utterance, reply)
         way = _way(utterance, reply, now)
         if utterance.piece >= len(shown):
-            if reply is not None and way is _Way.ANSWER:
-                self._discord.delete_reply(reply)
+            self._take_away(reply, way)
             return
         face = shown[utterance.piece]
         if reply is None or way is _Way.POST:
             self._post(utterance, reply, face)
         elif way is _Way.FOLLOW_UP:
             self._discord.follow_up(reply, _quiet(face, reply), *face.files)
+        elif way is _Way.EDIT:
+            self._edit(utterance, kept, reply, face)
         else:
             self._answer(utterance, kept, reply, face)
 
@@ -90,7 +93,7 @@ class DiscordChannel:
             message_id = self._discord.edit_reply(reply, message)
             if message_id and message_id != reply.message_id:
                 self._keep(kept.with_body(reply.replaced(message_id=message_id)))
-        elif reply.message_id is not None and not _is_by_token_only(reply):
+        elif reply.message_id is not None and not reply.is_by_token_only:
             self._discord.edit(reply.channel_id, reply.message_id, message)
 
     def _answer(
@@ -100,23 +103,49 @@ class DiscordChannel:
         reply: InteractionReply,
         face: RenderedMessage,
     ) -> None:
-        """Edit the interaction's reply.
-
-        On NotFound, expire its stored token and post as the bot.
-        """
+        """Edit the interaction's reply; on NotFound edit it as the bot."""
         try:
-            self._discord.edit_reply(reply, face.message, *face.files)
+            self._discord.edit_reply(reply, _whole(face), *face.files)
         except NotFound:
-            if kept is None or _is_by_token_only(reply):
+            if reply.is_by_token_only:
                 raise
-            over = kept.replaced(version=kept.version + 1, expires_at=self._clock.now())
-            self._keep(over)
-            self._post(utterance, reply, face)
+            self._edit(utterance, kept, reply, face)
+
+    def _edit(
+        self,
+        utterance: Utterance,
+        kept: Document | None,
+        reply: InteractionReply,
+        face: RenderedMessage,
+    ) -> None:
+        """Edit the message of the preview as the bot.
+
+        Without one, expire the stored token and post.
+        """
+        if reply.message_id is not None:
+            with suppress(NotFound):
+                self._discord.edit(reply.channel_id, reply.message_id, _whole(face), *face.files)
+                return
+        if kept is None:
+            raise NotFound("the answer to the interaction is gone")
+        self._keep(kept.replaced(version=kept.version + 1, expires_at=self._clock.now()))
+        self._post(utterance, reply, face)
+
+    def _take_away(self, reply: InteractionReply | None, way: _Way) -> None:
+        """Delete what stands in the place of an answer that does not come."""
+        if reply is None or way not in _EDITS:
+            return
+        if way is _Way.ANSWER:
+            with suppress(NotFound):
+                self._discord.delete_reply(reply)
+                return
+        if reply.message_id is not None:
+            self._discord.delete(reply.channel_id, reply.message_id)
 
     def _post(
         self, utterance: Utterance, reply: InteractionReply | None, face: RenderedMessage
     ) -> None:
-        if reply is not None and _is_by_token_only(reply):
+        if reply is not None and reply.is_by_token_only:
             raise Refused(
                 "the interaction's 15-minute reply window has expired, and the reply may not be "
                 "posted in the channel",
@@ -172,17 +201,23 @@ class DiscordChannel:
             raise NeverSent(error.message, cure=error.cure) from error
 
 
+_EDITS = frozenset({_Way.ANSWER, _Way.EDIT})
+"""The ways that edit one message, the same at every repeat."""
+
+
 def _way(utterance: Utterance, reply: InteractionReply | None, at: datetime) -> _Way:
+    is_first = utterance.opens and utterance.piece == 0
     if reply is None or not reply.is_open(at):
-        return _Way.POST
-    if utterance.opens and utterance.piece == 0:
+        is_previewed = reply is not None and reply.message_id is not None and is_first
+        return _Way.EDIT if is_previewed else _Way.POST
+    if is_first:
         return _Way.ANSWER
-    return _Way.FOLLOW_UP if _is_by_token_only(reply) else _Way.POST
+    return _Way.FOLLOW_UP if reply.is_by_token_only else _Way.POST
 
 
-def _is_by_token_only(reply: InteractionReply) -> bool:
-    """Check whether a reply must not be posted in the channel (guest or ephemeral)."""
-    return reply.is_guest or reply.is_ephemeral
+def _whole(face: RenderedMessage) -> dict[str, object]:
+    """Return a message that leaves nothing of the one that it replaces."""
+    return {"components": [], **face.message}
 
 
 def _quiet(face: RenderedMessage, reply: InteractionReply) -> dict[str, object]:

@@ -75,7 +75,8 @@ class BotTokens(Protocol):
 class _Request:
     """One HTTP request; `major` is its major parameter, `alone` gives it a new connection.
 
-    Its repr hides path and body, which may contain tokens.
+    One `at_once` never waits for a limit, and is sent once at most. Its repr hides path and body,
+    which may contain tokens.
     """
 
     method: str = field(repr=False)
@@ -85,6 +86,7 @@ class _Request:
     files: tuple[Attachment, ...] = field(default=(), repr=False)
     as_bot: bool = True
     alone: bool = False
+    at_once: bool = False
 
     @property
     def route(self) -> Route:
@@ -147,9 +149,19 @@ class DiscordClient:
         body = _message(message, files)
         return _id(self._by_token(reply, "PATCH", _ORIGINAL, body=body, files=files))
 
+    def find_reply(self, reply: InteractionReply) -> str:
+        return _id(self._by_token(reply, "GET", _ORIGINAL, at_once=True))
+
+    def update_reply(self, reply: InteractionReply, message: Payload) -> str:
+        body = _message(message, ())
+        return _id(self._by_token(reply, "PATCH", _ORIGINAL, body=body, at_once=True))
+
     def delete_reply(self, reply: InteractionReply) -> None:
-        with suppress(NotFound):
+        try:
             self._by_token(reply, "DELETE", _ORIGINAL)
+        except NotFound:
+            if not reply.is_open(self._clock.now()):
+                raise
 
     def follow_up(self, reply: InteractionReply, message: Payload, *files: Attachment) -> str:
         body = _message(message, files)
@@ -163,10 +175,21 @@ class DiscordClient:
         return _id(self._as_bot(_Request("POST", path, channel_id, body, files), token))
 
     def edit(
-        self, channel_id: str, message_id: str, message: Payload, *, token: str | None = None
+        self,
+        channel_id: str,
+        message_id: str,
+        message: Payload,
+        *files: Attachment,
+        token: str | None = None,
     ) -> None:
         path = f"/channels/{channel_id}/messages/{message_id}"
-        self._as_bot(_Request("PATCH", path, channel_id, _message(message, ())), token)
+        body = _message(message, files)
+        self._as_bot(_Request("PATCH", path, channel_id, body, files), token)
+
+    def delete(self, channel_id: str, message_id: str) -> None:
+        path = f"/channels/{channel_id}/messages/{message_id}"
+        with suppress(NotFound):
+            self._as_bot(_Request("DELETE", path, channel_id), None)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         major = next((part for part in path.partition("?")[0].split("/") if part.isdigit()), "")
@@ -204,8 +227,11 @@ class DiscordClient:
         Raise NeverSent if the rate limit lasts too long.
         """
         route, left, seconds = request.route, LONGEST_WAITS, 0.0
-        for _ in range(TRIES):
-            left -= self._waited(route, left)
+        for _ in range(1 if request.at_once else TRIES):
+            if request.at_once:
+                self._require_room(route)
+            else:
+                left -= self._waited(route, left)
             response = self._exchanged(request, headers)
             self._limits.update_from_headers(route, response.headers)
             if response.status_code != _LIMITED:
@@ -213,6 +239,12 @@ class DiscordClient:
             seconds, everything = discord_retry_after(response)
             self._limits.block(route, seconds, everything=everything)
         raise NeverSent(f"rate limited by Discord; retry in {seconds:.1f} s")
+
+    def _require_room(self, route: Route) -> None:
+        """Raise NeverSent unless a request may be sent now that leaves another one."""
+        seconds = self._limits.try_acquire(route, spare=1)
+        if seconds > 0:
+            raise NeverSent(f"close to a rate limit of Discord; retry in {seconds:.1f} s")
 
     def _waited(self, route: Route, left: float) -> float:
         """Wait out the rate limit of a route and return the seconds waited."""

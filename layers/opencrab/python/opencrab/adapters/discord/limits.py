@@ -42,8 +42,11 @@ class DiscordRateLimits:
         self._buckets: dict[tuple[str, str], _Bucket] = {}
         self._everything = clock.now()
 
-    def try_acquire(self, route: Route) -> float:
-        """Count a request as sent and return 0, or return the seconds until one may be sent."""
+    def try_acquire(self, route: Route, *, spare: int = 0) -> float:
+        """Count a request as sent and return 0, or return the seconds until one may be sent.
+
+        At least `spare` requests are left for others.
+        """
         with self._lock:
             key, now = self._key(route), self._clock.now()
             if route.as_bot and now < self._everything:
@@ -51,7 +54,7 @@ class DiscordRateLimits:
             bucket = self._buckets.get(key)
             if bucket is None or now >= bucket.until:
                 return 0.0
-            if bucket.left > 0:
+            if bucket.left > spare:
                 bucket.left -= 1
                 return 0.0
             return (bucket.until - now).total_seconds()

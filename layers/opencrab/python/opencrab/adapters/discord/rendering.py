@@ -19,6 +19,8 @@ MOST_PIECES = 5
 
 FILE = "answer.md"
 
+_STOP = "oc:sp:"
+_WRITING = "⏳"
 _PLAIN, _GREEN, _RED = 2, 3, 4
 _TITLE, _DESCRIPTION, _FOOTER, _NAME = 256, 4_000, 500, 200
 _CELLS = 10
@@ -71,6 +73,21 @@ def messages_of_utterance(
         RenderedMessage({"content": text, **(below if place == last else {})})
         for place, text in enumerate(shown)
     )
+
+
+def preview_content(text: str) -> str:
+    """Render the words of an answer so far; the hourglass says that more comes.
+
+    What does not fit one message follows when the answer is complete.
+    """
+    piece = first_message_piece(text.strip()[: 2 * LIMIT], LIMIT - len(_WRITING) - 1)
+    return f"{piece} {_WRITING}".strip()
+
+
+def preview_message(content: str, turn_id: str, language: Language) -> Payload:
+    """Return a message with the button that stops a turn."""
+    button = _button(_WORDS["stop"][language], f"{_STOP}{turn_id}", _PLAIN)
+    return {"content": content, "components": [{"type": 1, "components": [button]}]}
 
 
 def task_panel_message(shown: Panel) -> Payload:

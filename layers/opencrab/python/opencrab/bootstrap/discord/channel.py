@@ -17,7 +17,7 @@ from opencrab.domain.discord.community import KIND, Community
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
-from opencrab.ports.conversation.channel import DeliveryChannel
+from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
 from opencrab.ports.discord import Discord
 from opencrab.ports.documents import Documents
 
@@ -37,6 +37,7 @@ class DiscordParts:
     discord: Discord | None = None
     community: Community = field(default_factory=Community)
     channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
+    previews: Mapping[str, PreviewChannel] = field(default_factory=dict)
 
 
 def discord_of(
@@ -54,7 +55,11 @@ def discord_of(
     api = str(configured.get("gateway.discord.api"))
     discord = cast("Discord", _Later(lambda: _client(api, tokens, clock)))
     channel = cast("DeliveryChannel", _Later(lambda: _channel(discord, facts, clock)))
-    return DiscordParts(discord, _community(configured), {KIND: channel})
+    previews = cast("PreviewChannel", _Later(lambda: _previews(discord, facts, clock)))
+    streams = bool(configured.get("gateway.discord.stream"))
+    return DiscordParts(
+        discord, _community(configured), {KIND: channel}, {KIND: previews} if streams else {}
+    )
 
 
 class StoredBotTokens:
@@ -139,3 +144,9 @@ def _channel(discord: Discord, facts: Documents, clock: Clock) -> DeliveryChanne
     from opencrab.adapters.discord.channel import DiscordChannel
 
     return DiscordChannel(discord, facts, clock)
+
+
+def _previews(discord: Discord, facts: Documents, clock: Clock) -> PreviewChannel:
+    from opencrab.adapters.discord.preview import DiscordPreviews
+
+    return DiscordPreviews(discord, facts, clock)

@@ -141,6 +141,11 @@ class InteractionReply(Value):
         """True for a private conversation of others into which a user brought the bot."""
         return self.guild_id is None and self.is_guest
 
+    @property
+    def is_by_token_only(self) -> bool:
+        """True for a reply that must not be posted in the channel (guest or ephemeral)."""
+        return self.is_guest or self.is_ephemeral
+
     def is_open(self, now: datetime) -> bool:
         """Check whether the token is still valid: 15 minutes after the interaction."""
         return now < snowflake_time(self.id) + TOKEN_LIVES

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, BotRun
@@ -25,13 +25,14 @@ from opencrab.domain.discord.community import (
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.turn.turn import Turn
-from opencrab.domain.value import Identifier, Text, Value
+from opencrab.domain.value import Identifier, Language, Name, Text, Value
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
     open_channel_session,
     session_bound_to_channel,
 )
 from opencrab.engine.discord.presence import discord_presence, discord_presences
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.access.secrets import Secrets
@@ -39,6 +40,9 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
+
+FILES = 10
+"""The most files of one message, as on Discord."""
 
 _TRIES = 5
 _PAGE = 100
@@ -50,7 +54,7 @@ class ReceivedMessage(Value, defer_build=False):
     """A channel message as the relay received it; its id contains its time.
 
     `mentions_agent` is the id of the agent that it names, if any; `reference` is the message that
-    it answers.
+    it answers; `files` are the names of those attached to it, which are not read.
     """
 
     id: Snowflake
@@ -61,6 +65,7 @@ class ReceivedMessage(Value, defer_build=False):
     mentions_bot: bool = False
     mentions_agent: Identifier | None = None
     reference: Snowflake | None = None
+    files: Annotated[tuple[Name, ...], Field(max_length=FILES)] = ()
 
     @property
     def place(self) -> str:
@@ -112,9 +117,8 @@ def answer_ambient_message(
     session = open_channel_session(
         runtime, said.place, _opening(runtime.home.facts, said, agent_ids)
     )
-    message = _message(
-        said, _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
-    )
+    authority = _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
+    message = _message(said, _text(runtime.home.agents, said, agent_ids[0]), authority)
     taint = said.author.is_bot
     return AmbientOutcome(admit_message(runtime, session.id, message, only=agent_ids, taint=taint))
 
@@ -126,7 +130,7 @@ def _unheard(
         return Silence.OWN
     if said.guild_id is not None and not community.admits(said.guild_id):
         return Silence.GUILD
-    return None if said.content.strip() else Silence.EMPTY
+    return None if said.content.strip() or said.files else Silence.EMPTY
 
 
 def _admits(facts: Documents, community: Community, said: ReceivedMessage, agent_id: str) -> bool:
@@ -240,7 +244,19 @@ def _authority(
     return min(found, key=_LEAST_FIRST.index)
 
 
-def _message(said: ReceivedMessage, authority: Authority) -> Message:
+def _text(agents: Agents, said: ReceivedMessage, agent_id: str) -> str:
+    """Return a message's text, and of its files that they are not read, so that the agent says so.
+
+    It is in the language of the first agent that answers.
+    """
+    if not said.files:
+        return said.content
+    language = Language(agents.get(agent_id).agent.language)
+    notes = (system_phrase("file_not_read", language, name=each) for each in said.files)
+    return "\n".join(filter(str.strip, (said.content, *notes)))
+
+
+def _message(said: ReceivedMessage, text: str, authority: Authority) -> Message:
     author = said.author
     metadata = {"discord_message": said.id}
     if said.reference is not None:
@@ -251,7 +267,7 @@ def _message(said: ReceivedMessage, authority: Authority) -> Message:
         principal_id=author.principal_id,
         sender=Sender(id=author.principal_id, name=author.name),
         authority=authority,
-        parts=(TextPart(text=said.content),),
+        parts=(TextPart(text=text),),
         channel=discord_channel(said.channel_id),
         metadata=metadata,
     )

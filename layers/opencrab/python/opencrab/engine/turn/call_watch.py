@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
+from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import NotFound, Unavailable
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
@@ -17,6 +18,7 @@ from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.close import close_turn
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.conversation.answers import AnswerPart
+from opencrab.ports.conversation.channel import AnswerPreview
 from opencrab.ports.turn.journal import Interruption
 
 NOT_INTERRUPTED = Interruption()
@@ -162,3 +164,45 @@ def end_interrupted_call(
     close_turn(
         work, TurnStatus.STOPPED, result, turn=turn, speech=said, notice=notice, at=result.at
     )
+
+
+def watch_of_call(work: TurnWork, n: int) -> CallWatch:
+    """Return the watch of a turn's model call, with a preview where somebody waits for the turn."""
+    channel = work.turn.channel
+    if channel is None or not channel.awaited:
+        return CallWatch(work, n)
+    return PreviewedCall(work, n, channel)
+
+
+class PreviewedCall(CallWatch):
+    """A `CallWatch` with a preview in the channel, if it has one and the answer comes first there.
+
+    What is shown is what watchers may see. Before each part it was looked whether the turn is still
+    this worker's, and after `end` nothing is on its way: the delivered answer comes last.
+    """
+
+    def __init__(self, work: TurnWork, n: int, channel: Channel) -> None:
+        super().__init__(work, n)
+        self._preview = self._opened(channel)
+        self._said: Callable[[], str] = str
+
+    def show(self, text: Callable[[], str]) -> None:
+        super().show(text)
+        self._said = text
+
+    def is_stopped(self) -> bool:
+        is_stopped = super().is_stopped()
+        if self._preview is not None and not is_stopped:
+            self._preview.show(self._said)
+        return is_stopped
+
+    def end(self) -> None:
+        super().end()
+        if self._preview is not None:
+            self._preview.end()
+
+    def _opened(self, channel: Channel) -> AnswerPreview | None:
+        if self._work.has_notified_clients or not self._is_shown:
+            return None
+        previews = self._work.runtime.previews.get(channel.kind)
+        return None if previews is None else previews.preview(channel, self._work.turn.id)

@@ -21,7 +21,7 @@ from opencrab.engine.models import router
 from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
 from opencrab.engine.phrases import budget_phrase, system_phrase
 from opencrab.engine.turn.audience import label_of_reading
-from opencrab.engine.turn.call_watch import CallWatch, end_interrupted_call, interrupted_result
+from opencrab.engine.turn.call_watch import end_interrupted_call, interrupted_result, watch_of_call
 from opencrab.engine.turn.close import close_failed_turn, close_idle_turn, close_turn
 from opencrab.engine.turn.prompt.request import build_model_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
@@ -276,7 +276,7 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
-    started, watch = clock.monotonic_ms(), CallWatch(work, intent.n)
+    started, watch = clock.monotonic_ms(), watch_of_call(work, intent.n)
     try:
         # The intent is stored with its reservation: whatever happens now, the cost is counted.
         answer = call.model.chat(call.request, call.body, watch)

@@ -12,8 +12,9 @@ from opencrab.gateways.discord_relay.relay import RelayMessage
 
 CHARACTERS = 8_000
 _NAME = 100
+_FILES = 10
 _SAID = {hikari.MessageType.DEFAULT, hikari.MessageType.REPLY}
-_THUMBS = "👍👎"
+_HEARD = "👍👎🛑"
 _USER = re.compile(r"<@!?(\d+)>")
 
 
@@ -48,6 +49,9 @@ def relayed_message(
         "content": _content(message, own_id),
         "mentions_bot": mentioned,
     }
+    names = [_name(each.filename) or "?" for each in message.attachments[:_FILES]]
+    if names:
+        body["files"] = names
     answered = message.message_reference and message.message_reference.id
     if message.type is hikari.MessageType.REPLY and answered:
         body["reference"] = str(answered)
@@ -62,9 +66,9 @@ def relayed_message(
 
 
 def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
-    """Convert a thumbs-up or thumbs-down reaction; None for other reactions."""
+    """Convert a thumb or a stop sign; None for other reactions."""
     emoji = str(event.emoji_name or "")
-    if emoji[:1] not in _THUMBS or not emoji:
+    if emoji[:1] not in _HEARD or not emoji:
         return None
     member = event.member if isinstance(event, hikari.GuildReactionAddEvent) else None
     guild_id = event.guild_id if isinstance(event, hikari.GuildReactionAddEvent) else None

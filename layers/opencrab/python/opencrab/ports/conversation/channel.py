@@ -1,5 +1,6 @@
 """The outbound side: where an utterance becomes visible."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,3 +55,26 @@ class DeliveryChannel(Protocol):
 
         A repeat is harmless. Raises the same errors as `send`.
         """
+
+
+class AnswerPreview(Protocol):
+    """What people who wait for a turn see while the model still writes its first answer.
+
+    Nothing of it counts: the utterance that is delivered in its place says what was said.
+    """
+
+    def show(self, text: Callable[[], str]) -> None:
+        """Show the words so far, if it is time for it; `text` is called only then.
+
+        Never waits and never fails.
+        """
+
+    def end(self) -> None:
+        """Show nothing more, and return once nothing is on its way: what comes later is last."""
+
+
+class PreviewChannel(Protocol):
+    """A kind of channel that shows answers while they are being written."""
+
+    def preview(self, place: Place, turn_id: str) -> AnswerPreview | None:
+        """Return the preview of a model call's answer; None where nothing can be shown."""

@@ -22,6 +22,7 @@ from opencrab.gateways.discord.agent_lookup import AgentQuery
 from opencrab.gateways.discord.interactions import task_command
 from opencrab.gateways.discord.interactions.acks import STEERING_TEXT
 from opencrab.gateways.discord.interactions.interaction import Interaction, Shown
+from opencrab.gateways.discord.interactions.stop_button import press_stop_button
 from opencrab.gateways.discord.text.embeds import (
     cut_to_discord_units,
     escape_discord_markdown,
@@ -37,7 +38,9 @@ _DEPTH = 8
 _THUMBS: dict[str, Thumbs] = {"u": "up", "d": "down"}
 
 
-def press_button(asked: AgentQuery, interaction: Interaction) -> Payload | None:
+def press_button(  # noqa: PLR0911 - one for each kind of button
+    asked: AgentQuery, interaction: Interaction
+) -> Payload | None:
     """Carry out a button; returns a message for the user who pressed it, if any.
 
     Raises Refused, NotFound and Conflict, which that user is shown as well.
@@ -52,6 +55,8 @@ def press_button(asked: AgentQuery, interaction: Interaction) -> Payload | None:
             return _open(asked, interaction.shown, approval_id)
         case ["oc", "fb", turn_id, "u" | "d" as thumb]:
             return _feedback(asked, turn_id, _THUMBS[thumb])
+        case ["oc", "sp", turn_id]:
+            return press_stop_button(asked, turn_id)
         case ["oc", "cn" | "pa" | "re" as what, agent_id, goal_id]:
             return task_command.press_task_button(asked, what, agent_id, goal_id)
     return None

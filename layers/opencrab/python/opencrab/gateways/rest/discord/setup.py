@@ -156,7 +156,7 @@ def bring_discord_reaction(
 ) -> Response:
     """Deliver a reaction from the relay.
 
-    It is feedback on the turn that wrote the message.
+    It is feedback on the turn that wrote the message, or stops the turns that answer it.
     """
 
     def make() -> ReactedView:

@@ -56,7 +56,7 @@ class OverheardView(Value):
 
 
 class ReactedView(Value):
-    """The turn that the feedback is about; without one the reason why there is no feedback."""
+    """The turn that the feedback is about, or that was stopped; without one the reason."""
 
     turn_id: str | None
     reason: Unused | None = None
