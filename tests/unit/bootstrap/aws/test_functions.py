@@ -24,8 +24,6 @@ from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.preferences import Preferences
 from opencrab.gateways.cli.doctor.server_checks import CheckVerdict, check_setup
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, cli_languages
-from opencrab.gateways.websocket.answer_pushing import AnswerPusher
-from opencrab.ports.conversation.answers import NoWatchers
 from opencrab.ports.models.preferences import StoredPreferences
 from opencrab.settings import Settings
 from tests.conftest import ROOT
@@ -398,14 +396,3 @@ def test_a_key_is_kept_under_its_own_name_whatever_else_is_missing() -> None:
     store.put(azure.key_name, "sk-azure")
     again = next(each for each in deployed(store)[0].providers() if each.name == "azure")
     assert (again.has_key, again.missing) == (True, "AZURE_OPENAI_ENDPOINT")
-
-
-@pytest.mark.parametrize("endpoint", ["", "https://api.example.org/prod"])
-def test_a_worker_sends_words_while_they_arrive_where_there_is_a_websocket_api(
-    environment: pytest.MonkeyPatch, endpoint: str
-) -> None:
-    environment.setenv("OPENCRAB_AWS__WEBSOCKET_ENDPOINT", endpoint)
-    runtime = functions.turn_worker()._runtime
-    assert isinstance(runtime.answers, AnswerPusher if endpoint else NoWatchers)
-    assert runtime.rules.stop_check_ms == 1_000
-    assert runtime.rules.answer_part_ms >= 250

@@ -7,7 +7,6 @@ from opencrab import settings
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
-    from opencrab.gateways.websocket.answer_pushing import AnswerPusher
     from opencrab.gateways.websocket.conversation import LocalTalk
     from opencrab.settings import Settings
 
@@ -21,22 +20,6 @@ def local_websocket(configured: "Settings", runtime: "Runtime") -> "LocalTalk | 
         return None
     origins = allowed_origins(configured.get("gateway.websocket.origins"))
     return LocalTalk(runtime, runtime.home.feed, origins)
-
-
-def answer_pusher(endpoint: str, runtime: "Runtime") -> "AnswerPusher":
-    """Build what sends the words of running model calls to connections of a WebSocket API."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    from opencrab.adapters.aws_client import DeferredAwsClient
-    from opencrab.adapters.websocket_push import PART_SECONDS, ApiGatewayPush
-    from opencrab.gateways.websocket.answer_pushing import AnswerPusher
-    from opencrab.gateways.websocket.pushing import AT_ONCE
-
-    client = DeferredAwsClient(
-        "apigatewaymanagementapi", read_seconds=PART_SECONDS, attempts=1, endpoint_url=endpoint
-    )
-    pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answer")
-    return AnswerPusher(runtime, ApiGatewayPush(client), pool)
 
 
 def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:

@@ -191,7 +191,7 @@ def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
     endpoint = str(configured.get("aws.websocket_endpoint"))
     if endpoint:
         # Only for who has a WebSocket API: this is more to load at a cold start.
-        from opencrab.bootstrap.websocket import answer_pusher
+        from opencrab.bootstrap.aws.answers import answer_pusher
 
         runtime = replace(runtime, answers=answer_pusher(endpoint, runtime))
     return Worker(runtime, logs, DynamoPulse(dynamodb_table_name(configured)).beat)
