@@ -93,7 +93,6 @@ class Home:
 
     running: Server
     vendor: Vendor
-    data: Path
     sessions: dict[str, str] = field(default_factory=dict)
 
     def session(self, behaviour: str) -> str:
@@ -117,8 +116,8 @@ def home(folder: Path) -> Iterator[Home]:
     """A running installation and its vendor."""
     with vendor() as found:
         more = {"OPENCRAB_LLM__PROVIDERS__VLLM__BASE_URL": found.url}
-        with server(folder / "data", more=more) as running:
-            yield Home(running, found, folder / "data")
+        with server(folder / "streaming", more=more) as running:
+            yield Home(running, found)
 
 
 def bare(home: Home) -> Times:
@@ -264,13 +263,14 @@ def table(folder: Path) -> str:
     """The section of docs/benchmarks.md."""
     found = figures(folder)
     rows = [
-        "| seen over | first word | any later word, 95 of 100 | last word to closed stream |",
-        "|---|---|---|---|",
+        "| seen over | first word | at most | met | later ones, 95 of 100 | last word to the end |",
+        "|---|---|---|---|---|---|",
     ]
     for name, times in found.ways.items():
         first, end = statistics.median(times.first), statistics.median(times.end)
         late = sorted(times.every)[round(0.95 * len(times.every)) - 1]
-        rows.append(f"| {name} | {first:.3g} ms | {late:.3g} ms | {end:.3g} ms |")
+        met = "50 | yes" if first <= 50 else "50 | **no**"
+        rows.append(f"| {name} | {first:.3g} ms | {met} | {late:.3g} ms | {end:.3g} ms |")
     rows += ["", "| the vendor is stopped while | median | slowest | at most | met |"]
     rows.append("|---|---|---|---|---|")
     for name, what in _STOPS.items():
