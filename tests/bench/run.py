@@ -10,7 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.domain.value import Language
-from tests.bench import autonomy, bill, door, handler, learning, models, process, searching, turns
+from tests.bench import (
+    autonomy,
+    bill,
+    door,
+    handler,
+    learning,
+    models,
+    process,
+    searching,
+    streaming,
+    turns,
+)
 from tests.bench.world import ROOT, model_server, world
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -50,6 +61,18 @@ The target of two reads is missed. A turn asks the store for its agent, its sess
 lines of that, and all that the agent has at hand in one read (signs, goals, outlook, notes,
 expectations, and the goal that it serves); where there are unread events they are a fifth, since
 the signs tell where they begin. Claiming the turn comes before, and reading the switches after.
+"""
+
+_STREAMING = """
+## Time to first visible token and to closed stream
+
+A vendor that streams, in a process of its own, sends a word each 50 ms; each word is the moment at
+which it was sent (`tests/bench/streaming.py`; wall, {runs} answers each). The end is
+`RUN_FINISHED`, in the terminal the prompt. A stop is measured from the request that cancels the
+turn until the vendor sees its connection closed: while an answer arrives, a worker looks for a stop
+each 100 ms.
+
+{streaming}
 """
 
 _AWS = """
@@ -276,11 +299,12 @@ def on_aws(directory: Path) -> str:
     return _AWS.format(warm=measured, init=init(), door=door.table(), **limits, **units())
 
 
-def page(rows: list[Row], living: list[Row], aws: str) -> str:
+def page(rows: list[Row], living: list[Row], live: str, aws: str) -> str:
     """docs/benchmarks.md."""
     system = f"{platform.system()} {platform.machine()}"
     head = _HEAD.format(python=platform.python_version(), system=system)
-    return head + "\n".join(map(str, rows)) + _living(living) + aws
+    shown = _STREAMING.format(runs=streaming.RUNS, streaming=live)
+    return head + "\n".join(map(str, rows)) + _living(living) + shown + aws
 
 
 def _living(rows: list[Row]) -> str:
@@ -293,7 +317,8 @@ def main() -> None:
         rows = in_process(Path(folder) / "engine") + of_models() + of_search(Path(folder))
         rows += as_process(Path(folder))
         living = of_autonomy(Path(folder) / "autonomy")
-        text = page(rows, living, on_aws(Path(folder) / "aws"))
+        live = streaming.table(Path(folder))
+        text = page(rows, living, live, on_aws(Path(folder) / "aws"))
     sys.stdout.write(text)
     if "--print" not in sys.argv:
         before = PAGE.read_text(encoding="utf-8")

@@ -1,8 +1,9 @@
 """The local runner's watch: waiters wake."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -71,3 +72,41 @@ def test_a_waiter_wakes_when_its_session_changes_and_leaves_when_the_process_end
             return changed, ended
 
     assert asyncio.run(wait()) == (False, True)
+
+
+class Moments:
+    """A loop's clock, and for how long what was asked of it has to wait."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.waiting: list[tuple[float, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, call: Callable[..., None], *given: Any) -> None:
+        self.waiting.append((seconds, lambda: call(*given)))
+
+    def pass_by(self) -> float:
+        """Let the next thing happen; returns after how long."""
+        seconds, call = self.waiting.pop()
+        self.now += seconds
+        call()
+        return seconds
+
+
+def test_first_words_wake_everybody_at_once_and_more_of_them_only_now_and_then(home: Home) -> None:
+    watch, loop = FeedWatch(feed_of(home)), Moments()
+
+    def words() -> None:
+        watch._wake_for_words(cast("asyncio.AbstractEventLoop", loop), "s")
+
+    words()
+    assert loop.pass_by() == 0
+    for _ in range(1_000):
+        words()
+    assert len(loop.waiting) == 1
+    assert loop.pass_by() == pytest.approx(0.04)
+    loop.now += 1
+    words()
+    assert loop.pass_by() == 0

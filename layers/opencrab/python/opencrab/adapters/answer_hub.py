@@ -93,4 +93,5 @@ def join_answer_parts(before: AnswerPart | None, part: AnswerPart) -> AnswerPart
     """Return one part that says what two in a row said."""
     if before is None or part.starts_over:
         return part
-    return replace(before, text=before.text + part.text, ended=part.ended)
+    text = before.text + part.text
+    return replace(before, text=text, ended=part.ended, withdrawn=part.withdrawn)

@@ -13,6 +13,9 @@ from opencrab.domain.errors import NotFound, Unavailable
 SECONDS = 3.0
 """A connection that takes nothing for so long is cut."""
 
+PART_SECONDS = 1.0
+"""The same while an answer arrives: the connection gets no more of it."""
+
 _GONE = {"GoneException", "410"}
 _PERMISSIONS = "execute-api:ManageConnections"
 

@@ -34,7 +34,8 @@ class Rules:
     `history_lines` limits the lines read for a prompt, whose length `high_water_tokens` limits. A
     session is summarized after each `compact_every` lines; 0 is never. New agents have a heartbeat
     every `heartbeat_seconds` by default. While a model answers, a worker looks every
-    `stop_check_ms` for a stop of its turn, and shows new words at most every `answer_part_ms`.
+    `stop_check_ms` for a stop of its turn, and shows new words at most every `answer_part_ms`,
+    from `answer_first_ms` after the call began.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -46,6 +47,7 @@ class Rules:
     model_timeout_seconds: float = 120.0
     stop_check_ms: int = 100
     answer_part_ms: int = 25
+    answer_first_ms: int = 0
     max_output_tokens: int = 2_048
     history_lines: int = 96
     high_water_tokens: int = 80_000

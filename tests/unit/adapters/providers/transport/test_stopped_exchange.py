@@ -76,3 +76,23 @@ def test_a_stopped_connection_is_not_used_again(transport: HttpxTransport) -> No
             with pytest.raises(ExchangeStopped):
                 _read(transport, server.url, lambda: True, LONG)
         eventually(lambda: sorted(seen), [1, 2])
+
+
+def test_a_server_that_never_pauses_is_hung_up_on(transport: HttpxTransport) -> None:
+    said, hung_up = Event(), Event()
+
+    def talk(connection: socket.socket, number: int) -> None:
+        heard(connection)
+        connection.sendall(BEGUN)
+        try:
+            while True:
+                # Comments of a stream: they are no words, and come faster than anybody looks.
+                connection.sendall(b"2\r\n:\n\r\n")
+                said.set()
+        except OSError:
+            hung_up.set()
+
+    with listening(talk) as server:
+        with pytest.raises(ExchangeStopped):
+            _read(transport, server.url, said.is_set, LONG)
+        assert hung_up.wait(LONG)

@@ -35,7 +35,7 @@ from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.consequence import BackgroundJob
-from opencrab.engine.runtime import NothingToFind, Runtime
+from opencrab.engine.runtime import NothingToFind, Rules, Runtime
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
@@ -58,6 +58,9 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _STOP_CHECK_MS = 1_000
+_ANSWER_PART_MS = 250
+_ANSWER_FIRST_MS = 500
+"""A call that is answered sooner does not ask who watches: its line comes at once."""
 LONGEST_SECONDS = 20
 """Time limit of a REST request: API Gateway allows 30 seconds, including a cold start."""
 
@@ -196,6 +199,12 @@ def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
     stored = home.preferences.get
     models = DeployedModels(lambda: models_of_function(secrets, stored, clock.now, advice))
     runtime = replace(_runtime(configured, home, clock, models, secrets), jobs=jobs)
+    endpoint = str(configured.get("aws.websocket_endpoint"))
+    if endpoint:
+        # Only for who has a WebSocket API: this is more to load at a cold start.
+        from opencrab.bootstrap.aws.answers import answer_pusher
+
+        runtime = replace(runtime, answers=answer_pusher(endpoint, runtime))
     return Worker(runtime, logs, DynamoPulse(dynamodb_table_name(configured)).beat)
 
 
@@ -266,8 +275,7 @@ def _runtime(
         home=home,
         clock=clock,
         models=models,
-        # Each look for a stop is two reads of the table.
-        rules=replace(rules_of(configured), stop_check_ms=_STOP_CHECK_MS),
+        rules=rules_on_aws(configured),
         directory=models,
         secrets=secrets,
         world=world_of(configured, secrets),
@@ -275,6 +283,16 @@ def _runtime(
         jobs=(),
         **vars(configured_actions(configured, search_of(configured, clock), _transport)),
         **vars(discord_of(configured, secrets, clock, home.facts)),
+    )
+
+
+def rules_on_aws(configured: "Settings") -> Rules:
+    """Return the rules of the engine, sparing where a look is a read and a push a message."""
+    return replace(
+        rules_of(configured),
+        stop_check_ms=_STOP_CHECK_MS,
+        answer_part_ms=_ANSWER_PART_MS,
+        answer_first_ms=_ANSWER_FIRST_MS,
     )
 
 

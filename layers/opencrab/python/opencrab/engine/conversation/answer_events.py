@@ -46,10 +46,9 @@ class AnswerEvents:
             self._begun += 1
             message = _Message(part, f"{part.turn_id}-{part.n}-{self._begun}")
             self._open[part.turn_id] = message
-            yield {**_message_event("TEXT_MESSAGE_START", message, at), "role": "assistant"}
+            yield begin_of_message(part, message.id, at)
         message.text += part.text
-        for piece in cut_text(part.text):
-            yield {**_message_event("TEXT_MESSAGE_CONTENT", message, at), "delta": piece}
+        yield from words_of_message(message.part, message.id, part.text, at)
 
     def of_line(self, line: Line) -> tuple[Event, ...]:
         """Return the events of a line; only the end of the message if the watcher has seen it."""
@@ -58,22 +57,38 @@ class AnswerEvents:
         if message is None or not is_said or line.text != message.text:
             return events_of_line(line)
         del self._open[message.part.turn_id]
-        ended = _message_event("TEXT_MESSAGE_END", message, line.at)
-        return ({**ended, "metadata": line_end_metadata(line)},)
+        return (end_of_message(message.part, message.id, line),)
 
     def of_turn(self, turn_id: str, at: datetime) -> tuple[Event, ...]:
         """Return the end of a turn's message of which no line came; () if there is none."""
         message = self._open.pop(turn_id, None)
-        return () if message is None else (_withdrawal(message, at),)
+        return () if message is None else (withdrawal_of_message(message.part, message.id, at),)
 
 
-def _message_event(kind: str, message: _Message, at: datetime) -> Event:
-    part = message.part
+def begin_of_message(part: AnswerPart, message_id: str, at: datetime) -> Event:
+    """Return the event that begins a message."""
+    return {**_message_event("TEXT_MESSAGE_START", part, message_id, at), "role": "assistant"}
+
+
+def words_of_message(part: AnswerPart, message_id: str, text: str, at: datetime) -> Iterator[Event]:
+    """Yield the events with the next words of a message."""
+    for piece in cut_text(text):
+        yield {**_message_event("TEXT_MESSAGE_CONTENT", part, message_id, at), "delta": piece}
+
+
+def end_of_message(part: AnswerPart, message_id: str, line: Line) -> Event:
+    """Return the event that ends a message with the line that says the same."""
+    ended = _message_event("TEXT_MESSAGE_END", part, message_id, line.at)
+    return {**ended, "metadata": line_end_metadata(line)}
+
+
+def withdrawal_of_message(part: AnswerPart, message_id: str, at: datetime) -> Event:
+    """Return the event that ends a message of whose words no line comes."""
+    event = _message_event("TEXT_MESSAGE_END", part, message_id, at)
+    return {**event, "metadata": {**event["metadata"], "withdrawn": True}}
+
+
+def _message_event(kind: str, part: AnswerPart, message_id: str, at: datetime) -> Event:
     metadata = {"threadId": part.session_id, "runId": part.turn_id, "agentId": part.agent_id}
     shared = {"timestamp": milliseconds(at), "metadata": metadata}
-    return {"type": kind, "messageId": message.id, **shared}
-
-
-def _withdrawal(message: _Message, at: datetime) -> Event:
-    event = _message_event("TEXT_MESSAGE_END", message, at)
-    return {**event, "metadata": {**event["metadata"], "withdrawn": True}}
+    return {"type": kind, "messageId": message_id, **shared}

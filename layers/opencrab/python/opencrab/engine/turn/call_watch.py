@@ -39,8 +39,9 @@ class CallWatch:
         self._clock = work.runtime.clock
         rules = work.runtime.rules
         self._show_ms, self._check_ms = rules.answer_part_ms, rules.stop_check_ms
-        self._next_check = self._clock.monotonic_ms() + self._check_ms
-        self._next_part = 0.0
+        now = self._clock.monotonic_ms()
+        self._next_check = now + self._check_ms
+        self._first_part = self._next_part = now + rules.answer_first_ms
         self._is_shown = work.job is None and not work.turn.is_autonomous
         self._text: Callable[[], str] | None = None
         self._shown = ""
@@ -74,12 +75,21 @@ class CallWatch:
             return replace(found, stop=None)
         return found
 
-    def end(self) -> None:
-        """Show what is left, and that no more will come."""
-        if self._text is not None:
+    def end(self, answer: ModelAnswer | None) -> None:
+        """Show what is left, and that no more will come; None if the call brought no answer.
+
+        An answer that is complete before words may be shown is told by its line alone.
+        """
+        if self._text is not None and self._clock.monotonic_ms() >= self._first_part:
             self._show()
         if self._began:
-            self._publish("", ended=True)
+            self._publish("", ended=True, withdrawn=not self._will_be_said(answer))
+
+    def _will_be_said(self, answer: ModelAnswer | None) -> bool:
+        """Check whether the words of an answer become a line, as far as it is known now."""
+        stop = self.interruption.stop
+        is_taken_back = self.interruption.superseded or (stop is not None and stop.pause)
+        return answer is not None and not answer.calls and not is_taken_back
 
     def _show_due(self) -> None:
         if self._text is None:
@@ -106,7 +116,9 @@ class CallWatch:
             self._publish(text, starts_over=True)
         self._shown = text
 
-    def _publish(self, text: str, *, starts_over: bool = False, ended: bool = False) -> None:
+    def _publish(
+        self, text: str, *, starts_over: bool = False, ended: bool = False, withdrawn: bool = False
+    ) -> None:
         self._began = True
         turn = self._work.turn
         self._work.runtime.answers.publish(
@@ -118,6 +130,7 @@ class CallWatch:
                 text,
                 starts_over=starts_over,
                 ended=ended,
+                withdrawn=withdrawn,
             )
         )
 
@@ -196,8 +209,8 @@ class PreviewedCall(CallWatch):
             self._preview.show(self._said)
         return is_stopped
 
-    def end(self) -> None:
-        super().end()
+    def end(self, answer: ModelAnswer | None) -> None:
+        super().end(answer)
         if self._preview is not None:
             self._preview.end()
 

@@ -277,6 +277,7 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
     started, watch = clock.monotonic_ms(), watch_of_call(work, intent.n)
+    answer: ModelAnswer | None = None
     try:
         # The intent is stored with its reservation: whatever happens now, the cost is counted.
         answer = call.model.chat(call.request, call.body, watch)
@@ -284,7 +285,7 @@ def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
         _record_failed_call(work, call, intent, error, round(clock.monotonic_ms() - started))
         return
     finally:
-        watch.end()
+        watch.end(answer)
     latency_ms, ended_at = round(clock.monotonic_ms() - started), clock.now()
     if watch.interruption:
         cost = cost_of_interrupted_call(call.model.info, call.request, call.body, answer)

@@ -68,6 +68,7 @@ class FeedWatch:
         self._stopping = threading.Event()
         self._position = feed.position()
         self._is_waking = False
+        self._woken = -_WORDS_SECONDS
 
     @asynccontextmanager
     async def watching(self, session_id: str) -> AsyncIterator[Callable[[float], Awaitable[bool]]]:
@@ -111,10 +112,12 @@ class FeedWatch:
         self._wake({session_id})
         if not self._is_waking:
             self._is_waking = True
-            loop.call_later(_WORDS_SECONDS, self._wake_all)
+            # At once, unless it was just woken.
+            left = self._woken + _WORDS_SECONDS - loop.time()
+            loop.call_later(max(left, 0.0), self._wake_all, loop)
 
-    def _wake_all(self) -> None:
-        self._is_waking = False
+    def _wake_all(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_waking, self._woken = False, loop.time()
         self._wake({EVERY})
 
     def stop(self) -> None:

@@ -128,7 +128,7 @@ class Gateway:
                 return
             watcher = watches.fact(watched)
             if watched.kind == "session" and watcher is not None:
-                self._pusher.catch_up(watched.id, watcher)
+                self._pusher.catch_up(watched.id, watcher, begun.newest)
 
 
 class _Stored:

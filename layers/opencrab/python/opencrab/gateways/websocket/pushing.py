@@ -29,6 +29,7 @@ from opencrab.engine.conversation.connections import (
 from opencrab.engine.conversation.key_holders import KeyHolders
 from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, turn_change_of
 from opencrab.engine.conversation.live_events import Event, TurnMoved
+from opencrab.engine.conversation.streamed_answers import StreamedAnswers
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.conversation.push import Push
@@ -46,10 +47,14 @@ Tell = Callable[[Document], Iterable[Event]]
 
 @dataclass(frozen=True)
 class _Batch:
-    """One batch of the stream: the threads that send it, and the deadline in milliseconds."""
+    """One batch of the stream: the threads that send it, and the deadline in milliseconds.
+
+    `streamed` says what connections were sent of answers while they arrived.
+    """
 
     pool: ThreadPoolExecutor
     deadline: float
+    streamed: StreamedAnswers
 
 
 class Pusher:
@@ -72,7 +77,7 @@ class Pusher:
                 by_session.setdefault(entry.session_id, []).append(entry)
         deadline = self._runtime.clock.monotonic_ms() + BATCH_SECONDS * 1_000
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="push") as pool:
-            batch = _Batch(pool, deadline)
+            batch = _Batch(pool, deadline, StreamedAnswers(self._runtime.home))
             for session_id, told in by_session.items():
                 lines = [line for entry in told if (line := line_in_feed_entry(entry)) is not None]
                 turns = list(self._moved(told))
@@ -107,9 +112,21 @@ class Pusher:
                 "cannot close connection: connection=%s, error=%s", connection_id, error.message
             )
 
-    def catch_up(self, session_id: str, watcher: Document) -> bool:
-        """Send a watcher the lines that it has not received; returns False if it is gone."""
-        return self.push_to_watcher(watcher, lambda fact: self._lines(session_id, fact))
+    def catch_up(self, session_id: str, watcher: Document, newest: int = 0) -> bool:
+        """Send a watcher the lines that it has not received; returns False if it is gone.
+
+        Lines up to `newest` are sent whole, as they were said before the watcher came.
+        """
+        streamed = StreamedAnswers(self._runtime.home)
+
+        def told(fact: Document) -> Iterator[Event]:
+            for line in claim_lines_for_watcher(self._runtime.home, session_id, fact):
+                if line.sequence <= newest:
+                    yield from live_events.events_of_line(line)
+                else:
+                    yield from streamed.of_line(line, fact.id)
+
+        return self.push_to_watcher(watcher, told)
 
     def push_to_watcher(self, watcher: Document, told: Tell, deadline: float = inf) -> bool:
         """Send a watcher events if its key still allows that; returns False if it is gone.
@@ -155,19 +172,15 @@ class Pusher:
         begun = [
             event for turn in turns if _begins(turn) for event in live_events.events_of_turn(turn)
         ]
-        ended = [
-            event
-            for turn in turns
-            if not _begins(turn)
-            for event in live_events.events_of_turn(turn)
-        ]
-        if not (lines or begun or ended):
+        ended = [turn for turn in turns if not _begins(turn)]
+        if not (lines or turns):
             return frozenset()
 
         def told(watcher: Document) -> Iterator[Event]:
             yield from begun
-            yield from self._lines(session_id, watcher)
-            yield from ended
+            for line in claim_lines_for_watcher(self._runtime.home, session_id, watcher):
+                yield from batch.streamed.of_line(line, watcher.id)
+            yield from _ends(batch, ended, watcher)
 
         found = session_watchers_of(self._runtime, WatchTarget(kind="session", id=session_id))
         return self._all(batch, found, told)
@@ -191,16 +204,11 @@ class Pusher:
                 for turn in filter(_begins, own_turns):
                     yield from live_events.events_of_turn(turn)
                 for line in filter(sight.shows, own_lines):
-                    yield from live_events.events_of_line(line)
-                for turn in own_turns:
-                    yield from () if _begins(turn) else live_events.events_of_turn(turn)
+                    yield from batch.streamed.of_line(line, watcher.id)
+                yield from _ends(batch, own_turns, watcher)
 
             found = session_watchers_of(self._runtime, WatchTarget(kind="agent", id=agent_id))
             self._all(batch, (each for each in found if each.id not in reached), told)
-
-    def _lines(self, session_id: str, watcher: Document) -> Iterator[Event]:
-        for line in claim_lines_for_watcher(self._runtime.home, session_id, watcher):
-            yield from live_events.events_of_line(line)
 
     def _moved(self, entries: Iterable[FeedEntry]) -> Iterator[TurnMoved]:
         told = {(entry.turn_id, entry.body): entry for entry in entries if entry.kind == "turn"}
@@ -241,6 +249,14 @@ class Pusher:
 def websocket_event_frame(event: Event) -> str:
     """Return an event as JSON without escapes, which would double the length of other scripts."""
     return json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+
+
+def _ends(batch: _Batch, turns: Iterable[TurnMoved], watcher: Document) -> Iterator[Event]:
+    """Yield the events of turns that ended or wait, after the ends of what they left open."""
+    for turn in turns:
+        if not _begins(turn):
+            yield from batch.streamed.of_turn(turn, watcher.id)
+            yield from live_events.events_of_turn(turn)
 
 
 def _begins(turn: TurnMoved) -> bool:

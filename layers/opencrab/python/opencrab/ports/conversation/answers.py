@@ -12,7 +12,8 @@ from typing import Protocol
 class AnswerPart:
     """The next part of the answer to a turn's model call `n`.
 
-    With `starts_over` it replaces everything shown before; `ended` says that no more will come.
+    With `starts_over` it replaces everything shown before; `ended` says that no more will come,
+    and `withdrawn` with it that no line will have these words.
     """
 
     session_id: str
@@ -22,6 +23,7 @@ class AnswerPart:
     text: str = ""
     starts_over: bool = False
     ended: bool = False
+    withdrawn: bool = False
 
 
 Wants = Callable[[str, str], bool]

@@ -76,8 +76,8 @@ class Transport(Protocol):
     ) -> AbstractContextManager[OpenReply]:
         """Send a POST and return the response as it arrives; the timeout covers all of it.
 
-        While nothing arrives, `is_stopped` is called every STOP_CHECK_SECONDS. Raises
-        ExchangeStopped, also while the body is read, once it returns True.
+        `is_stopped` is called before each read, and every STOP_CHECK_SECONDS while nothing
+        arrives. Raises ExchangeStopped, also while the body is read, once it returns True.
         """
 
 

@@ -337,17 +337,18 @@ class TimedStream(httpcore.NetworkStream):
         return received
 
     def _read(self, max_bytes: int, timeout: float | None) -> bytes:
-        """Read in slices of time if there is somebody to ask in between whether to stop."""
+        """Read in slices of time if there is somebody to ask in between whether to stop.
+
+        Asked before each read, too: what arrives need not be words.
+        """
         if not isinstance(timeout, Deadline) or timeout.is_stopped is never_stopped:
             left = _left(timeout, httpcore.ReadTimeout, self._clock)
             return self._stream.read(max_bytes, left)
-        while True:
+        while not timeout.is_stopped():
             left = _left(timeout, httpcore.ReadTimeout, self._clock)
-            try:
+            with suppress(httpcore.ReadTimeout):
                 return self._stream.read(max_bytes, min(left, STOP_CHECK_SECONDS))
-            except httpcore.ReadTimeout:
-                if timeout.is_stopped():
-                    raise ExchangeStopped from None
+        raise ExchangeStopped
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if self._heard:

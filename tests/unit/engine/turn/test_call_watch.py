@@ -1,0 +1,144 @@
+"""A call that is watched: how often words are shown, and what its end says of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from opencrab.domain.turn.record import ActionCall, ModelAnswer
+from opencrab.domain.turn.turn import Stop
+from opencrab.engine.turn.call_watch import CallWatch
+from opencrab.ports.conversation.answers import AnswerPart, NoWatchers, Wants
+from tests.unit.engine.known_world import NOW, World, opened
+
+
+@dataclass
+class Feed:
+    """Watchers who note what they are told, and how often somebody asked for them."""
+
+    parts: list[AnswerPart] = field(default_factory=list)
+    asked: int = 0
+
+    def follow(self, wants: Wants) -> NoWatchers:
+        return NoWatchers().follow(wants)
+
+    def is_watched(self, _session_id: str, _agent_id: str) -> bool:
+        self.asked += 1
+        return True
+
+    def publish(self, part: AnswerPart) -> None:
+        self.parts.append(part)
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+
+class Watched:
+    """A turn whose model speaks, and those who watch it."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.feed = world, Feed()
+        world.runtime = replace(world.runtime, answers=self.feed)
+
+    def call(self, **rules: Any) -> CallWatch:
+        self.world.rules(**rules)
+        return CallWatch(self.world.begun(), 2)
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    with opened(tmp_path) as world:
+        yield Watched(world)
+
+
+@pytest.mark.parametrize(("part_ms", "most"), [(25, 42), (250, 6)])
+def test_ten_thousand_deltas_in_a_second_are_a_few_parts(
+    watched: Watched, part_ms: int, most: int
+) -> None:
+    watch, text = watched.call(answer_part_ms=part_ms), ""
+    for _ in range(10_000):
+        text += "蟹"
+        watch.show(lambda said=text: said)  # type: ignore[misc]
+        watched.world.clock.advance(0.000_1)
+    watch.end(ModelAnswer(text=text))
+    assert len(watched.feed.parts) <= most
+    assert watched.feed.text == text
+
+
+def test_an_answer_that_comes_soon_asks_for_no_watchers(watched: Watched) -> None:
+    watch = watched.call(answer_first_ms=500)
+    for text in ("Hel", "Hello"):
+        watched.world.clock.advance(0.2)
+        watch.show(lambda said=text: said)  # type: ignore[misc]
+        assert not watch.is_stopped()
+    watch.end(ModelAnswer(text="Hello"))
+    assert (watched.feed.asked, watched.feed.parts) == (0, [])
+
+
+def test_words_that_wait_for_their_time_are_shown_while_nothing_more_arrives(
+    watched: Watched,
+) -> None:
+    watch = watched.call(answer_first_ms=500)
+    watch.show(lambda: "Hello")
+    watched.world.clock.advance(0.5)
+    assert not watch.is_stopped()
+    assert watched.feed.text == "Hello"
+
+
+def test_the_last_words_are_shown_at_the_end(watched: Watched) -> None:
+    watch = watched.call()
+    watch.show(lambda: "")
+    watch.show(lambda: "Hello")
+    watch.end(ModelAnswer(text="Hello"))
+    assert watched.feed.text == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("answer", "withdrawn"),
+    [
+        (ModelAnswer(text="Hello"), False),
+        (
+            ModelAnswer(text="Hello", calls=(ActionCall(id="1", name="ws_list", arguments={}),)),
+            True,
+        ),
+        (None, True),
+    ],
+)
+def test_the_end_says_whether_a_line_will_have_the_words(
+    watched: Watched,
+    answer: ModelAnswer | None,
+    withdrawn: bool,  # noqa: FBT001
+) -> None:
+    watch = watched.call()
+    watch.show(lambda: "Hello")
+    watch.end(answer)
+    assert (watched.feed.parts[-1].ended, watched.feed.parts[-1].withdrawn) == (True, withdrawn)
+
+
+@pytest.mark.parametrize("pause", [False, True])
+def test_words_of_a_paused_call_are_taken_back_and_of_a_stopped_one_not(
+    watched: Watched,
+    pause: bool,  # noqa: FBT001
+) -> None:
+    watch = watched.call()
+    watch.show(lambda: "Half")
+    turn = watch._work.turn
+    watched.world.runtime.home.journal.stop(turn.id, Stop(by="owner", at=NOW, pause=pause))
+    watched.world.clock.advance(1)
+    assert watch.is_stopped()
+    watch.end(ModelAnswer(text="Half"))
+    assert watched.feed.parts[-1].withdrawn is pause
+
+
+def test_a_second_stop_changes_nothing(watched: Watched) -> None:
+    watch = watched.call()
+    journal, turn = watched.world.runtime.home.journal, watch._work.turn
+    for by in ("owner", "mika"):
+        journal.stop(turn.id, Stop(by=by, at=NOW))
+    watched.world.clock.advance(1)
+    assert watch.is_stopped()
+    assert watch.interruption.stop is not None
+    assert watch.interruption.stop.by == "owner"
