@@ -82,15 +82,17 @@ export class Chat {
   /** Continue the last conversation with the chosen agent, or begin one. */
   async openLast() {
     const agentId = this.agentChoice.value;
+    const opening = this.#beginOpening();
+    let sessions = [];
     try {
-      const all = await this.api.list("/sessions");
-      this.sessions = all
-        .filter((session) => this.#isOurs(session, agentId))
-        .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
+      sessions = await this.api.list("/sessions");
     } catch (error) {
-      this.sessions = [];
       this.#say(error);
     }
+    if (opening !== this.opening) return;
+    this.sessions = sessions
+      .filter((session) => this.#isOurs(session, agentId))
+      .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
     this.#showSessions();
     await this.open(this.sessions[0]?.id ?? NEW);
   }
@@ -109,8 +111,15 @@ export class Chat {
     this.sessionChoice.replaceChildren(...options);
   }
 
+  /** Only the last of several choices counts, whichever answer comes last. */
+  #beginOpening() {
+    this.opening = (this.opening ?? 0) + 1;
+    return this.opening;
+  }
+
   /** Show a conversation; "" is one that begins with its first message. */
   async open(sessionId) {
+    const opening = this.#beginOpening();
     this.#unfollow();
     this.session = sessionId;
     this.sessionChoice.value = sessionId;
@@ -119,11 +128,12 @@ export class Chat {
     this.isAtEnd = true;
     this.errors.replaceChildren();
     this.earlier.hidden = true;
-    this.conversation = new Conversation({
+    const conversation = new Conversation({
       onItem: (item, delta) => this.#show(item, delta),
       onRemoved: (item) => this.#remove(item),
-      onRuns: (id, status) => this.#runChanged(id, status),
+      onRuns: (id, status) => this.#runChanged(conversation, id, status),
     });
+    this.conversation = conversation;
     this.#showState();
     if (sessionId === NEW) {
       this.#showWelcome();
@@ -134,6 +144,7 @@ export class Chat {
     } catch (error) {
       this.#say(error);
     }
+    if (opening !== this.opening) return;
     for (const id of stored(sessionId)) this.conversation.setRun(id, "running");
     this.#askForRuns();
     this.#follow();
@@ -162,7 +173,7 @@ export class Chat {
     this.announcer.silent(() => page.items.reverse().forEach((line) => this.conversation.addLine(session, line)));
     if (this.before) this.log.scrollTop += this.log.scrollHeight - height;
     this.before = null;
-    await this.#markIncompleteOf(page.items);
+    await this.#markIncompleteOf(page.items, this.conversation);
   }
 
   async #loadEarlier() {
@@ -174,12 +185,12 @@ export class Chat {
   }
 
   /** A notice after an answer says that its turn did not end by itself: ask how it ended. */
-  async #markIncompleteOf(lines) {
+  async #markIncompleteOf(lines, conversation) {
     const spoke = new Set(lines.filter((line) => line.from_agent && line.kind === "speech").map((line) => line.turn_id));
     const noticed = lines.filter((line) => line.kind === "system" && spoke.has(line.turn_id));
     for (const turnId of new Set(noticed.map((line) => line.turn_id))) {
       const turn = await this.api.getIfAllowed(`/turns/${turnId}`);
-      if (turn) this.conversation.setRun(turnId, turn.status);
+      if (turn) conversation.setRun(turnId, turn.status);
     }
   }
 
@@ -221,7 +232,8 @@ export class Chat {
     }
   }
 
-  #runChanged(id, status) {
+  #runChanged(conversation, id, status) {
+    if (conversation !== this.conversation) return;
     store(this.session, this.conversation.openRuns);
     this.#showState();
     if (["failed", "exhausted", "stopped"].includes(status)) this.announcer.say(text(`turn_${status}`));

@@ -21,7 +21,7 @@ async function signIn(secret, isTyped) {
   const api = new Api(secret, () => signOut("key_refused"));
   try {
     const who = await new Api(secret).get("/keys/current");
-    sessionStorage.setItem(KEY, secret);
+    if (isTyped) sessionStorage.setItem(KEY, secret);
     await showPage(api, who);
   } catch (error) {
     if (!error.isOfKey) return showSignIn(explain(error), isTyped ? "" : secret);
@@ -118,11 +118,11 @@ async function showPage(api, who) {
       languageSwitch(), button("sign_out", () => signOut())),
     main);
   showView(views, links);
-  await refresh();
   addEventListener("hashchange", () => {
     showView(views, links);
     refresh();
   });
+  await refresh();
   if (names.size === 0) location.hash = "#overview";
   setInterval(() => document.visibilityState === "visible" && refresh(), REFRESH_MS);
 }
