@@ -17,7 +17,7 @@ from tests.running import free_port
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MISSING = "" if CHROMIUM and DRIVER else "no chromium and chromedriver (Debian: chromium-driver)"
-PATIENCE = 12.0
+PATIENCE = 60.0
 
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
