@@ -12,7 +12,7 @@ RUN = "window.ran=1"
 HOSTILE = (
     f"<img src=x onerror={RUN}>",
     f"<script>{RUN}</script>",
-    f"\"><svg/onload={RUN}>",
+    f'"><svg/onload={RUN}>',
     f"<iframe srcdoc='<script>parent.{RUN}</script>'></iframe>",
     f"[link](javascript:{RUN}) ![leak](https://leak.example/?q=1)",
     f"<a href='javascript:{RUN}'>わるい</a><style>*{{display:none}}</style>",
@@ -80,7 +80,8 @@ def test_the_browser_itself_refuses_html_from_a_script(
     window.open(installation.url)
     window.shown(".brand")
     refused = window.run(
-        "try { document.body.innerHTML = '<b>x</b>'; return ''; } catch (error) { return error.name }"
+        "try { document.body.innerHTML = '<b>x</b>'; return ''; }"
+        "catch (error) { return error.name }"
     )
     assert refused == "TypeError"
     blocked = window.run(

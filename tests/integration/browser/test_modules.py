@@ -13,7 +13,9 @@ PARSE = """
 const {parseEvents} = await import(base + "events.js");
 const bytes = new TextEncoder().encode(input.text);
 const chunks = new ReadableStream({start(controller) {
-  for (let at = 0; at < bytes.length; at += input.size) controller.enqueue(bytes.slice(at, at + input.size));
+  for (let at = 0; at < bytes.length; at += input.size) {
+    controller.enqueue(bytes.slice(at, at + input.size));
+  }
   controller.close();
 }});
 const found = [];
@@ -26,20 +28,25 @@ const {Follower} = await import(base + "follow.js");
 const asked = [];
 const shown = [];
 const conversation = new Conversation({
-  onItem: (item, delta) => shown.push([item.id, delta, item.done]), onRemoved: (item) => shown.push([item.id, "removed"]),
+  onItem: (item, delta) => shown.push([item.id, delta, item.done]),
+  onRemoved: (item) => shown.push([item.id, "removed"]),
   onRuns: (id, status) => shown.push([id, status]),
 });
 const api = {async *events(path, last, signal) {
   asked.push(last);
   const stream = input[asked.length - 1];
-  if (!stream) return void (await new Promise((resolve) => signal.addEventListener("abort", resolve)));
+  if (!stream) {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    return;
+  }
   for (const event of stream) yield {id: null, event: "message", data: JSON.stringify(event)};
   throw new TypeError("connection lost");
 }};
 const follower = new Follower(api, "/events", conversation, {onConnected() {}, onRefused() {}});
 while (asked.length <= input.length) await new Promise((resolve) => setTimeout(resolve, 20));
 follower.stop();
-const items = [...conversation.items.values()].map((item) => [item.id, item.text, item.incomplete ?? null]);
+const items = [...conversation.items.values()]
+  .map((item) => [item.id, item.text, item.incomplete ?? null]);
 return {asked, items, shown};
 """
 
@@ -59,7 +66,13 @@ def line(sequence: int, text: str, **more: Any) -> dict[str, Any]:
     """A line of an agent, as one AG-UI event."""
     metadata = {"threadId": "s", "runId": "t", "fromAgent": True, "sequence": sequence}
     shared = {"timestamp": 1, "role": "assistant", "name": "Kani", "metadata": metadata}
-    return {"type": "TEXT_MESSAGE_CHUNK", "messageId": f"s-{sequence}", "delta": text, **shared, **more}
+    return {
+        "type": "TEXT_MESSAGE_CHUNK",
+        "messageId": f"s-{sequence}",
+        "delta": text,
+        **shared,
+        **more,
+    }
 
 
 def part(kind: str, text: str = "", **metadata: Any) -> dict[str, Any]:
@@ -74,7 +87,17 @@ def part(kind: str, text: str = "", **metadata: Any) -> dict[str, Any]:
 def test_events_are_read_wherever_the_bytes_are_cut(
     installation: Installation, english: Browser, size: int, end: str
 ) -> None:
-    rows = ["retry: 1000", "", "id: 7", "data: 蟹🦀", "", ": still here", "", "event: problem", "data: a"]
+    rows = [
+        "retry: 1000",
+        "",
+        "id: 7",
+        "data: 蟹🦀",
+        "",
+        ": still here",
+        "",
+        "event: problem",
+        "data: a",
+    ]
     text = end.join([*rows, "data:b", "", "data: cut off"])
     found = module(installation, english, PARSE, {"text": text, "size": size})
     assert found == [["7", "message", "蟹🦀"], [None, "problem", "a\nb"]]
@@ -84,7 +107,12 @@ def test_a_lost_connection_goes_on_after_the_last_line_and_shows_each_once(
     installation: Installation, english: Browser
 ) -> None:
     first = [line(1, "one"), line(2, "two"), part("START"), part("CONTENT", "three so")]
-    again = [line(2, "two"), part("START"), part("CONTENT", "three so far, "), part("CONTENT", "all")]
+    again = [
+        line(2, "two"),
+        part("START"),
+        part("CONTENT", "three so far, "),
+        part("CONTENT", "all"),
+    ]
     end = [part("END", sequence=3, speakerName="Kani")]
     found = module(installation, english, FOLLOW, [first, again + end])
     assert found["asked"] == [0, 2, 3]

@@ -1,4 +1,4 @@
-"""The first page in Chromium, before a real `opencrab up`: what people do there, in both languages."""
+"""The page in Chromium before a real `opencrab up`: what people do there, in both languages."""
 
 import pytest
 
@@ -11,8 +11,14 @@ pytestmark = pytest.mark.timeout(300)
 ENTER = "\ue007"
 SAID = ("Words ことば ", "come 🦀 ", "one by one.")
 WORDS = {
-    "en": {"refused": "This key is not accepted.", "stopped": "Stopped. This answer is incomplete."},
-    "ja": {"refused": "このキーは使えません。", "stopped": "停止しました。この回答は途中までです。"},
+    "en": {
+        "refused": "This key is not accepted.",
+        "stopped": "Stopped. This answer is incomplete.",
+    },
+    "ja": {
+        "refused": "このキーは使えません。",
+        "stopped": "停止しました。この回答は途中までです。",
+    },
 }
 ANSWER = ".lines .message.theirs:last-child .text"
 

@@ -47,7 +47,8 @@ def test_a_browser_gets_the_page_and_a_program_what_it_got_before(shared: House)
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("POST", "/"), ("GET", "/api/agents"), ("GET", "/page"), ("PUT", "/page/a")]
+    ("method", "path"),
+    [("POST", "/"), ("GET", "/api/agents"), ("GET", "/page"), ("PUT", "/page/a")],
 )
 def test_everything_else_takes_a_key_from_a_browser_too(
     shared: House, method: str, path: str

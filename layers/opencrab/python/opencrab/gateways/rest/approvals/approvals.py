@@ -178,9 +178,7 @@ def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     shown = dict(OpenedView.of(approval, whole=whole))
     if card is None:
         return WholeView(**shown, arguments=None, text=None, diff=None)
-    return WholeView(
-        **shown, arguments=card.arguments, text=card.text, diff=card.diff or None
-    )
+    return WholeView(**shown, arguments=card.arguments, text=card.text, diff=card.diff or None)
 
 
 @router.post("/{approval_id}/decide", response_model=OpenedView)
