@@ -4,6 +4,7 @@ import base64
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 MISSING = "" if CHROMIUM and DRIVER else "no chromium and chromedriver (Debian: chromium-driver)"
 PATIENCE = 60.0
 
+_PAUSE = threading.Event()
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
@@ -60,7 +62,7 @@ class Browser:
             found = holds()
             if found:
                 return found
-            time.sleep(0.05)
+            _PAUSE.wait(0.05)
         raise AssertionError(f"{what}; the page says: {self.text('body')}")
 
     def shown(self, selector: str) -> str:
@@ -139,5 +141,5 @@ def _wait_for(client: httpx.Client) -> None:
                 return
         except httpx.TransportError:
             pass
-        time.sleep(0.05)
+        _PAUSE.wait(0.05)
     raise AssertionError("chromedriver did not start")

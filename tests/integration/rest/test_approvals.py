@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Scope
+from opencrab.domain.approvals.call_text import exact_arguments
 from opencrab.domain.text.visible import visible_text
 from opencrab.domain.turn.record import ActionCall
 from opencrab.engine.autonomy.sweep import sweep_agents
@@ -93,8 +94,10 @@ def test_owners_and_delegates_read_every_byte_and_its_hash(shared: House, conten
         assert found["argument_hash"] == approval["argument_hash"] == call.argument_hash
         assert found["diff"].startswith("--- /dev/null\n+++ memo.txt\n")
         assert visible_text(content) in found["diff"]
+        assert found["text"] == exact_arguments(call.arguments)
     hidden = shared.got(path, key=shared.read)
     assert (hidden["arguments"], hidden["diff"], hidden["argument_hash"]) == (None, None, None)
+    assert hidden["text"] is None
     shared.made(f"{path}/decide", {"approved": False})
     shared.work()
 

@@ -57,11 +57,11 @@ def test_everything_else_takes_a_key_from_a_browser_too(
 
 
 def test_every_file_arrives_whole(shared: House) -> None:
-    names = {path.name for path in page_files._FOLDER.iterdir()} - {"index.html"}
+    names = {path.name for path in page_files.FOLDER.iterdir()} - {"index.html"}
     (version,) = set(re.findall(rb"/page/(\w+)/", content(ask(shared, "/", accept=BROWSER))))
     for name in names:
         answer = ask(shared, f"/page/{version.decode()}/{name}")
-        assert content(answer) == (page_files._FOLDER / name).read_bytes()
+        assert content(answer) == (page_files.FOLDER / name).read_bytes()
 
 
 @pytest.mark.parametrize("scope", Scope)

@@ -115,7 +115,8 @@ PARTS = (
 )
 
 OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
-_READS = {"GET", "HEAD"}
+_PAGE = {"/", "/page/"}
+"""How the paths of the page begin."""
 
 
 class RequestGate:
@@ -144,7 +145,7 @@ class RequestGate:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             require_utf8_url(scope)
-            if _is_for_browser(scope):
+            if scope["path"][:6] in _PAGE and _accepts_page(scope):
                 # Most requests are not for the page, and a cold start does not load it.
                 from opencrab.gateways.rest.page.page_files import page_response  # noqa: PLC0415
 
@@ -163,16 +164,15 @@ class RequestGate:
         await self._app(scope, receive, send)
 
 
-def _is_for_browser(scope: Scope) -> bool:
-    """Check whether a request asks for the page or one of its files, which take no key.
+def _accepts_page(scope: Scope) -> bool:
+    """Check whether a request at a path of the page, which takes no key, is one of a browser.
 
-    At `/` it is for who accepts HTML: other clients are answered as anywhere else.
+    At `/` other clients are answered as anywhere else.
     """
-    path = scope["path"]
-    if scope["method"] not in _READS or not (path == "/" or path.startswith("/page/")):
+    if scope["method"] not in {"GET", "HEAD"}:
         return False
     accepted = (value for name, value in scope["headers"] if name == b"accept")
-    return path != "/" or any(b"text/html" in value for value in accepted)
+    return scope["path"] != "/" or any(b"text/html" in value for value in accepted)
 
 
 def _may_send_files(scope: Scope) -> bool:

@@ -17,7 +17,9 @@ from opencrab.domain.errors import NotFound
 from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.problem import problem_of_error
 
-_FOLDER = Path(__file__).parent / "static"
+FOLDER = Path(__file__).parent / "static"
+"""Where the files are."""
+
 _INDEX = "index.html"
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -75,7 +77,7 @@ def _response(content: bytes, name: str, caching: dict[str, str], asked: Headers
 
 @cache
 def _files() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(_FOLDER.iterdir())}
+    return {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir())}
 
 
 @cache

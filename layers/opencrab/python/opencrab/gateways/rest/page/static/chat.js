@@ -2,9 +2,10 @@
 
 import { explain, newId } from "./api.js";
 import { Conversation } from "./conversation.js";
-import { button, element, foreign, problem, text, time, visibleText } from "./elements.js";
+import { button, element, foreign, problem, text, visibleText } from "./elements.js";
 import { Follower } from "./follow.js";
-import { Announcer, messageView } from "./messages.js";
+import { Announcer, messageView, sentView, titleOf } from "./messages.js";
+import { tab } from "./tab.js";
 
 const PAGE = 50;
 const ASK_MS = 10_000;
@@ -64,10 +65,11 @@ export class Chat {
   /** Show these agents for choosing; the first time, continue the last conversation. */
   async setAgents(agents) {
     const before = this.agentChoice.value;
+    const wanted = before || tab.agent;
     this.agents = agents.filter((agent) => agent.status !== "retired");
     const options = this.agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name)));
     this.agentChoice.replaceChildren(...options);
-    if (this.agents.some((agent) => agent.id === before)) this.agentChoice.value = before;
+    if (this.agents.some((agent) => agent.id === wanted)) this.agentChoice.value = wanted;
     this.element.classList.toggle("empty", this.agents.length === 0);
     if (this.agentChoice.value !== before) await this.openLast();
   }
@@ -82,17 +84,22 @@ export class Chat {
   /** Continue the last conversation with the chosen agent, or begin one. */
   async openLast() {
     const agentId = this.agentChoice.value;
+    tab.agent = agentId;
+    const opening = this.#beginOpening();
+    let sessions = [];
     try {
-      const all = await this.api.list("/sessions");
-      this.sessions = all
-        .filter((session) => this.#isOurs(session, agentId))
-        .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
+      sessions = await this.api.list("/sessions");
     } catch (error) {
-      this.sessions = [];
       this.#say(error);
     }
+    if (opening !== this.opening) return;
+    this.sessions = sessions
+      .filter((session) => this.#isOurs(session, agentId))
+      .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
     this.#showSessions();
-    await this.open(this.sessions[0]?.id ?? NEW);
+    const seen = tab.session;
+    const isThere = this.sessions.some((session) => session.id === seen);
+    await this.open(isThere ? seen : (this.sessions[0]?.id ?? NEW));
   }
 
   /** Whether this is a conversation of this key's holder, or one that a read key was granted. */
@@ -109,21 +116,25 @@ export class Chat {
     this.sessionChoice.replaceChildren(...options);
   }
 
+  /** Only the last of several choices counts, whichever answer comes last. */
+  #beginOpening() {
+    this.opening = (this.opening ?? 0) + 1;
+    return this.opening;
+  }
+
   /** Show a conversation; "" is one that begins with its first message. */
   async open(sessionId) {
+    const opening = this.#beginOpening();
     this.#unfollow();
     this.session = sessionId;
+    tab.session = sessionId;
     this.sessionChoice.value = sessionId;
     this.views.clear();
     this.lines.replaceChildren(this.earlier);
     this.isAtEnd = true;
     this.errors.replaceChildren();
     this.earlier.hidden = true;
-    this.conversation = new Conversation({
-      onItem: (item, delta) => this.#show(item, delta),
-      onRemoved: (item) => this.#remove(item),
-      onRuns: (id, status) => this.#runChanged(id, status),
-    });
+    this.conversation = this.#newConversation();
     this.#showState();
     if (sessionId === NEW) {
       this.#showWelcome();
@@ -134,9 +145,23 @@ export class Chat {
     } catch (error) {
       this.#say(error);
     }
-    for (const id of stored(sessionId)) this.conversation.setRun(id, "running");
+    if (opening !== this.opening) return;
+    for (const id of tab.turns(sessionId)) this.conversation.setRun(id, "running");
     this.#askForRuns();
     this.#follow();
+  }
+
+  /** A conversation that is shown as long as it is the open one: late answers are for another. */
+  #newConversation() {
+    const ifOpen = (show) => (...news) => {
+      if (conversation === this.conversation) show(...news);
+    };
+    const conversation = new Conversation({
+      onItem: ifOpen((item, delta) => this.#show(item, delta)),
+      onRemoved: ifOpen((item) => this.#remove(item)),
+      onRuns: ifOpen((_id, status) => this.#runChanged(status)),
+    });
+    return conversation;
   }
 
   #showWelcome() {
@@ -162,7 +187,7 @@ export class Chat {
     this.announcer.silent(() => page.items.reverse().forEach((line) => this.conversation.addLine(session, line)));
     if (this.before) this.log.scrollTop += this.log.scrollHeight - height;
     this.before = null;
-    await this.#markIncompleteOf(page.items);
+    await this.#markIncompleteOf(page.items, this.conversation);
   }
 
   async #loadEarlier() {
@@ -174,12 +199,12 @@ export class Chat {
   }
 
   /** A notice after an answer says that its turn did not end by itself: ask how it ended. */
-  async #markIncompleteOf(lines) {
+  async #markIncompleteOf(lines, conversation) {
     const spoke = new Set(lines.filter((line) => line.from_agent && line.kind === "speech").map((line) => line.turn_id));
     const noticed = lines.filter((line) => line.kind === "system" && spoke.has(line.turn_id));
     for (const turnId of new Set(noticed.map((line) => line.turn_id))) {
       const turn = await this.api.getIfAllowed(`/turns/${turnId}`);
-      if (turn) this.conversation.setRun(turnId, turn.status);
+      if (turn) conversation.setRun(turnId, turn.status);
     }
   }
 
@@ -221,8 +246,8 @@ export class Chat {
     }
   }
 
-  #runChanged(id, status) {
-    store(this.session, this.conversation.openRuns);
+  #runChanged(status) {
+    tab.keepTurns(this.session, this.conversation.openRuns);
     this.#showState();
     if (["failed", "exhausted", "stopped"].includes(status)) this.announcer.say(text(`turn_${status}`));
     this.onTurnEnded();
@@ -345,6 +370,7 @@ export class Chat {
     this.sessions.unshift(session);
     this.#showSessions();
     this.session = session.id;
+    tab.session = session.id;
     this.sessionChoice.value = session.id;
   }
 
@@ -367,23 +393,4 @@ export class Chat {
   #say(error) {
     this.errors.replaceChildren(problem(explain(error)));
   }
-}
-
-function sentView(said) {
-  return element("article", { class: "message mine sending" }, element("p", { class: "text", dir: "auto" }, visibleText(said)));
-}
-
-function titleOf(session) {
-  const title = session.name || session.theme;
-  const at = time(session.updated_at).textContent;
-  return title ? `${visibleText(title).slice(0, 60)} · ${at}` : at;
-}
-
-function stored(sessionId) {
-  return JSON.parse(sessionStorage.getItem(`opencrab.turns.${sessionId}`) ?? "[]");
-}
-
-function store(sessionId, turnIds) {
-  if (turnIds.length > 0) sessionStorage.setItem(`opencrab.turns.${sessionId}`, JSON.stringify(turnIds));
-  else sessionStorage.removeItem(`opencrab.turns.${sessionId}`);
 }

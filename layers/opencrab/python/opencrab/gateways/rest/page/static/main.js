@@ -5,14 +5,14 @@ import { Approvals } from "./approvals.js";
 import { Chat } from "./chat.js";
 import { button, currentLanguage, element, foreign, loadWords, problem, storeLanguage, text } from "./elements.js";
 import { Overview } from "./overview.js";
+import { tab } from "./tab.js";
 
-const KEY = "opencrab.key";
 const REFRESH_MS = 30_000;
 const VIEWS = ["chat", "approvals", "overview"];
 
 await loadWords();
 document.title = text("title");
-const key = sessionStorage.getItem(KEY);
+const key = tab.key;
 if (key === null) showSignIn();
 else await signIn(key, false);
 
@@ -21,19 +21,18 @@ async function signIn(secret, isTyped) {
   const api = new Api(secret, () => signOut("key_refused"));
   try {
     const who = await new Api(secret).get("/keys/current");
-    sessionStorage.setItem(KEY, secret);
+    if (isTyped) tab.key = secret;
     await showPage(api, who);
   } catch (error) {
     if (!error.isOfKey) return showSignIn(explain(error), isTyped ? "" : secret);
-    sessionStorage.removeItem(KEY);
+    tab.clear();
     showSignIn(Object.assign(new Error(text("key_refused")), { cure: text("key_refused_cure") }));
   }
   return undefined;
 }
 
 function signOut(why = "") {
-  sessionStorage.clear();
-  if (why) sessionStorage.setItem("opencrab.notice", why);
+  tab.close(why);
   // Whatever was shown or is in memory goes with the document.
   location.replace("/");
 }
@@ -53,8 +52,7 @@ function brand() {
 }
 
 function showSignIn(error = null, secret = "") {
-  const notice = sessionStorage.getItem("opencrab.notice");
-  sessionStorage.removeItem("opencrab.notice");
+  const notice = tab.takeNotice();
   const input = element("input", {
     type: "password", id: "key", required: true, autocomplete: "off", spellcheck: "false",
     autocapitalize: "off", maxlength: 500, "aria-describedby": "key-hint",
@@ -118,11 +116,11 @@ async function showPage(api, who) {
       languageSwitch(), button("sign_out", () => signOut())),
     main);
   showView(views, links);
-  await refresh();
   addEventListener("hashchange", () => {
     showView(views, links);
     refresh();
   });
+  await refresh();
   if (names.size === 0) location.hash = "#overview";
   setInterval(() => document.visibilityState === "visible" && refresh(), REFRESH_MS);
 }

@@ -1,0 +1,139 @@
+"""A running installation whose vendor says what a test tells it to, and a browser before it."""
+
+import json
+import queue
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.integration.browser.webdriver import MISSING, Browser, browser
+from tests.running import KEY, Server, server
+from tests.unit.adapters.providers.dripping import heard, listening
+
+HEAD = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
+    b"connection: close\r\n\r\n"
+)
+
+
+@dataclass
+class Vendor:
+    """A model server that says the next words only when the test gives them; None ends."""
+
+    words: "queue.Queue[str | None]" = field(default_factory=queue.Queue)
+    hung_up: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, connection: socket.socket, _number: int) -> None:
+        """Answer one request."""
+        if not heard(connection).startswith(b"POST"):
+            body = b'{"data":[{"id":"slow"}]}'
+            head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n"
+            connection.sendall(head + b"content-length: %d\r\n\r\n%s" % (len(body), body))
+            return
+        self.hung_up.clear()
+        connection.settimeout(None)
+        connection.sendall(HEAD)
+        threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
+        while not (self.hung_up.is_set() or self.over.is_set()):
+            with suppress(queue.Empty):
+                words = self.words.get(timeout=0.05)
+                if words is None:
+                    end = _chunk({"index": 0, "delta": {}, "finish_reason": "stop"})
+                    connection.sendall(end + b"0\r\n\r\n")
+                    return
+                connection.sendall(_chunk({"index": 0, "delta": {"content": words}}))
+
+    def _listen(self, connection: socket.socket) -> None:
+        """Notice that the other side has closed; it sends nothing after its request."""
+        with suppress(OSError):
+            while connection.recv(65_536):
+                pass
+        self.hung_up.set()
+
+
+def _chunk(choice: dict[str, Any]) -> bytes:
+    data = f"data: {json.dumps({'choices': [choice]})}\n\n".encode()
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+@dataclass
+class Installation:
+    """A running `opencrab up` and its vendor."""
+
+    server: Server
+    vendor: Vendor
+
+    @property
+    def url(self) -> str:
+        """The address of the page."""
+        return f"http://127.0.0.1:{self.server.port}/"
+
+    def agent(self, name: str, model: str = "scripted:rules", **more: Any) -> str:
+        """A new agent's id."""
+        made = self.server.call("POST", "/agents", {"name": name, "model": model, **more})
+        return str(made["id"])
+
+    def sign_in(self, window: Browser, key: str = KEY) -> None:
+        """Open the page, and sign in if nobody is."""
+        window.open(self.url)
+        window.run("sessionStorage.clear()")
+        window.call("POST", "/refresh")
+        window.type("#key", key)
+        window.click("form button")
+        window.shown("nav")
+
+    def talk(self, window: Browser, agent_id: str) -> None:
+        """Sign in, and choose an agent with whom nobody has spoken."""
+        self.sign_in(window)
+        self.choose(window, "#agent", agent_id)
+        window.shown(".lines > .empty")
+
+    @staticmethod
+    def choose(window: Browser, selector: str, value: str) -> None:
+        """Choose an option once it is there."""
+        option = f'{selector} option[value="{value}"]'
+        window.until(lambda: window.count(option), f"no {option}")
+        window.run(
+            "const list = document.querySelector(arguments[0]); list.value = arguments[1];"
+            "list.dispatchEvent(new Event('change'))",
+            selector,
+            value,
+        )
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    if MISSING:
+        pytest.skip(MISSING)
+    vendor = Vendor()
+    with listening(vendor) as found:
+        more = {"OPENCRAB_LLM__PROVIDERS__VLLM__BASE_URL": f"{found.url}/v1"}
+        with server(tmp_path_factory.mktemp("page"), more=more) as running:
+            yield Installation(running, vendor)
+            vendor.over.set()
+
+
+@pytest.fixture(scope="module")
+def english(installation: Installation) -> Iterator[Browser]:
+    assert installation
+    with browser("en") as window:
+        yield window
+
+
+@pytest.fixture(scope="module")
+def japanese(installation: Installation) -> Iterator[Browser]:
+    assert installation
+    with browser("ja", size=(390, 844)) as window:
+        yield window
+
+
+@pytest.fixture(params=["english", "japanese"])
+def window(request: pytest.FixtureRequest) -> Browser:
+    found: Browser = request.getfixturevalue(request.param)
+    return found

@@ -1,0 +1,136 @@
+"""The page's own modules in Chromium: streams cut anywhere, lost connections, lines that repeat."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.browser.conftest import Installation
+from tests.integration.browser.webdriver import Browser
+
+pytestmark = pytest.mark.timeout(300)
+
+PARSE = """
+const {parseEvents} = await import(base + "events.js");
+const bytes = new TextEncoder().encode(input.text);
+const chunks = new ReadableStream({start(controller) {
+  for (let at = 0; at < bytes.length; at += input.size) {
+    controller.enqueue(bytes.slice(at, at + input.size));
+  }
+  controller.close();
+}});
+const found = [];
+for await (const event of parseEvents(chunks)) found.push([event.id, event.event, event.data]);
+return found;
+"""
+FOLLOW = """
+const {Conversation} = await import(base + "conversation.js");
+const {Follower} = await import(base + "follow.js");
+const asked = [];
+const shown = [];
+const conversation = new Conversation({
+  onItem: (item, delta) => shown.push([item.id, delta, item.done]),
+  onRemoved: (item) => shown.push([item.id, "removed"]),
+  onRuns: (id, status) => shown.push([id, status]),
+});
+const api = {async *events(path, last, signal) {
+  asked.push(last);
+  const stream = input[asked.length - 1];
+  if (!stream) {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    return;
+  }
+  for (const event of stream) yield {id: null, event: "message", data: JSON.stringify(event)};
+  throw new TypeError("connection lost");
+}};
+const follower = new Follower(api, "/events", conversation, {onConnected() {}, onRefused() {}});
+while (asked.length <= input.length) await new Promise((resolve) => setTimeout(resolve, 20));
+follower.stop();
+const items = [...conversation.items.values()]
+  .map((item) => [item.id, item.text, item.incomplete ?? null]);
+return {asked, items, shown};
+"""
+
+
+def module(installation: Installation, window: Browser, body: str, given: Any) -> Any:
+    """Run code in the page, with the address of its modules and an input."""
+    window.open(installation.url)
+    window.shown(".brand")
+    script = (
+        'const base = document.querySelector("script[src]").src.replace("main.js", "");'
+        f"return (async (input) => {{ {body} }})(arguments[0])"
+    )
+    return window.run(script, given)
+
+
+def line(sequence: int, text: str, **more: Any) -> dict[str, Any]:
+    """A line of an agent, as one AG-UI event."""
+    metadata = {"threadId": "s", "runId": "t", "fromAgent": True, "sequence": sequence}
+    shared = {"timestamp": 1, "role": "assistant", "name": "Kani", "metadata": metadata}
+    return {
+        "type": "TEXT_MESSAGE_CHUNK",
+        "messageId": f"s-{sequence}",
+        "delta": text,
+        **shared,
+        **more,
+    }
+
+
+def part(kind: str, text: str = "", **metadata: Any) -> dict[str, Any]:
+    """An event of an answer that is still arriving."""
+    shared = {"threadId": "s", "runId": "t", "agentId": "a", **metadata}
+    event = {"type": f"TEXT_MESSAGE_{kind}", "messageId": "t-1-1", "timestamp": 1}
+    return {**event, "metadata": shared, **({"delta": text} if text else {})}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_events_are_read_wherever_the_bytes_are_cut(
+    installation: Installation, english: Browser, size: int, end: str
+) -> None:
+    rows = [
+        "retry: 1000",
+        "",
+        "id: 7",
+        "data: 蟹🦀",
+        "",
+        ": still here",
+        "",
+        "event: problem",
+        "data: a",
+    ]
+    text = end.join([*rows, "data:b", "", "data: cut off"])
+    found = module(installation, english, PARSE, {"text": text, "size": size})
+    assert found == [["7", "message", "蟹🦀"], [None, "problem", "a\nb"]]
+
+
+def test_a_lost_connection_goes_on_after_the_last_line_and_shows_each_once(
+    installation: Installation, english: Browser
+) -> None:
+    first = [line(1, "one"), line(2, "two"), part("START"), part("CONTENT", "three so")]
+    again = [
+        line(2, "two"),
+        part("START"),
+        part("CONTENT", "three so far, "),
+        part("CONTENT", "all"),
+    ]
+    end = [part("END", sequence=3, speakerName="Kani")]
+    found = module(installation, english, FOLLOW, [first, again + end])
+    assert found["asked"] == [0, 2, 3]
+    assert [text for _, text, _ in found["items"]] == ["one", "two", "three so far, all"]
+
+
+def test_words_that_are_withdrawn_are_no_longer_shown(
+    installation: Installation, english: Browser
+) -> None:
+    events = [part("START"), part("CONTENT", "a thought"), part("END", withdrawn=True)]
+    found = module(installation, english, FOLLOW, [events])
+    assert found["items"] == []
+    assert found["shown"][-1] == ["t-1-1", "removed"]
+
+
+def test_an_answer_whose_turn_is_stopped_is_incomplete(
+    installation: Installation, english: Browser
+) -> None:
+    stopped = {"type": "RUN_FINISHED", "metadata": {"runId": "t", "status": "stopped"}}
+    found = module(installation, english, FOLLOW, [[line(1, "half a"), stopped]])
+    assert found["items"] == [["s-1", "half a", "stopped"]]
