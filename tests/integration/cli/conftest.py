@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from opencrab import settings
 from tests.integration.cli.house import House, running
+from tests.integration.cli.installation import Installation
 
 SLOW = [
     {"when": "slow", "delay_ms": 1_000, "calls": [{"name": "ws_list", "arguments": {}}]},
@@ -35,3 +37,13 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with running(folder, more=more) as house:
         house.run("agents", "create", "--name", "Ada")
         yield house
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installation]:
+    """An installation on which all is well, until a test breaks it."""
+    for variable in settings.load_settings({}, {}).absent.values():
+        monkeypatch.delenv(variable, raising=False)
+    installation = Installation(tmp_path)
+    yield installation
+    installation.close()

@@ -25,8 +25,8 @@ from typer.testing import CliRunner
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.backup.backups import FolderBackups
 from opencrab.adapters.backup.rotation import BackupRotation
+from opencrab.adapters.inspection.disk import free_bytes, probe_write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.local_files.probe import free_bytes, probe_write
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.registry import ProviderModels
@@ -40,6 +40,7 @@ from opencrab.bootstrap.local.search import local_search
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.money.budget import Price
 from opencrab.engine.access.api_keys import create_api_key
+from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import Pace
 from opencrab.engine.turn.run import run_turn
@@ -48,6 +49,7 @@ from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.local.machine_checks import MachineChecks
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
+from opencrab.gateways.rest.installation.checks import offer_machine_checks
 from tests.contract.homes import HASTY
 
 MODEL = "crab-1"
@@ -211,6 +213,7 @@ class Installation:
         self.bridge = Bridge()
         self.key = ""
         self.changes: dict[str, Any] = {}
+        self.config: Path | None = None
         self._network = new_client()
         self._database: Any = None
         self.start()
@@ -242,8 +245,8 @@ class Installation:
             self.runtime,
             watch=PollingWatch(0.02),
             setup=lambda: {"model": {"default": models.routing.default}},
-            examine=lambda findings: self._machine().of_running(findings),
         )
+        offer_machine_checks(self.bridge.app, lambda findings: self._machine().of_running(findings))
 
     def stop(self) -> None:
         """End OpenCrab; its data stays."""
@@ -319,6 +322,11 @@ class _Stage:
         answer: httpx.Response = self.at.bridge.handle_request(request)
         return answer
 
+    def examine(self, data: Path, url: str, language: str, /) -> tuple[Check, ...]:
+        """Check this installation's folder from outside."""
+        at: Installation = self.at
+        return examine_stopped(data, url, language, config=at.config)
+
     def now(self) -> datetime:
         """Return the time on this installation's computer."""
         at: Installation = self.at
@@ -334,6 +342,6 @@ def _built(language: str) -> tuple[Any, _Stage]:
         transport=httpx.MockTransport(stage.handle),
         now=stage.now,
         backups=lambda: FolderBackups(stage.at.clock),
-        examine=examine_stopped,
+        examine=stage.examine,
     )
     return get_command(build_cli(lambda _options: 0, outside)), stage

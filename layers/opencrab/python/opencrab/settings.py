@@ -173,11 +173,6 @@ def skills_folder() -> Path:
     return found
 
 
-def config_file() -> Path:
-    """Return the file with the settings and their defaults; raises Invalid if it is missing."""
-    return _folder(None) / "default.toml"
-
-
 def owner_key(environment: Mapping[str, str] | None = None) -> str | None:
     """Return the owner key from OPENCRAB_OWNER_KEY, None if it is not set."""
     environ = os.environ if environment is None else environment

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from traceback import format_exception
 from typing import Any
@@ -327,6 +328,19 @@ def test_a_provider_that_lists_its_models_is_well() -> None:
     assert (sent.url, sent.body) == ("http://crab/v1/models", None)
     assert sent.timeout_seconds == 5.0
     assert "content-type" not in sent.headers
+
+
+@pytest.mark.parametrize(
+    ("date", "expected"),
+    [
+        ("Mon, 05 Jan 2026 09:00:00 GMT", datetime(2026, 1, 5, 9, tzinfo=UTC)),
+        ("きのう", None),
+        ("", None),
+    ],
+)
+def test_the_clock_of_a_provider_is_told(date: str, expected: datetime | None) -> None:
+    transport = Replying(b"[]", headers={"date": date})
+    assert provider_health(TinyWire(), ENDPOINT, transport, 5.0, Ticking()).dated == expected
 
 
 @pytest.mark.parametrize(

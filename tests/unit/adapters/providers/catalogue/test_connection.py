@@ -1,10 +1,15 @@
 """Connections to providers: where they are asked, for how long, and with which key."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from opencrab.adapters.providers.catalogue.configuration import ProviderSettings
 from opencrab.adapters.providers.catalogue.connection import address_of_provider
+from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.domain.errors import Invalid
+from tests.unit.adapters.providers.fake import Replying
 from tests.unit.adapters.providers.installed import (
     SETTINGS,
     address_asked,
@@ -55,6 +60,18 @@ def test_a_key_that_no_request_can_carry_makes_a_model_unusable(key: str) -> Non
     assert not health.ok
     assert key not in health.problem
     assert not transport.sent
+
+
+def test_opencrab_itself_is_not_taken_for_a_model_server() -> None:
+    settings = SETTINGS.with_provider(ProviderSettings("llamacpp", "llamacpp"))
+    problem = {"content-type": "application/problem+json"}
+    for status, headers, told in ((401, problem, True), (404, problem, True), (401, {}, False)):
+        transport = Replying(b"{}", status=status, headers=headers)
+        models = ProviderModels(lambda: settings, partial(replace, transport))
+        health = models.health("llamacpp", timeout_seconds=1)
+        assert not health.ok
+        assert ("OpenCrab" in health.problem) is told
+        assert ("--port" in health.cure) is told
 
 
 def test_an_unsafe_address_is_refused_before_anything_is_sent() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from opencrab.domain.models.price_check import NewPrices
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import PriceSheet
+    from opencrab.engine.discord.diagnosis import Check
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.terminal.options import UpOptions
     from opencrab.gateways.local.backup_schedule import BackupSchedule
@@ -39,7 +40,6 @@ def command() -> None:
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.discord.relay import run_discord_relay
     from opencrab.bootstrap.local.backup import local_backups
-    from opencrab.bootstrap.local.doctor import examine_stopped
     from opencrab.bootstrap.local.simulation import run_day_simulation
     from opencrab.gateways.cli.app import build_cli
     from opencrab.gateways.cli.terminal.options import Options
@@ -52,7 +52,7 @@ def command() -> None:
         relay=run_discord_relay,
         simulation=run_day_simulation,
         backups=local_backups,
-        examine=examine_stopped,
+        examine=_examine_stopped,
         settings=_effective_settings,
     )
     build_cli(run_up, outside)()
@@ -69,6 +69,13 @@ def _sheet() -> "PriceSheet":
     from opencrab.domain.usage.aws_cost import PriceSheet
 
     return PriceSheet.of(settings.aws_pricing())
+
+
+def _examine_stopped(data: Path, url: str, language: str, /) -> "tuple[Check, ...]":
+    """Check a data folder while no OpenCrab answers; what it needs is loaded only then."""
+    from opencrab.bootstrap.local.doctor import examine_stopped
+
+    return examine_stopped(data, url, language)
 
 
 def _newest_prices(
@@ -210,16 +217,14 @@ def _serve(
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.bootstrap.discord.bot import bot_of, own_discord_door
     from opencrab.bootstrap.discord.worker import discord_worker
-    from opencrab.bootstrap.local.doctor import running_checks
+    from opencrab.bootstrap.local.parts import offer_local_parts
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.prices import nightly_price_update
     from opencrab.bootstrap.rules import deleted_versions_kept
-    from opencrab.bootstrap.websocket import local_websocket
     from opencrab.gateways.local.index_follower import IndexFollower
     from opencrab.gateways.local.machine import MachineReader
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
     from opencrab.gateways.rest.app import create_app
-    from opencrab.gateways.rest.conversation.websocket import offer_websocket
 
     feed = SqliteFeed(database)
     watch = FeedWatch(feed)
@@ -232,9 +237,8 @@ def _serve(
         bot=bot_of(configured),
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
-        examine=running_checks(configured, place.data, runtime.clock),
     )
-    offer_websocket(app, local_websocket(configured, runtime))
+    offer_local_parts(app, configured, runtime, place.data)
     runner = Runner(
         runtime,
         watch,

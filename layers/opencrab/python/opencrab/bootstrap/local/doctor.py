@@ -15,16 +15,24 @@ _SECONDS = 2.2
 
 def running_checks(configured: "Settings", data: Path, clock: "Clock") -> "Look":
     """Return the checks of the computer on which this process serves a data folder."""
-    from opencrab.bootstrap.local.backup import backup_rotation
-    from opencrab.gateways.local.machine_checks import MachineChecks
 
-    return MachineChecks(data, clock.now, backup_rotation(configured, data, clock)).of_running
+    def look(findings: "Findings") -> "Iterable[Check]":
+        from opencrab.bootstrap.local.backup import backup_rotation
+        from opencrab.gateways.local.machine_checks import MachineChecks
+
+        rotation = backup_rotation(configured, data, clock)
+        return MachineChecks(data, clock.now, rotation).of_running(findings)
+
+    return look
 
 
-def examine_stopped(data: Path, url: str, language: str) -> "tuple[Check, ...]":
+def examine_stopped(
+    data: Path, url: str, language: str, *, config: Path | None = None
+) -> "tuple[Check, ...]":
     """Return the checks of a data folder while no OpenCrab answers at `url`.
 
-    They read the disk, and ask the default model's provider whether it is there.
+    They read the disk, and ask the default model's provider whether it is there. `config` is the
+    folder of the settings, if it is not that of this installation.
     """
     from opencrab.domain.value import Language
     from opencrab.engine.installation.examination import run_side_by_side
@@ -32,14 +40,14 @@ def examine_stopped(data: Path, url: str, language: str) -> "tuple[Check, ...]":
 
     findings = Findings(Language(language))
     looks: dict[str, Look] = {
-        "config": lambda findings: _of_config(findings, data),
+        "config": lambda findings: _of_config(findings, data, config),
         "machine": lambda findings: _of_machine(findings, data, url),
         "model": lambda findings: _of_model(findings, data),
     }
     return run_side_by_side(looks, findings, _SECONDS)
 
 
-def _of_config(findings: "Findings", data: Path) -> "Iterator[Check]":
+def _of_config(findings: "Findings", data: Path, config: Path | None) -> "Iterator[Check]":
     from opencrab import settings
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.bootstrap.local.backup import backup_interval
@@ -48,7 +56,7 @@ def _of_config(findings: "Findings", data: Path) -> "Iterator[Check]":
     from opencrab.domain.errors import Invalid
 
     try:
-        configured = settings.load_settings({})
+        configured = settings.load_settings({}, folder=config)
         rules_of(configured)
         backup_interval(str(configured.get("backup.every")))
         configured_models(FileSecrets(data))
@@ -57,7 +65,7 @@ def _of_config(findings: "Findings", data: Path) -> "Iterator[Check]":
         facts = {"why": error.message, "cure": error.cure or "-"}
         yield findings.problem("config", "config_wrong", **facts)
         return
-    yield findings.well("config", "config", path=settings.config_file())
+    yield findings.well("config", "config", count=len(configured.values))
 
 
 def _of_machine(findings: "Findings", data: Path, url: str) -> "Iterable[Check]":

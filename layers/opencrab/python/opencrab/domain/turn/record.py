@@ -156,7 +156,8 @@ class ModelResult(Value):
     """The end of a model call: answered, failed, or unknown because its worker died.
 
     `usage` is what the vendor counted for a failed call, and `provider_call_id` the vendor's own id
-    of it, which is stored in the ledger's row only.
+    of it, which is stored in the ledger's row only, as is `cause`: the fault itself, where `fault`
+    says what follows from it.
     """
 
     kind: Literal["model_result"] = "model_result"
@@ -165,6 +166,7 @@ class ModelResult(Value):
     answer: ModelAnswer | None = None
     error: Received | None = None
     fault: Fault | None = None
+    cause: Fault | None = Field(default=None, exclude=True)
     usage: Usage | None = None
     provider_call_id: Received = Field(default="", exclude=True)
     cost: MicroUsd = 0

@@ -122,7 +122,7 @@ class UsageRow(Value):
             tier=intent.tier,
             chosen_by=intent.chosen_by,
             state=result.state,
-            fault=result.fault,
+            fault=result.cause or result.fault,
             usage=answer.usage if answer else result.usage or Usage(),
             reserved=intent.reserved,
             cost=result.cost,

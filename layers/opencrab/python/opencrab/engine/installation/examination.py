@@ -11,9 +11,10 @@ from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.value import Language
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.discord.setup import BotApplication
+from opencrab.engine.installation.discord_checks import check_discord
 from opencrab.engine.installation.findings import Findings, Look, no_further_checks
 from opencrab.engine.installation.model_checks import ASK_SECONDS, ModelChecks
-from opencrab.engine.installation.service_checks import check_discord, check_search
+from opencrab.engine.installation.search_checks import check_search
 from opencrab.engine.installation.work_checks import check_spending, check_switches
 from opencrab.engine.runtime import Runtime
 

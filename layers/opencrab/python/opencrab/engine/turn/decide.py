@@ -347,6 +347,7 @@ def _record_failed_call(
         state=CallState.FAILED,
         error=error.message[:2_000],
         fault=_fault_to_record(error),
+        cause=error.fault,
         usage=error.usage,
         provider_call_id=error.provider_call_id,
         cost=cost,

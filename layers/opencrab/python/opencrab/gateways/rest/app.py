@@ -17,7 +17,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
-from opencrab.engine.installation.findings import Look, no_further_checks
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import api_keys
 from opencrab.gateways.rest.agents import agents
@@ -214,7 +213,6 @@ def create_app(
     bot: BotApplication | None = None,
     interactions: discord_door.Interactions | None = None,
     instance: str | None = None,
-    examine: Look = no_further_checks,
 ) -> FastAPI:
     """Return the application that serves one installation.
 
@@ -227,12 +225,11 @@ def create_app(
         bot: The configured Discord bot, with the commands that it should have.
         interactions: Answers interactions of Discord; None if Discord is off or calls elsewhere.
         instance: Proves to clients that this process serves its data folder; None without one.
-        examine: The doctor's checks of the computer.
     """
     app = build_routes()
     application = bot or BotApplication()
     app.state.rest = RestContext(
-        runtime, watch, setup, longest_seconds, machine, application, instance, examine
+        runtime, watch, setup, longest_seconds, machine, application, instance
     )
     app.state.interactions = interactions
     app.add_middleware(RequestGate, runtime=runtime)

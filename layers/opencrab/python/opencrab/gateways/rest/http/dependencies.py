@@ -9,7 +9,6 @@ from fastapi import Depends, Path, Request
 from opencrab.domain.value import Identifier
 from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
-from opencrab.engine.installation.findings import Look, no_further_checks
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.polling import Watch
 
@@ -21,7 +20,6 @@ class RestContext:
     `longest_seconds` is the maximum duration of a request, None for no limit. `machine` reads the
     load of the computer if it is the owner's. `discord` is the configured bot. `instance` is the
     secret with which the process proves that it serves its data folder; None without a folder.
-    `examine` are the doctor's checks of the computer.
     """
 
     runtime: Runtime
@@ -31,7 +29,6 @@ class RestContext:
     machine: ReadMachine = no_machine_vitals
     discord: BotApplication = field(default_factory=BotApplication)
     instance: str | None = None
-    examine: Look = no_further_checks
 
     def capped_wait(self, seconds: int | None) -> int | None:
         """Limit the requested seconds to the maximum duration; None is without end."""

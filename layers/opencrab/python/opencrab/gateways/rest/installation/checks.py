@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import Header, Response
+from fastapi import FastAPI, Header, Request, Response
 
 from opencrab.domain.value import Value
 from opencrab.engine.discord.diagnosis import Check
+from opencrab.engine.installation.findings import Look, no_further_checks
 from opencrab.gateways.rest.http.accept_language import preferred_language
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, routes_below
@@ -32,14 +33,21 @@ class ChecksView(Value):
     checks: tuple[Check, ...]
 
 
+def offer_machine_checks(app: FastAPI, look: Look) -> None:
+    """Add checks of the computer that serves an application; without it there are none."""
+    app.state.machine_checks = look
+
+
 @router.get("")
-def get_checks(api: Api, _caller: Owner, accept_language: _Language = None) -> ChecksView:
+def get_checks(
+    api: Api, _caller: Owner, request: Request, accept_language: _Language = None
+) -> ChecksView:
     """Check the installation.
 
     Covers disk, database, models, switches, budgets, queues, search, Discord and backups, as far as
     the installation has them. It changes nothing, costs nothing and takes 3 seconds at most.
     """
-    return _checks(api, accept_language, asks_models=False)
+    return _checks(api, request.app, accept_language, asks_models=False)
 
 
 @router.post("", response_model=ChecksView)
@@ -47,6 +55,7 @@ def post_checks(
     api: Api,
     _caller: Owner,
     once: Repeatable,
+    request: Request,
     body: Strict[ChecksPost],
     accept_language: _Language = None,
 ) -> Response:
@@ -55,10 +64,16 @@ def post_checks(
     With `ask_models`, each chosen model is asked for a few tokens. That is paid from the budget of
     an agent that uses it, and takes 25 seconds at most.
     """
-    return once.answer(body, lambda: _checks(api, accept_language, asks_models=body.ask_models))
+
+    def make() -> ChecksView:
+        return _checks(api, request.app, accept_language, asks_models=body.ask_models)
+
+    return once.answer(body, make)
 
 
-def _checks(api: RestContext, accept_language: str | None, *, asks_models: bool) -> ChecksView:
+def _checks(
+    api: RestContext, app: FastAPI, accept_language: str | None, *, asks_models: bool
+) -> ChecksView:
     from opencrab.engine.installation.examination import (  # noqa: PLC0415 - seldom needed
         examine_installation,
     )
@@ -68,7 +83,7 @@ def _checks(api: RestContext, accept_language: str | None, *, asks_models: bool)
             api.runtime,
             api.discord,
             preferred_language(accept_language or ""),
-            api.examine,
+            getattr(app.state, "machine_checks", no_further_checks),
             asks_models=asks_models,
         )
     )

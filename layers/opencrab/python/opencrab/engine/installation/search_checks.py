@@ -1,11 +1,10 @@
-"""Checks of what serves the agents beside their models: the search index, and Discord."""
+"""The check of the search indexes."""
 
 from collections.abc import Iterator
 from datetime import timedelta
 
 from opencrab.domain.errors import OpenCrabError
-from opencrab.engine.discord.diagnosis import Check, DiagnosisResult, diagnose_discord
-from opencrab.engine.discord.setup import BotApplication
+from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.installation.findings import Findings
 from opencrab.engine.installation.work_checks import living_agents
 from opencrab.engine.runtime import Runtime
@@ -42,17 +41,3 @@ def _has_worked(runtime: Runtime, agent_id: str) -> bool:
     before = runtime.clock.now() - _INDEXED
     rows = runtime.home.usage.rows(agent_id, until=before, limit=_ROWS)
     return any(row.session_id for row in rows)
-
-
-def check_discord(
-    runtime: Runtime, application: BotApplication, findings: Findings
-) -> Iterator[Check]:
-    """Check the Discord bot, if there is one: its problems, or that it has none."""
-    if runtime.discord is None:
-        return
-    checks = diagnose_discord(runtime, application, findings.language)
-    wrong = [check for check in checks if check.state is DiagnosisResult.PROBLEM]
-    for check in wrong:
-        yield Check(name="discord", state=check.state, what=check.what, cure=check.cure)
-    if not wrong:
-        yield findings.well("discord", "discord", count=len(checks))

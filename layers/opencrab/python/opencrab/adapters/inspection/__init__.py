@@ -1,0 +1,1 @@
+"""A look at a data folder from outside, without its lock: for whoever asks why OpenCrab fails."""
