@@ -82,7 +82,10 @@ class TurnStatus(StrEnum):
 
 
 class Stop(Value):
-    """A request to end a turn before its next call, or with `pause` to stop it until resumed."""
+    """A request to end a turn before its next call, or with `pause` to stop it until resumed.
+
+    `by` is `@next_message` if the sender's next message took over.
+    """
 
     by: str
     reason: str = ""
