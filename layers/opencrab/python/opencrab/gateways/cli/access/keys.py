@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from opencrab.gateways.cli.terminal.arguments import IdIn, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import IdList, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -79,7 +79,8 @@ def _format_grants(terminal: Terminal, grants: list[str]) -> str:
 
 @cli_command
 def revoke_key(
-    terminal: Terminal, key_id: Annotated[str, cli_argument("A key's id.", "ID"), IdIn(("keys",))]
+    terminal: Terminal,
+    key_id: Annotated[str, cli_argument("A key's id.", "ID"), IdList(("keys",))],
 ) -> None:
     """Revoke an API key, immediately and for good."""
     revoked = terminal.client.delete("keys", key_id)

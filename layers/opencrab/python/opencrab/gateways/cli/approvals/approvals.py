@@ -12,7 +12,7 @@ from opencrab.domain.errors import Invalid, NotFound
 from opencrab.gateways.cli.terminal.approval_call import call_lines, print_call_to_approve
 from opencrab.gateways.cli.terminal.arguments import (
     AgentName,
-    IdIn,
+    IdList,
     Reason,
     cli_argument,
     cli_option,
@@ -29,7 +29,7 @@ ApprovalView = dict[str, Any]
 ApprovalId = Annotated[
     str,
     typer.Argument(metavar="ID", help="An approval's id, or the id of the turn that waits."),
-    IdIn(("approvals",), states=("open", "decided"), also="turn_id"),
+    IdList(("approvals",), states=("open", "decided"), also="turn_id"),
 ]
 ShownCallHash = Annotated[
     str, typer.Option("--hash", help="The hash of the call that you read; another is not approved.")
@@ -154,7 +154,9 @@ def list_grants(terminal: Terminal, agent: AgentName) -> None:
 def revoke_grant(
     terminal: Terminal,
     agent: AgentName,
-    grant: Annotated[str, cli_argument("A grant's id.", "GRANT"), IdIn(("grants",), of_agent=True)],
+    grant: Annotated[
+        str, cli_argument("A grant's id.", "GRANT"), IdList(("grants",), of_agent=True)
+    ],
 ) -> None:
     """Revoke a grant."""
     grant = _validate_approval_id(terminal, grant)

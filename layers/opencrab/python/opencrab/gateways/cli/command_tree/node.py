@@ -36,17 +36,17 @@ class CommandNode:
 
     def function(self) -> Run:
         """Load the function that runs the command."""
-        run: Run = self.runs if callable(self.runs) else _loaded(self.runs)
+        run: Run = self.runs if callable(self.runs) else _load(self.runs)
         return run
 
     def members(self) -> tuple["CommandNode", ...]:
         """Return the nodes below; those of a table load its module."""
         if not self.table:
             return self.commands
-        listed = _loaded(self.table).items()
+        listed = _load(self.table).items()
         return (*(CommandNode(name, runs=run) for name, run in listed), *self.commands)
 
 
-def _loaded(place: str) -> Any:
+def _load(place: str) -> Any:
     module, _, name = place.partition(":")
     return getattr(import_module(f"{_PACKAGE}.{module}"), name)

@@ -34,7 +34,7 @@ class Candidates:
 
 
 @dataclass
-class Line:
+class CommandLine:
     """The words that are finished: the command they name, and what its next value is for."""
 
     command: Any
@@ -84,14 +84,14 @@ def completion_answer(root: Any, arguments: list[str], options: Options) -> str:
     place = arguments.index("--") if "--" in arguments else len(arguments)
     words = arguments[place + 1 :]
     if "--quoted" in arguments[:place]:
-        words = [unquoted(word) for word in words]
+        words = [remove_quotes(word) for word in words]
     found = candidates(root, words or [""], options)
     return "\n".join([found.kind, *(f"{value}\t{told}" for value, told in found.values)])
 
 
 def candidates(root: Any, words: list[str], options: Options) -> Candidates:
     """Return what can stand for the last of these words, which follow the program's name."""
-    line = Line(root)
+    line = CommandLine(root)
     *done, typed = words
     for word in done:
         line.take(word)
@@ -113,7 +113,7 @@ def candidates(root: Any, words: list[str], options: Options) -> Candidates:
     return replace(found, values=tuple((before + value, told) for value, told in found.values))
 
 
-def _values(parameter: Any, typed: str, line: Line, options: Options) -> Candidates:
+def _values(parameter: Any, typed: str, line: CommandLine, options: Options) -> Candidates:
     """Return the values of an option or an argument."""
     choices = parameter.type_descriptor.choices
     if choices is not None:
@@ -157,10 +157,10 @@ def _agents(typed: str, given: dict[str, str], options: Options) -> Candidates:
         known["data"] = Path(known["data"])  # type: ignore[assignment]
     living = _living_agents(replace(options, **known))  # type: ignore[arg-type]
     names = [agent["name"] for agent in living]
-    start, found = _normalized(typed), list[Value]()
+    start, found = _normalize(typed), list[Value]()
     for agent in living:
         name, identifier = truncate_line(agent["name"], 200), str(agent["id"])
-        if name == agent["name"] and names.count(name) == 1 and _normalized(name).startswith(start):
+        if name == agent["name"] and names.count(name) == 1 and _normalize(name).startswith(start):
             found.append((name, identifier))
         elif identifier.startswith(typed):
             found.append((identifier, name))
@@ -186,11 +186,11 @@ def _living_agents(options: Options) -> list[dict[str, Any]]:
     return list(found)
 
 
-def _normalized(text: str) -> str:
+def _normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def unquoted(word: str) -> str:
+def remove_quotes(word: str) -> str:
     """Return a word of a shell's line without quotes, of which the last may be missing."""
     for end in ("", '"', "'"):
         try:

@@ -26,7 +26,7 @@ def show_settings(
     if terminal.options.settings is None:
         raise Unavailable("the settings cannot be read", cure="install the full OpenCrab package")
     found = [
-        {"name": each, "value": _shown(each, value), "from": origin}
+        {"name": each, "value": _hide_secrets(each, value), "from": origin}
         for each, value, origin in terminal.options.settings()
         if not name or f"{each}.".startswith(f"{name.rstrip('.')}.")
     ]
@@ -37,10 +37,10 @@ def show_settings(
     terminal.show(found, _draw)
 
 
-def _shown(name: str, value: object) -> object:
+def _hide_secrets(name: str, value: object) -> object:
     """Return a value, with stars in place of a secret that is set."""
     if isinstance(value, Mapping):
-        return {key: _shown(str(key), inner) for key, inner in value.items()}
+        return {key: _hide_secrets(str(key), inner) for key, inner in value.items()}
     if _SECRET.search(name.rpartition(".")[2].lower()) and value:
         return _HIDDEN
     return _IN_ADDRESS.sub(f"://{_HIDDEN}@", value) if isinstance(value, str) else value

@@ -10,12 +10,12 @@ from opencrab.gateways.cli.learning.learning import (
     show_experiments,
     steer_experiment,
 )
-from opencrab.gateways.cli.terminal.arguments import AgentName, IdIn, cli_argument
+from opencrab.gateways.cli.terminal.arguments import AgentName, IdList, cli_argument
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Subject = Annotated[str, cli_argument("An experiment's subject, as the list shows it.", "SUBJECT")]
-ChangeId = Annotated[str, cli_argument("A change's id.", "ID"), IdIn(("changes",), of_agent=True)]
+ChangeId = Annotated[str, cli_argument("A change's id.", "ID"), IdList(("changes",), of_agent=True)]
 
 
 @cli_command

@@ -9,7 +9,7 @@ import typer
 
 from opencrab.gateways.cli.memory import archive, search
 from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, parse_period
-from opencrab.gateways.cli.terminal.arguments import IdIn, Yes, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import IdList, Yes, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.input import (
@@ -23,7 +23,7 @@ from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_
 
 MemoryView = dict[str, Any]
 Wish = dict[str, Any]
-MEMORIES = IdIn(("memory", "curated"), of_agent=True)
+MEMORIES = IdList(("memory", "curated"), of_agent=True)
 MemoryId = Annotated[str, typer.Argument(metavar="MEMORY", help="A memory's id."), MEMORIES]
 
 _SHOWN = 120

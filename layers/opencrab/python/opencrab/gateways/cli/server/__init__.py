@@ -1,1 +1,4 @@
-"""The server: run it on this computer."""
+"""The server: the command that runs it on this computer.
+
+How it runs is known by `bootstrap/local`.
+"""

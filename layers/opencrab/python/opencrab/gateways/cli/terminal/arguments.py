@@ -23,7 +23,7 @@ ID_PREFIX = re.compile(r"[0-9a-z]{4,25}")
 
 
 @dataclass(frozen=True)
-class IdIn:
+class IdList:
     """Marks a parameter that is an id in a list of the server: its first characters are enough.
 
     The list is at these parts of a path, below the agent of the command if `of_agent`; `states` are
@@ -39,7 +39,7 @@ class IdIn:
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
 AnyAgent = Annotated[str | None, typer.Argument(metavar="AGENT", help="An agent's id or name.")]
-TURNS, SESSIONS = IdIn(("turns",)), IdIn(("sessions",))
+TURNS, SESSIONS = IdList(("turns",)), IdList(("sessions",))
 TurnId = Annotated[str, typer.Argument(metavar="ID", help="A turn's id."), TURNS]
 Reason = Annotated[str, typer.Option("--reason", help="The reason.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]

@@ -19,7 +19,7 @@ from opencrab.gateways.cli.scripting.exit_code import (
     exit_code_of_error,
     exit_code_of_output,
 )
-from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdIn
+from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdList
 from opencrab.gateways.cli.terminal.input import NobodyToAskError, questions_allowed
 from opencrab.gateways.cli.terminal.options import DATA, Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -156,13 +156,13 @@ def cli_command_with(
     return decorate
 
 
-def _id_list(found: inspect.Parameter) -> IdIn | None:
+def _id_list(found: inspect.Parameter) -> IdList | None:
     details = get_args(found.annotation)[1:]
-    return next((each for each in details if isinstance(each, IdIn)), None)
+    return next((each for each in details if isinstance(each, IdList)), None)
 
 
 def _whole_ids(
-    terminal: Terminal, ids: Mapping[str, IdIn], values: Mapping[str, Any]
+    terminal: Terminal, ids: Mapping[str, IdList], values: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return the whole ids for those of which only the beginning was typed."""
     typed = {name: values[name] for name in ids if ID_PREFIX.fullmatch(str(values.get(name)))}

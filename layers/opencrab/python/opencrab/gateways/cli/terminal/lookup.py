@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from opencrab.domain.errors import Conflict, NotFound, Refused
-from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdIn
+from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdList
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 AgentView = dict[str, Any]
@@ -42,7 +42,7 @@ def find_agent(terminal: Terminal, wanted: str) -> AgentView:
     return named[0]
 
 
-def find_id(terminal: Terminal, kind: IdIn, wanted: str, agent: str | None) -> str:
+def find_id(terminal: Terminal, kind: IdList, wanted: str, agent: str | None) -> str:
     """Return the only id of a list that begins so; what begins none is returned as it is.
 
     Raises Conflict with the ids if several begin so.
