@@ -1,11 +1,10 @@
 """Chat: talk to an agent, by hand or from a script."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.conversation.attachments import Attachments
 from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
@@ -16,6 +15,9 @@ from opencrab.gateways.cli.terminal.lookup import (
     open_session_with_agent,
 )
 from opencrab.gateways.cli.terminal.terminal import Terminal
+
+if TYPE_CHECKING:
+    from opencrab.gateways.cli.conversation.attachments import Attachments
 
 
 @cli_command
@@ -40,7 +42,7 @@ def chat(
     """Talk to an agent, in the last conversation with it; piped input is answered line by line."""
     if new + last + bool(session) > 1:
         raise typer.BadParameter(terminal.words("one_conversation"), param_hint="--new")
-    attachments = Attachments(terminal, attach or ())
+    attachments = _attachments(terminal, attach or [])
     someone = None if session and not agent else _agent(terminal, agent)
     if say is None and terminal.interactive and not terminal.options.json:
         from opencrab.gateways.cli.conversation.interactive_chat import Dialogue
@@ -59,10 +61,18 @@ def chat(
     lines = (each for each in terminal.input if each.strip()) if say is None else (say,)
     # Every line is said, whatever became of those before it.
     answered = [mouth.say(line.rstrip("\r\n")) for line in lines]
-    if attachments.names:
+    if attachments and attachments.names:
         raise typer.BadParameter(terminal.words("attach_alone"), param_hint="--say")
     if not all(answered):
         raise typer.Exit(1)
+
+
+def _attachments(terminal: Terminal, paths: list[str]) -> "Attachments | None":
+    if not paths:
+        return None
+    from opencrab.gateways.cli.conversation.attachments import Attachments
+
+    return Attachments(terminal, paths)
 
 
 def _last(

@@ -1,11 +1,13 @@
 """Speaking: one message and its answers for a script."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opencrab.gateways.cli.conversation.attachments import Attachments
 from opencrab.gateways.cli.terminal.exchange import Exchange, check_message_text, reply_timeout
 from opencrab.gateways.cli.terminal.terminal import Terminal
+
+if TYPE_CHECKING:
+    from opencrab.gateways.cli.conversation.attachments import Attachments
 
 
 class ScriptSpeaker:
@@ -16,7 +18,7 @@ class ScriptSpeaker:
         terminal: Terminal,
         place: Callable[[], str],
         name: str | None,
-        attachments: Attachments | None = None,
+        attachments: "Attachments | None" = None,
     ) -> None:
         self._terminal = terminal
         self._attachments = attachments
