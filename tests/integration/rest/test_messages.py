@@ -53,12 +53,18 @@ def test_a_wait_that_is_over_names_the_turns_that_go_on(shared: House) -> None:
     assert answer.json()["pending"] == answer.json()["turn_ids"]
 
 
+class FullDisk:
+    """A disk on which nothing can be written."""
+
+    def fault(self) -> Unavailable:
+        return Unavailable("the disk is full", cure="free some space")
+
+
 def test_whoever_waits_is_told_that_the_disk_is_full(house: House) -> None:
     session_id, home = house.session(), house.runtime.home
-    full = Unavailable("the disk is full", cure="free some space")
     place, headers = f"/sessions/{session_id}/messages", {"Idempotency-Key": "one"}
     waiting = {"headers": headers | {"Prefer": "wait=0"}}
-    house.furnish(home=replace(home, storage_fault=lambda: full))
+    house.furnish(home=replace(home, storage=FullDisk()))
     answer = house.call("POST", place, {"text": "hi"}, **waiting)
     problem(answer, 503)
     assert answer.json()["detail"] == "the disk is full"

@@ -63,10 +63,10 @@ def test_a_full_disk_refuses_a_step_whole_and_later_takes_it(tmp_path: Path) -> 
             with pytest.raises(Unavailable) as caught:
                 opened.journal.commit(change)
             assert_explained(caught.value, tmp_path, "full")
-            assert opened.storage_fault() is caught.value
+            assert opened.storage.fault() is caught.value
             assert _state(opened) == before
         opened.journal.commit(change)
-        assert opened.storage_fault() is None
+        assert opened.storage.fault() is None
         assert len(opened.journal.lines("s1")) == 61
 
 

@@ -1,7 +1,7 @@
 """Home: all stores and queues that one installation runs on."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.ports.access.idempotency import Idempotency
@@ -25,9 +25,19 @@ from opencrab.ports.usage.ledger import UsageLedger
 from opencrab.ports.workspace.files import Files
 
 
-def no_storage_fault() -> OpenCrabError | None:
-    """Return None: the default of `Home.storage_fault`."""
-    return None
+class Storage(Protocol):
+    """The disk on which a home lies."""
+
+    def fault(self) -> OpenCrabError | None:
+        """Return the error of the last write if the disk was full or broken, else None."""
+
+
+class ManagedStorage:
+    """Storage that others look after, as on AWS: it is never full."""
+
+    def fault(self) -> OpenCrabError | None:
+        """Return None."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -37,8 +47,7 @@ class Home:
     `interactions` is the queue of Discord interactions for a worker; None if Discord is switched
     off. `beats` holds heartbeats until their second, `nights` the agents to review at night, both
     unordered. `feed` is None if changes are pushed to separate functions and cannot be followed
-    here. `storage_fault` is the error of the last write if it failed because the disk is full or
-    broken: until it is mended, turns wait.
+    here. While `storage` has a fault, turns wait.
     """
 
     agents: Agents
@@ -65,4 +74,4 @@ class Home:
     preferences: PreferenceStore
     eraser: Eraser
     feed: ChangeFeed | None
-    storage_fault: Callable[[], OpenCrabError | None] = no_storage_fault
+    storage: Storage = field(default_factory=ManagedStorage)

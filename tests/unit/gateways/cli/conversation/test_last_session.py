@@ -154,7 +154,13 @@ def test_an_old_exchange_and_a_broken_file_are_left_alone(
     file = program.data.parent / "state" / "opencrab" / "chat_left.json"
     file.parent.mkdir(parents=True)
     at = NOW - (age or timedelta())
-    kept = {"session_id": "s1", "text": "hi", "speaker": None, "key": "k", "parts": []}
+    kept: dict[str, Any] = {
+        "session_id": "s1",
+        "text": "hi",
+        "speaker": None,
+        "key": "k",
+        "parts": [],
+    }
     file.write_text(json.dumps(kept | {"at": at.isoformat()}) if age else "{broken")
     program.sit("chat", "Ada")
     assert places(server) == []

@@ -78,7 +78,7 @@ def home_on(
         preferences=SqlitePreferences(database),
         eraser=SqliteEraser(database),
         feed=SqliteFeed(database),
-        storage_fault=database.fault,
+        storage=database,
     )
 
 

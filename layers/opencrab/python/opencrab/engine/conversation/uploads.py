@@ -59,7 +59,7 @@ def store_upload(
 
     Raises Invalid for another kind of file, TooLarge beyond its limit or an agent's quota.
     """
-    kind = _judged(name, content)
+    kind = _require_attachable(name, content)
     stored = attachment_name(name)
     path = workspace_path(f"{UPLOADS}/{upload_id}/{stored}")
     readers = FileReaders(
@@ -80,7 +80,7 @@ def store_upload(
     return Upload(WORKSPACE + path, stored, len(content), kind)
 
 
-def _judged(name: str, content: bytes) -> AttachedKind:
+def _require_attachable(name: str, content: bytes) -> AttachedKind:
     found = judge_attachment(name, content)
     if isinstance(found, AttachedKind):
         return found

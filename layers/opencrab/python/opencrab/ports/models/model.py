@@ -83,10 +83,7 @@ def fill_prompt_template(template: str, **facts: PromptText | float) -> PromptTe
 
 @dataclass(frozen=True)
 class Image:
-    """An image with its bytes in base64; `media_type` is image/png, jpeg, gif or webp.
-
-    `detail` (low or high) is how closely the model looks at it, "" if the vendor decides.
-    """
+    """A PNG, JPEG, GIF or WebP image in base64; `detail` is low, high or "" for the vendor's."""
 
     media_type: str
     data: str = field(repr=False)

@@ -51,7 +51,7 @@ def trigger_with_attachments(
     Each picture counts `ModelInfo.image_tokens`.
     """
     *before, last = trigger.messages
-    found = _attached(work, info)
+    found = _read_once(work, info)
     if found is None or not isinstance(last, ChatMessage):
         return trigger
     images = found.images if info.vision else ()
@@ -63,7 +63,7 @@ def trigger_with_attachments(
     return replace(trigger, messages=messages, tokens=trigger.tokens + tokens)
 
 
-def _attached(work: TurnWork, info: ModelInfo) -> AttachedContent | None:
+def _read_once(work: TurnWork, info: ModelInfo) -> AttachedContent | None:
     """Return what came with the trigger, read once for all steps of a turn; None for nothing."""
     if work.prompt.attached is None:
         line = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)

@@ -1,11 +1,10 @@
 """Chat: talk to an agent, by hand or from a script."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.conversation.attachments import Attachments
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
@@ -16,6 +15,9 @@ from opencrab.gateways.cli.terminal.lookup import (
     open_session_with_agent,
 )
 from opencrab.gateways.cli.terminal.terminal import Terminal
+
+if TYPE_CHECKING:
+    from opencrab.gateways.cli.conversation.attachments import Attachments
 
 
 @cli_command
@@ -43,7 +45,7 @@ def chat(
     """Talk to an agent, in the last conversation with it; piped input is answered line by line."""
     if new + last + bool(session) > 1:
         raise typer.BadParameter(terminal.words("one_conversation"), param_hint="--new")
-    attachments = Attachments(terminal, attach or ())
+    attachments = _attachments(terminal, attach or [])
     someone = None if session and not agent else _agent(terminal, agent)
     if say is None and terminal.options.no_input and terminal.input.isatty():
         raise typer.BadParameter(terminal.words("nothing_to_say"), param_hint="--say")
@@ -64,6 +66,14 @@ def chat(
     code = mouth.say_lines() if say is None else mouth.say(join_piped_text(terminal, say))
     if code:
         raise typer.Exit(code)
+
+
+def _attachments(terminal: Terminal, paths: list[str]) -> "Attachments | None":
+    if not paths:
+        return None
+    from opencrab.gateways.cli.conversation.attachments import Attachments
+
+    return Attachments(terminal, paths)
 
 
 def _last(

@@ -66,10 +66,10 @@ class Dialogue:
         agent: AgentView | None,
         session_id: str | None,
         speaker: str | None,
-        attachments: Attachments,
+        attachments: Attachments | None,
     ) -> None:
         self._terminal = terminal
-        self._attachments = attachments
+        self._attachments = attachments or Attachments(terminal)
         self._words = terminal.words
         self._speaker = speaker
         self._patience = reply_timeout(terminal, self._dim)

@@ -1,9 +1,9 @@
 """Speaking: messages and their answers for a script, with an exit code for each."""
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from opencrab.domain.errors import Invalid, OpenCrabError
-from opencrab.gateways.cli.conversation.attachments import Attachments
 from opencrab.gateways.cli.scripting.exit_code import (
     ExitCode,
     exit_code_of_error,
@@ -18,6 +18,9 @@ from opencrab.gateways.cli.terminal.exchange import (
 )
 from opencrab.gateways.cli.terminal.input import STDIN
 from opencrab.gateways.cli.terminal.terminal import Terminal
+
+if TYPE_CHECKING:
+    from opencrab.gateways.cli.conversation.attachments import Attachments
 
 _SPEECH = "speech"
 
@@ -48,7 +51,7 @@ class ScriptSpeaker:
         terminal: Terminal,
         place: Callable[[], str],
         name: str | None,
-        attachments: Attachments | None = None,
+        attachments: "Attachments | None" = None,
     ) -> None:
         self._terminal = terminal
         self._attachments = attachments

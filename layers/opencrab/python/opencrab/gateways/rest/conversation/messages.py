@@ -164,7 +164,7 @@ async def post_message(
     if seconds is None:
         return _json(accepted, 202)
     replies = await wait_for(api.runtime.home.journal, api.watch, turns, seconds)
-    fault = api.runtime.home.storage_fault()
+    fault = api.runtime.home.storage.fault()
     if fault is not None and replies.pending and not replies.lines:
         # The turns wait until it is mended, and so would the client without knowing why.
         raise fault
