@@ -106,7 +106,7 @@ class StoppedCheck(Protocol):
     def cure(self) -> str: ...
 
 
-class ExamineStopped(Protocol):
+class CheckStopped(Protocol):
     """A function that checks a data folder while no OpenCrab answers at an address."""
 
     def __call__(self, data: Path, url: str, language: str, /) -> "Sequence[StoppedCheck]": ...
@@ -137,4 +137,4 @@ class Options:
     relay: LaunchRelay | None = None
     simulation: Simulation | None = None
     backups: "Callable[[], Backups] | None" = None
-    examine: ExamineStopped | None = None
+    examine: CheckStopped | None = None
