@@ -57,6 +57,17 @@ def give_key(at: Installation, finding: Finding) -> None:
     at.restart()
 
 
+def close_server(at: Installation) -> None:
+    at.vendor.close()
+    at.restart()
+
+
+def open_server(at: Installation, finding: Finding) -> None:
+    assert at.vendor.url in finding.detail
+    at.vendor.open()
+    at.restart()  # its answer of a moment ago is remembered
+
+
 def refuse_calls(at: Installation) -> None:
     at.vendor.refuses = True
     assert at.run("doctor", "--ask-models")[0] == 1
@@ -212,9 +223,9 @@ RUNNING = (
     Case("wrong key", wrong_key, "model", give_key),
     Case(
         "dead server",
-        lambda at: (at.vendor.close(), at.restart())[1],
+        close_server,
         "model",
-        lambda at, _: (at.vendor.open(), at.restart())[1],
+        open_server,
     ),
     Case("every call refused", refuse_calls, "model", open_account),
     Case("model unknown to the server", use_ollama, "model", pull_model),

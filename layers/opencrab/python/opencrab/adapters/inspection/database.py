@@ -29,7 +29,7 @@ _PATIENCE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class WaitingQueue:
+class PendingQueue:
     """Messages of a queue that nobody has taken, and since when the oldest could be."""
 
     queue: str
@@ -82,11 +82,11 @@ def last_alive(data: Path) -> datetime | None:
     return None
 
 
-def waiting_messages(data: Path, now: datetime) -> tuple[WaitingQueue, ...]:
+def waiting_messages(data: Path, now: datetime) -> tuple[PendingQueue, ...]:
     """Return the queues in which messages wait that could be taken; raises Unavailable."""
     rows = _read(data, _WAITING, (int(now.timestamp() * 1_000),))
     return tuple(
-        WaitingQueue(queue, count, datetime.fromtimestamp(at / 1_000, UTC))
+        PendingQueue(queue, count, datetime.fromtimestamp(at / 1_000, UTC))
         for queue, count, at in rows
     )
 

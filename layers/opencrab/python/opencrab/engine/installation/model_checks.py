@@ -12,8 +12,8 @@ from opencrab.domain.models.routing import RoutingBasis, Use
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.discord.diagnosis import Check
-from opencrab.engine.installation.asked_model import ModelQuestion
 from opencrab.engine.installation.findings import Findings
+from opencrab.engine.installation.model_question import ModelQuestion
 from opencrab.engine.installation.work_checks import living_agents
 from opencrab.engine.models.effective_choice import effective_models
 from opencrab.engine.models.preferences import current_preferences

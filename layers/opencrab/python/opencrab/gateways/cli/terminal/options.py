@@ -115,7 +115,7 @@ class StoppedCheck(Protocol):
     def cure(self) -> str: ...
 
 
-class ExamineStopped(Protocol):
+class CheckStopped(Protocol):
     """A function that checks a data folder while no OpenCrab answers at an address."""
 
     def __call__(self, data: Path, url: str, language: str, /) -> "Sequence[StoppedCheck]": ...
@@ -153,5 +153,5 @@ class Options:
     simulation: Simulation | None = None
     backups: "Callable[[], Backups] | None" = None
     launch: Launch | None = None
-    examine: ExamineStopped | None = None
+    examine: CheckStopped | None = None
     settings: "Callable[[], Sequence[tuple[str, object, str]]] | None" = None

@@ -38,7 +38,7 @@ _QUESTION = TrustedText("Answer with the word OK.")
 
 
 @dataclass(frozen=True)
-class AskedModel:
+class ModelQuestionResult:
     """What asking a model cost and how long it took."""
 
     cost: MicroUsd
@@ -53,7 +53,7 @@ class ModelQuestion:
         self._agent = agent
         self._model = model
 
-    def ask(self, *, timeout_seconds: float) -> AskedModel:
+    def ask(self, *, timeout_seconds: float) -> ModelQuestionResult:
         """Ask once; raises ModelCallFailed, Exhausted, and Refused for a frozen agent."""
         journal, turn = self._runtime.home.journal, self._turn()
         state = journal.read_step_state(turn)
@@ -148,7 +148,7 @@ class ModelQuestion:
 
     def _asked(
         self, turn: Turn, intent: ModelIntent, request: ChatRequest, body: bytes
-    ) -> AskedModel:
+    ) -> ModelQuestionResult:
         clock = self._runtime.clock
         started = clock.monotonic_ms()
         try:
@@ -176,7 +176,7 @@ class ModelQuestion:
             at=clock.now(),
         )
         self._end(turn, intent, result, TurnStatus.COMPLETED)
-        return AskedModel(result.cost, result.latency_ms or 0)
+        return ModelQuestionResult(result.cost, result.latency_ms or 0)
 
     def _end(
         self,
