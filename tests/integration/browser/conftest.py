@@ -121,14 +121,14 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 
 @pytest.fixture(scope="module")
 def english(installation: Installation) -> Iterator[Browser]:
-    assert installation
+    assert installation.url
     with browser("en") as window:
         yield window
 
 
 @pytest.fixture(scope="module")
 def japanese(installation: Installation) -> Iterator[Browser]:
-    assert installation
+    assert installation.url
     with browser("ja", size=(390, 844)) as window:
         yield window
 

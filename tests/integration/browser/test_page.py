@@ -247,3 +247,24 @@ def _lines(installation: Installation) -> list[str]:
     newest = max(sessions, key=lambda session: session["created_at"])["id"]
     items = installation.server.call("GET", f"/sessions/{newest}/messages")["items"]
     return [line["text"] for line in items]
+
+
+def test_a_message_goes_to_the_agent_that_was_chosen_before_it(
+    installation: Installation, window: Browser
+) -> None:
+    first, second = installation.agent("First"), installation.agent("Second")
+    installation.talk(window, first)
+    # The list of conversations comes late; the person types at once.
+    window.run(
+        "const real = window.fetch; window.fetch = async (url, options) => {"
+        "if (options?.method === 'GET' && url.startsWith('/api/sessions?'))"
+        "await new Promise((resolve) => { window.listed = resolve; });"
+        "return real(url, options); }"
+    )
+    installation.choose(window, "#agent", second)
+    window.type("#message", f"for the second{ENTER}")
+    window.run("window.listed()")
+    window.until(lambda: window.count(".message.theirs") == 1, "no answer")
+    sessions = installation.server.call("GET", "/sessions?limit=200")["items"]
+    heard = [each["participants"][0]["agent_id"] for each in sessions]
+    assert (heard.count(first), heard.count(second)) == (0, 1)

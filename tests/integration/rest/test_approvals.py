@@ -94,7 +94,7 @@ def test_owners_and_delegates_read_every_byte_and_its_hash(shared: House, conten
         assert found["argument_hash"] == approval["argument_hash"] == call.argument_hash
         assert found["diff"].startswith("--- /dev/null\n+++ memo.txt\n")
         assert visible_text(content) in found["diff"]
-        assert found["text"] == exact_arguments(call.arguments)
+        assert found["text"] == exact_arguments(call.arguments or {})
     hidden = shared.got(path, key=shared.read)
     assert (hidden["arguments"], hidden["diff"], hidden["argument_hash"]) == (None, None, None)
     assert hidden["text"] is None

@@ -55,9 +55,8 @@ def page_response(scope: Scope) -> Response:
     headers = Headers(scope=scope)
     if scope["path"] == "/":
         language = preferred_language(headers.get("accept-language", "")).value
-        content = _index(language)
         caching = {"Cache-Control": "no-cache", "Vary": "Accept, Accept-Language"}
-        return _response(content, _INDEX, caching, headers)
+        return _response(_index(language), _INDEX, caching, headers)
     found = _FILE_PATH.fullmatch(scope["path"])
     content = _files().get(found[2]) if found and found[1] == _version() else None
     if found is None or content is None:

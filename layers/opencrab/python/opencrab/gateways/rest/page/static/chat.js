@@ -4,7 +4,8 @@ import { explain, newId } from "./api.js";
 import { Conversation } from "./conversation.js";
 import { button, element, foreign, problem, text, visibleText } from "./elements.js";
 import { Follower } from "./follow.js";
-import { Announcer, messageView, sentView, titleOf } from "./messages.js";
+import { Announcer, messageView, sentView } from "./messages.js";
+import { conversationsWith, titleOf } from "./sessions.js";
 import { tab } from "./tab.js";
 
 const PAGE = 50;
@@ -86,6 +87,7 @@ export class Chat {
     const agentId = this.agentChoice.value;
     tab.agent = agentId;
     const opening = this.#beginOpening();
+    this.isReady = false;
     let sessions = [];
     try {
       sessions = await this.api.list("/sessions");
@@ -93,21 +95,11 @@ export class Chat {
       this.#say(error);
     }
     if (opening !== this.opening) return;
-    this.sessions = sessions
-      .filter((session) => this.#isOurs(session, agentId))
-      .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
+    this.sessions = conversationsWith(agentId, sessions, this.who);
     this.#showSessions();
     const seen = tab.session;
     const isThere = this.sessions.some((session) => session.id === seen);
     await this.open(isThere ? seen : (this.sessions[0]?.id ?? NEW));
-  }
-
-  /** Whether this is a conversation of this key's holder, or one that a read key was granted. */
-  #isOurs(session, agentId) {
-    const agents = session.participants.map((each) => each.agent_id);
-    if (!agents.includes(agentId) || session.goal !== null) return false;
-    const isMine = session.created_by === this.who.principal_id || session.members.includes(this.who.principal_id);
-    return (isMine && session.guild_id === null) || !this.mayTalk;
   }
 
   #showSessions() {
@@ -127,6 +119,7 @@ export class Chat {
     const opening = this.#beginOpening();
     this.#unfollow();
     this.session = sessionId;
+    this.isReady = true;
     tab.session = sessionId;
     this.sessionChoice.value = sessionId;
     this.views.clear();
@@ -136,10 +129,9 @@ export class Chat {
     this.earlier.hidden = true;
     this.conversation = this.#newConversation();
     this.#showState();
-    if (sessionId === NEW) {
-      this.#showWelcome();
-      return;
-    }
+    if (sessionId === NEW) this.#showWelcome();
+    if (this.sendsWhenReady) this.send();
+    if (sessionId === NEW) return;
     try {
       await this.#loadHistory();
     } catch (error) {
@@ -330,7 +322,10 @@ export class Chat {
   /** Send what was typed; until it is accepted it stays, with a way to send it again. */
   async send() {
     const said = this.input.value.trim();
-    if (!said || this.sending || !this.agentChoice.value) return;
+    if (!said || this.sending) return;
+    // Between two conversations a message would go to the wrong one.
+    this.sendsWhenReady = !this.isReady;
+    if (!this.isReady || !this.agentChoice.value) return;
     this.sending = true;
     this.input.value = "";
     this.#grow();
@@ -338,40 +333,46 @@ export class Chat {
     const view = sentView(said);
     this.lines.append(view);
     this.isAtEnd = true;
+    const target = { agentId: this.agentChoice.value, session: this.session, conversation: this.conversation };
     const ids = { session: newId(), message: newId() };
-    await this.#deliver(said, ids, view);
+    await this.#deliver(said, target, ids, view);
     this.sending = false;
     this.input.focus();
   }
 
-  async #deliver(said, ids, view) {
+  /** Deliver to the conversation for which it was typed, whichever is open by now. */
+  async #deliver(said, target, ids, view) {
     view.classList.remove("failed");
     view.querySelector(".retry")?.remove();
-    const agentId = this.agentChoice.value;
+    const { conversation } = target;
     try {
-      if (this.session === NEW) await this.#begin(agentId, ids.session);
-      const accepted = await this.api.post(this.#path("/messages"), { text: said }, ids.message);
+      if (target.session === NEW) target.session = await this.#begin(target, ids.session);
+      const path = `/sessions/${encodeURIComponent(target.session)}/messages`;
+      const accepted = await this.api.post(path, { text: said }, ids.message);
       view.dataset.messageId = accepted.message_id;
-      const known = [...this.conversation.items.values()];
+      const known = [...conversation.items.values()];
       if (known.some((item) => item.messageId === accepted.message_id)) view.remove();
       for (const id of accepted.turn_ids) {
-        if (!this.conversation.runs.has(id)) this.conversation.setRun(id, "queued");
+        if (!conversation.runs.has(id)) conversation.setRun(id, "queued");
       }
     } catch (error) {
       view.classList.add("failed");
-      const again = button("send_again", () => this.#deliver(said, ids, view));
+      const again = button("send_again", () => this.#deliver(said, target, ids, view));
       view.append(element("div", { class: "retry" }, problem(explain(error)), again));
     }
     this.#follow();
   }
 
-  async #begin(agentId, id) {
+  async #begin({ agentId, conversation }, id) {
     const session = await this.api.post("/sessions", { participants: [agentId] }, id);
-    this.sessions.unshift(session);
-    this.#showSessions();
-    this.session = session.id;
-    tab.session = session.id;
-    this.sessionChoice.value = session.id;
+    if (conversation === this.conversation) {
+      this.sessions.unshift(session);
+      this.#showSessions();
+      this.session = session.id;
+      tab.session = session.id;
+      this.sessionChoice.value = session.id;
+    }
+    return session.id;
   }
 
   /** Stop the turns that run; what was said stays, marked as incomplete. */

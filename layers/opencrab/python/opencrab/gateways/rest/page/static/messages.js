@@ -76,13 +76,6 @@ export function sentView(said) {
   return element("article", { class: "message mine sending" }, element("p", { class: "text", dir: "auto" }, visibleText(said)));
 }
 
-/** The title of a conversation: its name or theme, and when it changed. */
-export function titleOf(session) {
-  const title = session.name || session.theme;
-  const at = time(session.updated_at).textContent;
-  return title ? `${visibleText(title).slice(0, 60)} · ${at}` : at;
-}
-
 const SENTENCE = /^[\s\S]*[.!?。!?\n](?=\s|[^\s\d]|$)/;
 
 /** A live region that reads answers aloud by whole sentences, not by fragments of words. */

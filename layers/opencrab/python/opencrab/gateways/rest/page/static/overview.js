@@ -10,7 +10,8 @@ export class Overview {
     Object.assign(this, { api, who, onAgents, onTalk });
     this.isOwner = who.scope === "owner";
     this.state = element("div", { class: "switch" });
-    this.agents = element("div");
+    this.agentList = element("div");
+    this.agents = element("div", {}, this.agentList);
     this.costs = element("div");
     this.models = element("div");
     this.errors = element("div");
@@ -64,9 +65,12 @@ export class Overview {
     const list = element("ul", { class: "agents" }, items);
     const none = element("p", { class: "empty" }, text(this.isOwner ? "no_agents" : "no_agents_for_you"));
     const more = count > details.length ? element("p", { class: "hint" }, text("more_agents", { count: count - details.length })) : null;
-    if (this.form?.contains(document.activeElement)) return;
-    this.form = this.isOwner ? this.#creation(details.length === 0) : null;
-    this.agents.replaceChildren(...[details.length ? list : none, more, this.form].filter(Boolean));
+    this.agentList.replaceChildren(...[details.length ? list : none, more].filter(Boolean));
+    // It stays while the list is read again, as somebody may be typing in it.
+    if (this.isOwner && !this.form) {
+      this.form = this.#creation(details.length === 0);
+      this.agents.append(this.form);
+    }
   }
 
   #creation(isFirst) {
@@ -77,7 +81,7 @@ export class Overview {
       event.preventDefault();
       try {
         const agent = await this.api.post("/agents", { name: name.value.trim(), language: currentLanguage() }, id);
-        name.blur();
+        this.form.remove();
         this.form = null;
         await this.refresh();
         await this.onTalk(agent.id);
