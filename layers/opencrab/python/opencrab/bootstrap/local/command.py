@@ -51,7 +51,11 @@ def command() -> None:
         simulation=run_day_simulation,
         backups=local_backups,
     )
-    build_cli(run_up, outside)()
+    try:
+        build_cli(run_up, outside)()
+    except KeyboardInterrupt:
+        # Ctrl-C outside of a command: no traceback, and the shell's code.
+        raise SystemExit(130) from None
 
 
 def _sheet() -> "PriceSheet":
