@@ -53,7 +53,7 @@ def test_an_agent_is_frozen_and_works_again(house: House) -> None:
     )
     frozen = house.run("chat", "Frost", "--say", "write b.txt: crab")
     assert "b.txt" not in house.run("chat", "Frost", "--say", "list").out
-    assert frozen.out
+    assert (frozen.code, frozen.out) == (7, "")
     assert house.run("unfreeze", "Frost").out == "unfroze Frost\n"
     assert value(house, "unfreeze") == {"state": "running", "frozen_agents": []}
     assert (

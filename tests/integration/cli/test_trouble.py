@@ -44,7 +44,7 @@ def test_an_unknown_agent_brings_the_nearest_name(
     house: House, language: str, wanted: str, cure: str
 ) -> None:
     said = house.run("--language", language, "chat", wanted, "--say", "hi")
-    assert (said.code, said.out) == (3, "")
+    assert (said.code, said.out) == (5, "")
     assert wanted in said.err
     assert cure in said.err
 
