@@ -148,6 +148,7 @@ class Seat:
         self._process = process
         self._screen = screen
         self._seen = b""
+        self.is_closed = False
 
     def type(self, text: str | bytes) -> None:
         """Press these keys; a line needs its own end."""
@@ -185,6 +186,12 @@ class Seat:
         self.rest()
         return self._process.wait(SECONDS)
 
+    def hang_up(self) -> int:
+        """Close the terminal's window; the program's exit code."""
+        self.is_closed = True
+        os.close(self._screen)
+        return self._process.wait(SECONDS)
+
     def _read(self) -> bool:
         ready, _, _ = select.select([self._screen], [], [], 0.5)
         if not ready:
@@ -213,9 +220,11 @@ def seat(
         start_new_session=True,
     )
     os.close(side)
+    person = Seat(process, screen)
     try:
-        yield Seat(process, screen)
+        yield person
     finally:
         process.kill()
         process.wait()
-        os.close(screen)
+        if not person.is_closed:
+            os.close(screen)

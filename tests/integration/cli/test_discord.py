@@ -70,7 +70,7 @@ def test_the_invitation_is_a_link(reef: House, discord: FakeDiscord) -> None:
 def test_where_discord_is_off_every_command_says_so(house: House) -> None:
     for command in ("register", "invite"):
         said = house.run("discord", command)
-        assert (said.code, "docs/how-to/set-up-a-discord-bot.md" in said.err) == (1, True)
+        assert (said.code, "docs/how-to/set-up-a-discord-bot.md" in said.err) == (5, True)
     assert house.run("discord", "doctor").code == 1
 
 

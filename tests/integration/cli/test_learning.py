@@ -40,7 +40,7 @@ def test_models_are_tried_and_their_calls_replayed_with_another(
     assert replayed["moved"] >= 1
     assert replayed["then"]["cost_micro_usd"] > replayed["now"]["cost_micro_usd"] == 0
     unknown = house.run("whatif", "さくら", "--alias", "scripted:rules=openai:nobody")
-    assert (unknown.code, "price of 'openai:nobody' is unknown" in unknown.err) == (1, True)
+    assert (unknown.code, "price of 'openai:nobody' is unknown" in unknown.err) == (2, True)
 
 
 def test_an_agent_is_looked_at_from_the_terminal(house: House) -> None:

@@ -53,7 +53,7 @@ def test_an_agent_is_frozen_and_works_again(house: House) -> None:
     )
     frozen = house.run("chat", "Frost", "--say", "write b.txt: crab")
     assert "b.txt" not in house.run("chat", "Frost", "--say", "list").out
-    assert frozen.out
+    assert (frozen.code, frozen.out) == (7, "")
     assert house.run("unfreeze", "Frost").out == "unfroze Frost\n"
     assert value(house, "unfreeze") == {"state": "running", "frozen_agents": []}
     assert (
@@ -79,7 +79,7 @@ def test_limits_are_set_shown_and_returned(house: House) -> None:
 def test_prices_are_fetched_from_the_address_in_the_settings(house: House) -> None:
     nowhere = {"OPENCRAB_LLM__PRICES_URL": f"https://127.0.0.1:{free_port()}/prices.json"}
     refused = house.run("models", "refresh-prices", **nowhere)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (3, "")
     assert refused.err.startswith("opencrab: ")
     plain = {"OPENCRAB_LLM__PRICES_URL": "http://example.com/prices.json"}
     assert "https" in house.run("models", "refresh-prices", **plain).err

@@ -18,5 +18,5 @@ def test_a_skill_is_added_listed_and_retired(house: House) -> None:
         f"{name}: 使用停止\n"
     )
     refused = house.run("skills", "retire", "さくら", "autonomous")
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (4, "")
     assert "it can only be switched off" in refused.err

@@ -97,7 +97,7 @@ def test_a_key_is_made_used_and_revoked(house: House, language: str) -> None:
 
     assert house.run("--key", secret, "chat", "Ada", "--say", "hello").code == 0
     refused = house.run("--key", secret, "agents", "create", "--name", "Eve")
-    assert refused.code == 1
+    assert refused.code == 4
     assert "  → " in refused.err
 
     keys = json.loads(house.run("keys", "list", "--json").out)
@@ -105,7 +105,7 @@ def test_a_key_is_made_used_and_revoked(house: House, language: str) -> None:
     newest = keys[-1]
     assert newest["name"] == "電話"
     assert "電話" in house.run("--language", language, "keys", "revoke", newest["id"]).out
-    assert house.run("--key", secret, "agents", "list").code == 1
+    assert house.run("--key", secret, "agents", "list").code == 4
 
 
 @pytest.mark.parametrize(("language", "server"), [("en", "✓ server: "), ("ja", "✓ サーバー: ")])

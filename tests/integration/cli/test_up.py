@@ -69,7 +69,7 @@ def test_whoever_takes_the_port_of_a_server_that_ended_gets_no_key(
             thread.join()
         assert b"oc_" not in b"".join(got)
         for each in said:
-            assert (each.code, each.out) == (1, "")
+            assert (each.code, each.out) == (3, "")
             assert "`opencrab up`" in each.err
 
 

@@ -55,7 +55,11 @@ def command() -> None:
         examine=_examine_stopped,
         settings=_effective_settings,
     )
-    build_cli(run_up, outside)()
+    try:
+        build_cli(run_up, outside)()
+    except KeyboardInterrupt:
+        # Ctrl-C outside of a command: no traceback, and the shell's code.
+        raise SystemExit(130) from None
 
 
 def _effective_settings() -> "list[tuple[str, object, str]]":

@@ -20,7 +20,7 @@ from opencrab.gateways.cli.scripting.exit_code import (
     exit_code_of_output,
 )
 from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdList
-from opencrab.gateways.cli.terminal.input import NobodyToAskError, questions_allowed
+from opencrab.gateways.cli.terminal.input import MissingAnswerError, questions_allowed
 from opencrab.gateways.cli.terminal.options import DATA, Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -226,7 +226,7 @@ def _exit_code_of_errors(terminal: Terminal) -> Iterator[None]:
     except OpenCrabError as error:
         print_cli_error(terminal, error)
         raise typer.Exit(exit_code_of_error(error)) from error
-    except NobodyToAskError as error:
+    except MissingAnswerError as error:
         raise typer.BadParameter(
             terminal.words("nobody_to_ask", question=error.question)
         ) from error

@@ -20,7 +20,7 @@ _NO = {"n", "no", "いいえ"}
 ReadLine = Callable[[str], str]
 
 
-class NobodyToAskError(Exception):
+class MissingAnswerError(Exception):
     """A question in a command that may not ask, or that no person could answer."""
 
     def __init__(self, question: str) -> None:
@@ -33,7 +33,7 @@ _MAY_ASK: ContextVar[bool] = ContextVar("may_ask", default=True)
 
 @contextmanager
 def questions_allowed(*, allowed: bool) -> Iterator[None]:
-    """Let questions be asked within the block, or raise NobodyToAskError in their place."""
+    """Let questions be asked within the block, or raise MissingAnswerError in their place."""
     token = _MAY_ASK.set(allowed)
     try:
         yield
@@ -43,7 +43,7 @@ def questions_allowed(*, allowed: bool) -> Iterator[None]:
 
 def _ask(question: str, hint: str) -> str:
     if not _MAY_ASK.get():
-        raise NobodyToAskError(question)
+        raise MissingAnswerError(question)
     return input(f"{question}{hint}").strip()
 
 

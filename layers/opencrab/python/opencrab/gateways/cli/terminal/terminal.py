@@ -3,6 +3,7 @@
 It loads what draws tables when something is drawn, so that commands need not.
 """
 
+import errno
 import io
 import os
 import sys
@@ -59,7 +60,13 @@ class Terminal:
         """Rich's console on standard output; very wide if the output is piped."""
         from rich.console import Console
 
-        return Console(
+        class PipedConsole(Console):
+            """A console that leaves a closed pipe to the command and its exit code."""
+
+            def on_broken_pipe(self) -> None:
+                raise BrokenPipeError(errno.EPIPE, "the reader of the output has gone")
+
+        return PipedConsole(
             file=self.out,
             width=None if self.out.isatty() else _PIPE_WIDTH,
             force_terminal=False if self.options.plain else None,

@@ -94,7 +94,7 @@ class ReplyView(Value):
 class Answered(Accepted):
     """A message with the replies that arrived in time; pending turns continue.
 
-    `turns` says of each turn how it stands, what it has cost so far, and why it brought no answer.
+    `turns` has the status of each turn, its cost so far, and why it brought no answer.
     """
 
     replies: tuple[ReplyView, ...]
