@@ -94,9 +94,7 @@ class SessionView(View):
 class SessionsQuery(PageQuery, defer_build=False):
     """The sessions to list, and the part of the list."""
 
-    agent_id: Identifier | None = Field(
-        default=None, description="only sessions with this agent"
-    )
+    agent_id: Identifier | None = Field(default=None, description="only sessions with this agent")
     mine: bool = Field(
         default=False, description="only sessions that the principal of this key opened"
     )
