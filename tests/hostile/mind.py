@@ -54,6 +54,7 @@ _INWARD = {"planning", "workspace", "vault", "inner"}
 _READING = {"ws_list", "ws_read", "read_note", "get_vault_structure", "browse_history"}
 _MOSTLY, _OFTEN, _NAMED = 0.9, 0.6, 0.4
 _OVERLONG = 0.3
+_LASTING = 0.1
 _PATHS = {"path", "filename", "new_path", "source_note", "target_note", "link_text"}
 _NAMES = (
     "deep-focus",
@@ -137,8 +138,11 @@ class Mouth:
             )
         elif dice.random() < 0.3:
             action = dice.choice([each for each in self.actions if each.group in _INWARD])
-        elif dice.random() < 0.3:
+        elif dice.random() < 0.2:
             action = dice.choice([each for each in self.actions if each.name in _READING])
+        if dirty and dice.random() < _LASTING:
+            # What outlives a turn under a name of its own, and is listed to later ones.
+            action = next(each for each in self.actions if each.name == "add_goal")
         schema = _schema(action.arguments)
         given: Any = arguments.valid(schema, dice, lambda name: self._pool(name, read, dirty))
         if action.name == "ws_list" and dice.random() < _MOSTLY:

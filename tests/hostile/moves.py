@@ -189,7 +189,7 @@ MOVES: dict[str, tuple[int, Callable[[World], None]]] = {
     "say_public": (3, _says("public")),
     "say_hook": (2, _says("hook")),
     "say_peer": (3, _says("peer")),
-    "say_beat": (3, _says("beat")),
+    "say_beat": (5, _says("beat")),
     "work": (60, working.work),
     "die_at_work": (6, working.die_at_work),
     "time_passes": (14, working.time_passes),

@@ -22,6 +22,7 @@ PEOPLE: dict[str, tuple[Source, Authority, str]] = {
 }
 
 
+_ELSEWHERE = 0.6
 _EVENTS = ("speech", "goal.completed", "opportunity")
 
 
@@ -36,10 +37,15 @@ def say(world: World, who: str) -> None:
     elif dice.random() < 0.6:
         text = dice.choice(words.PLAIN)
     name = dice.choice(sorted(world.sessions))
+    number = watcher.counts["said"] = watcher.counts["said"] + 1
+    if who == "beat" and dice.random() < _ELSEWHERE:
+        # In a session in which nobody has said anything yet, a heartbeat may begin clean.
+        name = dice.choice([each for each in sorted(SESSIONS) if len(SESSIONS[each]) == 1])
+        world.sessions[name] = f"{name}-{number}"
+        world.session(world.sessions[name], SESSIONS[name])
     session_id = world.sessions[name]
     if who == "owner" and dice.random() < 0.15:
         session_id, text = SAFE, f"{text} {world.canaries[SAFE].token}"
-    number = watcher.counts["said"] = watcher.counts["said"] + 1
     message = Message(
         source=source,
         source_id=f"m{number}",
