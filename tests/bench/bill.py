@@ -29,8 +29,9 @@ MEASURING = 6
 ACTIVE = 2
 """Write units of a day's first call of an agent in a worker, which says that it was active."""
 
-READ_UNITS = 8
-"""Six, who a session is shared with (ADR 0033), and whether a replaced file is to be forgotten."""
+READ_UNITS = 10
+"""Six; who a session is shared with (ADR 0033); whether a replaced file is to be forgotten; and two
+to look for a stop before the tool calls of an answer that took long."""
 
 HISTORIES = (10, 1_000, 10_000)
 BEATS = 60

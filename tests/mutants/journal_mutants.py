@@ -40,9 +40,9 @@ MUTANTS = (
     ),
     Mutant(
         id="sqlite-pause-beats-stop",
-        module="opencrab.adapters.sqlite.journal",
-        old="return wish is not None and (newer.pause or not wish.pause)",
-        new="return wish is not None",
+        module="opencrab.domain.turn.turn",
+        old="return 2 if self.pause else 3",
+        new="return 3",
         fault="a paused turn cannot be stopped",
     ),
     Mutant(
@@ -240,13 +240,6 @@ MUTANTS = (
         old="if board.instructed_since(turn.created_at):",
         new="if not board.instructed_since(turn.created_at):",
         fault="on AWS a running turn does not hear instructions",
-    ),
-    Mutant(
-        id="dynamo-pause-beats-stop",
-        module="opencrab.adapters.dynamodb.turn.journal",
-        old="return wish is not None and (newer.pause or not wish.pause)",
-        new="return wish is not None",
-        fault="on AWS a paused turn cannot be stopped",
     ),
     Mutant(
         id="dynamo-lease-stolen",

@@ -131,6 +131,7 @@ def _is_mentioned_on_discord(rooms: Rooms) -> None:
         user_mentions={int(STRANGER): _user(STRANGER, rooms.word)},
         content=f"What did <@{STRANGER}> want?",
         message_reference=None,
+        attachments=(),
     )
     relayed = relayed_message(cast(hikari.Message, said), BOT)
     assert relayed is not None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from opencrab.gateways.cli.scripting.exit_code import ExitCode
 from tests.integration.cli.house import CTRL_C, House, seat
 
 
@@ -27,6 +28,6 @@ def test_a_person_watches_pauses_and_gives_up(slow: House) -> None:
         person.see("[l]")
         person.type("p\n")
         person.see("opencrab tasks resume Ada")
-        assert person.leave() == 1
+        assert person.leave() == ExitCode.STOPPED
     said = slow.run("--language", "ja", "task", "discard", "Ada")
     assert "G1 slow: 中止" in said.out

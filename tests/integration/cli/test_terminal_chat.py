@@ -29,11 +29,14 @@ def test_a_person_talks_and_leaves_with_ctrl_d(
 
 
 @pytest.mark.parametrize(
-    ("language", "helped", "status"),
-    [("en", "/retry    fetch the last", "active"), ("ja", "終了(", "活動中")],
+    ("language", "helped", "status", "listed"),
+    [
+        ("en", "/retry         fetch the last", "active", "✓ List"),
+        ("ja", "終了(", "活動中", "の中を見る"),
+    ],
 )
 def test_commands_answer_in_a_terminal(
-    house: House, language: str, helped: str, status: str
+    house: House, language: str, helped: str, status: str, listed: str
 ) -> None:
     with seat(house, "--language", language, "chat", "Ada") as person:
         person.see("> ")
@@ -44,7 +47,7 @@ def test_commands_answer_in_a_terminal(
         person.see("http://127.0.0.1:")
         person.see("> ")
         person.type("list files\n")
-        person.see("ws_list")
+        person.see(listed)
         person.see("> ")
         person.type("/history\n")
         person.see("owner")

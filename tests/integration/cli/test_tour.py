@@ -19,6 +19,7 @@ class Guide:
     read: str
     kept: str
     story: str
+    did: str
 
 
 ENGLISH = Guide(
@@ -29,6 +30,7 @@ ENGLISH = Guide(
     read="read memo.txt",
     kept="crabs walk sideways",
     story="message through cli, on behalf of owner",
+    did="✓ Write memo.txt",
 )
 JAPANESE = Guide(
     locale="ja_JP.UTF-8",
@@ -38,6 +40,7 @@ JAPANESE = Guide(
     read="memo.txtを読んで",
     kept="蟹は横に歩く",
     story="きっかけ: メッセージ(cli、権限: オーナー",
+    did="✓ 「memo.txt」を書く",
 )
 
 
@@ -62,7 +65,7 @@ def test_a_conversation_is_scripted_looked_at_and_ended(house: House, guide: Gui
     session, turn = report["session_id"], report["turn_ids"][0]
     lines = opencrab("sessions", "show", session, "--all")
     assert guide.write in lines
-    assert "ws_write" in lines
+    assert guide.did in lines
     assert session in opencrab("sessions", "list")
     fairness = opencrab("sessions", "show", session, "--fairness")
     assert "100%" in fairness
@@ -117,7 +120,7 @@ def test_the_doctor_finds_all_well_and_says_that_the_model_is_none(
     assert server in said.out
     assert "OPENAI_API_KEY" in said.out
     findings = json.loads(house.run("doctor", "--json").out)
-    assert {finding["verdict"] for finding in findings} == {"well", "note"}
+    assert {finding["verdict"] for finding in findings} == {"well", "note", "warning"}
 
 
 def test_an_agent_is_changed_and_retired(house: House) -> None:

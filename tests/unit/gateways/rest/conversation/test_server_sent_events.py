@@ -97,7 +97,7 @@ class Unfolding:
 def told(unfolding: Unfolding, *, feed: bool) -> list[dict[str, object]]:
     """What a client is told until two looks after the end."""
     home = SimpleNamespace(journal=unfolding, feed=unfolding if feed else None)
-    runtime = cast("Runtime", SimpleNamespace(home=home, answers=NoWatchers()))
+    runtime = cast("Runtime", SimpleNamespace(home=home, answers=NoWatchers(), actions=None))
     progress = SessionFollower(runtime, "s", VisibleKinds(), 0)
     blocks, quiet = "", 0
     while quiet < 2:

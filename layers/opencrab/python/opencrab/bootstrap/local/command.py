@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import __version__, settings
 from opencrab.bootstrap.local.models import LocalModels, Network, local_models
+from opencrab.bootstrap.local.owner_key import register_owner_key, write_private_file
 from opencrab.domain.errors import OpenCrabError, Unavailable
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _up(options: "UpOptions") -> int:
     network = Network()
     try:
         runtime = _runtime(configured, database, thinking, secrets, network=network, data=data)
-        key_file = _owner_key(runtime, data, str(configured.get("owner.name")))
+        key_file = register_owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{port}"
         secret = token_hex(32)
@@ -260,7 +261,7 @@ def _serve(
 
 def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
     """Write the files by which the CLI finds this server, and say that it is ready."""
-    _write_private(place.data / "instance", place.instance)
+    write_private_file(place.data / "instance", place.instance)
     (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
     _say_ready(runtime, thinking, place)
 
@@ -343,34 +344,6 @@ def _port(host: str, wanted: int, *, fixed: bool) -> int:
     raise Unavailable(
         f"no free port from {wanted} on {host}", cure=f"choose one up to {_LAST_PORT} with --port"
     )
-
-
-def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
-    """Register the operator's owner key, or create one in `owner.key`; returns that file's path."""
-    from opencrab.domain.access.authority import Scope
-    from opencrab.engine.access.api_keys import create_api_key, register_api_key
-
-    given = settings.owner_key()
-    if given is not None:
-        register_api_key(runtime, name=name, scope=Scope.OWNER, secret=given)
-        return None
-    path = data / "owner.key"
-    if path.exists():
-        path.chmod(0o600)
-        secret = path.read_text(encoding="utf-8").strip()
-        if secret:
-            register_api_key(runtime, name=name, scope=Scope.OWNER, secret=secret)
-            return path
-    secret, _ = create_api_key(runtime, name=name, scope=Scope.OWNER)
-    _write_private(path, secret)
-    return path
-
-
-def _write_private(path: Path, secret: str) -> None:
-    """Write a secret into a file that only its user may read."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(f"{secret}\n")
 
 
 def _setup(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
@@ -22,6 +23,7 @@ from opencrab.gateways.cli.conversation.open_exchange import (
     ending_with_terminal,
 )
 from opencrab.gateways.cli.conversation.sessions import read_session_lines
+from opencrab.gateways.cli.scripting.exit_code import ExitCode
 from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import (
@@ -119,6 +121,7 @@ class Dialogue:
         # Its turns go on; nobody reads what would be written.
         self._answer.close()
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._terminal.out.fileno())
+        raise typer.Exit(ExitCode.TERMINAL_CLOSED)
 
     def _run(self) -> None:
         self._greet()

@@ -188,8 +188,8 @@ class _Follower:
     def _new_screen(self) -> Screen:
         if self._terminal.options.json:
             return _Nowhere()
-        in_place = self._terminal.interactive and self._terminal.draws_in_place
-        return _Panel(self._terminal) if in_place else _Lines(self._terminal)
+        # Where nothing may be drawn twice, the panel is drawn once, at the end.
+        return _Panel(self._terminal) if self._terminal.interactive else _Lines(self._terminal)
 
 
 class _Nowhere:
