@@ -36,12 +36,6 @@ ACCESS = (
     ),
     Mutation(
         rules_access.permissions_have_no_wildcards,
-        "agent_turn may send to connections of every API",
-        statement("AgentTurnRole", "execute-api:ManageConnections") + "/Resource",
-        {"Fn::Sub": "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:*"},
-    ),
-    Mutation(
-        rules_access.permissions_have_no_wildcards,
         "a role has an AWS managed policy",
         "template/AgentTurnRole/Properties/ManagedPolicyArns",
         ["arn:aws:iam::aws:policy/AmazonSQSFullAccess"],

@@ -31,29 +31,36 @@ class Vendor:
 
     def __call__(self, connection: socket.socket, _number: int) -> None:
         """Answer one request."""
+        connection.settimeout(None)
         if not heard(connection).startswith(b"POST"):
             body = b'{"data":[{"id":"slow"}]}'
             head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n"
             connection.sendall(head + b"content-length: %d\r\n\r\n%s" % (len(body), body))
             return
         self.hung_up.clear()
-        connection.settimeout(None)
         connection.sendall(HEAD)
-        threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
-        while not (self.hung_up.is_set() or self.over.is_set()):
+        # Its own: the next request clears the shared one, perhaps before this one has looked.
+        gone = threading.Event()
+        threading.Thread(target=self._listen, args=(connection, gone), daemon=True).start()
+        while not (gone.is_set() or self.over.is_set()):
             with suppress(queue.Empty):
                 words = self.words.get(timeout=0.05)
+                if gone.is_set():
+                    # They are for the request that comes now.
+                    self.words.put(words)
+                    return
                 if words is None:
                     end = _chunk({"index": 0, "delta": {}, "finish_reason": "stop"})
                     connection.sendall(end + b"0\r\n\r\n")
                     return
                 connection.sendall(_chunk({"index": 0, "delta": {"content": words}}))
 
-    def _listen(self, connection: socket.socket) -> None:
+    def _listen(self, connection: socket.socket, gone: threading.Event) -> None:
         """Notice that the other side has closed; it sends nothing after its request."""
         with suppress(OSError):
             while connection.recv(65_536):
                 pass
+        gone.set()
         self.hung_up.set()
 
 

@@ -230,7 +230,9 @@ class Installation:
             self.people.append(Person(f"D{number}", _OnDiscord(self.discord, place), 0.5))
 
     def _agent(self, running: Server, name: str) -> str:
-        agent_id: str = running.call("POST", "/agents", {"name": name, "language": "ja"})["id"]
+        # Each message is to have an answer of its own, also where the next one comes before it.
+        new = {"name": name, "language": "ja", "interrupt": "queue"}
+        agent_id: str = running.call("POST", "/agents", new)["id"]
         wanted = {"model": f"openai:{MODEL}", "aim": {"worded": True}}
         running.call("PUT", f"/agents/{agent_id}/llm/config", wanted)
         self.agents.append(agent_id)

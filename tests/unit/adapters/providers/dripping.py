@@ -48,7 +48,7 @@ def _is_whole(request: bytes) -> bool:
 @contextmanager
 def listening(behave: Behave) -> Iterator[Listening]:
     """A server on this machine; each connection has a thread of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as threads:
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(32) as threads:
         found = Listening(f"http://127.0.0.1:{server.getsockname()[1]}")
         server.settimeout(0.02)
         threads.submit(_serve, server, threads, behave, found)
