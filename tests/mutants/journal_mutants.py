@@ -83,8 +83,8 @@ MUTANTS = (
     Mutant(
         id="sqlite-session-unchanged",
         module="opencrab.adapters.sqlite.journal",
-        old="Session.read(session_id, body).after_turn(change.session, change.at)",
-        new="Session.read(session_id, body)",
+        old="session = before.after_turn(change.session, change.at)",
+        new="session = before",
         fault="a session does not count what was said in it",
     ),
     Mutant(
