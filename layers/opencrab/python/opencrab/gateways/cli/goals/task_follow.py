@@ -29,6 +29,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_text
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.live import Live
 
 TaskView = dict[str, Any]
@@ -188,7 +189,6 @@ class _Follower:
     def _new_screen(self) -> Screen:
         if self._terminal.options.json:
             return _Nowhere()
-        # Where nothing may be drawn twice, the panel is drawn once, at the end.
         return _Panel(self._terminal) if self._terminal.interactive else _Lines(self._terminal)
 
 
@@ -206,14 +206,20 @@ class _Nowhere:
 
 
 class _Panel(_Nowhere):
-    """A panel that is redrawn in place; it keeps the actions of earlier turns."""
+    """A panel that is redrawn in place; it keeps the actions of earlier turns.
+
+    On a terminal where nothing may be drawn twice it is drawn once, at the end.
+    """
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._live: Live | None = None
+        self._last: RenderableType | None = None
         self._deeds: dict[tuple[str, str], TaskView] = {}
 
     def __enter__(self) -> Self:
+        if not self._terminal.draws_in_place:
+            return self
         from rich.live import Live
 
         self._live = Live(console=self._terminal.console, refresh_per_second=8)
@@ -223,12 +229,14 @@ class _Panel(_Nowhere):
     def __exit__(self, *_error: object) -> None:
         if self._live is not None:
             self._live.stop()
+        elif self._last is not None:
+            self._terminal.draw(self._last)
 
     def show(self, task: TaskView) -> None:
         self._deeds |= {(task["turn_id"], deed["id"]): deed for deed in task["actions"]}
+        self._last = task_panel(self._terminal.words, task, list(self._deeds.values()))
         if self._live is not None:
-            shown = task_panel(self._terminal.words, task, list(self._deeds.values()))
-            self._live.update(shown, refresh=True)
+            self._live.update(self._last, refresh=True)
 
 
 class _Lines(_Nowhere):
