@@ -1,10 +1,12 @@
 """Uploads: files that people send with a message, in the workspace of every agent that hears it.
 
 Somebody else wrote them: a turn that is shown one is tainted, and so is one that lists its name.
-Everybody in the session may hear of them, and nobody else but owners.
+Everybody in the session may hear of them, and nobody else but owners. A session keeps who uploaded
+what, so that an erasure finds the files, also those that no message refers to.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from opencrab.domain.conversation.attachment import (
     PICTURE_BYTES,
@@ -17,10 +19,11 @@ from opencrab.domain.conversation.attachment import (
     judge_attachment,
 )
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.document import Document
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.memory.clearance import label_of_session_members
+from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import (
     FILE_READERS,
     FileReaders,
@@ -31,6 +34,9 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.cleared_files import foreign_name_mark
 from opencrab.ports.workspace.files import ABSENT
 
+UPLOADED = "uploaded"
+"""The kind of documents that say who uploaded a file; a session owns them."""
+
 ALLOWED = "PNG, JPEG, GIF and WebP pictures, and text in UTF-8"
 
 _FAULTS = {
@@ -40,6 +46,15 @@ _FAULTS = {
     AttachmentFault.NOT_TEXT: "is neither a picture nor text in UTF-8",
     AttachmentFault.TOO_LARGE: "is too large",
 }
+
+
+class UploadedFile(Value):
+    """A file in the workspaces of some agents, and the principal who uploaded it."""
+
+    path: str
+    agent_ids: tuple[str, ...]
+    principal_id: str
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -53,9 +68,9 @@ class Upload:
 
 
 def store_upload(
-    runtime: Runtime, session: Session, upload_id: str, name: str, content: bytes
+    runtime: Runtime, session: Session, upload_id: str, name: str, content: bytes, *, by: str
 ) -> Upload:
-    """Store a file for all agents of a session, once by its id.
+    """Store a principal's file for all agents of a session, once by its id.
 
     Raises Invalid for another kind of file, TooLarge beyond its limit or an agent's quota.
     """
@@ -66,6 +81,11 @@ def store_upload(
         readers=label_of_session_members(session.id), sha256=content_hash(content)
     )
     files, facts = runtime.home.files, runtime.home.facts
+    uploaded = UploadedFile(
+        path=path, agent_ids=session.agent_ids, principal_id=by, at=runtime.clock.now()
+    )
+    # Before the files, as a crash in between may leave a record without its file, not the reverse.
+    facts.commit(new_fact(session.id, UPLOADED, upload_id, uploaded).replaced(version=0))
     for agent_id in session.agent_ids:
         label = Document(
             owner=agent_id,
@@ -74,7 +94,6 @@ def store_upload(
             version=0,
             body=readers.model_dump(),
         )
-        # Before the file, as a crash in between may leave a mark without its file, not the reverse.
         facts.commit(foreign_name_mark(agent_id, path), label)
         files.write(agent_id, path, content, condition=ABSENT)
     return Upload(WORKSPACE + path, stored, len(content), kind)

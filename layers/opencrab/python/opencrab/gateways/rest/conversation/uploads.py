@@ -90,7 +90,8 @@ def _upload(
     upload_id = once.id_of("upload")
 
     def make() -> UploadView:
-        stored = store_upload(runtime, session, upload_id, file.name, file.content)
+        by = caller.principal.id
+        stored = store_upload(runtime, session, upload_id, file.name, file.content, by=by)
         return UploadView(
             kind=stored.kind.kind,
             reference=stored.reference,
