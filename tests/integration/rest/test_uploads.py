@@ -13,6 +13,7 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.conversation.attachment import PICTURE_BYTES
 from opencrab.domain.workspace.path import FILE_READERS, FOREIGN_NAME
 from opencrab.engine.access.api_keys import principal_of_api_key
+from opencrab.engine.conversation.uploads import OTHERS_BYTES
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest
 from tests.integration.rest.house import House, problem
 
@@ -187,3 +188,21 @@ def test_a_forgotten_person_takes_nobody_elses_uploads_along(house: House) -> No
     house.made(f"/agents/{agent}/memory/forget", {"scope": "person", "id": friend})
     (left,) = home.files.list(agent, "uploads")
     assert left.path.endswith("kept.md")
+
+
+@pytest.mark.parametrize("name", ["写真.png", "photo.png"])
+def test_friends_cannot_fill_an_agents_workspace(house: House, name: str) -> None:
+    agent, files = house.agent(), house.runtime.home.files
+    body = {"participants": [agent]}
+    session_id = house.made("/sessions", body, key=house.chat)["id"]
+    part = OTHERS_BYTES // 10
+    for n in range(10):
+        files.write(agent, f"uploads/before/{n}.txt", bytes(part - (len(PNG) if n == 0 else 0)))
+    files.write(agent, "notes/own.md", NOTE)
+    assert upload(house, session_id, name, PNG, key=house.chat).status_code == 201
+    # Nor in another session, which everybody may open.
+    other = house.made("/sessions", body, key=house.chat)["id"]
+    refused = upload(house, other, name, PNG, key=house.chat)
+    problem(refused, 413, "body")
+    assert "uploads/" in refused.json()["cure"]
+    assert upload(house, session_id, name, PNG).status_code == 201

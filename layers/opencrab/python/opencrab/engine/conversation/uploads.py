@@ -8,6 +8,8 @@ what, so that an erasure finds the files, also those that no message refers to.
 from dataclasses import dataclass
 from datetime import datetime
 
+from opencrab.domain.access.authority import Scope
+from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.attachment import (
     PICTURE_BYTES,
     TEXT_FILE_BYTES,
@@ -32,7 +34,7 @@ from opencrab.domain.workspace.path import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.cleared_files import foreign_name_mark
-from opencrab.ports.workspace.files import ABSENT
+from opencrab.ports.workspace.files import ABSENT, Files
 
 UPLOADED = "uploaded"
 """The kind of documents that say who uploaded a file; a session owns them."""
@@ -57,6 +59,10 @@ class UploadedFile(Value):
     at: datetime
 
 
+OTHERS_BYTES = 50_000_000
+"""With more bytes in an agent's `uploads/`, only owners upload: the rest is for its own work."""
+
+
 @dataclass(frozen=True)
 class Upload:
     """A stored upload; `reference` names it in the parts of a message to its session."""
@@ -68,11 +74,12 @@ class Upload:
 
 
 def store_upload(
-    runtime: Runtime, session: Session, upload_id: str, name: str, content: bytes, *, by: str
+    runtime: Runtime, session: Session, upload_id: str, name: str, content: bytes, *, by: Principal
 ) -> Upload:
     """Store a principal's file for all agents of a session, once by its id.
 
-    Raises Invalid for another kind of file, TooLarge beyond its limit or an agent's quota.
+    Raises Invalid for another kind of file, TooLarge beyond its limit, an agent's quota, or the
+    part of it that is for people who are not owners.
     """
     kind = _require_attachable(name, content)
     stored = attachment_name(name)
@@ -81,8 +88,11 @@ def store_upload(
         readers=label_of_session_members(session.id), sha256=content_hash(content)
     )
     files, facts = runtime.home.files, runtime.home.facts
+    if by.scope is not Scope.OWNER:
+        for agent_id in session.agent_ids:
+            _require_room(files, agent_id, path, len(content))
     uploaded = UploadedFile(
-        path=path, agent_ids=session.agent_ids, principal_id=by, at=runtime.clock.now()
+        path=path, agent_ids=session.agent_ids, principal_id=by.id, at=runtime.clock.now()
     )
     # Before the files, as a crash in between may leave a record without its file, not the reverse.
     facts.commit(new_fact(session.id, UPLOADED, upload_id, uploaded).replaced(version=0))
@@ -97,6 +107,17 @@ def store_upload(
         facts.commit(foreign_name_mark(agent_id, path), label)
         files.write(agent_id, path, content, condition=ABSENT)
     return Upload(WORKSPACE + path, stored, len(content), kind)
+
+
+def _require_room(files: Files, agent_id: str, path: str, size: int) -> None:
+    used = sum(each.size for each in files.list(agent_id, UPLOADS) if each.path != path)
+    if used + size > OTHERS_BYTES:
+        raise TooLarge(
+            f"the files that people sent to agent {agent_id!r} have {used:,} of "
+            f"{OTHERS_BYTES:,} bytes",
+            field="body",
+            cure=f"ask the owner to delete files in {UPLOADS}/ of its workspace",
+        )
 
 
 def _require_attachable(name: str, content: bytes) -> AttachedKind:
