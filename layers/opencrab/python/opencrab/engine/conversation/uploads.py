@@ -6,7 +6,6 @@ what, so that an erasure finds the files, also those that no message refers to.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
@@ -21,11 +20,11 @@ from opencrab.domain.conversation.attachment import (
     judge_attachment,
 )
 from opencrab.domain.conversation.session import Session
+from opencrab.domain.conversation.uploaded_file import UPLOADED, UploadedFile
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.memory.clearance import label_of_session_members
-from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import (
     FILE_READERS,
     FileReaders,
@@ -36,9 +35,6 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.cleared_files import foreign_name_mark
 from opencrab.ports.workspace.files import ABSENT, Files
 
-UPLOADED = "uploaded"
-"""The kind of documents that say who uploaded a file; a session owns them."""
-
 ALLOWED = "PNG, JPEG, GIF and WebP pictures, and text in UTF-8"
 
 _FAULTS = {
@@ -48,15 +44,6 @@ _FAULTS = {
     AttachmentFault.NOT_TEXT: "is neither a picture nor text in UTF-8",
     AttachmentFault.TOO_LARGE: "is too large",
 }
-
-
-class UploadedFile(Value):
-    """A file in the workspaces of some agents, and the principal who uploaded it."""
-
-    path: str
-    agent_ids: tuple[str, ...]
-    principal_id: str
-    at: datetime
 
 
 OTHERS_BYTES = 50_000_000

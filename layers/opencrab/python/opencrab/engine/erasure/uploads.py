@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 
+from opencrab.domain.conversation.uploaded_file import UPLOADED, UploadedFile
 from opencrab.domain.document import Document
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import NotFound
 from opencrab.domain.workspace.path import FILE_READERS, FOREIGN_NAME, file_name_key
-from opencrab.engine.conversation.uploads import UPLOADED, UploadedFile
 from opencrab.engine.erasure.scope import DataToErase
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
