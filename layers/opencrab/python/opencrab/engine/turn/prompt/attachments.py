@@ -70,9 +70,20 @@ def trigger_with_attachments(
 def _read_once(work: TurnWork, info: ModelInfo) -> AttachedContent | None:
     """Return what came with the trigger, read once for all steps of a turn; None for nothing."""
     if work.prompt.attached is None:
-        asked = [line for line in _answered_lines(work) if line.authority in _TRUSTED]
-        data = [line.data for line in asked if line.data]
-        if not any(each.get("images") or each.get("files") for each in data):
+        # Few lines have files, so that most turns look no further.
+        carrying = [
+            line.sequence
+            for line in work.history
+            if line.data is not None and ("images" in line.data or "files" in line.data)
+        ]
+        if not carrying:
+            return None
+        data = [
+            line.data
+            for line in _answered_lines(work)
+            if line.sequence in carrying and line.authority in _TRUSTED and line.data is not None
+        ]
+        if not data:
             return None
         work.prompt.attached = _read(work, data, min(TEXT_BYTES, info.max_input_tokens))
     return work.prompt.attached
