@@ -20,7 +20,7 @@ from opencrab.domain.conversation.attachment import (
     judge_attachment,
 )
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.conversation.uploaded_file import UPLOADED, UploadedFile
+from opencrab.domain.conversation.upload_record import UPLOADED, UploadRecord
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
@@ -78,7 +78,7 @@ def store_upload(
     if by.scope is not Scope.OWNER:
         for agent_id in session.agent_ids:
             _require_room(files, agent_id, path, len(content))
-    uploaded = UploadedFile(
+    uploaded = UploadRecord(
         path=path, agent_ids=session.agent_ids, principal_id=by.id, at=runtime.clock.now()
     )
     # Before the files, as a crash in between may leave a record without its file, not the reverse.

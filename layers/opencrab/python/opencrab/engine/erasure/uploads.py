@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 
-from opencrab.domain.conversation.uploaded_file import UPLOADED, UploadedFile
+from opencrab.domain.conversation.upload_record import UPLOADED, UploadRecord
 from opencrab.domain.document import Document
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import NotFound
@@ -24,13 +24,13 @@ def uploads_to_erase(facts: Documents, found: DataToErase) -> Iterator[Document]
         return
     for session_id in found.sessions:
         for fact in all_pages(facts, session_id, UPLOADED):
-            if _is_asked(found.wish, session_id, fact.read(UploadedFile)):
+            if _is_asked(found.wish, session_id, fact.read(UploadRecord)):
                 yield fact
 
 
 def upload_references(uploads: tuple[Document, ...]) -> Iterator[str]:
     """Yield the files of uploads as `agent/upload:path`."""
-    for uploaded in (fact.read(UploadedFile) for fact in uploads):
+    for uploaded in (fact.read(UploadRecord) for fact in uploads):
         yield from (f"{agent_id}/upload:{uploaded.path}" for agent_id in uploaded.agent_ids)
 
 
@@ -39,7 +39,7 @@ def upload_erasures(home: Home, uploads: tuple[Document, ...]) -> Iterator[Calla
     return (partial(_erase, home, fact) for fact in uploads)
 
 
-def _is_asked(wish: ErasureRequest, session_id: str, uploaded: UploadedFile) -> bool:
+def _is_asked(wish: ErasureRequest, session_id: str, uploaded: UploadRecord) -> bool:
     match wish.scope:
         case ErasureScope.EVERYTHING:
             return True
@@ -53,7 +53,7 @@ def _is_asked(wish: ErasureRequest, session_id: str, uploaded: UploadedFile) -> 
 
 def _erase(home: Home, fact: Document) -> bool:
     """Delete an upload with its versions and the marks of its name; its record goes last."""
-    uploaded = fact.read(UploadedFile)
+    uploaded = fact.read(UploadRecord)
     for agent_id in uploaded.agent_ids:
         with suppress(NotFound):
             home.files.delete(agent_id, uploaded.path)

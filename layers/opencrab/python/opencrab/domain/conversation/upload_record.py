@@ -1,4 +1,4 @@
-"""Uploaded files: who uploaded which file, so that an erasure finds it."""
+"""Upload records: who uploaded which file, so that an erasure finds it."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ UPLOADED = "uploaded"
 """The kind of documents that say who uploaded a file; a session owns them."""
 
 
-class UploadedFile(Value):
+class UploadRecord(Value):
     """A file in the workspaces of some agents, and the principal who uploaded it."""
 
     path: str
