@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.message import LineKind, Sender
+from opencrab.domain.conversation.message import FilePart, LineKind, Sender, TextPart
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
@@ -276,3 +276,29 @@ def test_quick_tool_calls_read_nothing_more(house: House) -> None:
     house.say("write", "m1")
     house.work()
     assert house.calls["journal.interruption"] == 0
+
+
+def _attached(house: House, message_id: str, text: str, name: str) -> tuple[Turn, ...]:
+    house.home.files.write("crab", name, f"words of {name}".encode())
+    part = FilePart(reference=f"workspace:{name}")
+    return house.say(text, message_id, parts=(TextPart(text=text), part))
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_what_came_with_a_message_that_was_taken_over_is_shown_to_the_next_answer_alone(
+    house: House, language: Language
+) -> None:
+    house.session(house.agent("crab", WORK, language))
+    _during_call(house, 2, lambda: house.say("短くして / make it short", "m2"))
+    _attached(house, "m1", "要約して / sum it up", "a.txt")
+    house.work()
+    house.say("ありがとう / thanks", "m3")
+    house.work()
+    shown = [
+        "\n".join(getattr(each, "text", "") for each in asked.turns)
+        for asked in house.provider.seen
+    ]
+    answered = 2 + len(WORK)
+    assert ["words of a.txt" in each for each in shown[:answered]] == [True] * answered
+    assert "thanks" in shown[-1]
+    assert "words of a.txt" not in shown[-1]

@@ -99,7 +99,8 @@ def _become(
     os.environ.update(environment)  # noqa: TID251
     os.chdir(folder)
     for number, path in enumerate(paths):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+        # Who could write to its own standard input would never see the end of a pipe.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT if number else os.O_RDONLY)
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape")

@@ -1,11 +1,13 @@
 """Turns over REST: their story, a stop before the next call, and what a strict agent asks."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
+from opencrab.domain.access.authority import Scope
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest
 from tests.integration.rest.house import House, problem
@@ -209,3 +211,60 @@ def test_a_list_of_turns_has_only_those_that_a_key_sees(shared: House) -> None:
         own,
         theirs,
     }
+
+
+class _CountedSessions:
+    """Sessions that count how often one of them is read."""
+
+    def __init__(self, sessions: Any) -> None:
+        self._sessions = sessions
+        self.reads = 0
+
+    def get(self, session_id: str) -> Any:
+        """`Sessions.get`."""
+        self.reads += 1
+        return self._sessions.get(session_id)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sessions, name)
+
+
+def test_a_list_of_turns_reads_each_session_once_however_many_turns_it_has(house: House) -> None:
+    session_id = house.session()
+    for _ in range(6):
+        house.say(session_id, "やあ / hello", key=house.chat)
+        house.work()
+    counted = _CountedSessions(house.runtime.home.sessions)
+    house.furnish(home=replace(house.runtime.home, sessions=counted))
+    assert len(house.got("/turns", key=house.chat)["items"]) == 6
+    assert counted.reads == 1
+    stranger, _ = house.key(Scope.CHAT)
+    assert house.got("/turns", key=stranger)["items"] == []
+    assert counted.reads == 2
+
+
+def test_turns_of_a_session_are_looked_for_with_its_agents_alone(house: House) -> None:
+    other = house.session(house.agent("Noa"))
+    house.say(other, "やあ")
+    session_id = house.session()
+    (turn_id,) = house.say(session_id, "hello")
+    house.work()
+    asked: list[str] = []
+    usage = house.runtime.home.usage
+
+    class Asked:
+        """A ledger that notes whose rows are read."""
+
+        def rows(self, agent_id: str, **query: Any) -> Any:
+            """`UsageLedger.rows`."""
+            asked.append(agent_id)
+            return usage.rows(agent_id, **query)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(usage, name)
+
+    house.furnish(home=replace(house.runtime.home, usage=Asked()))
+    (listed,) = house.got(f"/turns?session_id={session_id}")["items"]
+    assert listed["id"] == turn_id
+    assert set(asked) == {listed["agent_id"]}
+    assert house.got("/turns?session_id=gone")["items"] == []

@@ -11,6 +11,9 @@ import pytest
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.conversation.attachment import PICTURE_BYTES
+from opencrab.domain.workspace.path import FILE_READERS, FOREIGN_NAME
+from opencrab.engine.access.api_keys import principal_of_api_key
+from opencrab.engine.conversation.uploads import OTHERS_BYTES
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest
 from tests.integration.rest.house import House, problem
 
@@ -143,3 +146,63 @@ def test_pictures_at_addresses_and_five_pictures_are_refused(house: House) -> No
     five = [{"kind": "image", "reference": f"workspace:{n}.png"} for n in range(5)]
     problem(house.call("POST", place, {"text": "x", "parts": five}), 422, "parts")
     assert house.lines(session_id) == []
+
+
+@pytest.mark.parametrize("name", ["秘密の日記.md", "diary.md"])
+@pytest.mark.parametrize("scope", ["person", "session", "period", "everything"])
+def test_who_is_forgotten_leaves_no_uploads_sent_or_not(
+    house: House, scope: str, name: str
+) -> None:
+    agent, home = house.agent(), house.runtime.home
+    session_id, friend = house.session(agent), principal_of_api_key(home.keys, house.chat).id
+    sent = upload(house, session_id, name, NOTE, key=house.chat).json()
+    upload(house, session_id, "unsent.md", NOTE, key=house.chat)
+    send(house, session_id, sent, key=house.chat)
+    named = {
+        "person": {"id": friend},
+        "session": {"id": session_id},
+        "period": {"since": "2020-01-01T00:00:00Z"},
+        "everything": {"confirm": agent},
+    }
+    wish = {"scope": scope, **named[scope]}
+    place = f"/agents/{agent}/memory/forget"
+    seen = house.made(f"{place}/preview", wish)
+    assert any(name in each for each in seen["kept"])
+    assert len(home.files.list(agent, "uploads")) == 2
+    report = house.made(place, wish)
+    assert report["done"]
+    assert any(name in each for each in report["removed"])
+    assert home.files.list(agent, "uploads") == ()
+    assert home.files.versions(agent, sent["reference"].removeprefix("workspace:")) == ()
+    marks = (home.facts.page(agent, kind, limit=9) for kind in (FOREIGN_NAME, FILE_READERS))
+    assert not any(marks)
+
+
+def test_a_forgotten_person_takes_nobody_elses_uploads_along(house: House) -> None:
+    agent, home = house.agent(), house.runtime.home
+    session_id = house.session(agent)
+    kept = upload(house, session_id, "kept.md", NOTE).json()
+    # A friend refers to it, too.
+    send(house, session_id, kept, key=house.chat)
+    friend = principal_of_api_key(home.keys, house.chat).id
+    house.made(f"/agents/{agent}/memory/forget", {"scope": "person", "id": friend})
+    (left,) = home.files.list(agent, "uploads")
+    assert left.path.endswith("kept.md")
+
+
+@pytest.mark.parametrize("name", ["写真.png", "photo.png"])
+def test_friends_cannot_fill_an_agents_workspace(house: House, name: str) -> None:
+    agent, files = house.agent(), house.runtime.home.files
+    body = {"participants": [agent]}
+    session_id = house.made("/sessions", body, key=house.chat)["id"]
+    part = OTHERS_BYTES // 10
+    for n in range(10):
+        files.write(agent, f"uploads/before/{n}.txt", bytes(part - (len(PNG) if n == 0 else 0)))
+    files.write(agent, "notes/own.md", NOTE)
+    assert upload(house, session_id, name, PNG, key=house.chat).status_code == 201
+    # Nor in another session, which everybody may open.
+    other = house.made("/sessions", body, key=house.chat)["id"]
+    refused = upload(house, other, name, PNG, key=house.chat)
+    problem(refused, 413, "body")
+    assert "uploads/" in refused.json()["cure"]
+    assert upload(house, session_id, name, PNG).status_code == 201

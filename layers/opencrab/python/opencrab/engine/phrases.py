@@ -36,6 +36,11 @@ def is_frozen_notice(text: str) -> bool:
     return any(text in _SENTENCES[key].values() for key in ("frozen", "frozen_in_answer"))
 
 
+def is_takeover_notice(text: str) -> bool:
+    """Check whether a text is the notice of a turn whose request the next answer covers too."""
+    return any(text in _SENTENCES[key].values() for key in ("taken_over", "taken_over_in_answer"))
+
+
 _BUDGETS = Texts(__file__, "budgets")
 _CURES = Texts(__file__, "cures")
 _WITHOUT_DAYS = {"turn", "session"}

@@ -51,3 +51,26 @@ def test_a_section_that_does_not_exist_is_named() -> None:
     code, out, err = shown("nope")
     assert (code != 0, out) == (True, "")
     assert "nope" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown_value"),
+    [
+        (
+            "a.base_url",
+            "https://host/v1?api-key=sk-secret&v=2",
+            "https://host/v1?api-key=***&v=***",
+        ),
+        ("a.base_url", "https://me:p@sk/secret@host/v1", "https://***@host/v1"),
+        ("a.headers", '{"x-own": "sk-secret"}', "***"),
+        ("a.headers", {"X-Auth": "sk-secret", "Team": "蟹"}, {"X-Auth": "***", "Team": "蟹"}),
+        ("a.mirrors", ["https://me:sk-secret@host"], ["https://***@host"]),
+        ("a.words", "これは? a=b", "これは? a=b"),
+    ],
+)
+def test_secrets_are_hidden_wherever_an_address_or_header_has_them(
+    name: str, value: object, shown_value: object
+) -> None:
+    app = build_cli(lambda _: 0, Options(settings=lambda: [(name, value, "x")]))
+    said = CliRunner().invoke(app, ["config", "show", "--json"])
+    assert json.loads(said.stdout)[0]["value"] == shown_value

@@ -255,7 +255,7 @@ def test_forgetting_is_asked_for_once_more(
     kept = program.sit("memory", "forget", *args, typed=["n"])
     assert (kept.code, server.sent("POST")) == (0, [wish])
     assert "nothing was deleted" in kept.out
-    assert "3 line(s), 1 turn(s) and 1 memory item(s)" in kept.out
+    assert "3 line(s), 1 turn(s) and 1 stored item(s)" in kept.out
     assert question in kept.out
     assert "a1:notes/\\u001b[2Jx.md" in kept.out
     gone = program.sit("memory", "forget", *args, typed=["y"])

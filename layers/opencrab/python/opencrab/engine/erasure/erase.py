@@ -39,6 +39,7 @@ from opencrab.engine.erasure.turns import (
     files_written_by_turn,
     find_turn_header,
 )
+from opencrab.engine.erasure.uploads import upload_erasures, upload_references, uploads_to_erase
 from opencrab.engine.memory.records import count_memory_removed
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -97,6 +98,7 @@ class DataLineage:
 class _Plan:
     found: DataToErase
     kept: list[DerivedData]
+    uploads: tuple[Document, ...]
 
 
 def erase_data(
@@ -188,6 +190,7 @@ class _Call:
         for session in plan.found.sessions.values():
             self.met.update(dict.fromkeys(session.all_time_agent_ids))
         steps = list(_steps(self._runtime.home.facts, plan, self.erasing))
+        steps.extend(upload_erasures(self._runtime.home, plan.uploads))
         if steps:
             _mark(self._runtime.home.facts, self._runtime.clock, plan)
         _require_ended(self._runtime, plan)
@@ -243,7 +246,7 @@ def _plan_erasure(
     for each in kept:
         found.beside.update(dict.fromkeys(turn for turn in each.turns if turn))
     find_lines_repeating_erased(runtime.home.journal, found)
-    return _Plan(found, kept)
+    return _Plan(found, kept, tuple(uploads_to_erase(runtime.home.facts, found)))
 
 
 def _require_ended(runtime: Runtime, plan: _Plan) -> None:
@@ -379,7 +382,8 @@ def _agents_with_marks(facts: Documents, agent_id: str, others: Iterable[str]) -
 
 
 def _removed_references(plan: _Plan) -> Iterator[str]:
-    return (f"{each.agent_id}/{ref}" for each in plan.kept for ref in each.removed)
+    yield from (f"{each.agent_id}/{ref}" for each in plan.kept for ref in each.removed)
+    yield from upload_references(plan.uploads)
 
 
 def _skills(plan: _Plan) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 Only files in the agent's own workspace are read, and only for messages of the owner and of users:
 nobody else may have an agent open its files. What is not shown is named in a note, with the reason.
+A turn that took over from earlier ones answers their messages too, and shows what came with them.
 """
 
 from base64 import b64encode
+from collections.abc import Iterator
 from dataclasses import replace
 
 from opencrab.domain.access.authority import Authority
@@ -15,9 +17,11 @@ from opencrab.domain.conversation.attachment import (
     is_text,
     picture_media_type,
 )
+from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.workspace.path import workspace_path
+from opencrab.engine.phrases import is_takeover_notice
 from opencrab.engine.turn.cleared_files import files_of_turn
 from opencrab.engine.turn.prompt_cache import AttachedContent, MessageGroup
 from opencrab.engine.turn.work import TurnWork
@@ -66,17 +70,55 @@ def trigger_with_attachments(
 def _read_once(work: TurnWork, info: ModelInfo) -> AttachedContent | None:
     """Return what came with the trigger, read once for all steps of a turn; None for nothing."""
     if work.prompt.attached is None:
-        line = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-        data = (line and line.authority in _TRUSTED and line.data) or {}
-        if not data.get("images") and not data.get("files"):
+        # Few lines have files, so that most turns look no further.
+        carrying = [
+            line.sequence
+            for line in work.history
+            if line.data is not None and ("images" in line.data or "files" in line.data)
+        ]
+        if not carrying:
+            return None
+        data = [
+            line.data
+            for line in _answered_lines(work)
+            if line.sequence in carrying and line.authority in _TRUSTED and line.data is not None
+        ]
+        if not data:
             return None
         work.prompt.attached = _read(work, data, min(TEXT_BYTES, info.max_input_tokens))
     return work.prompt.attached
 
 
-def _read(work: TurnWork, data: dict[str, object], text_bytes: int) -> AttachedContent:
+def _answered_lines(work: TurnWork) -> Iterator[Line]:
+    """Yield the trigger, then the lines before it that the same answer covers, newest first.
+
+    Those are of the same person, and their turns were taken over.
+    """
+    trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
+    if trigger is None:
+        return
+    yield trigger
+    taken_over = {
+        line.group_line
+        for line in work.history
+        if line.kind is LineKind.SYSTEM
+        and line.speaker_id == work.turn.agent_id
+        and is_takeover_notice(line.text)
+    }
+    for line in sorted(work.history, key=lambda line: line.sequence, reverse=True):
+        said_by = (line.speaker_id, line.speaker_name, line.from_agent)
+        if line.sequence >= trigger.sequence or not line.starts_group:
+            continue
+        if said_by == (trigger.speaker_id, trigger.speaker_name, trigger.from_agent):
+            if line.sequence not in taken_over:
+                return
+            yield line
+
+
+def _read(work: TurnWork, data: list[dict[str, object]], text_bytes: int) -> AttachedContent:
     images, notes = list[Image](), list[PromptText]()
-    references, details = _references(data, "images"), data.get("details")
+    references = [each for one in data for each in _references(one, "images")]
+    details = _details(data)
     for reference in references:
         image = _image(work, reference)
         if image is None:
@@ -85,10 +127,9 @@ def _read(work: TurnWork, data: dict[str, object], text_bytes: int) -> AttachedC
         elif len(images) == PICTURES:
             notes.append(_note(work, "too_many", reference, most=PICTURES))
         else:
-            detail = details.get(reference, "") if isinstance(details, dict) else ""
-            images.append(replace(image, detail=detail))
+            images.append(replace(image, detail=details.get(reference, "")))
     texts, left = list[PromptText](), text_bytes
-    for reference in _references(data, "files"):
+    for reference in (each for one in data for each in _references(one, "files")):
         text, used = _file(work, reference, left)
         texts.append(text)
         left -= used
@@ -99,6 +140,15 @@ def _read(work: TurnWork, data: dict[str, object], text_bytes: int) -> AttachedC
 def _references(data: dict[str, object], name: str) -> list[str]:
     listed = data.get(name)
     return listed if isinstance(listed, list) else []
+
+
+def _details(data: list[dict[str, object]]) -> dict[str, str]:
+    """Return how closely each picture is looked at; what the newest message says counts."""
+    found: dict[str, str] = {}
+    for one in reversed(data):
+        details = one.get("details")
+        found |= details if isinstance(details, dict) else {}
+    return found
 
 
 def _content(work: TurnWork, reference: str, most: int) -> tuple[bytes, bool] | None:

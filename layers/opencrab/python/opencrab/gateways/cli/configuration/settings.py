@@ -10,8 +10,9 @@ from opencrab.gateways.cli.terminal.arguments import cli_argument
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
-_SECRET = re.compile(r"(^|[_-])(key|secret|token|password|authorization)$")
-_IN_ADDRESS = re.compile(r"://[^/@\s]+@")
+_SECRET = re.compile(r"(^|[_-])(key|secret|token|password|authorization|auth|cookie)$")
+_USER = re.compile(r"://[^?#\s]*@")
+_PARAMETER = re.compile(r"([?&][^=&#\s]+=)[^&#\s]+")
 _HIDDEN = "***"
 
 
@@ -41,9 +42,20 @@ def _hide_secrets(name: str, value: object) -> object:
     """Return a value, with stars in place of a secret that is set."""
     if isinstance(value, Mapping):
         return {key: _hide_secrets(str(key), inner) for key, inner in value.items()}
-    if _SECRET.search(name.rpartition(".")[2].lower()) and value:
+    if isinstance(value, list | tuple):
+        return [_hide_secrets(name, inner) for inner in value]
+    last = name.rpartition(".")[2].lower()
+    # Headers that the environment gives are one text.
+    if (_SECRET.search(last) or last == "headers") and value:
         return _HIDDEN
-    return _IN_ADDRESS.sub(f"://{_HIDDEN}@", value) if isinstance(value, str) else value
+    return _hide_in_addresses(value) if isinstance(value, str) else value
+
+
+def _hide_in_addresses(text: str) -> str:
+    """Return a text without the users, passwords and parameters of addresses in it."""
+    if "://" not in text:
+        return text
+    return _PARAMETER.sub(rf"\1{_HIDDEN}", _USER.sub(f"://{_HIDDEN}@", text))
 
 
 def _draw(terminal: Terminal, found: list[dict[str, object]]) -> None:

@@ -75,7 +75,7 @@ async def upload_file(
     The body is the file: a PNG, JPEG, GIF or WebP picture of at most 3,500,000 bytes, or text in
     UTF-8 of at most 1,000,000. It is kept below `uploads/` in the workspace of each agent of the
     session. The message that refers to it shows it to the models: at most 4 pictures, and the
-    first 24 KiB of text.
+    first 24 KiB of text. Keys without scope owner may fill `uploads/` up to 50,000,000 bytes.
     """
     file = _File(query.name, content)
     return await run_in_threadpool(_upload, api.runtime, caller, session_id, once, file)
@@ -90,7 +90,8 @@ def _upload(
     upload_id = once.id_of("upload")
 
     def make() -> UploadView:
-        stored = store_upload(runtime, session, upload_id, file.name, file.content)
+        by = caller.principal
+        stored = store_upload(runtime, session, upload_id, file.name, file.content, by=by)
         return UploadView(
             kind=stored.kind.kind,
             reference=stored.reference,
