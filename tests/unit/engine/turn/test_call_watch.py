@@ -20,13 +20,14 @@ class Feed:
 
     parts: list[AnswerPart] = field(default_factory=list)
     asked: int = 0
+    watching: bool = True
 
     def follow(self, wants: Wants) -> NoWatchers:
         return NoWatchers().follow(wants)
 
     def is_watched(self, _session_id: str, _agent_id: str) -> bool:
         self.asked += 1
-        return True
+        return self.watching
 
     def publish(self, part: AnswerPart) -> None:
         self.parts.append(part)
@@ -83,6 +84,19 @@ def test_words_that_wait_for_their_time_are_shown_while_nothing_more_arrives(
 ) -> None:
     watch = watched.call(answer_first_ms=500)
     watch.show(lambda: "Hello")
+    watched.world.clock.advance(0.5)
+    assert not watch.is_stopped()
+    assert watched.feed.text == "Hello"
+
+
+def test_who_begins_to_watch_sees_what_was_said_though_nothing_more_arrives(
+    watched: Watched,
+) -> None:
+    watched.feed.watching = False
+    watch = watched.call()
+    watched.world.clock.advance(0.5)
+    watch.show(lambda: "Hello")
+    watched.feed.watching = True
     watched.world.clock.advance(0.5)
     assert not watch.is_stopped()
     assert watched.feed.text == "Hello"

@@ -102,11 +102,11 @@ class CallWatch:
     def _show(self) -> None:
         """Publish what is new of the text; all of it if it does not go on as it began."""
         assert self._text is not None  # noqa: S101 - both callers look
-        arrived, self._text = self._text, None
         turn = self._work.turn
-        # Whoever comes later gets all of it, since nothing counts as shown before.
+        # Whoever comes later gets all of it at the next look, also if no more words arrive.
         if not self._work.runtime.answers.is_watched(turn.session_id, turn.agent_id):
             return
+        arrived, self._text = self._text, None
         text = arrived()
         if text == self._shown:
             return
