@@ -39,10 +39,10 @@ MUTANTS = (
         fault="a turn that waits for a human goes on by itself when its message comes again",
     ),
     Mutant(
-        id="sqlite-pause-beats-stop",
-        module="opencrab.adapters.sqlite.journal",
-        old="return wish is not None and (newer.pause or not wish.pause)",
-        new="return wish is not None",
+        id="turn-pause-beats-stop",
+        module="opencrab.domain.turn.turn",
+        old="earlier = self.stop is not None and self.stop.strength >= stop.strength",
+        new="earlier = self.stop is not None",
         fault="a paused turn cannot be stopped",
     ),
     Mutant(
@@ -83,8 +83,8 @@ MUTANTS = (
     Mutant(
         id="sqlite-session-unchanged",
         module="opencrab.adapters.sqlite.journal",
-        old="Session.read(session_id, body).after_turn(change.session, change.at)",
-        new="Session.read(session_id, body)",
+        old="session = before.after_turn(change.session, change.at)",
+        new="session = before",
         fault="a session does not count what was said in it",
     ),
     Mutant(
@@ -242,11 +242,11 @@ MUTANTS = (
         fault="on AWS a running turn does not hear instructions",
     ),
     Mutant(
-        id="dynamo-pause-beats-stop",
-        module="opencrab.adapters.dynamodb.turn.journal",
-        old="return wish is not None and (newer.pause or not wish.pause)",
-        new="return wish is not None",
-        fault="on AWS a paused turn cannot be stopped",
+        id="turn-takeover-ends-waiting",
+        module="opencrab.domain.turn.turn",
+        old="if stop.is_takeover and self.status is not TurnStatus.RUNNING:",
+        new="if False:",
+        fault="the next message ends a turn that waits for approval, and what was asked is lost",
     ),
     Mutant(
         id="dynamo-lease-stolen",
