@@ -24,8 +24,6 @@ def texts() -> Iterator[tuple[str, str]]:
     for path in PACKAGE.rglob("*.json"):
         for text in strings(json.loads(path.read_text(encoding="utf-8"))):
             yield path.name, text
-    for path in PACKAGE.rglob("*.js"):
-        yield path.name, path.read_text(encoding="utf-8")
     for module in modules():
         yield module.name, module.text
     for pattern in PAGES:
@@ -33,7 +31,7 @@ def texts() -> Iterator[tuple[str, str]]:
             place = str(path.relative_to(ROOT))
             if not place.startswith(tuple(OLDER)):
                 yield place, path.read_text(encoding="utf-8")
-    for path in (ROOT / "config").glob("*.toml"):
+    for path in (*(ROOT / "config").glob("*.toml"), *PACKAGE.rglob("*.js")):
         yield path.name, path.read_text(encoding="utf-8")
 
 

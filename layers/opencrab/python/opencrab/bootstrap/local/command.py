@@ -113,10 +113,7 @@ def run_up(options: "UpOptions") -> int:
 
 def _up(options: "UpOptions") -> int:
     configured = settings.load_settings({"gateway.rest.port": options.port})
-    from opencrab.bootstrap.local.free_port import free_port
-
-    wanted = configured.get("gateway.rest.port")
-    port = free_port(options.host, wanted, fixed=options.port is not None)
+    port = _port(options, configured)
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups
@@ -318,6 +315,13 @@ def _screen_text(key: str, language: str, **facts: object) -> str:
 
     said = Texts(__file__, "screen")[key]
     return said.get(language, said["en"]).format(**facts)
+
+
+def _port(options: "UpOptions", configured: "Settings") -> int:
+    from opencrab.bootstrap.local.free_port import free_port
+
+    wanted = configured.get("gateway.rest.port")
+    return free_port(options.host, wanted, fixed=options.port is not None)
 
 
 def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
