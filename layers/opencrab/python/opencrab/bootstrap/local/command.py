@@ -318,10 +318,10 @@ def _screen_text(key: str, language: str, **facts: object) -> str:
 
 
 def _port(options: "UpOptions", configured: "Settings") -> int:
-    from opencrab.bootstrap.local.free_port import free_port
+    from opencrab.bootstrap.local.available_port import available_port
 
     wanted = configured.get("gateway.rest.port")
-    return free_port(options.host, wanted, fixed=options.port is not None)
+    return available_port(options.host, wanted, fixed=options.port is not None)
 
 
 def _owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
