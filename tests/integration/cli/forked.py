@@ -99,7 +99,8 @@ def _become(
     os.environ.update(environment)  # noqa: TID251
     os.chdir(folder)
     for number, path in enumerate(paths):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+        # A pipe that its reader could also write to would never end.
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT if number else os.O_RDONLY)
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape")
