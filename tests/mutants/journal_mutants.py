@@ -39,10 +39,10 @@ MUTANTS = (
         fault="a turn that waits for a human goes on by itself when its message comes again",
     ),
     Mutant(
-        id="sqlite-pause-beats-stop",
+        id="turn-pause-beats-stop",
         module="opencrab.domain.turn.turn",
-        old="return 2 if self.pause else 3",
-        new="return 3",
+        old="earlier = self.stop is not None and self.stop.strength >= stop.strength",
+        new="earlier = self.stop is not None",
         fault="a paused turn cannot be stopped",
     ),
     Mutant(
@@ -240,6 +240,13 @@ MUTANTS = (
         old="if board.instructed_since(turn.created_at):",
         new="if not board.instructed_since(turn.created_at):",
         fault="on AWS a running turn does not hear instructions",
+    ),
+    Mutant(
+        id="turn-takeover-ends-waiting",
+        module="opencrab.domain.turn.turn",
+        old="if stop.is_takeover and self.status is not TurnStatus.RUNNING:",
+        new="if False:",
+        fault="the next message ends a turn that waits for approval, and what was asked is lost",
     ),
     Mutant(
         id="dynamo-lease-stolen",

@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ class Speaker:
         connection.sendall(HEAD)
         for word in WORDS:
             connection.sendall(_chunk({"index": 0, "delta": {"content": word}}))
+        connection.settimeout(LONG)
         threading.Thread(target=self._listen, args=(connection,), daemon=True).start()
         while not self.goes_on.wait(0.05):
             if self.hung_up.is_set():
@@ -51,9 +52,13 @@ class Speaker:
 
     def _listen(self, connection: socket.socket) -> None:
         """Notice that the other side has closed; it sends nothing after its request."""
-        with suppress(OSError):
+        try:
             while connection.recv(65_536):
                 pass
+        except TimeoutError:
+            return  # it is silent, and still there
+        except OSError:
+            pass  # a reset connection is closed as well
         self.hung_up.set()
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from opencrab import __version__, settings
 from opencrab.bootstrap.local.models import LocalModels, Network, local_models
 from opencrab.bootstrap.local.owner_key import register_owner_key, write_private_file
-from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.domain.errors import OpenCrabError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from opencrab.ports.access.secrets import Secrets
     from opencrab.settings import Settings
 
-_FREE_PORTS = 20
-_LAST_PORT = 65_535
 _PURGES_AN_HOUR = 60
 
 
@@ -117,7 +114,7 @@ def run_up(options: "UpOptions") -> int:
 
 def _up(options: "UpOptions") -> int:
     configured = settings.load_settings({"gateway.rest.port": options.port})
-    port = _port(options.host, configured.get("gateway.rest.port"), fixed=options.port is not None)
+    port = _port(options, configured)
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups
@@ -321,29 +318,11 @@ def _screen_text(key: str, language: str, **facts: object) -> str:
     return said.get(language, said["en"]).format(**facts)
 
 
-def _port(host: str, wanted: int, *, fixed: bool) -> int:
-    """Return the wanted port, or the next free one unless `fixed`; raises Unavailable."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for port in range(wanted, min(wanted + _FREE_PORTS, _LAST_PORT + 1)):
-        with socket.socket(family) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except PermissionError:
-                raise Unavailable(
-                    f"no permission to listen on port {port}", cure="use --port 8080"
-                ) from None
-            except OSError as error:
-                if fixed:
-                    raise Unavailable(
-                        f"port {port} on {host} cannot be used: {error.strerror}",
-                        cure="choose another with --port",
-                    ) from None
-                continue
-            return port
-    raise Unavailable(
-        f"no free port from {wanted} on {host}", cure=f"choose one up to {_LAST_PORT} with --port"
-    )
+def _port(options: "UpOptions", configured: "Settings") -> int:
+    from opencrab.bootstrap.local.available_port import available_port
+
+    wanted = configured.get("gateway.rest.port")
+    return available_port(options.host, wanted, fixed=options.port is not None)
 
 
 def _setup(

@@ -247,12 +247,22 @@ class _Lines(_Nowhere):
         self._told: set[str] = set()
 
     def show(self, task: TaskView) -> None:
+        # The last step and the end may arrive together: the end comes last.
+        if not task["over"]:
+            self._show_status(task)
+        self._show_steps(task)
+        self._show_status(task)
+
+    def _show_status(self, task: TaskView) -> None:
         words = self._terminal.words
         status = task_status_text(words, task)
         named = words("task_title", id=task["id"], name=task["name"], status=status)
         self._tell(f"status {task['status']}", named)
         if place := task_place_text(words, task):
             self._tell(place, place)
+
+    def _show_steps(self, task: TaskView) -> None:
+        words = self._terminal.words
         if task["thinking"]:
             thought = truncate_line(task["thinking"], _THOUGHT)
             self._tell(f"{task['turn_id']} {thought}", f"  ({thought})")

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header
 from pydantic import Field
 
 from opencrab.domain.access.authority import Authority
@@ -75,8 +75,12 @@ class LineView(Value):
         return cls.of(line, action_in_words(actions, line, language))
 
 
-async def _language(request: Request) -> Language:
-    return preferred_language(request.headers.get("accept-language", ""))
+async def _language(
+    accept_language: Annotated[
+        str | None, Header(description="the language in which lines describe actions")
+    ] = None,
+) -> Language:
+    return preferred_language(accept_language or "")
 
 
 ReaderLanguage = Annotated[Language, Depends(_language)]
