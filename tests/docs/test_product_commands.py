@@ -13,7 +13,7 @@ PACKAGE = ROOT / "layers" / "opencrab" / "python" / "opencrab"
 _OPTIONS = re.compile(r" --(?:language|url|key|data)[ =]\S+| --[\w-]+")
 _WORDS = r"((?: (?:--\w+(?:[ =]\S+)?|[a-z][a-z-]*))+)"
 NAMED = re.compile(rf"\bopencrab{_WORDS}")
-IN_CODE = re.compile(rf"(?:`|^ *(?:\$ )?|\$\()opencrab{_WORDS}", re.MULTILINE)
+IN_CODE = re.compile(rf"(?:[`\"]|^ *(?:\$ )?|\$\()opencrab{_WORDS}", re.MULTILINE)
 PAGES = ("README*.md", "SECURITY.md", "CONTRIBUTING.md", "docs/**/*.md", "skills/**/*.md")
 OLDER = {"docs/adr"}
 """Decisions are records of their day; everything else names what help shows."""
@@ -26,6 +26,8 @@ def texts() -> Iterator[tuple[str, str]]:
             yield path.name, text
     for module in modules():
         yield module.name, module.text
+    for path in PACKAGE.rglob("*.js"):
+        yield path.name, path.read_text(encoding="utf-8")
     for pattern in PAGES:
         for path in ROOT.glob(pattern):
             place = str(path.relative_to(ROOT))
@@ -64,8 +66,8 @@ def hidden_or_unknown(words: list[str]) -> str:
 
 
 def commands_in(place: str, text: str) -> Iterator[list[str]]:
-    """The commands that a text names: in backticks, or anywhere in the terminal's own texts."""
-    pattern = NAMED if place in {"en.json", "ja.json"} else IN_CODE
+    """The commands that a text names: in backticks or quotes, or anywhere in texts for people."""
+    pattern = NAMED if place.endswith(".json") else IN_CODE
     for found in pattern.findall(text):
         yield _OPTIONS.sub("", found).split()
 
@@ -84,5 +86,9 @@ def test_every_command_that_a_text_names_exists_and_is_shown() -> None:
 def test_an_older_name_in_a_text_is_noticed() -> None:
     (words,) = commands_in("en.json", "run opencrab task list AGENT now")
     assert hidden_or_unknown(words) == "task"
+    (words,) = commands_in("findings.json", "or take one: opencrab backup FOLDER")
+    assert hidden_or_unknown(words) == "backup"
+    (words,) = commands_in("doctor.py", 'cure = health.cure or "opencrab providers"')
+    assert hidden_or_unknown(words) == "providers"
     assert hidden_or_unknown(["admin", "nonsense"]) == "nonsense"
     assert hidden_or_unknown(["tasks", "list"]) == ""

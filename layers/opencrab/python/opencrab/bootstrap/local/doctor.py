@@ -106,7 +106,7 @@ def _of_model(findings: "Findings", data: Path) -> "Iterator[Check]":
         facts |= {"provider": provider, "seconds": f"{WAIT_SECONDS:g}"}
         yield findings.problem("model", "model_silent", **facts)
     elif not health.ok:
-        cure = health.cure or "opencrab providers"
+        cure = health.cure or "opencrab models providers"
         yield findings.problem("model", "model_down", **facts, why=health.problem, cure=cure)
     else:
         yield findings.well("model", "model_untried", **facts, ms=health.latency_ms)

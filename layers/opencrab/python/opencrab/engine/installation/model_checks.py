@@ -30,7 +30,7 @@ ASK_SECONDS = 20.0
 _FRESH_SECONDS = 1.0
 _AT_ONCE = 8
 _CREATE = "opencrab agents create"
-_BUDGETS = "opencrab budgets"
+_BUDGETS = "opencrab costs budgets"
 _ROWS = 30
 _LISTED = 5
 _NAMED = 3
@@ -136,7 +136,7 @@ class ModelChecks:
             facts |= {"why": error.message, "cure": error.cure or _BUDGETS}
             return findings.problem("model", "model_not_asked", **facts)
         except OpenCrabError as error:
-            facts |= {"why": error.message, "cure": error.cure or "opencrab providers"}
+            facts |= {"why": error.message, "cure": error.cure or "opencrab models providers"}
             return findings.problem("model", "model_refused", **facts)
         facts |= {"ms": found.latency_ms, "cost": format_micro_usd(found.cost)}
         return findings.well("model", "model_asked", **facts)
@@ -165,7 +165,7 @@ class ModelChecks:
         """Return why a model cannot answer, as its provider says; None if nothing speaks for it."""
         facts = _facts(chosen)
         if chosen.problem or chosen.info is None:
-            cure = chosen.cure or "opencrab providers"
+            cure = chosen.cure or "opencrab models providers"
             return findings.problem(
                 "model", "model_unusable", **facts, why=chosen.problem, cure=cure
             )
@@ -175,7 +175,7 @@ class ModelChecks:
             facts |= {"provider": chosen.provider, "seconds": f"{WAIT_SECONDS:g}"}
             return findings.problem("model", "model_silent", **facts)
         if not health.ok:
-            cure = health.cure or "opencrab providers"
+            cure = health.cure or "opencrab models providers"
             return findings.problem("model", "model_down", **facts, why=health.problem, cure=cure)
         if not self._is_listed(chosen, health):
             listed = ", ".join((health.models or ())[:_LISTED]) or "-"

@@ -77,7 +77,7 @@ function showSignIn(error = null, secret = "") {
       element("dl", {},
         command("key_here", "cat data/owner.key"),
         command("key_aws", "cat ~/.opencrab/STAGE-ACCOUNT-REGION.key"),
-        command("key_other", "opencrab keys create NAME --scope chat"))));
+        command("key_other", "opencrab admin keys create NAME --scope chat"))));
   input.value = secret;
   input.focus();
 }
