@@ -26,15 +26,13 @@ def texts() -> Iterator[tuple[str, str]]:
             yield path.name, text
     for module in modules():
         yield module.name, module.text
-    for path in PACKAGE.rglob("*.js"):
+    for path in (*PACKAGE.rglob("*.js"), *(ROOT / "config").glob("*.toml")):
         yield path.name, path.read_text(encoding="utf-8")
     for pattern in PAGES:
         for path in ROOT.glob(pattern):
             place = str(path.relative_to(ROOT))
             if not place.startswith(tuple(OLDER)):
                 yield place, path.read_text(encoding="utf-8")
-    for path in (ROOT / "config").glob("*.toml"):
-        yield path.name, path.read_text(encoding="utf-8")
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import __version__, settings
 from opencrab.bootstrap.local.models import LocalModels, Network, local_models
+from opencrab.bootstrap.local.start_screen import say, say_ready
 from opencrab.domain.errors import OpenCrabError, Unavailable
 
 if TYPE_CHECKING:
@@ -137,8 +138,8 @@ def _up(options: "UpOptions") -> int:
         place = _Place(options.host, port, url, data, key_file, str(options.language), secret)
         with scheduled_backups(configured, data, runtime.clock) as backups:
             found = partial(_setup, runtime, configured, thinking, place, backups)
-            say = partial(_say, "model_found", place.language)
-            with watch_for_models(cast("ProviderModels", runtime.models), thinking, say):
+            tell = partial(say, "model_found", place.language)
+            with watch_for_models(cast("ProviderModels", runtime.models), thinking, tell):
                 _serve(runtime, database, configured, thinking, place, network=network, setup=found)
         network.close()
         return 0
@@ -254,7 +255,7 @@ def _serve(
         alive=lambda: database.alive(runtime.clock.now()),
     )
     ready = partial(_announce, runtime, thinking, place)
-    stopping = partial(_say, "stopping", place.language)
+    stopping = partial(say, "stopping", place.language)
     runner.serve(app, host=place.host, port=place.port, ready=ready, stopping=stopping)
 
 
@@ -262,7 +263,7 @@ def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
     """Write the files by which the CLI finds this server, and say that it is ready."""
     _write_private(place.data / "instance", place.instance)
     (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
-    _say_ready(runtime, thinking, place)
+    say_ready(runtime, thinking.notes, place)
 
 
 def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":
@@ -285,39 +286,6 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
             files.end_deleted_versions(now, kept)
 
     return purge
-
-
-def _say_ready(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
-    from opencrab.domain.models.routing import RoutingBasis, Use
-    from opencrab.ports.texts import Texts
-
-    model = runtime.models.routing.chosen(Use.CONVERSATION, RoutingBasis()).model
-    language, notes = place.language, Texts(__file__, "notes")
-    rows = [
-        _screen_text("listens", language, version=__version__, url=place.url),
-        _screen_text("data", language, path=place.data.resolve()),
-        _screen_text("model", language, name=model),
-    ]
-    for note in thinking.notes:
-        said = notes.get(note, {}).get(language, note)
-        rows.append(_screen_text("note", language, note=said))
-    if place.key_file is not None:
-        rows.append(_screen_text("key", language, path=place.key_file))
-    rows += [_screen_text("stop", language), _screen_text("ready", language)]
-    sys.stdout.write("\n".join(rows) + "\n")
-    sys.stdout.flush()
-
-
-def _say(key: str, language: str, **facts: object) -> None:
-    sys.stderr.write(_screen_text(key, language, **facts) + "\n")
-
-
-def _screen_text(key: str, language: str, **facts: object) -> str:
-    """Return a line of the start screen in the user's language, or in English if there is none."""
-    from opencrab.ports.texts import Texts
-
-    said = Texts(__file__, "screen")[key]
-    return said.get(language, said["en"]).format(**facts)
 
 
 def _port(host: str, wanted: int, *, fixed: bool) -> int:
