@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _USUAL_FOLDER = "data"
 
 
-class StartedServer(Protocol):
+class RunningServer(Protocol):
     """The facts of a server that has started."""
 
     @property
@@ -27,7 +27,7 @@ class StartedServer(Protocol):
     def language(self) -> str: ...
 
 
-def say_ready(runtime: "Runtime", notes: Sequence[str], place: StartedServer) -> None:
+def say_ready(runtime: "Runtime", notes: Sequence[str], place: RunningServer) -> None:
     """Print the start screen; `notes` say why this model was chosen."""
     from opencrab.domain.models.routing import RoutingBasis, Use
     from opencrab.ports.texts import Texts

@@ -12,6 +12,7 @@ import typer
 from opencrab.domain.errors import Conflict, Refused, Unavailable
 from opencrab.gateways.cli.goals.task_panel import (
     MARKS,
+    is_task_over,
     task_figures,
     task_mark,
     task_panel,
@@ -239,10 +240,19 @@ class _Lines(_Nowhere):
         self._told: set[str] = set()
 
     def show(self, task: TaskView) -> None:
+        if not is_task_over(task):
+            self._tell_status(task)
+        self._tell_progress(task)
+        self._tell_status(task)
+
+    def _tell_status(self, task: TaskView) -> None:
         words = self._terminal.words
         status = task_status_text(words, task)
         named = words("task_title", id=task["id"], name=task["name"], status=status)
         self._tell(f"status {task['status']}", named)
+
+    def _tell_progress(self, task: TaskView) -> None:
+        words = self._terminal.words
         if place := task_place_text(words, task):
             self._tell(place, place)
         if task["thinking"]:
