@@ -99,7 +99,7 @@ def _become(
     os.environ.update(environment)  # noqa: TID251
     os.chdir(folder)
     for number, path in enumerate(paths):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+        descriptor = os.open(path, _flags(path, number))
         os.dup2(descriptor, number)
         os.close(descriptor)
     sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape")
@@ -107,3 +107,10 @@ def _become(
     sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace")
     sys.argv = [program, *args]
     main()
+
+
+def _flags(path: Path, number: int) -> int:
+    """How to open a stream: a pipe one way, since a reader that could also write saw no end."""
+    if not path.is_fifo():
+        return os.O_RDWR | os.O_CREAT
+    return os.O_RDONLY if number == 0 else os.O_WRONLY
