@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import __version__, settings
 from opencrab.bootstrap.local.models import LocalModels, Network, local_models
-from opencrab.bootstrap.local.start_screen import say, say_ready
 from opencrab.domain.errors import OpenCrabError, Unavailable
 
 if TYPE_CHECKING:
@@ -122,6 +121,7 @@ def _up(options: "UpOptions") -> int:
     from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups
     from opencrab.bootstrap.local.model_watch import watch_for_models
+    from opencrab.bootstrap.local.start_screen import say
 
     os.umask(0o077)
     data = options.data
@@ -137,10 +137,17 @@ def _up(options: "UpOptions") -> int:
         secret = token_hex(32)
         place = _Place(options.host, port, url, data, key_file, str(options.language), secret)
         with scheduled_backups(configured, data, runtime.clock) as backups:
-            found = partial(_setup, runtime, configured, thinking, place, backups)
-            tell = partial(say, "model_found", place.language)
-            with watch_for_models(cast("ProviderModels", runtime.models), thinking, tell):
-                _serve(runtime, database, configured, thinking, place, network=network, setup=found)
+            models = cast("ProviderModels", runtime.models)
+            with watch_for_models(models, thinking, partial(say, "model_found", place.language)):
+                _serve(
+                    runtime,
+                    database,
+                    configured,
+                    thinking,
+                    place,
+                    network=network,
+                    setup=partial(_setup, runtime, configured, thinking, place, backups),
+                )
         network.close()
         return 0
     finally:
@@ -224,6 +231,7 @@ def _serve(
     from opencrab.bootstrap.discord.worker import discord_worker
     from opencrab.bootstrap.local.parts import offer_local_parts
     from opencrab.bootstrap.local.search import local_search_indexing
+    from opencrab.bootstrap.local.start_screen import say
     from opencrab.bootstrap.prices import nightly_price_update
     from opencrab.bootstrap.rules import deleted_versions_kept
     from opencrab.gateways.local.index_follower import IndexFollower
@@ -261,6 +269,8 @@ def _serve(
 
 def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
     """Write the files by which the CLI finds this server, and say that it is ready."""
+    from opencrab.bootstrap.local.start_screen import say_ready
+
     _write_private(place.data / "instance", place.instance)
     (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
     say_ready(runtime, thinking.notes, place)
