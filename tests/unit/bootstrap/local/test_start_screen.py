@@ -1,12 +1,16 @@
 """The start screen of `opencrab up` exists in each language, with the same facts."""
 
+from pathlib import Path
 from string import Formatter
 
-from opencrab.bootstrap.local import command, models
+import pytest
+
+from opencrab.bootstrap.local import models, start_screen
+from opencrab.bootstrap.local.start_screen import key_line, screen_text
 from opencrab.ports.texts import Texts
 from tests.cases import for_each
 
-SCREEN = Texts(command.__file__, "screen")
+SCREEN = Texts(start_screen.__file__, "screen")
 
 
 def facts(text: str) -> set[str]:
@@ -19,10 +23,20 @@ def test_a_line_has_the_same_facts_in_both_languages(key: str) -> None:
 
 
 def test_a_language_without_a_start_screen_reads_it_in_english() -> None:
-    assert command._screen_text("ready", "ja") == "準備ができました"
-    assert command._screen_text("ready", "fr") == "ready"
+    assert screen_text("ready", "ja") == "準備ができました"
+    assert screen_text("ready", "fr") == "ready"
 
 
 def test_what_is_said_without_a_model_exists_in_japanese() -> None:
-    notes = Texts(command.__file__, "notes")
+    notes = Texts(start_screen.__file__, "notes")
     assert [note for note in models._NO_MODEL if not notes.get(note, {}).get("ja")] == []
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_command_that_finds_the_key_names_a_folder_that_is_not_the_usual_one(
+    language: str,
+) -> None:
+    usual = key_line(language, Path("data/owner.key"), Path("data"))
+    assert "`opencrab chat`" in usual
+    other = key_line(language, Path("/my data/owner.key"), Path("/my data"))
+    assert "`opencrab chat --data '/my data'`" in other

@@ -59,6 +59,7 @@ def test_a_person_is_asked_in_the_language_that_they_choose(
 
 
 def test_every_answer_but_the_name_may_be_left_out(program: Program, server: Server) -> None:
+    server.on("GET /agents", page())
     shown = program.sit("agents", "create", typed=["", "", "Ada", "", ""])
     assert "Language, ja or en / 言語 [en]: " in shown.out
     assert "this is required" in shown.out
@@ -66,6 +67,7 @@ def test_every_answer_but_the_name_may_be_left_out(program: Program, server: Ser
 
 
 def test_what_was_said_in_options_is_not_asked_again(program: Program, server: Server) -> None:
+    server.on("GET /agents", page())
     options = ["--persona", "a poet", "--purpose", "to write", "--traits", "openness=1"]
     shown = program.sit("agents", "create", *options, typed=["en", "Ada"])
     assert "Persona" not in shown.out

@@ -15,7 +15,7 @@ from tests.unit.gateways.cli.views import agent_view, key_view, session_view, st
 
 EVERY_COMMAND = (
     ("agents", "list"),
-    ("agents", "create", "--name", "x"),
+    ("agents", "create", "--name", "new"),
     ("agents", "show", "x"),
     ("agents", "edit", "x", "--name", "y"),
     ("agents", "retire", "x", "--yes"),

@@ -61,6 +61,7 @@ def test_an_empty_list_says_what_to_do(
 
 
 def test_an_agent_is_created_from_options(program: Program, server: Server) -> None:
+    server.on("GET /agents", page(GONE))
     server.on("POST /agents", ok(ADA, 201))
     options = ["--name", "Ada", "--persona", "a curious researcher", "--purpose", "to count"]
     more = ["--traits", "openness=0.8,hobby=chess", "--model", "openai:gpt", "--policy", "open"]
@@ -88,6 +89,7 @@ def test_an_agent_is_created_from_options(program: Program, server: Server) -> N
 def test_an_agent_speaks_its_users_language_unless_told_otherwise(
     program: Program, server: Server
 ) -> None:
+    server.on("GET /agents", page(ADA))
     server.on("POST /agents", ok(SAKURA, 201))
     shown = program.run("agents", "create", "--name", "さくら", LANG="ja_JP.UTF-8")
     program.run("agents", "create", "--name", "さくら", "--language", "en", LANG="ja_JP.UTF-8")
@@ -101,6 +103,7 @@ def test_an_agent_speaks_its_users_language_unless_told_otherwise(
 
 
 def test_a_created_agent_is_json_for_a_script(program: Program, server: Server) -> None:
+    server.on("GET /agents", page(GONE))
     server.on("POST /agents", ok(ADA, 201))
     assert program.run("agents", "create", "--name", "Ada", "--json").json == ADA
 
@@ -128,6 +131,7 @@ def test_a_wrong_trait_is_named_and_nothing_is_created(program: Program, server:
 def test_what_the_server_refuses_names_the_field_and_the_cure(
     program: Program, server: Server
 ) -> None:
+    server.on("GET /agents", page())
     server.on("POST /agents", problem(422, "is too large", field="soul", cure="at most 1"))
     refused = program.run("agents", "create", "--name", "Ada", "--traits", "openness=7")
     assert (refused.code, refused.err) == (2, "opencrab: is too large (soul)\n  → at most 1\n")
@@ -164,6 +168,47 @@ def test_a_name_that_two_agents_share_needs_an_id(program: Program, server: Serv
     refused = program.run("agents", "show", "Ada")
     assert "2 agents are called Ada" in refused.err
     assert "ada-id, other-id" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "said"),
+    [
+        (
+            "en",
+            " ada",
+            "opencrab: an agent is called Ada already (ada-id)\n"
+            "  → choose another name, or rename that agent: "
+            "opencrab agents edit ada-id --name NAME\n",
+        ),
+        (
+            "ja",
+            "さくら",
+            "opencrab: 「さくら」という名前のエージェントがすでにいます(sakura-id)\n"
+            "  → 別の名前にするか、そのエージェントの名前を変えてください: "
+            "opencrab agents edit sakura-id --name NAME\n",
+        ),
+    ],
+)
+def test_a_name_that_an_agent_has_is_not_given_to_another(
+    program: Program, server: Server, language: str, name: str, said: str
+) -> None:
+    refused = program.run("--language", language, "agents", "create", "--name", name)
+    assert (refused.code, refused.out, refused.err) == (6, "", said)
+    other = {"ja": "Ada", "en": "さくら"}[language]
+    refused = program.run("--language", language, "agents", "edit", other, "--name", name)
+    assert (refused.code, refused.out, refused.err) == (6, "", said)
+    assert server.sent("POST") == server.sent("PATCH") == server.sent("PUT") == []
+
+
+def test_the_name_of_a_retired_agent_is_free_and_a_name_may_change_its_case(
+    program: Program, server: Server
+) -> None:
+    server.on("POST /agents", ok(agent_view("Old", id="new-id"), 201))
+    for place in ("PATCH /agents/ada-id", "PUT /agents/ada-id/soul", "PUT /agents/ada-id/identity"):
+        server.on(place, ok(ADA))
+    assert program.run("agents", "create", "--name", "Old").code == 0
+    program.run("agents", "edit", "Ada", "--name", "ADA")
+    assert server.sent("PATCH") == [{"name": "ADA"}]
 
 
 def test_a_portrait_shows_the_personality(program: Program, server: Server) -> None:

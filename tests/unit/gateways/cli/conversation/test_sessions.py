@@ -105,6 +105,17 @@ def test_a_notice_of_a_turn_that_failed_names_the_turn(
     assert lines == ["Kana", "やあ", "Ada", "I am sorry", said]
 
 
+@pytest.mark.parametrize(("language", "said"), [("en", "attached"), ("ja", "添付")])
+def test_an_attachment_is_shown_by_its_name(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    text = "見て\n[file workspace:uploads/01m8/蟹 1.txt]\n[image workspace:uploads/01m8/b.png]"
+    server.on("GET /sessions/s1/messages", page(line_view(1, "Kana", text)))
+    shown = program.run("--language", language, "sessions", "show", "s1")
+    lines = [line.strip() for line in shown.out.splitlines() if line.strip()]
+    assert lines == ["Kana", "見て", f"[{said}: 蟹 1.txt]", f"[{said}: b.png]"]
+
+
 def test_only_so_many_lines_are_shown_as_were_asked_for(program: Program) -> None:
     shown = program.run("sessions", "show", "s1", "--last", "2", "--json").json
     assert [line["sequence"] for line in shown["lines"]] == [2, 3]

@@ -119,6 +119,7 @@ def _up(options: "UpOptions") -> int:
     from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups
     from opencrab.bootstrap.local.model_watch import watch_for_models
+    from opencrab.bootstrap.local.start_screen import say
 
     os.umask(0o077)
     data = options.data
@@ -134,10 +135,17 @@ def _up(options: "UpOptions") -> int:
         secret = token_hex(32)
         place = _Place(options.host, port, url, data, key_file, str(options.language), secret)
         with scheduled_backups(configured, data, runtime.clock) as backups:
-            found = partial(_setup, runtime, configured, thinking, place, backups)
-            say = partial(_say, "model_found", place.language)
-            with watch_for_models(cast("ProviderModels", runtime.models), thinking, say):
-                _serve(runtime, database, configured, thinking, place, network=network, setup=found)
+            models = cast("ProviderModels", runtime.models)
+            with watch_for_models(models, thinking, partial(say, "model_found", place.language)):
+                _serve(
+                    runtime,
+                    database,
+                    configured,
+                    thinking,
+                    place,
+                    network=network,
+                    setup=partial(_setup, runtime, configured, thinking, place, backups),
+                )
         network.close()
         return 0
     finally:
@@ -221,6 +229,7 @@ def _serve(
     from opencrab.bootstrap.discord.worker import discord_worker
     from opencrab.bootstrap.local.parts import offer_local_parts
     from opencrab.bootstrap.local.search import local_search_indexing
+    from opencrab.bootstrap.local.start_screen import say
     from opencrab.bootstrap.prices import nightly_price_update
     from opencrab.bootstrap.rules import deleted_versions_kept
     from opencrab.gateways.local.index_follower import IndexFollower
@@ -252,15 +261,17 @@ def _serve(
         alive=lambda: database.alive(runtime.clock.now()),
     )
     ready = partial(_announce, runtime, thinking, place)
-    stopping = partial(_say, "stopping", place.language)
+    stopping = partial(say, "stopping", place.language)
     runner.serve(app, host=place.host, port=place.port, ready=ready, stopping=stopping)
 
 
 def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
     """Write the files by which the CLI finds this server, and say that it is ready."""
+    from opencrab.bootstrap.local.start_screen import say_ready
+
     write_private_file(place.data / "instance", place.instance)
     (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
-    _say_ready(runtime, thinking, place)
+    say_ready(runtime, thinking.notes, place)
 
 
 def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":
@@ -283,39 +294,6 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
             files.end_deleted_versions(now, kept)
 
     return purge
-
-
-def _say_ready(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
-    from opencrab.domain.models.routing import RoutingBasis, Use
-    from opencrab.ports.texts import Texts
-
-    model = runtime.models.routing.chosen(Use.CONVERSATION, RoutingBasis()).model
-    language, notes = place.language, Texts(__file__, "notes")
-    rows = [
-        _screen_text("listens", language, version=__version__, url=place.url),
-        _screen_text("data", language, path=place.data.resolve()),
-        _screen_text("model", language, name=model),
-    ]
-    for note in thinking.notes:
-        said = notes.get(note, {}).get(language, note)
-        rows.append(_screen_text("note", language, note=said))
-    if place.key_file is not None:
-        rows.append(_screen_text("key", language, path=place.key_file))
-    rows += [_screen_text("stop", language), _screen_text("ready", language)]
-    sys.stdout.write("\n".join(rows) + "\n")
-    sys.stdout.flush()
-
-
-def _say(key: str, language: str, **facts: object) -> None:
-    sys.stderr.write(_screen_text(key, language, **facts) + "\n")
-
-
-def _screen_text(key: str, language: str, **facts: object) -> str:
-    """Return a line of the start screen in the user's language, or in English if there is none."""
-    from opencrab.ports.texts import Texts
-
-    said = Texts(__file__, "screen")[key]
-    return said.get(language, said["en"]).format(**facts)
 
 
 def _port(options: "UpOptions", configured: "Settings") -> int:

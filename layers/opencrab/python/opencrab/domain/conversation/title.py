@@ -7,7 +7,9 @@ COLUMNS = 48
 """The most columns of a title in a terminal; wide characters, as in Japanese, take two."""
 
 _MARKS = re.compile(r"^(?:[#>*+\-•・ 　]|```\w*|\d+[.)] )+")
-_ATTACHED = re.compile(r"\[(?:image|file) workspace:(?:[^\]\n]*/)?([^/\]\n]+)\]")
+ATTACHED = re.compile(r"\[(?:image|file) workspace:(?:[^\]\n]*/)?([^/\]\n]+)\]")
+"""How an attachment is written into the text of a message; the group is its name."""
+
 _SENTENCE_END = re.compile(r"(?<=[。！？!?])|(?<=\.)(?=\s)")
 _SHORTEST = 14
 """The fewest columns of a sentence that is a title alone; what is shorter is a greeting."""
@@ -19,7 +21,7 @@ def conversation_title(text: str, columns: int = COLUMNS) -> str:
     It is the first sentence of the first line with words, cut at a word, in Japanese at a
     character, with an ellipsis. Attachments have their names.
     """
-    lines = (_ATTACHED.sub(r"\1", line) for line in text.splitlines())
+    lines = (ATTACHED.sub(r"\1", line) for line in text.splitlines())
     words = (_MARKS.sub("", _one_line(line)) for line in lines)
     said = next((line for line in words if line), "")
     return _cut(_first_sentence(said), columns)

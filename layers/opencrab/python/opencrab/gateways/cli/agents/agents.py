@@ -13,7 +13,7 @@ from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.input import ask_line, ask_needed, ask_one_of, confirm_or_refuse
-from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent, require_unused_name
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -167,6 +167,7 @@ def _create_from_draft(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
         soul = with_persona(soul, draft["persona"])
     if draft.get("traits"):
         soul = with_traits(soul, draft["traits"])
+    require_unused_name(terminal, body["name"])
     return terminal.client.post("agents", body={**body, "soul": soul} if soul else body)
 
 
@@ -231,6 +232,8 @@ def _save(terminal: Terminal, agent: AgentView, wanted: dict[str, Any]) -> Agent
             cure=terminal.words("unknown_fields_cure"),
         )
     client, agent_id, version = terminal.client, agent["id"], agent["version"]
+    if isinstance(name := wanted.get("name"), str) and name != agent["name"]:
+        require_unused_name(terminal, name, agent_id)
     for part in ("soul", "identity"):
         if part in wanted and wanted[part] != agent[part]:
             client.put("agents", agent_id, part, body=wanted[part], version=version)

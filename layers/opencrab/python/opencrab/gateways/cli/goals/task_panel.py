@@ -107,12 +107,13 @@ def task_figures(words: SentenceCatalog, task: TaskView) -> str:
         "money": format_micro_usd(task["spent_micro_usd"]),
     }
     if not task["tasks_total"]:
-        return words("task_steps" if _is_over(task) else "task_unplanned", **numbers)
+        return words("task_steps" if is_task_over(task) else "task_unplanned", **numbers)
     place = min(task["tasks_over"] + (not task["over"]), task["tasks_total"])
     return words("task_figures", task=place, tasks=task["tasks_total"], **numbers)
 
 
-def _is_over(task: TaskView) -> bool:
+def is_task_over(task: TaskView) -> bool:
+    """True if nothing more will be done for a task."""
     return task["status"] in {"completed", "answered", "abandoned"}
 
 

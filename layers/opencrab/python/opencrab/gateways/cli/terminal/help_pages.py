@@ -6,19 +6,23 @@ typer writes both in English alone: what it says around our texts is replaced, l
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import typer
 from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
-from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
+from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, cli_languages
 from opencrab.gateways.cli.scripting.error_json import USAGE, error_json
 from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.cli.terminal.text import json_line
 
 _JSON = "opencrab.json"
 """The entry of a context that says that `--json` was given, also where parsing failed."""
+
+_LANGUAGE = "opencrab.language"
+"""The entry of a context with the value of `--language`, also if it stands after `--help`."""
 
 _UsageError: Any = BadParameter.__base__
 """What typer raises for a wrong command line; it has no public name for it."""
@@ -87,9 +91,12 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
         typer.echo("\n".join(lines), file=file, err=True)
 
 
-def _remember_json(context: Any, args: list[str]) -> None:
+def _remember_options(context: Any, args: list[str]) -> None:
     words = args[: args.index("--")] if "--" in args else args
     context.meta[_JSON] = context.meta.get(_JSON, False) or "--json" in words
+    for word, value in pairwise([*(part for each in words for part in each.split("=", 1)), ""]):
+        if word == "--language" and value in cli_languages():
+            context.meta[_LANGUAGE] = value
 
 
 @contextmanager
@@ -109,7 +116,7 @@ def _with_local_headings(page: str, words: SentenceCatalog) -> str:
     """Translate the headings of typer's help page."""
     for heading, key in _HEADINGS.items():
         page = re.sub(f"^{heading}", words(key), page, flags=re.MULTILINE)
-    return page
+    return page.replace("[env var: ", words("usage_env_var"))
 
 
 def _translate(page: Any, context: Any) -> SentenceCatalog:
@@ -132,6 +139,8 @@ def _language_of_context(context: Any) -> CliLanguage:
     for place in (context, root):
         if said := place.params.get("language"):
             return CliLanguage.of(said)
+    if said := context.meta.get(_LANGUAGE):
+        return CliLanguage.of(said)
     if isinstance(root.obj, Options):
         return root.obj.language
     locale = next(option for option in root.command.params if option.name == "locale")
@@ -146,7 +155,7 @@ class TranslatedCommand(TyperCommand):
         return _with_local_headings(super().get_help(ctx), words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _remember_json(ctx, args)
+        _remember_options(ctx, args)
         with _usage_errors_with_local_headings(ctx):
             return super().parse_args(ctx, args)
 
@@ -159,7 +168,7 @@ class TranslatedGroup(TyperGroup):
         return _with_local_headings(super().get_help(ctx), words)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _remember_json(ctx, args)
+        _remember_options(ctx, args)
         with _usage_errors_with_local_headings(ctx):
             return super().parse_args(ctx, args)
 

@@ -5,6 +5,7 @@ from typing import Any
 from rich.padding import Padding
 from rich.text import Text
 
+from opencrab.domain.conversation.title import ATTACHED
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
@@ -23,11 +24,19 @@ def draw_session_line(terminal: Terminal, line: dict[str, Any]) -> None:
         )
     else:
         name = line["speaker_name"] if line["text"] else terminal.words.term(line["speaker_name"])
-        _draw_speaker(terminal, name, line["text"], kind, agent=line["from_agent"])
+        text = (
+            line["text"] if line["from_agent"] else _with_attachment_names(terminal, line["text"])
+        )
+        _draw_speaker(terminal, name, text, kind, agent=line["from_agent"])
         if kind == "system" and line["from_agent"] and line["turn_id"]:
             turn = terminal.words("line_turn", id=line["turn_id"])
             terminal.draw(indent_terminal_text(Text(clean_terminal_text(turn))), style="dim")
         terminal.line()
+
+
+def _with_attachment_names(terminal: Terminal, text: str) -> str:
+    """Name a message's attachments as `chat --attach` does, not by their places."""
+    return ATTACHED.sub(lambda found: terminal.words("line_attached", name=found[1]), text)
 
 
 def draw_speech(

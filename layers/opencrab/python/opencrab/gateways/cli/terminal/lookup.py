@@ -42,6 +42,20 @@ def find_agent(terminal: Terminal, wanted: str) -> AgentView:
     return named[0]
 
 
+def require_unused_name(terminal: Terminal, name: str, agent_id: str = "") -> None:
+    """Raise Conflict if another agent that has not retired is found by this name.
+
+    Over REST equal names are allowed, because programs use ids.
+    """
+    wanted = _normalize_text(name)
+    for agent in living_agents(terminal):
+        if agent["id"] != agent_id and _normalize_text(agent["name"]) == wanted:
+            raise Conflict(
+                terminal.words("name_used", name=agent["name"], id=agent["id"]),
+                cure=terminal.words("name_used_cure", id=agent["id"]),
+            )
+
+
 def find_id(terminal: Terminal, kind: IdList, wanted: str, agent: str | None) -> str:
     """Return the only id of a list that begins so; what begins none is returned as it is.
 

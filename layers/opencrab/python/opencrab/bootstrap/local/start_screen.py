@@ -1,0 +1,70 @@
+"""The start screen: what `opencrab up` says about where it listens, its model and its key."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Protocol
+
+from opencrab import __version__
+
+if TYPE_CHECKING:
+    from opencrab.engine.runtime import Runtime
+
+_USUAL_FOLDER = "data"
+
+
+class RunningServer(Protocol):
+    """The facts of a server that has started."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def data(self) -> Path: ...
+    @property
+    def key_file(self) -> Path | None: ...
+    @property
+    def language(self) -> str: ...
+
+
+def say_ready(runtime: "Runtime", notes: Sequence[str], place: RunningServer) -> None:
+    """Print the start screen; `notes` say why this model was chosen."""
+    from opencrab.domain.models.routing import RoutingBasis, Use
+    from opencrab.ports.texts import Texts
+
+    model = runtime.models.routing.chosen(Use.CONVERSATION, RoutingBasis()).model
+    language, known = place.language, Texts(__file__, "notes")
+    rows = [
+        screen_text("listens", language, version=__version__, url=place.url),
+        screen_text("data", language, path=place.data.resolve()),
+        screen_text("model", language, name=model),
+    ]
+    for note in notes:
+        said = known.get(note, {}).get(language, note)
+        rows.append(screen_text("note", language, note=said))
+    if place.key_file is not None:
+        rows.append(key_line(language, place.key_file, place.data))
+    rows += [screen_text("stop", language), screen_text("ready", language)]
+    sys.stdout.write("\n".join(rows) + "\n")
+    sys.stdout.flush()
+
+
+def key_line(language: str, key_file: Path, data: Path) -> str:
+    """Return the line about the owner's key: which command finds it depends on the folder."""
+    folder = data.resolve()
+    if folder == Path(_USUAL_FOLDER).resolve():
+        return screen_text("key", language, path=key_file)
+    return screen_text("key_elsewhere", language, path=key_file, folder=quote(str(folder)))
+
+
+def say(key: str, language: str, **facts: object) -> None:
+    """Print a line of the start screen on standard error."""
+    sys.stderr.write(screen_text(key, language, **facts) + "\n")
+
+
+def screen_text(key: str, language: str, **facts: object) -> str:
+    """Return a line of the start screen in the user's language, or in English if there is none."""
+    from opencrab.ports.texts import Texts
+
+    said = Texts(__file__, "screen")[key]
+    return said.get(language, said["en"]).format(**facts)

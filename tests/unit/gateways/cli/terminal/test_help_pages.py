@@ -1,0 +1,52 @@
+"""Help speaks the user's language wherever `--language` stands, and says what exit codes mean."""
+
+import re
+
+import pytest
+
+from opencrab.gateways.cli.scripting.exit_code import ExitCode
+from tests.unit.gateways.cli.server import Program
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help", "--language", "ja"),
+        ("--help", "--language=ja"),
+        ("--language", "ja", "--help"),
+        ("chat", "--help", "--language", "ja"),
+        ("agents", "list", "-h", "--language", "ja"),
+    ],
+)
+def test_the_language_of_help_may_stand_after_help(
+    program: Program, arguments: tuple[str, ...]
+) -> None:
+    assert program.run(*arguments).out.startswith("使い方: opencrab")
+
+
+def test_help_in_a_language_that_does_not_exist_is_english(program: Program) -> None:
+    assert program.run("-h", "--language", "xx").out.startswith("Usage: opencrab")
+
+
+@pytest.mark.parametrize(
+    ("locale", "begins", "page"),
+    [
+        ("en_US.UTF-8", "Exit codes:", "docs/reference/errors.md"),
+        ("ja_JP.UTF-8", "終了コード:", "docs/reference/errors.ja.md"),
+    ],
+)
+def test_help_says_what_the_exit_codes_mean_and_where_all_of_them_are(
+    program: Program, locale: str, begins: str, page: str
+) -> None:
+    shown = program.run("--help", LANG=locale).out
+    _, found, codes = shown.partition(begins)
+    assert found
+    assert codes.rstrip().endswith(page)
+    named = {int(code) for code in re.findall(r"(?<!\d)(\d+) ", " ".join(codes.split()))}
+    assert named == {int(code) for code in ExitCode if code < ExitCode.TERMINAL_CLOSED}
+
+
+def test_japanese_help_names_environment_variables_in_japanese(program: Program) -> None:
+    shown = program.run("--help", LANG="ja_JP.UTF-8").out
+    assert "[環境変数: OPENCRAB_URL]" in shown
+    assert "env var" not in shown
