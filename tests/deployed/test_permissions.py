@@ -221,12 +221,13 @@ def test_the_same_question_is_not_refused_where_the_template_allows_it(
     assert attempt(stack, role, call) == ""
 
 
-def test_the_hash_of_the_owners_key_is_with_the_functions_of_the_api_alone(stack: Stack) -> None:
+def test_the_hash_of_the_owners_key_is_with_functions_that_ask_for_it_alone(stack: Stack) -> None:
+    """Those of the API, and the worker, which sends words to connections of the owner."""
     functions = stack.emulator.client("lambda").list_functions()["Functions"]
     knowing = {
         function["FunctionName"]
         for function in functions
         if "OPENCRAB_AWS__OWNER_KEY_HASH" in function["Environment"]["Variables"]
     }
-    named = ("rest-gateway", "rest-authorizer", "websocket-gateway")
+    named = ("rest-gateway", "rest-authorizer", "websocket-gateway", "agent-turn")
     assert knowing == {f"{NAME}-{name}" for name in named}

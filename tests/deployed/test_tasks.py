@@ -66,11 +66,11 @@ def kept(stack: Stack, approval: str) -> tuple[bool, bool]:
         ("en", "say the tide is in", "the tide is in"),
     ],
 )
-def test_an_instruction_is_carried_out_and_reported(
+def test_an_instruction_to_speak_is_answered_and_reported(
     stack: Stack, language: str, instruction: str, report: str
 ) -> None:
     _, task = given(stack, instruction, language=language)
-    done = standing(stack, task, "completed")
+    done = standing(stack, task, "answered")
     assert (done["report"], done["over"]) == (report, True)
 
 
