@@ -36,7 +36,12 @@ class Line:
             connection.sendall(piece)
         self.quiet.set()
         connection.settimeout(LONG)
-        if connection.recv(1) == b"":
+        try:
+            has_gone = connection.recv(1) == b""
+        except ConnectionResetError:
+            # Who hangs up with something unread resets the connection.
+            has_gone = True
+        if has_gone:
             self.hung_up.set()
 
 
