@@ -32,6 +32,7 @@ _LONGEST_LIFE_SECONDS = 4 * WORDS * WORD_SECONDS
 """Aborted answers have fewer words, so that a kill may not wait for a number of them."""
 
 _PATIENCE_SECONDS = 60.0
+_UNANSWERED = "SELECT count(*) FROM item WHERE sk='UNANSWERED'"
 _QUEUED = "SELECT count(*) FROM queue WHERE queue IN ('turns','deliveries','compactions')"
 
 
@@ -219,11 +220,14 @@ class Aborting:
             yield running
 
     def await_rest(self, running: Server) -> None:
-        """Wait until every acknowledged turn has ended and no work is queued."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        """Wait until no work is queued and no message is unanswered.
+
+        A message that was stored just before a kill is not queued until the sweep finds it.
+        """
+        deadline = time.monotonic() + 3 * _PATIENCE_SECONDS
         file = f"file:{self.data / FILE}?mode=ro"
         with closing(sqlite3.connect(file, uri=True, timeout=10)) as database:
-            while database.execute(_QUEUED).fetchone()[0]:
+            while any(database.execute(left).fetchone()[0] for left in (_QUEUED, _UNANSWERED)):
                 assert running.process.poll() is None
                 assert time.monotonic() < deadline, "there is still work to do"
                 time.sleep(0.02)
