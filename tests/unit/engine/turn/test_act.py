@@ -3,6 +3,7 @@
 import pytest
 
 from opencrab.domain.approvals.policy import ApprovalPolicy
+from opencrab.domain.errors import Stopped
 from opencrab.domain.turn.action import Effect
 from opencrab.domain.turn.record import (
     ActionCall,
@@ -99,6 +100,36 @@ def test_a_grant_for_one_call_lets_one_call_run_and_a_human_is_asked_about_the_n
     run_tool_calls(work, calls[1])
     assert work.turn.status is TurnStatus.WAITING
     assert "c1" not in work.transcript.steps[-1].results
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "is_granted"),
+    [
+        ("ws_write", {"path": "海.md", "content": "青い"}, False),
+        ("ws_write", {"path": "sea.md", "content": "blue"}, True),
+        ("update_impression", {"target_id": "jiro", "personality": "静か"}, False),
+        ("update_impression", {"target_id": "jiro", "personality": "calm"}, True),
+        ("ws_list", {}, True),
+    ],
+)
+def test_a_stop_after_the_last_look_keeps_a_call_from_running(
+    world: World, name: str, arguments: dict[str, str], *, is_granted: bool
+) -> None:
+    home = world.runtime.home
+    if is_granted:
+        home.agents.save(home.agents.get("ken").agent.replaced(policy=ApprovalPolicy.STRICT))
+        once = NewGrant(actions=(name,), calls=1, hours=1)
+        grant_approval_in_advance(world.runtime, "ken", once, by="owner", grant_id="g1")
+    call = ActionCall(id="c1", name=name, arguments=arguments)
+    work = answered(world, call)
+    home.journal.stop(work.turn.id, Stop(by="owner", at=world.clock.now()))
+    with pytest.raises(Stopped):
+        run_tool_calls(work, call)
+    assert "c1" not in work.transcript.steps[-1].results
+    records = home.journal.load(work.turn.id).records
+    assert not any(isinstance(record, ActionIntent) for record in records)
+    assert home.files.list("ken") == ()
+    assert [grant.used for grant in open_grants(world.runtime, "ken")] == [0] * is_granted
 
 
 @pytest.mark.parametrize(("progress", "deliveries"), [(True, 0), (False, 3)])
