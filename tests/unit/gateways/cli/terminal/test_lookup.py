@@ -85,3 +85,23 @@ def test_the_turn_that_waits_stands_for_its_approval(program: Program, server: S
     for wanted in (TWO, TWO[:6], ONE):
         decided = program.run("approvals", "reject", wanted)
         assert (decided.code, decided.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("memory", "forget", "--agent", "Ada", "--session", "abcd1", "--yes"),
+        ("memory", "search", "海", "--agent", "Ada", "--session", "abcd1"),
+        ("schedules", "add", "Ada", "海", "--when", "@every 2h", "--text", "read")
+        + ("--session", "abcd1"),
+    ],
+    ids=" ".join,
+)
+def test_the_beginning_of_a_sessions_id_is_enough_for_an_option(
+    program: Program, server: Server, args: tuple[str, ...]
+) -> None:
+    server.on("GET /agents", page(agent_view("Ada")))
+    server.on("GET /sessions", page(*({"id": each, "turn_id": "other"} for each in (ONE, TWO))))
+    program.run("--json", *args)
+    said = [f"{each.url.query.decode()}{each.content.decode()}" for each in server.requests]
+    assert any(ONE in each for each in said)

@@ -7,6 +7,7 @@ import typer
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.gateways.cli.terminal.arguments import (
     ID_PREFIX,
+    SESSIONS,
     AgentName,
     Yes,
     cli_argument,
@@ -31,7 +32,10 @@ _PLACE = {
     ),
     **cli_parameter("text", str | None, help="The instructions; default: standard input."),
     **cli_parameter(
-        "session", str | None, help="The session to run in, or own for the agent's own session."
+        "session",
+        str | None,
+        ids=SESSIONS,
+        help="The session to run in, or own for the agent's own session.",
     ),
     **cli_parameter("channel", str | None, help="Where messages are sent: KIND:ADDRESS, or none."),
 }

@@ -9,7 +9,13 @@ import typer
 
 from opencrab.gateways.cli.memory import archive, search
 from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, parse_period
-from opencrab.gateways.cli.terminal.arguments import IdList, Yes, cli_argument, cli_option
+from opencrab.gateways.cli.terminal.arguments import (
+    SESSIONS,
+    IdList,
+    Yes,
+    cli_argument,
+    cli_option,
+)
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with
 from opencrab.gateways.cli.terminal.dates import format_time
 from opencrab.gateways.cli.terminal.input import (
@@ -119,7 +125,7 @@ def forget(
     agent: Agent = None,
     *,
     session: Annotated[
-        str | None, cli_option("Everything of this conversation.", "SESSION")
+        str | None, cli_option("Everything of this conversation.", "SESSION"), SESSIONS
     ] = None,
     person: Annotated[str | None, cli_option("Everything about this person.", "ID")] = None,
     everything: Annotated[bool, cli_option("Everything.")] = False,

@@ -39,7 +39,13 @@ PERIOD = {
     for name, annotation in (("since", Since), ("until", Until))
 }
 _FILTERS = {
-    **cli_parameter("session", str | None, metavar="SESSION", help="Only in this conversation."),
+    **cli_parameter(
+        "session",
+        str | None,
+        ids=SESSIONS,
+        metavar="SESSION",
+        help="Only in this conversation.",
+    ),
     **cli_parameter(
         "kind",
         list[str] | None,

@@ -31,11 +31,19 @@ Parameters = dict[str, inspect.Parameter]
 
 
 def cli_parameter(
-    name: str, kind: Any, *flags: str, default: Any = None, **details: Any
+    name: str,
+    kind: Any,
+    *flags: str,
+    default: Any = None,
+    ids: IdList | None = None,
+    **details: Any,
 ) -> Parameters:
-    """Return one option, for a command whose signature is put together from parts."""
+    """Return one option, for a command whose signature is put together from parts.
+
+    `ids` is the list in which its value is an id, if it is one.
+    """
     option = typer.Option(*flags or (f"--{name}",), show_default=False, **details)
-    annotation = Annotated[kind, option]
+    annotation = Annotated[kind, option] if ids is None else Annotated[kind, option, ids]
     place = inspect.Parameter.KEYWORD_ONLY
     return {name: inspect.Parameter(name, place, default=default, annotation=annotation)}
 
@@ -135,8 +143,8 @@ def cli_command_with(
         own = {found.name: found for found in signature if found.kind is not found.VAR_KEYWORD}
         for found in own.values():
             _set_switch_name(found)
-        ids = {name: kind for name, found in own.items() if (kind := _id_list(found)) is not None}
         own |= more
+        ids = {name: kind for name, found in own.items() if (kind := _id_list(found)) is not None}
         shared = {name: option for name, option in common_cli_options().items() if name not in own}
 
         @wraps(run)
