@@ -1,5 +1,9 @@
 """What a person types: one line, continued lines, or a block; with a history of their own."""
 
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,3 +76,51 @@ def test_a_history_that_cannot_be_kept_stops_nobody(tmp_path: Path) -> None:
     with terminal_line_editing(tmp_path / "file" / "chat_history"):
         pass
     assert (tmp_path / "file").is_file()
+
+
+@pytest.mark.parametrize("text", ["next question", "次の質問"])
+def test_what_is_typed_meanwhile_is_shown_by_the_next_prompt_only(
+    tmp_path: Path, text: str
+) -> None:
+    program = """
+import os, sys
+from opencrab.gateways.cli.terminal.input import terminal_line_editing, typing_hidden
+from pathlib import Path
+with terminal_line_editing(Path(sys.argv[2])):
+    with typing_hidden():
+        print("busy", flush=True)
+        os.read(int(sys.argv[1]), 1)
+    print("heard", input("you> "), flush=True)
+"""
+    ours, theirs = pty.openpty()
+    may_go, go = os.pipe()
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, str(may_go), str(tmp_path / "history")],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        pass_fds=(may_go,),
+    )
+
+    def seen(mark: str) -> str:
+        told = b""
+        while mark.encode() not in told:
+            told += os.read(ours, 1_000)
+        return told.decode()
+
+    try:
+        seen("busy")
+        os.write(ours, text.encode())
+        os.write(go, b".")
+        before, _, after = seen("you> ").partition("you> ")
+        assert text not in before
+        if text not in after:
+            seen(text)
+        os.write(ours, b"\r")
+        seen(f"heard {text}")
+        assert child.wait() == 0
+    finally:
+        child.kill()
+        child.wait()
+        for each in (ours, theirs, may_go, go):
+            os.close(each)

@@ -92,8 +92,18 @@ def test_the_turn_that_waits_stands_for_its_approval(program: Program, server: S
     [
         ("memory", "forget", "--agent", "Ada", "--session", "abcd1", "--yes"),
         ("memory", "search", "海", "--agent", "Ada", "--session", "abcd1"),
-        ("schedules", "add", "Ada", "海", "--when", "@every 2h", "--text", "read")
-        + ("--session", "abcd1"),
+        (
+            "schedules",
+            "add",
+            "Ada",
+            "海",
+            "--when",
+            "@every 2h",
+            "--session",
+            "abcd1",
+            "--text",
+            "a",
+        ),
     ],
     ids=" ".join,
 )

@@ -36,6 +36,7 @@ from opencrab.gateways.cli.terminal.input import (
     ask_yes_or_no,
     read_piped_text,
     terminal_line_editing,
+    typing_hidden,
 )
 from opencrab.gateways.cli.terminal.lines import draw_session_line, draw_speech
 from opencrab.gateways.cli.terminal.lookup import (
@@ -233,7 +234,7 @@ class Dialogue:
     def _wait(self, exchange: Exchange) -> bool:
         """Wait a while and show new replies; returns False when no more will come."""
         waiting = self._words("thinking", name=self._agent["name"])
-        with self._answer.shown(waiting):
+        with typing_hidden(), self._answer.shown(waiting):
             wait = GLANCE_SECONDS if self._private else WAIT_SECONDS
             new = self._patience.ask(exchange, wait)
             self._left.note(exchange)

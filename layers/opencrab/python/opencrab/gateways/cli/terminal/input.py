@@ -1,5 +1,7 @@
 """Input: short questions with their answers, and what a person types as one text of many lines."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -65,6 +67,36 @@ def read_piped_text(read: ReadLine, prompt: str, more: str) -> str:
 
 def _until_fence(line: str) -> str | None:
     return None if line.strip() == FENCE else line
+
+
+@contextmanager
+def typing_hidden() -> Iterator[None]:
+    """Show nothing that is typed within the block, which redraws lines; the next prompt shows it.
+
+    Ctrl-C works as ever, and drops what was typed.
+    """
+    place = _terminal_typed_at()
+    if place is None:
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(place)
+    echo_off = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
+    termios.tcsetattr(place, termios.TCSADRAIN, echo_off)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(place, termios.TCSADRAIN, before)
+
+
+def _terminal_typed_at() -> int | None:
+    """Return standard input as a file number if it is a terminal whose echo can be switched."""
+    try:
+        place = sys.stdin.fileno()
+    except (OSError, ValueError):  # closed, or no file
+        return None
+    return place if os.name == "posix" and os.isatty(place) else None
 
 
 @contextmanager
