@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, BotRun
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import Message, Part, Sender
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Session
 from opencrab.domain.discord.community import (
     Community,
@@ -22,6 +22,7 @@ from opencrab.domain.discord.community import (
     member_authority,
     snowflake_time,
 )
+from opencrab.domain.discord.sent_file import FILES, SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.turn.turn import Turn
@@ -32,7 +33,7 @@ from opencrab.engine.conversation.channel_bindings import (
     session_bound_to_channel,
 )
 from opencrab.engine.discord.presence import discord_presence, discord_presences
-from opencrab.engine.phrases import system_phrase
+from opencrab.engine.discord.received_files import SentMessage, received_parts
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.access.secrets import Secrets
@@ -40,9 +41,6 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-
-FILES = 10
-"""The most files of one message, as on Discord."""
 
 _TRIES = 5
 _PAGE = 100
@@ -54,7 +52,7 @@ class ReceivedMessage(Value, defer_build=False):
     """A channel message as the relay received it; its id contains its time.
 
     `mentions_agent` is the id of the agent that it names, if any; `reference` is the message that
-    it answers; `files` are the names of those attached to it, which are not read.
+    it answers; `files` are attached to it. A relay of an earlier version tells only their names.
     """
 
     id: Snowflake
@@ -65,12 +63,17 @@ class ReceivedMessage(Value, defer_build=False):
     mentions_bot: bool = False
     mentions_agent: Identifier | None = None
     reference: Snowflake | None = None
-    files: Annotated[tuple[Name, ...], Field(max_length=FILES)] = ()
+    files: Annotated[tuple[SentFile | Name, ...], Field(max_length=FILES)] = ()
 
     @property
     def place(self) -> str:
         """The id of the channel in its binding to a session."""
         return f"discord.{self.channel_id}"
+
+    @property
+    def sent_files(self) -> tuple[SentFile, ...]:
+        """The files; of those that an earlier relay brought only the names."""
+        return tuple(SentFile(name=x) if isinstance(x, str) else x for x in self.files)
 
 
 class Silence(StrEnum):
@@ -98,7 +101,7 @@ def answer_ambient_message(
 
     `own_ids` are the ids of our bots. Raises Conflict when concurrent updates of the channel's
     binding or bot messages exhaust the retries, and when too many agents take part; Unavailable
-    when the tokens cannot be read.
+    when the tokens cannot be read, or a file cannot be stored now.
     """
     silence = _unheard(runtime.community, said, own_ids)
     if silence is not None:
@@ -118,7 +121,10 @@ def answer_ambient_message(
         runtime, said.place, _opening(runtime.home.facts, said, agent_ids)
     )
     authority = _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
-    message = _message(said, _text(runtime.home.agents, said, agent_ids[0]), authority)
+    language = Language(runtime.home.agents.get(agent_ids[0]).agent.language)
+    sent = SentMessage(said.id, said.content, said.sent_files, said.author, authority)
+    parts = received_parts(runtime, session, sent, language)
+    message = _message(said, parts, authority)
     taint = said.author.is_bot
     return AmbientOutcome(admit_message(runtime, session.id, message, only=agent_ids, taint=taint))
 
@@ -244,19 +250,7 @@ def _authority(
     return min(found, key=_LEAST_FIRST.index)
 
 
-def _text(agents: Agents, said: ReceivedMessage, agent_id: str) -> str:
-    """Return a message's text, and of its files that they are not read, so that the agent says so.
-
-    It is in the language of the first agent that answers.
-    """
-    if not said.files:
-        return said.content
-    language = Language(agents.get(agent_id).agent.language)
-    notes = (system_phrase("file_not_read", language, name=each) for each in said.files)
-    return "\n".join(filter(str.strip, (said.content, *notes)))
-
-
-def _message(said: ReceivedMessage, text: str, authority: Authority) -> Message:
+def _message(said: ReceivedMessage, parts: tuple[Part, ...], authority: Authority) -> Message:
     author = said.author
     metadata = {"discord_message": said.id}
     if said.reference is not None:
@@ -267,7 +261,7 @@ def _message(said: ReceivedMessage, text: str, authority: Authority) -> Message:
         principal_id=author.principal_id,
         sender=Sender(id=author.principal_id, name=author.name),
         authority=authority,
-        parts=(TextPart(text=text),),
+        parts=parts,
         channel=discord_channel(said.channel_id),
         metadata=metadata,
     )
