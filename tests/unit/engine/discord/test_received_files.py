@@ -51,12 +51,9 @@ def session(world: World) -> Session:
 
 
 def parts(world: World, message: SentMessage) -> tuple[Part, ...]:
-    return received_parts(world.runtime, session(world), message, Language.EN)
-
-
-def test_a_message_without_files_is_its_text(world: World) -> None:
-    assert parts(world, sent()) == (TextPart(text="見て"),)
-    assert world.runtime.home.facts.get("s1", FETCHED, "1") is None
+    agents = world.runtime.home.agents
+    agents.save(agents.get("mika").agent.replaced(language=Language.EN))
+    return received_parts(world.runtime, "s1", "mika", message)
 
 
 def test_files_are_uploads_of_their_sender_in_every_agents_workspace(world: World) -> None:

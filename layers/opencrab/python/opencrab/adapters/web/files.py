@@ -47,10 +47,10 @@ class HttpFiles:
             announced = headers.get("content-length", "")
             if announced.isascii() and announced.isdecimal() and int(announced[:20]) > most:
                 raise _too_large(most)
-            return _limited(self._get.pieces(response, deadline), most)
+            return _read_at_most(self._get.pieces(response, deadline), most)
 
 
-def _limited(pieces: Iterable[bytes], most: int) -> bytes:
+def _read_at_most(pieces: Iterable[bytes], most: int) -> bytes:
     whole = bytearray()
     for piece in pieces:
         whole += piece

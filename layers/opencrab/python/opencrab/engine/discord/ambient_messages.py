@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, BotRun
-from opencrab.domain.conversation.message import Message, Part, Sender
+from opencrab.domain.conversation.message import Message, Part, Sender, TextPart
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Session
 from opencrab.domain.discord.community import (
     Community,
@@ -26,14 +26,13 @@ from opencrab.domain.discord.sent_file import FILES, SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.turn.turn import Turn
-from opencrab.domain.value import Identifier, Language, Name, Text, Value
+from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
     open_channel_session,
     session_bound_to_channel,
 )
 from opencrab.engine.discord.presence import discord_presence, discord_presences
-from opencrab.engine.discord.received_files import SentMessage, received_parts
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.access.secrets import Secrets
@@ -52,7 +51,7 @@ class ReceivedMessage(Value, defer_build=False):
     """A channel message as the relay received it; its id contains its time.
 
     `mentions_agent` is the id of the agent that it names, if any; `reference` is the message that
-    it answers; `files` are attached to it. A relay of an earlier version tells only their names.
+    it answers; `files` are attached to it. A relay of an earlier version sends only their names.
     """
 
     id: Snowflake
@@ -121,9 +120,7 @@ def answer_ambient_message(
         runtime, said.place, _opening(runtime.home.facts, said, agent_ids)
     )
     authority = _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
-    language = Language(runtime.home.agents.get(agent_ids[0]).agent.language)
-    sent = SentMessage(said.id, said.content, said.sent_files, said.author, authority)
-    parts = received_parts(runtime, session, sent, language)
+    parts = _parts(runtime, said, session.id, agent_ids[0], authority)
     message = _message(said, parts, authority)
     taint = said.author.is_bot
     return AmbientOutcome(admit_message(runtime, session.id, message, only=agent_ids, taint=taint))
@@ -248,6 +245,21 @@ def _authority(
         member_authority(author, community, discord_presence(facts, each)) for each in agent_ids
     )
     return min(found, key=_LEAST_FIRST.index)
+
+
+def _parts(
+    runtime: Runtime, said: ReceivedMessage, session_id: str, agent_id: str, authority: Authority
+) -> tuple[Part, ...]:
+    """Return a message's text and files; what is said of these is in the first agent's language."""
+    if not said.files:
+        return (TextPart(text=said.content),)
+    from opencrab.engine.discord.received_files import (  # noqa: PLC0415 - seldom needed
+        SentMessage,
+        received_parts,
+    )
+
+    sent = SentMessage(said.id, said.content, said.sent_files, said.author, authority)
+    return received_parts(runtime, session_id, agent_id, sent)
 
 
 def _message(said: ReceivedMessage, parts: tuple[Part, ...], authority: Authority) -> Message:

@@ -122,15 +122,15 @@ class _Batch:
 
 
 def received_parts(
-    runtime: Runtime, session: Session, sent: SentMessage, language: Language
+    runtime: Runtime, session_id: str, agent_id: str, sent: SentMessage
 ) -> tuple[Part, ...]:
     """Return the parts of a message: its text, and its files, fetched once.
 
-    A file that is not taken is named below the text, with the reason. Raises Conflict if the
-    session ended before, and Unavailable of the stores.
+    A file that is not taken is named below the text, with the reason, in the agent's language.
+    Raises Conflict if the session ended before, and Unavailable of the stores.
     """
-    if not sent.files:
-        return (TextPart(text=sent.text),)
+    session = runtime.home.sessions.get(session_id)
+    language = Language(runtime.home.agents.get(agent_id).agent.language)
     batch = _Batch(runtime, session, sent, runtime.clock.now() + timedelta(seconds=SECONDS))
     parts, notes = list[Part](), list[str]()
     for place, outcome in enumerate(_outcomes(batch)):

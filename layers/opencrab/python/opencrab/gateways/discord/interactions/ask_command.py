@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.conversation.message import QUOTES, Message, Sender
+from opencrab.domain.conversation.message import QUOTES, Message, Part, Sender, TextPart
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.discord.community import (
     REPLY,
@@ -22,10 +22,9 @@ from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
-from opencrab.domain.value import Identifier, Language, Value
+from opencrab.domain.value import Identifier, Value
 from opencrab.engine.conversation.channel_bindings import open_channel_session
 from opencrab.engine.discord.presence import discord_presence
-from opencrab.engine.discord.received_files import SentMessage, received_parts
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
@@ -184,7 +183,7 @@ def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
 
 def _into(asked: AgentQuery, errand: AskIntent, said: _Said) -> None:
     runtime, reply, person = asked.runtime, asked.reply, asked.person
-    agent_id, session_id = str(errand.agent_id), str(errand.session_id)
+    agent_id = str(errand.agent_id)
     metadata = {"discord_channel": reply.channel_id}
     if reply.guild_id is not None:
         metadata["discord_guild"] = reply.guild_id
@@ -193,20 +192,33 @@ def _into(asked: AgentQuery, errand: AskIntent, said: _Said) -> None:
     authority = member_authority(
         person, runtime.community, discord_presence(runtime.home.facts, agent_id)
     )
-    sent = SentMessage(reply.id, said.text, said.files, said.quoting or person, authority)
-    session = runtime.home.sessions.get(session_id)
-    language = Language(runtime.home.agents.get(agent_id).agent.language)
     message = Message(
         source=Source.DISCORD,
         source_id=reply.id,
         principal_id=person.principal_id,
         sender=Sender(id=person.principal_id, name=person.name),
         authority=authority,
-        parts=received_parts(runtime, session, sent, language),
+        parts=_parts(asked, errand, said, authority),
         channel=discord_channel(reply.channel_id, reply.id, awaited=True),
         metadata=metadata,
     )
-    admit_message(runtime, session_id, message, taint=said.quoting is not None, only=(agent_id,))
+    quotes, session_id = said.quoting is not None, str(errand.session_id)
+    admit_message(runtime, session_id, message, taint=quotes, only=(agent_id,))
+
+
+def _parts(
+    asked: AgentQuery, errand: AskIntent, said: _Said, authority: Authority
+) -> tuple[Part, ...]:
+    if not said.files:
+        return (TextPart(text=said.text),)
+    from opencrab.engine.discord.received_files import (  # noqa: PLC0415 - seldom needed
+        SentMessage,
+        received_parts,
+    )
+
+    author = said.quoting or asked.person
+    sent = SentMessage(asked.reply.id, said.text, said.files, author, authority)
+    return received_parts(asked.runtime, str(errand.session_id), str(errand.agent_id), sent)
 
 
 def _to_remember(asked: AgentQuery) -> AskIntent:
