@@ -99,7 +99,7 @@ def test_a_message_has_ten_seconds_for_all_its_files(world: World) -> None:
 
     net = answering(world, answer)
     (text,) = parts(world, sent(file("a.png"), file("b.png")))
-    assert str(text).count("Discord did not send it in time") == 2
+    assert str(text).count("could not be fetched from Discord in time") == 2
     assert len(net.requests) == 2
     assert world.clock.now() == NOW + timedelta(seconds=12)
 

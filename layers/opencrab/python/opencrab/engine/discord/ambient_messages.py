@@ -74,6 +74,11 @@ class ReceivedMessage(Value, defer_build=False):
         """The files; of those that an earlier relay brought only the names."""
         return tuple(SentFile(name=x) if isinstance(x, str) else x for x in self.files)
 
+    @property
+    def without_addresses(self) -> "ReceivedMessage":
+        """The same message whenever it comes: Discord signs the addresses of files anew."""
+        return self.replaced(files=tuple(each.name for each in self.sent_files))
+
 
 class Silence(StrEnum):
     """The reason why no agent answers a message."""
