@@ -19,7 +19,7 @@ from tests.discord.request import Logged, Request
 from tests.discord.routes import apply_answer
 from tests.discord.server import Api, Server
 from tests.discord.signing import Signer
-from tests.discord.state import Interaction, Message, Person, Place
+from tests.discord.state import File, Interaction, Message, Person, Place
 from tests.discord.world import World
 
 APPLICATION_ID = "1400000000000000001"
@@ -110,9 +110,11 @@ class FakeDiscord:
             if each.shown_to in (None, person_id)
         ]
 
-    def say(self, text: str, by: Person = OWNER, place: Place = SERVER_CHANNEL) -> Message:
+    def say(
+        self, text: str, by: Person = OWNER, place: Place = SERVER_CHANNEL, *files: File
+    ) -> Message:
         """An ordinary message in a channel."""
-        return self.world.say(place, by, text)
+        return self.world.say(place, by, text, files)
 
     def ping(self) -> tuple[int, Any]:
         """Discord's own question whether anybody is at the door."""

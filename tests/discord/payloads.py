@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.discord.state import Message, Person, Place
+from tests.discord.state import File, Message, Person, Place, attachment
 
 COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 2, 3, 4, 5
 OPTION_TYPES = {bool: 5, int: 4, str: 3}
@@ -60,8 +60,10 @@ def command(
     if told:
         data["options"] = told
     people = {each.id: each.user for each in options.values() if isinstance(each, Person)}
-    if people:
-        data["resolved"] = {"users": people}
+    files = {x.id: attachment(x, command_id) for x in options.values() if isinstance(x, File)}
+    resolved = {"users": people, "attachments": files}
+    if people or files:
+        data["resolved"] = {name: found for name, found in resolved.items() if found}
     return data
 
 
@@ -96,6 +98,8 @@ def modal(shown: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]
 def _option(name: str, value: Any, is_focused: bool) -> dict[str, Any]:  # noqa: FBT001
     if isinstance(value, Person):
         return {"name": name, "type": 6, "value": value.id}
+    if isinstance(value, File):
+        return {"name": name, "type": 11, "value": value.id}
     told = {"name": name, "type": OPTION_TYPES[type(value)], "value": value}
     return {**told, "focused": True} if is_focused else told
 

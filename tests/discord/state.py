@@ -71,12 +71,14 @@ class Place:
 
 @dataclass(frozen=True)
 class File:
-    """A file at a message."""
+    """A file at a message; `url` and `size` are what Discord tells, if it is not the truth."""
 
     id: str
     name: str
     content: bytes
-    media_type: str
+    media_type: str = "application/octet-stream"
+    url: str = ""
+    size: int = 0
 
 
 @dataclass
@@ -129,7 +131,7 @@ class Message:
             "content": self.content,
             "embeds": [_embed(each) for each in self.embeds],
             "components": _numbered(self.components),
-            "attachments": [_attachment(each, self.channel_id) for each in self.files],
+            "attachments": [attachment(each, self.channel_id) for each in self.files],
             "flags": self.flags,
             "mentions": [each.user for each in self.mentions],
             "mention_roles": [],
@@ -218,13 +220,21 @@ def _embed(embed: dict[str, Any]) -> dict[str, Any]:
     return {"type": "rich", **embed, **({"fields": fields} if fields else {})}
 
 
-def _attachment(file: File, channel_id: str) -> dict[str, Any]:
-    url = f"https://cdn.discordapp.com/attachments/{channel_id}/{file.id}/{file.name}"
+def attachment(file: File, channel_id: str) -> dict[str, Any]:
+    """Discord's attachment object: other characters than ASCII's stand in its title only."""
+    stem, dot, ending = file.name.rpartition(".")
+    plain = "".join(each if each.isascii() and each != " " else "_" for each in stem)
+    name = f"{plain}{dot}{ending}"
+    signed = "ex=68dc7ce1&is=68db2b61&hm=5954f90117ccf8716ffa6c7f97a778a0d039810c&"
+    url = (
+        file.url or f"https://cdn.discordapp.com/attachments/{channel_id}/{file.id}/{name}?{signed}"
+    )
     return {
         "id": file.id,
-        "filename": file.name,
-        "size": len(file.content),
+        "filename": name,
+        "size": file.size or len(file.content),
         "url": url,
         "proxy_url": url,
         "content_type": file.media_type,
+        **({} if plain == stem else {"title": stem}),
     }

@@ -1,6 +1,6 @@
 """World: what every call does to Discord's state, without HTTP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import RLock
@@ -206,11 +206,12 @@ class World:
             raise Refusal(403, 50013)
         message.deleted = True
 
-    def say(self, place: Place, person: Person, text: str) -> Message:
+    def say(self, place: Place, person: Person, text: str, files: Iterable[File] = ()) -> Message:
         """An ordinary message of somebody."""
         with self.lock:
             self.people[person.id] = person
             message = self._new(place, person, Draft({"content": text}))
+            message.files = [*files]
             bots = self.bots.values()
             message.mentions = tuple(bot for bot in bots if f"<@{bot.id}>" in text)
             return message

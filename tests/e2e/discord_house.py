@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import httpx
 
@@ -25,12 +25,13 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import sweep_agents
 from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.discord.ambient_messages import AmbientOutcome, answer_ambient_message
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.commands import COMMANDS
 from opencrab.gateways.discord.interactions import worker
 from opencrab.ports.conversation.channel import DeliveryChannel
-from opencrab.ports.discord import Discord
+from opencrab.ports.discord import Discord, FileSource
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import ChatModel
 from opencrab.ports.turn.queue import Delivery, Queue
@@ -38,6 +39,7 @@ from tests.contract.homes import OpenHome
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply, Script
 from tests.crash.scheduling import Killed
+from tests.discord.cdn import Cdn, relayed
 from tests.discord.fake import OWNER, SERVER_CHANNEL, FakeDiscord
 from tests.discord.state import Interaction, Message, Person, Place
 from tests.e2e.house import House
@@ -107,6 +109,7 @@ class DiscordHouse(House):
         self.problems: list[str] = []
         self.spoil: Callable[[DeliveryChannel], DeliveryChannel] = lambda channel: channel
         self.discord = self._open.enter_context(FakeDiscord(self.clock, self._at_the_door))
+        self.cdn = Cdn()
         self._bare = self.runtime
         self.provider.wrap = lambda model: cast(ChatModel, Pointed(model, "model", self))
         self.provider.between_words = lambda: self.clock.advance(1)
@@ -133,6 +136,7 @@ class DiscordHouse(House):
             channels={**self._bare.channels, "discord": channel},
             previews={"discord": previews},
             discord=api,
+            discord_files=cast(FileSource, Pointed(self.cdn.source, "files", self)),
             community=OPENERS,
         )
         self.door = local_door(self.runtime, self.discord.public_key, self.discord.url)
@@ -155,6 +159,12 @@ class DiscordHouse(House):
         if happens is not None and trouble.after:
             happens(point)
         return answer
+
+    def hear(self, message: Message, place: Place = SERVER_CHANNEL) -> AmbientOutcome:
+        """Take a channel's message from the relay."""
+        said = relayed(message, place, self.discord.application_id)
+        own = frozenset({self.discord.application_id})
+        return answer_ambient_message(self.runtime, said, own_ids=own)
 
     def work(self) -> None:
         """Handle all messages of all queues that are visible now."""
@@ -275,9 +285,17 @@ class DiscordHouse(House):
             self.marked[utterance.channel.target, utterance.key] = None
 
 
+AnyHouse = TypeVar("AnyHouse", bound=DiscordHouse)
+
+
 def opened(opens: OpenHome, folder: Path) -> Iterator[DiscordHouse]:
     """A house, and what nobody may hold against it at the end."""
-    house = DiscordHouse(opens, folder)
+    yield from opened_as(DiscordHouse, opens, folder)
+
+
+def opened_as(kind: type[AnyHouse], opens: OpenHome, folder: Path) -> Iterator[AnyHouse]:
+    """A house of a test's own kind, and what nobody may hold against it at the end."""
+    house = kind(opens, folder)
     try:
         yield house
     finally:

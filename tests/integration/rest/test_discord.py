@@ -14,6 +14,8 @@ from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.engine.discord.setup import BotApplication
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
+from tests.discord.cdn import Cdn
+from tests.discord.state import attachment
 from tests.integration.rest.house import SETUP, House, problem
 from tests.unit.engine.portal import BOT, CHANNEL, GUILD, KEY, Portal
 
@@ -36,7 +38,9 @@ class Guild(House):
         watch = PollingWatch(0.02)
         self.app = create_app(self.runtime, watch=watch, setup=lambda: SETUP, bot=bot)
 
-    def hears(self, number: int, content: str = "やあ", **fields: Any) -> dict[str, Any]:
+    def hears(
+        self, number: int, content: str = "やあ", *, key: str | None = None, **fields: Any
+    ) -> dict[str, Any]:
         said = {
             "id": str((1_000_000_000_000 + number) << 22),
             "channel_id": CHANNEL,
@@ -45,7 +49,8 @@ class Guild(House):
             "content": content,
             "mentions_bot": True,
         }
-        found: dict[str, Any] = self.made("/discord/messages", said | fields)
+        headers = {} if key is None else {"Idempotency-Key": key}
+        found: dict[str, Any] = self.made("/discord/messages", said | fields, headers=headers)
         return found
 
     def listens(self, agent_id: str, **spot: Any) -> None:
@@ -137,6 +142,31 @@ def test_a_message_becomes_a_turn_that_answers_in_the_channel(guild: Guild) -> N
     (utterance,) = guild.runtime.home.outbox.list_unsent(later, 10)
     assert utterance.channel == discord_channel(CHANNEL)
     assert utterance.text == "こんにちは、花子さん"
+
+
+def test_a_file_of_a_message_is_taken_once_however_its_address_is_signed(guild: Guild) -> None:
+    cdn = Cdn()
+    guild.furnish(discord_files=cdn.source)
+    agent_id = guild.agent()
+    guild.listens(agent_id)
+    kept = cdn.file("メモ.md", "蟹は横に歩く".encode())
+    url = attachment(kept, CHANNEL)["url"]
+    files = [
+        [{"name": "メモ.md", "size": 18, "url": f"{url}{signed}"}] for signed in ("hm=1", "hm=2")
+    ]
+    first = guild.hears(1, "", files=files[0], key="discord-1")
+    assert guild.hears(1, "", files=files[1], key="discord-1") == first
+    assert guild.hears(1, "", files=["メモ.md"], key="discord-1") == first
+    assert guild.hears(1, "", files=files[1]) == first
+    (stored,) = guild.got(f"/agents/{agent_id}/workspace?prefix=uploads")["items"]
+    assert stored["path"].endswith("/メモ.md")
+    assert len(cdn.net.requests) == 1
+
+
+@pytest.mark.parametrize("file", [{"url": "https://x"}, {"name": ""}, 7, {"name": "a", "size": -1}])
+def test_a_file_without_a_name_is_refused(guild: Guild, file: Any) -> None:
+    said = {"id": "1", "channel_id": CHANNEL, "author": HANA, "files": [file]}
+    problem(guild.call("POST", "/discord/messages", said), 422)
 
 
 def test_nobody_answers_what_concerns_nobody(guild: Guild) -> None:

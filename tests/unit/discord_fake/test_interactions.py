@@ -14,7 +14,7 @@ from tests.discord.fake import (
     Door,
     FakeDiscord,
 )
-from tests.discord.state import Interaction
+from tests.discord.state import File, Interaction
 
 DEFERRED = {"type": 5}
 PROMPT: dict[str, Any] = {
@@ -51,6 +51,19 @@ def test_an_answer_in_time_is_seen(discord: FakeDiscord, call: Caller) -> None:
     assert (interaction.standing, interaction.text) == ("answered", "やあ")
     assert [each.content for each in discord.shown(SERVER_CHANNEL)] == ["やあ"]
     assert not discord.complaints
+
+
+def test_a_file_comes_by_its_id_and_keeps_its_name_in_the_title(discord: FakeDiscord) -> None:
+    options = {"agent": "kani", "text": "これは?", "file": File("77", "海の 絵.png", b"123")}
+    data = discord.command("ask", options).payload["data"]
+    assert data["options"][-1] == {"name": "file", "type": 11, "value": "77"}
+    told = data["resolved"]["attachments"]["77"]
+    assert (told["filename"], told["title"], told["size"]) == ("____.png", "海の 絵", 3)
+    assert told["url"].startswith("https://cdn.discordapp.com/")
+    said = discord.say("見て", OWNER, SERVER_CHANNEL, File("78", "a.txt", b"1", size=9, url="u"))
+    (shown,) = said.json(discord.application_id)["attachments"]
+    assert "title" not in shown
+    assert (shown["filename"], shown["size"], shown["url"]) == ("a.txt", 9, "u")
 
 
 def test_nobody_answers_after_three_seconds(discord: FakeDiscord, call: Caller) -> None:

@@ -9,6 +9,7 @@ import httpcore
 
 from opencrab.adapters.web.address import AllowList
 from opencrab.adapters.web.fetch import HttpPages
+from opencrab.adapters.web.files import HttpFiles
 
 PUBLIC = "93.184.215.14"
 OTHER = "2606:2800:220:1:248:1893:25c8:1946"
@@ -49,6 +50,10 @@ class Net(httpcore.NetworkBackend):
     def pages(self, *allowed: str) -> HttpPages:
         """The product's fetching over this internet."""
         return HttpPages(AllowList(allowed), self, self.resolve, lambda: self.now, _no_tls)
+
+    def files(self, *allowed: str) -> HttpFiles:
+        """The product's fetching of files over this internet."""
+        return HttpFiles(AllowList(allowed), self, self.resolve, lambda: self.now, _no_tls)
 
     def resolve(self, name: str, port: int) -> Sequence[str]:
         self.looked_up.append(name)

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.discord.channel import FRESH, DiscordParts, StoredBotTokens, discord_of
+from opencrab.bootstrap.discord.channel import (
+    FRESH,
+    DiscordParts,
+    StoredBotTokens,
+    discord_files,
+    discord_of,
+)
 from opencrab.domain.discord.community import Community
 from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.settings import load_settings
@@ -68,6 +74,7 @@ def test_switched_on_it_has_an_api_a_channel_and_who_is_who(clock: FakeClock) ->
     assert set(made.channels) == {"discord"}
     assert callable(made.discord.post)
     assert callable(made.channels["discord"].send)
+    assert callable(made.discord_files.fetch)
 
 
 def test_what_is_made_speaks_with_the_discord_of_the_settings(clock: FakeClock) -> None:
@@ -152,3 +159,19 @@ def test_answers_flow_unless_it_is_switched_off(clock: FakeClock) -> None:
     off = {"OPENCRAB_GATEWAY__DISCORD__STREAM": "false"}
     assert parts(clock, {**ON, **TOKEN, **off}).previews == {}
     assert parts(clock, {}).previews == {}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/latest/meta-data/",
+        "https://example.com/a.png",
+        "https://discord.com/api/v10/users/@me",
+        "https://cdn.discordapp.com.example.com/a.png",
+        "https://cdn.discordapp.com@example.com/a.png",
+        "http://cdn.discordapp.com/attachments/1/2/a.png",
+    ],
+)
+def test_only_the_hosts_of_discords_files_are_asked_for_files(url: str) -> None:
+    with pytest.raises((Refused, Invalid)):
+        discord_files().fetch(url, most=9, seconds=1.0)

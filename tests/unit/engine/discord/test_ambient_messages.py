@@ -264,21 +264,24 @@ def test_an_agent_with_a_bot_of_its_own_does_not_answer_itself(channel: Channel)
 @pytest.mark.parametrize(
     ("language", "note"),
     [
-        (Language.EN, "[attached file 海.png: not received, files from Discord are not read]"),
+        (
+            Language.EN,
+            "[attached file 海.png: not received, because OpenCrab was told only its name",
+        ),
         (
             Language.JA,
-            "[添付ファイル 海.png: 受け取れていません。Discordのファイルは読み取りません]",
+            "[添付ファイル 海.png: 受け取れていません。理由: OpenCrabに届いたのは名前だけ",
         ),
     ],
 )
 @pytest.mark.parametrize("words", ["見て", ""])
-def test_files_that_are_not_read_are_named_to_the_agent(
+def test_files_that_an_earlier_relay_brings_are_named_to_the_agent(
     channel: Channel, language: Language, note: str, words: str
 ) -> None:
     agents = channel.world.runtime.home.agents
     agents.save(agents.get("mika").agent.replaced(language=language))
-    channel.listens("mika", mentions_only=False)
+    channel.listens("mika", mentions_only=False, user_ids=("700",))
     (turn,) = channel.hears(words, files=("海.png",)).turns
     lines = channel.world.runtime.home.journal.lines(turn.session_id, limit=10)
     (line,) = [each for each in lines if each.message_id is not None]
-    assert line.text == "\n".join(filter(None, (words, note)))
+    assert line.text.startswith("\n".join(filter(None, (words, note))))

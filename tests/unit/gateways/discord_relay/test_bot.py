@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.discord.community import Presence, Spot
-from opencrab.domain.errors import Refused, Unauthenticated, Unavailable
+from opencrab.domain.errors import Invalid, Refused, Unauthenticated, Unavailable
 from opencrab.gateways.discord_relay.bot import run_relay_bot
 from opencrab.gateways.discord_relay.connection import RelayConnection
 from opencrab.gateways.discord_relay.relay import discord_id_at
@@ -104,26 +104,43 @@ def test_words_are_brought_with_who_said_them(tmp_path: Path) -> None:
     assert crab.words == ["質問です <@701> <@702> @opencrab @花子", "さようなら"]
 
 
-def test_a_file_is_named_and_never_makes_a_message_empty(tmp_path: Path) -> None:
+URL = "https://cdn.discordapp.com/attachments/555/9/_.png?ex=68dc7ce1&is=68db2b61&hm=5954&"
+
+
+async def shows_files(discord: Gateway) -> None:
+    """Somebody sends a message of two files, and then words."""
+    told = {"id": number(9), "filename": "_.png", "title": "海\u202e", "size": 3, "url": URL}
+    long = {"id": number(8), "filename": "a.txt", "size": 9, "url": f"{URL}{'x' * 3_000}"}
+    files = [{"proxy_url": "u", **each} for each in (told, long)]
+    await discord.say(number(1), "", attachments=files)
+    await discord.say(number(2), "words")
+
+
+def test_a_file_is_brought_with_its_address_and_never_makes_a_message_empty(
+    tmp_path: Path,
+) -> None:
     crab = Crab(tmp_path, enough=2)
     with Gateway() as discord:
-
-        async def show() -> None:
-            file = {
-                "id": number(9),
-                "filename": "海\u202e.png",
-                "size": 3,
-                "url": "u",
-                "proxy_url": "u",
-            }
-            await discord.say(number(1), "", attachments=[file])
-            await discord.say(number(2), "words")
-
-        after_ready(discord, {1: show})
+        after_ready(discord, {1: lambda: shows_files(discord)})
         crab.relays_from(discord)
     (_, first), (_, second) = crab.brought
-    assert (first["content"], first["files"]) == ("", ["海.png"])
+    assert first["content"] == ""
+    assert first["files"] == [
+        {"name": "海.png", "size": 3, "url": URL},
+        {"name": "a.txt", "size": 9, "url": ""},
+    ]
     assert "files" not in second
+
+
+def test_a_server_of_an_earlier_version_is_told_the_names_of_files(tmp_path: Path) -> None:
+    crab = Crab(tmp_path, enough=2)
+    crab.troubles = [Invalid("files.0: must be a text")]
+    with Gateway() as discord:
+        after_ready(discord, {1: lambda: shows_files(discord)})
+        crab.relays_from(discord)
+    (_, first), _ = crab.brought
+    assert first["files"] == ["海.png", "a.txt"]
+    assert crab.words == ["", "words"]
 
 
 def test_what_was_said_while_the_connection_was_lost_is_fetched(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.answers import AnswerFeed, NoWatchers
 from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
-from opencrab.ports.discord import Discord
+from opencrab.ports.discord import Discord, FileSource
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import IndexStatus, Search, SearchHit, SearchQuery
 from opencrab.ports.models.model import Models, ProviderDirectory
@@ -89,9 +89,9 @@ class Runtime:
     """One installation: its home, clock, models, actions and channels.
 
     `directory` and `secrets` serve people who read and set up providers; `search`, `skills` and the
-    web serve actions. `discord` is Discord's API, `community` its servers and members. `world` is
-    the link to outside worlds, if any, `answers` the watchers of words that are still arriving,
-    `previews` the channels that show them, by kind.
+    web serve actions. `discord` is Discord's API, `discord_files` where its files are fetched,
+    `community` its servers and members. `world` is the link to outside worlds, if any, `answers`
+    the watchers of words that are still arriving, `previews` the channels that show them, by kind.
     `consequences` are the capabilities that react to turns, `jobs` the kinds of background turns;
     neither has a default, since a missing one would go unnoticed.
     """
@@ -111,6 +111,7 @@ class Runtime:
     web: Web | None = None
     web_search: SearchEngine | None = None
     discord: Discord | None = None
+    discord_files: FileSource | None = None
     community: Community = field(default_factory=Community)
     world: WorldLink | None = None
     answers: AnswerFeed = field(default_factory=NoWatchers)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.gateways.discord.interactions.interaction import (
@@ -55,13 +56,24 @@ def test_the_locale_decides_the_language(door: Door, locale: Any, language: Lang
     assert read(door.command("ask", of={"locale": locale})).reply.language is language
 
 
+def test_the_files_of_a_command_have_the_names_that_people_gave_them(door: Door) -> None:
+    url = "https://cdn.discordapp.com/ephemeral-attachments/1/2/_.png?ex=1&is=2&hm=3&"
+    told = {"id": "2", "filename": "_.png", "title": "海 の\u202e写真", "size": 3, "url": url}
+    odd: dict[str, Any] = {"filename": "", "size": -1, "url": "u" * 3_000}
+    raw = door.command("ask", file="2")
+    raw["data"]["resolved"] = {"attachments": {"2": told, "3": odd, "4": "?"}}
+    found = read(raw)
+    assert found.files == (SentFile(name="海 の写真.png", size=3, url=url), SentFile(name="?"))
+    assert found.options["file"] == "2"
+
+
 def test_a_message_of_a_menu_is_resolved(door: Door) -> None:
     raw = door.menu("Ask about this", "明日は雨", attachments=[{"filename": "空.png"}])
     found = read(raw)
     assert found.name == "Ask about this"
     assert found.target is not None
     assert (found.target.text, found.target.author.id) == ("明日は雨", HANA)
-    assert found.target.attachments == ("空.png",)
+    assert found.target.files == (SentFile(name="空.png"),)
 
 
 def test_a_button_knows_the_message_it_hangs_on(door: Door) -> None:

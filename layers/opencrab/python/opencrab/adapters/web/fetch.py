@@ -1,9 +1,7 @@
 """Fetching a page: every hop is judged by name and by number, and bounded in size and time."""
 
 import ssl
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from time import monotonic
 
 import httpcore
@@ -12,14 +10,15 @@ import httpx
 from opencrab.adapters.web.address import Address, AllowList
 from opencrab.adapters.web.body import body_of
 from opencrab.adapters.web.charset import decode_page
-from opencrab.adapters.web.connection import Clock, PinnedBackend, Resolve, resolve_web_host
+from opencrab.adapters.web.connection import Clock, Resolve, resolve_web_host
 from opencrab.adapters.web.extraction import extract_page
+from opencrab.adapters.web.guarded_get import MOVED, GuardedGet, check_status, headers_of
 from opencrab.adapters.web.plain import (
     clip_page_text,
     one_visible_page_line,
     strip_invisible_page_text,
 )
-from opencrab.domain.errors import Invalid, Refused, Unavailable
+from opencrab.domain.errors import Invalid, Refused
 from opencrab.ports.web import WebPage
 
 SECONDS = 20.0
@@ -35,10 +34,6 @@ _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _PLAIN = frozenset(
     {"text/plain", "text/markdown", "application/json", "application/xml", "text/xml"}
 )
-_OK = 200
-_MOVED = frozenset({301, 302, 303, 307, 308})
-_TOO_MANY = 429
-_SERVER_ERROR = 500
 
 
 class HttpPages:
@@ -63,9 +58,10 @@ class HttpPages:
         new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
     ) -> None:
         self._allowed = allowed
-        self._backend = PinnedBackend(connector, resolve, clock)
         self._clock = clock
-        self._new_tls = new_tls
+        self._get = GuardedGet(
+            connector, resolve, clock, new_tls, what="page", allowance=f"within {SECONDS:g} s"
+        )
 
     def prefix(self, url: str) -> str | None:
         return self._allowed.prefix(Address.of(url))
@@ -83,37 +79,15 @@ class HttpPages:
             address = answer
         raise Refused(f"the page redirects more than {HOPS} times", cure="use another address")
 
-    @cached_property
-    def _tls(self) -> ssl.SSLContext:
-        return self._new_tls()
-
     def _answer(self, address: Address, deadline: float) -> WebPage | Address:
         """Return the page, or the address that it redirects to."""
-        url = httpcore.URL(
-            scheme=address.scheme.encode(),
-            host=address.host.encode(),
-            port=None,
-            target=(address.path + address.query).encode(),
-        )
-        patience = dict.fromkeys(("connect", "read", "write"), deadline)
-        with (
-            self._explained(),
-            httpcore.HTTPConnection(
-                origin=url.origin, ssl_context=self._tls, network_backend=self._backend
-            ) as connection,
-            connection.stream(
-                "GET", url, headers=_HEADERS, extensions={"timeout": patience}
-            ) as response,
-        ):
-            headers = {
-                name.decode("latin-1").lower(): value.decode("utf-8", "replace")
-                for name, value in response.headers
-            }
-            if response.status in _MOVED:
+        with self._get.opened(address, _HEADERS, deadline) as response:
+            headers = headers_of(response)
+            if response.status in MOVED:
                 return self._moved(address, headers.get("location", ""))
-            _check_status(response.status)
+            check_status("page", response.status)
             kind = _kind(headers)
-            chunks = self._in_time(response.iter_stream(), deadline)
+            chunks = self._get.pieces(response, deadline)
             body = body_of(chunks, headers.get("content-encoding", "").strip().lower())
             return self._page(address, kind, decode_page(body, headers["content-type"]), deadline)
 
@@ -132,7 +106,7 @@ class HttpPages:
     def _page(self, address: Address, kind: str, text: str, deadline: float) -> WebPage:
         title, more = "", False
         if kind in _HTML:
-            title, text, more = extract_page(text, _READ, lambda: self._check_time(deadline))
+            title, text, more = extract_page(text, _READ, lambda: self._get.check_time(deadline))
         shown, cut = clip_page_text(strip_invisible_page_text(text[:_READ]), TEXT_BYTES)
         return WebPage(
             url=address.url,
@@ -140,47 +114,6 @@ class HttpPages:
             text=shown,
             cut=cut or more or len(text) > _READ,
         )
-
-    def _in_time(self, chunks: Iterator[bytes], deadline: float) -> Iterator[bytes]:
-        for chunk in chunks:
-            self._check_time(deadline)
-            yield chunk
-
-    def _check_time(self, deadline: float) -> None:
-        if self._clock() >= deadline:
-            raise httpcore.ReadTimeout
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Translate httpcore's errors, without text from the server."""
-        try:
-            yield
-        except httpcore.TimeoutException:
-            raise Unavailable(
-                f"the page did not load within {SECONDS:g} s",
-                cure="try again later, or use another page",
-            ) from None
-        except (httpcore.ConnectError, httpcore.UnsupportedProtocol):
-            raise Unavailable(
-                "no TLS connection to the page's server",
-                cure="try again later, or use another page",
-            ) from None
-        except (httpcore.NetworkError, httpcore.ProtocolError):
-            raise Unavailable(
-                "the page's server closed the connection",
-                cure="try again later, or use another page",
-            ) from None
-
-
-def _check_status(status: int) -> None:
-    if status == _OK:
-        return
-    if status == _TOO_MANY or status >= _SERVER_ERROR:
-        raise Unavailable(
-            f"the page's server returned status {status}",
-            cure="try again later, or use another page",
-        )
-    raise Invalid(f"the page's server returned status {status}", cure="use another address")
 
 
 def _kind(headers: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from opencrab.domain.errors import Invalid, NeverSent, Refused, Unavailable
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.channel import DeliveryChannel, PreviewChannel
-from opencrab.ports.discord import Discord
+from opencrab.ports.discord import Discord, FileSource
 from opencrab.ports.documents import Documents
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 FRESH = timedelta(minutes=5)
 """Time after which a token is read again."""
+
+FILE_HOSTS = ("https://cdn.discordapp.com/", "https://media.discordapp.net/")
+"""Where Discord keeps the files of messages; nothing else is fetched."""
 
 _VARIABLE = "DISCORD_TOKEN"
 
@@ -38,6 +41,7 @@ class DiscordParts:
     community: Community = field(default_factory=Community)
     channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
     previews: Mapping[str, PreviewChannel] = field(default_factory=dict)
+    discord_files: FileSource | None = None
 
 
 def discord_of(
@@ -58,7 +62,11 @@ def discord_of(
     previews = cast("PreviewChannel", _Later(lambda: _previews(discord, facts, clock)))
     streams = bool(configured.get("gateway.discord.stream"))
     return DiscordParts(
-        discord, _community(configured), {KIND: channel}, {KIND: previews} if streams else {}
+        discord,
+        _community(configured),
+        {KIND: channel},
+        {KIND: previews} if streams else {},
+        cast("FileSource", _Later(discord_files)),
     )
 
 
@@ -138,6 +146,15 @@ def _client(api: str, tokens: StoredBotTokens, clock: Clock) -> Discord:
 
     checked = BaseUrlRules("Discord", "gateway.discord.api").validate(api)
     return DiscordClient(new_client, checked, tokens, clock, Event().wait)
+
+
+def discord_files() -> FileSource:
+    """Build the access to Discord's files, which needs no token."""
+    from opencrab.adapters.providers.transport.httpx_transport import TimedBackend
+    from opencrab.adapters.web.address import AllowList
+    from opencrab.adapters.web.files import HttpFiles
+
+    return HttpFiles(AllowList(FILE_HOSTS), TimedBackend())
 
 
 def _channel(discord: Discord, facts: Documents, clock: Clock) -> DeliveryChannel:

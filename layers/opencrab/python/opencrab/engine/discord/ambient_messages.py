@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.loop_guard import LOOP, WINDOW, BotRun
-from opencrab.domain.conversation.message import Message, Sender, TextPart
+from opencrab.domain.conversation.message import Message, Part, Sender, TextPart
 from opencrab.domain.conversation.session import PARTICIPANTS, Hearing, Session
 from opencrab.domain.discord.community import (
     Community,
@@ -22,17 +22,17 @@ from opencrab.domain.discord.community import (
     member_authority,
     snowflake_time,
 )
+from opencrab.domain.discord.sent_file import FILES, SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.turn.turn import Turn
-from opencrab.domain.value import Identifier, Language, Name, Text, Value
+from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
     open_channel_session,
     session_bound_to_channel,
 )
 from opencrab.engine.discord.presence import discord_presence, discord_presences
-from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_message
 from opencrab.ports.access.secrets import Secrets
@@ -40,9 +40,6 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-
-FILES = 10
-"""The most files of one message, as on Discord."""
 
 _TRIES = 5
 _PAGE = 100
@@ -54,7 +51,7 @@ class ReceivedMessage(Value, defer_build=False):
     """A channel message as the relay received it; its id contains its time.
 
     `mentions_agent` is the id of the agent that it names, if any; `reference` is the message that
-    it answers; `files` are the names of those attached to it, which are not read.
+    it answers; `files` are attached to it. A relay of an earlier version sends only their names.
     """
 
     id: Snowflake
@@ -65,12 +62,22 @@ class ReceivedMessage(Value, defer_build=False):
     mentions_bot: bool = False
     mentions_agent: Identifier | None = None
     reference: Snowflake | None = None
-    files: Annotated[tuple[Name, ...], Field(max_length=FILES)] = ()
+    files: Annotated[tuple[SentFile | Name, ...], Field(max_length=FILES)] = ()
 
     @property
     def place(self) -> str:
         """The id of the channel in its binding to a session."""
         return f"discord.{self.channel_id}"
+
+    @property
+    def sent_files(self) -> tuple[SentFile, ...]:
+        """The files; of those that an earlier relay brought only the names."""
+        return tuple(SentFile(name=x) if isinstance(x, str) else x for x in self.files)
+
+    @property
+    def without_addresses(self) -> "ReceivedMessage":
+        """The same message whenever it comes: Discord signs the addresses of files anew."""
+        return self.replaced(files=tuple(each.name for each in self.sent_files))
 
 
 class Silence(StrEnum):
@@ -98,7 +105,7 @@ def answer_ambient_message(
 
     `own_ids` are the ids of our bots. Raises Conflict when concurrent updates of the channel's
     binding or bot messages exhaust the retries, and when too many agents take part; Unavailable
-    when the tokens cannot be read.
+    when the tokens cannot be read, or a file cannot be stored now.
     """
     silence = _unheard(runtime.community, said, own_ids)
     if silence is not None:
@@ -118,7 +125,8 @@ def answer_ambient_message(
         runtime, said.place, _opening(runtime.home.facts, said, agent_ids)
     )
     authority = _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
-    message = _message(said, _text(runtime.home.agents, said, agent_ids[0]), authority)
+    parts = _parts(runtime, said, session.id, agent_ids[0], authority)
+    message = _message(said, parts, authority)
     taint = said.author.is_bot
     return AmbientOutcome(admit_message(runtime, session.id, message, only=agent_ids, taint=taint))
 
@@ -244,19 +252,22 @@ def _authority(
     return min(found, key=_LEAST_FIRST.index)
 
 
-def _text(agents: Agents, said: ReceivedMessage, agent_id: str) -> str:
-    """Return a message's text, and of its files that they are not read, so that the agent says so.
-
-    It is in the language of the first agent that answers.
-    """
+def _parts(
+    runtime: Runtime, said: ReceivedMessage, session_id: str, agent_id: str, authority: Authority
+) -> tuple[Part, ...]:
+    """Return a message's text and files; what is said of these is in the first agent's language."""
     if not said.files:
-        return said.content
-    language = Language(agents.get(agent_id).agent.language)
-    notes = (system_phrase("file_not_read", language, name=each) for each in said.files)
-    return "\n".join(filter(str.strip, (said.content, *notes)))
+        return (TextPart(text=said.content),)
+    from opencrab.engine.discord.received_files import (  # noqa: PLC0415 - seldom needed
+        SentMessage,
+        received_parts,
+    )
+
+    sent = SentMessage(said.id, said.content, said.sent_files, said.author, authority)
+    return received_parts(runtime, session_id, agent_id, sent)
 
 
-def _message(said: ReceivedMessage, text: str, authority: Authority) -> Message:
+def _message(said: ReceivedMessage, parts: tuple[Part, ...], authority: Authority) -> Message:
     author = said.author
     metadata = {"discord_message": said.id}
     if said.reference is not None:
@@ -267,7 +278,7 @@ def _message(said: ReceivedMessage, text: str, authority: Authority) -> Message:
         principal_id=author.principal_id,
         sender=Sender(id=author.principal_id, name=author.name),
         authority=authority,
-        parts=(TextPart(text=text),),
+        parts=parts,
         channel=discord_channel(said.channel_id),
         metadata=metadata,
     )

@@ -16,6 +16,7 @@ from opencrab.domain.discord.community import (
     Presence,
     member_authority,
 )
+from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.errors import Conflict, NotFound, Refused
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.channel_bindings import (
@@ -44,7 +45,7 @@ class AgentQuery:
     """One command with its options and the user who sent it.
 
     `name` is the command with its subcommand, as in `memory search`; `options` are its arguments by
-    name. `reply` says how it is answered.
+    name, `files` those that came with it. `reply` says how it is answered.
     """
 
     runtime: Runtime
@@ -52,6 +53,7 @@ class AgentQuery:
     options: Mapping[str, Any]
     person: Person
     reply: InteractionReply
+    files: tuple[SentFile, ...] = ()
 
     @property
     def language(self) -> Language:

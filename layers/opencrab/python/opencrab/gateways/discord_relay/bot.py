@@ -13,13 +13,18 @@ import hikari
 from opencrab.domain.errors import (
     Conflict,
     Exhausted,
+    Invalid,
     OpenCrabError,
     Refused,
     Unauthenticated,
     Unavailable,
 )
 from opencrab.gateways.discord_relay.connection import RelayConnection
-from opencrab.gateways.discord_relay.reading import relayed_message, relayed_reaction
+from opencrab.gateways.discord_relay.reading import (
+    relayed_message,
+    relayed_reaction,
+    without_addresses,
+)
 from opencrab.gateways.discord_relay.relay import PAGE, FetchPage, Forward, Relay, RelayMessage
 
 REFRESH_SECONDS = 60.0
@@ -190,10 +195,19 @@ class RelayCarrier:
 
     async def _forward(self, heard: RelayMessage) -> None:
         """Post a message until OpenCrab accepts or permanently rejects it."""
-        bring = self._connection.bring
-        await self._patiently(lambda: bring("messages", heard.body, key=f"discord-{heard.id}"))
+        await self._patiently(lambda: self._bring_message(heard))
         self.relay.mark_forwarded(heard)
         await asyncio.to_thread(self._connection.save_positions, dict(self.relay.seen))
+
+    def _bring_message(self, heard: RelayMessage) -> None:
+        bring, key = self._connection.bring, f"discord-{heard.id}"
+        try:
+            bring("messages", heard.body, key=key)
+        except Invalid:
+            if "files" not in heard.body:
+                raise
+            # OpenCrab may be of an earlier version than its relay.
+            bring("messages", without_addresses(heard.body), key=key)
 
     async def _patiently(self, ask: Callable[[], Any]) -> Any:
         """Call OpenCrab, with retries while it is unavailable; returns None if it rejects the call.

@@ -2,17 +2,17 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import hikari
 
+from opencrab.domain.discord.sent_file import FILES, URL_CHARACTERS, sent_file_name
 from opencrab.domain.text.hidden import without_hidden
 from opencrab.gateways.discord_relay.relay import RelayMessage
 
 CHARACTERS = 8_000
 _NAME = 100
-_FILES = 10
 _SAID = {hikari.MessageType.DEFAULT, hikari.MessageType.REPLY}
 _HEARD = "👍👎🛑"
 _USER = re.compile(r"<@!?(\d+)>")
@@ -49,9 +49,9 @@ def relayed_message(
         "content": _content(message, own_id),
         "mentions_bot": mentioned,
     }
-    names = [_name(each.filename) or "?" for each in message.attachments[:_FILES]]
-    if names:
-        body["files"] = names
+    files = list(_files(message.attachments))
+    if files:
+        body["files"] = files
     answered = message.message_reference and message.message_reference.id
     if message.type is hikari.MessageType.REPLY and answered:
         body["reference"] = str(answered)
@@ -84,6 +84,21 @@ def relayed_reaction(event: hikari.ReactionAddEvent) -> dict[str, Any] | None:
         },
         "emoji": emoji,
     }
+
+
+def without_addresses(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message as servers of earlier versions take it: of its files the names only."""
+    return {**body, "files": [each["name"] for each in body["files"]]}
+
+
+def _files(attachments: Sequence[hikari.Attachment]) -> Iterator[dict[str, Any]]:
+    for each in attachments[:FILES]:
+        url = str(each.url)
+        yield {
+            "name": _name(sent_file_name(each.filename, each.title or "")) or "?",
+            "size": max(each.size, 0),
+            "url": url if len(url) <= URL_CHARACTERS else "",
+        }
 
 
 def _content(message: hikari.Message, own_id: str) -> str:

@@ -5,10 +5,11 @@ interaction was understood as is kept before anything is done, so that its repea
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.conversation.message import QUOTES, Message, Sender, TextPart
+from opencrab.domain.conversation.message import QUOTES, Message, Part, Sender, TextPart
 from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.discord.community import (
     REPLY,
@@ -17,6 +18,7 @@ from opencrab.domain.discord.community import (
     discord_channel,
     member_authority,
 )
+from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
@@ -66,15 +68,19 @@ class AskIntent(Value):
 
 def ask_agent(asked: AgentQuery) -> Payload | None:
     """Ask an agent something; raises NotFound, Invalid and Conflict."""
-    _admit(asked, words_in(asked, "text"), lambda: resolve_agent(asked))
+    _admit(asked, _Said(words_in(asked, "text"), asked.files), lambda: resolve_agent(asked))
     return None
 
 
 def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
-    """Ask the channel's first agent about a message, whose text is untrusted."""
+    """Ask the channel's first agent about a message, whose text and files are untrusted."""
     about = discord_sentence(asked.language, "about", name=target.author.name)
-    text = f"{about}\n{quote_discord_lines(_message_text(asked, target))}"
-    _admit(asked, text, lambda: first_agent_here(asked), quoting=target.author)
+    quoted = quote_discord_lines(_message_text(asked, target))
+    _admit(
+        asked,
+        _Said(f"{about}\n{quoted}", target.files, target.author),
+        lambda: first_agent_here(asked),
+    )
     return None
 
 
@@ -139,18 +145,25 @@ def reread_message(
     return errand
 
 
-def _admit(
-    asked: AgentQuery, text: str, chosen: Callable[[], Seen], *, quoting: Person | None = None
-) -> None:
-    """Admit the text to the channel's session as a turn of one agent, once.
+@dataclass(frozen=True)
+class _Said:
+    """What a turn is to answer; text and files of the person in `quoting` are untrusted."""
 
-    If the session ended before anything was admitted to it, a new one is opened. Text of the person
-    in `quoting` is untrusted, and erasing that person erases it too.
+    text: str
+    files: tuple[SentFile, ...]
+    quoting: Person | None = None
+
+
+def _admit(asked: AgentQuery, said: _Said, chosen: Callable[[], Seen]) -> None:
+    """Admit what was said to the channel's session as a turn of one agent, once.
+
+    If the session ended before anything was admitted to it, a new one is opened. Erasing
+    the quoted person erases it too.
     """
     runtime, reply = asked.runtime, asked.reply
     errand = ask_intent(runtime, reply, lambda: _intent_for_open_session(asked, chosen()))
     try:
-        _into(asked, errand, text, quoting)
+        _into(asked, errand, said)
     except Conflict:
         session = runtime.home.sessions.get(str(errand.session_id))
         if session.status is SessionStatus.ACTIVE:
@@ -158,7 +171,7 @@ def _admit(
         again = _intent_for_open_session(
             asked, agents_seen_again(runtime.home, str(errand.agent_id))
         )
-        _into(asked, reread_message(runtime.home.facts, runtime.clock, reply, again), text, quoting)
+        _into(asked, reread_message(runtime.home.facts, runtime.clock, reply, again), said)
 
 
 def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
@@ -168,29 +181,44 @@ def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
     return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
 
 
-def _into(asked: AgentQuery, errand: AskIntent, text: str, quoting: Person | None) -> None:
+def _into(asked: AgentQuery, errand: AskIntent, said: _Said) -> None:
     runtime, reply, person = asked.runtime, asked.reply, asked.person
     agent_id = str(errand.agent_id)
     metadata = {"discord_channel": reply.channel_id}
     if reply.guild_id is not None:
         metadata["discord_guild"] = reply.guild_id
-    if quoting is not None:
-        metadata[QUOTES] = quoting.principal_id
+    if said.quoting is not None:
+        metadata[QUOTES] = said.quoting.principal_id
+    authority = member_authority(
+        person, runtime.community, discord_presence(runtime.home.facts, agent_id)
+    )
     message = Message(
         source=Source.DISCORD,
         source_id=reply.id,
         principal_id=person.principal_id,
         sender=Sender(id=person.principal_id, name=person.name),
-        authority=member_authority(
-            person, runtime.community, discord_presence(runtime.home.facts, agent_id)
-        ),
-        parts=(TextPart(text=text),),
+        authority=authority,
+        parts=_parts(asked, errand, said, authority),
         channel=discord_channel(reply.channel_id, reply.id, awaited=True),
         metadata=metadata,
     )
-    admit_message(
-        runtime, str(errand.session_id), message, taint=quoting is not None, only=(agent_id,)
+    quotes, session_id = said.quoting is not None, str(errand.session_id)
+    admit_message(runtime, session_id, message, taint=quotes, only=(agent_id,))
+
+
+def _parts(
+    asked: AgentQuery, errand: AskIntent, said: _Said, authority: Authority
+) -> tuple[Part, ...]:
+    if not said.files:
+        return (TextPart(text=said.text),)
+    from opencrab.engine.discord.received_files import (  # noqa: PLC0415 - seldom needed
+        SentMessage,
+        received_parts,
     )
+
+    author = said.quoting or asked.person
+    sent = SentMessage(asked.reply.id, said.text, said.files, author, authority)
+    return received_parts(asked.runtime, str(errand.session_id), str(errand.agent_id), sent)
 
 
 def _to_remember(asked: AgentQuery) -> AskIntent:
@@ -203,7 +231,7 @@ def _to_remember(asked: AgentQuery) -> AskIntent:
 
 def _message_text(asked: AgentQuery, target: Target) -> str:
     """Return a message's text and the names of its files; raises Invalid if there are none."""
-    files = (discord_sentence(asked.language, "file", name=each) for each in target.attachments)
+    files = (discord_sentence(asked.language, "file", name=each.name) for each in target.files)
     said = "\n".join(filter(str.strip, (target.text, *files)))
     if not said:
         raise no_words(asked.language, "message")

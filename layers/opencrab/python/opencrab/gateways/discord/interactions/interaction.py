@@ -5,7 +5,7 @@ What Discord adds some day is passed over; what is needed and missing makes the 
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from opencrab.domain.discord.community import InteractionReply, Person
+from opencrab.domain.discord.sent_file import FILES, URL_CHARACTERS, SentFile, sent_file_name
 from opencrab.domain.errors import Invalid
 from opencrab.domain.text.hidden import without_hidden
 from opencrab.domain.value import Language, join_surrogates
@@ -43,12 +44,12 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Target:
-    """A message that a user selected, with its author; `attachments` are names of files."""
+    """A message that a user selected, with its author and its files."""
 
     id: str
     author: Person
     text: str
-    attachments: tuple[str, ...] = ()
+    files: tuple[SentFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,17 @@ class Shown:
 
 @dataclass(frozen=True)
 class Interaction:
-    """One interaction; `name` is the command with its subcommand, `values` a modal's inputs."""
+    """One interaction; `name` is the command with its subcommand, `values` a modal's inputs.
+
+    `files` are those that its options name.
+    """
 
     kind: Kind
     person: Person
     reply: InteractionReply
     name: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[SentFile, ...] = ()
     target: Target | None = None
     custom_id: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +97,7 @@ def parse_interaction(body: str) -> Interaction:
             person=person,
             name=name,
             options=options,
+            files=_files(_object(_object(data, "resolved"), "attachments").values()),
             target=_target(data),
             custom_id=_text(data, "custom_id"),
             values=dict(_inputs(data)),
@@ -198,12 +204,27 @@ def _target(data: Raw) -> Target | None:
         return None
     target_id = _text(data, "target_id")
     message = _object(_object(_object(data, "resolved"), "messages"), target_id)
-    files = (each for each in _list(message, "attachments") if isinstance(each, dict))
     return Target(
         id=target_id,
         author=_somebody(_object(message, "author"), {}),
         text=interaction_words(_text(message, "content")),
-        attachments=tuple(discord_user_name(_text(each, "filename")) for each in files),
+        files=_files(_list(message, "attachments")),
+    )
+
+
+def _files(attachments: Iterable[Any]) -> tuple[SentFile, ...]:
+    listed = [each for each in attachments if isinstance(each, dict)]
+    return tuple(map(_file, listed[:FILES]))
+
+
+def _file(attachment: Raw) -> SentFile:
+    url, size = _text(attachment, "url"), attachment.get("size")
+    return SentFile(
+        name=discord_user_name(
+            sent_file_name(_text(attachment, "filename"), _text(attachment, "title"))
+        ),
+        size=size if isinstance(size, int) and size > 0 else 0,
+        url=interaction_words(url) if len(url) <= URL_CHARACTERS else "",
     )
 
 

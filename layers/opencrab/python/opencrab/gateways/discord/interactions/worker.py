@@ -123,7 +123,8 @@ def _answer_interaction(runtime: Runtime, discord: Discord, interaction: Interac
 def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
     """Carry out an interaction; returns the reply, if any. Raises any OpenCrabError."""
     reply = interaction.reply
-    asked = AgentQuery(runtime, interaction.name, interaction.options, interaction.person, reply)
+    said = interaction.name, interaction.options, interaction.person
+    asked = AgentQuery(runtime, *said, reply, interaction.files)
     if not is_agent_admitted(asked):
         key = "private" if reply.guild_id is None else "guild"
         raise Refused(

@@ -147,7 +147,7 @@ def bring_discord_message(
         )
         return OverheardView.of(found)
 
-    return once.answer(body, make, status=202)
+    return once.answer(body.without_addresses, make, status=202)
 
 
 @router.post("/discord/reactions", response_model=ReactedView)

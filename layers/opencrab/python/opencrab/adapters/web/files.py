@@ -1,0 +1,63 @@
+"""Fetching a file from the few hosts that may keep it, without redirects and within limits."""
+
+import ssl
+from collections.abc import Callable, Iterable
+from time import monotonic
+
+import httpcore
+import httpx
+
+from opencrab.adapters.web.address import Address, AllowList
+from opencrab.adapters.web.connection import Clock, Resolve, resolve_web_host
+from opencrab.adapters.web.guarded_get import MOVED, GuardedGet, check_status, headers_of
+from opencrab.domain.errors import NotFound, Refused, TooLarge, Unavailable
+
+_HEADERS = [("user-agent", "opencrab"), ("accept", "*/*"), ("accept-encoding", "identity")]
+_GONE = frozenset({403, 404, 410})
+
+
+class HttpFiles:
+    """`ports.discord.FileSource` for files below allowed addresses; arguments as `HttpPages`."""
+
+    def __init__(
+        self,
+        allowed: AllowList,
+        connector: httpcore.NetworkBackend,
+        resolve: Resolve = resolve_web_host,
+        clock: Clock = monotonic,
+        new_tls: Callable[[], ssl.SSLContext] = httpx.create_ssl_context,
+    ) -> None:
+        self._allowed = allowed
+        self._clock = clock
+        self._get = GuardedGet(connector, resolve, clock, new_tls, what="file", allowance="in time")
+
+    def fetch(self, url: str, *, most: int, seconds: float) -> bytes:
+        address, deadline = Address.of(url), self._clock() + seconds
+        if self._allowed.prefix(address) is None:
+            raise Refused("this address is not allowed")
+        with self._get.opened(address, _HEADERS, deadline) as response:
+            headers = headers_of(response)
+            if response.status in MOVED:
+                raise Refused("the file's server redirects")
+            if response.status in _GONE:
+                raise NotFound(f"the file's server returned status {response.status}")
+            check_status("file", response.status)
+            if headers.get("content-encoding", "identity").strip().lower() != "identity":
+                raise Unavailable("the file came packed, although it was asked for as it is")
+            announced = headers.get("content-length", "")
+            if announced.isascii() and announced.isdecimal() and int(announced[:20]) > most:
+                raise _too_large(most)
+            return _read_at_most(self._get.pieces(response, deadline), most)
+
+
+def _read_at_most(pieces: Iterable[bytes], most: int) -> bytes:
+    whole = bytearray()
+    for piece in pieces:
+        whole += piece
+        if len(whole) > most:
+            raise _too_large(most)
+    return bytes(whole)
+
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"the file is larger than {most:,} bytes")
