@@ -53,6 +53,11 @@ WILDCARDS = (
         "the reports of all agents, one for each of their nights",
     ),
     Wildcard(
+        r"s3:PutObject",
+        r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:s3:::[^*/]+)/agents/\*/workspace/uploads/\*",
+        "the files that people send with a command, to whichever agent",
+    ),
+    Wildcard(
         r"dynamodb:ListStreams",
         r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:table/[^*/]+)/stream/\*",
         "Lambda looks for the stream of one table, whose label is made with it",
