@@ -20,10 +20,10 @@ from opencrab.bootstrap.websocket import websocket_handler
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.access.membership import invite_to_session
-from opencrab.engine.conversation import connections
-from opencrab.engine.conversation.connections import issue_connection_ticket
 from opencrab.engine.conversation.live import WatchTarget
 from opencrab.engine.runtime import Rules
+from opencrab.engine.websocket import connections
+from opencrab.engine.websocket.connections import issue_connection_ticket
 from tests.aws import REGION
 from tests.contract.homes import aws
 from tests.crash.outside import Reply

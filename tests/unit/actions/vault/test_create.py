@@ -8,7 +8,7 @@ import pytest
 from opencrab.actions.vault.create import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign_file
 from opencrab.domain.value import Language
-from opencrab.domain.workspace.note import parse_note
+from opencrab.domain.vault.note import parse_note
 from tests.unit.actions.library import NOW, Library, library
 
 HEAD = f"created: {NOW}\nupdated: {NOW}\n"

@@ -15,8 +15,7 @@ from opencrab.domain.memory.belief_index import (
 )
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
-from opencrab.engine.agents import working_memory
-from opencrab.engine.memory import beliefs_and_peers
+from opencrab.engine.memory import beliefs_and_peers, working_memory
 from opencrab.engine.runtime import Runtime
 from tests.unit.engine.archiving import NOW, installation
 

@@ -16,9 +16,9 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
-from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget
+from opencrab.engine.websocket import connections
 from opencrab.gateways.websocket.answer_pushing import WATCHERS_KNOWN_MS, AnswerPusher
 from opencrab.ports.conversation.answers import AnswerPart
 from opencrab.ports.turn.journal import TurnChange

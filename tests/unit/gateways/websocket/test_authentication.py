@@ -8,7 +8,7 @@ import pytest
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.conversation.connections import issue_connection_ticket
+from opencrab.engine.websocket.connections import issue_connection_ticket
 from opencrab.gateways.websocket.authentication import ConnectionGate, allowed_origins
 from tests.unit.engine.known_world import World, opened
 

@@ -11,15 +11,15 @@ from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.access.membership import invite_to_session
-from opencrab.engine.conversation import connections
-from opencrab.engine.conversation.connections import (
+from opencrab.engine.conversation.live import WatchTarget
+from opencrab.engine.websocket import connections
+from opencrab.engine.websocket.connections import (
     CONNECTION,
     MOST_MESSAGES,
     MOST_OPENED,
     PAUSES,
     issue_connection_ticket,
 )
-from opencrab.engine.conversation.live import WatchTarget
 from opencrab.gateways.websocket.aws import Gateway
 from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Contested, Sockets, event, nothing

@@ -10,12 +10,12 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Exhausted, Refused, Unauthenticated
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
-from opencrab.engine.conversation.connections import (
+from opencrab.engine.conversation.key_holders import KEY_BELIEVED
+from opencrab.engine.websocket.connections import (
     CONNECTION_LIVES,
     MOST_MESSAGES,
     MOST_WATCHED,
 )
-from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.gateways.websocket.authentication import allowed_origins
 from opencrab.gateways.websocket.conversation import Conversation, LocalTalk
 from tests.contract.example import session

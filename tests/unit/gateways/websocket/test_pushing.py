@@ -13,9 +13,9 @@ from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Unavailable
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
-from opencrab.engine.conversation import connections
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_line_kinds
+from opencrab.engine.websocket import connections
 from opencrab.gateways.websocket.pushing import (
     AT_ONCE,
     BATCH_SECONDS,

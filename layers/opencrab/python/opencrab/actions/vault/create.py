@@ -28,9 +28,9 @@ from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Name, Text, Value, join_surrogates
-from opencrab.domain.workspace.note import CREATED, TITLE, UPDATED, Note, note_title, parse_note
-from opencrab.domain.workspace.note_template import has_template_placeholder, render_template
-from opencrab.domain.workspace.wikilink import (
+from opencrab.domain.vault.note import CREATED, TITLE, UPDATED, Note, note_title, parse_note
+from opencrab.domain.vault.note_template import has_template_placeholder, render_template
+from opencrab.domain.vault.wikilink import (
     TEMPLATES,
     is_note_template,
     note_file_name,

@@ -30,8 +30,8 @@ from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted
 from opencrab.domain.value import Language, ShortText, Text, Value
-from opencrab.domain.workspace.note import UPDATED, Note, parse_note
-from opencrab.domain.workspace.wikilink import (
+from opencrab.domain.vault.note import UPDATED, Note, parse_note
+from opencrab.domain.vault.wikilink import (
     NoteIndex,
     add_link_in_context,
     add_link_under_heading,

@@ -12,8 +12,8 @@ from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, FileWritten
-from opencrab.domain.workspace.note import Note, parse_note
-from opencrab.domain.workspace.wikilink import (
+from opencrab.domain.vault.note import Note, parse_note
+from opencrab.domain.vault.wikilink import (
     VAULT,
     NoteCard,
     NoteIndex,

@@ -26,15 +26,15 @@ from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
-from opencrab.domain.workspace.note import (
+from opencrab.domain.vault.note import (
     UPDATED,
     note_summary,
     note_tags,
     note_title,
     truncate_note_text,
 )
+from opencrab.domain.vault.wikilink import VAULT, note_file_name, wikilinks_in
 from opencrab.domain.workspace.path import path_collision_key
-from opencrab.domain.workspace.wikilink import VAULT, note_file_name, wikilinks_in
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
 PAGE_BYTES = 12 * 1024

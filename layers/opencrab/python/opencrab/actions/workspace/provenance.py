@@ -13,8 +13,8 @@ from itertools import islice
 
 from opencrab.domain.document import Document
 from opencrab.domain.turn.action import ActionResult
+from opencrab.domain.vault.wikilink import VAULT
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, path_collision_key
-from opencrab.domain.workspace.wikilink import VAULT
 from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.workspace.files import FileInfo

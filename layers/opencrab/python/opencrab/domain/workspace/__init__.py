@@ -1,4 +1,4 @@
-"""Paths, notes, links and templates of an agent's files.
+"""Paths of an agent's files.
 
-Files themselves are behind a port, `ports/workspace`.
+Notes and their links are in `domain/vault`; files themselves are behind a port, `ports/workspace`.
 """

@@ -19,9 +19,9 @@ from opencrab.engine.agents.vital_signs import (
     stored_vital_signs,
     wake_dormant_agent,
 )
-from opencrab.engine.agents.working_memory import clear_working_memory_after_turn
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.self_goals import gives_up_own_goal
+from opencrab.engine.memory.working_memory import clear_working_memory_after_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
 
 _LESSONS = frozenset({"learn_from_experience", "learn_from_peer", "reflect_and_learn"})

@@ -1,4 +1,4 @@
-"""An agent's memory: curation, reading, embeddings, beliefs, peers, the index's status.
+"""An agent's memory: curation, reading, embeddings, beliefs, peers, working memory, the index.
 
 The search itself is an adapter; erasure is in `engine/erasure`.
 """

@@ -19,13 +19,6 @@ from opencrab.engine.conversation.answer_events import (
     withdrawal_of_message,
     words_of_message,
 )
-from opencrab.engine.conversation.connections import (
-    CONNECTION_LIVES,
-    ConnectionWatcher,
-    connection_id_of,
-    session_watchers_of,
-    watch_target_of,
-)
 from opencrab.engine.conversation.key_holders import KeyHolders
 from opencrab.engine.conversation.live import WatchTarget
 from opencrab.engine.conversation.live_events import Event
@@ -36,6 +29,13 @@ from opencrab.engine.conversation.streamed_answers import (
     streamed_text_digest,
 )
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.websocket.connections import (
+    CONNECTION_LIVES,
+    ConnectionWatcher,
+    connection_id_of,
+    session_watchers_of,
+    watch_target_of,
+)
 from opencrab.gateways.websocket.pushing import websocket_event_frame
 from opencrab.ports.conversation.answers import AnswerPart, NoWatchers, Wants
 from opencrab.ports.conversation.push import Push

@@ -6,11 +6,11 @@ from urllib.parse import parse_qs
 
 from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.domain.identifier import content_hash
-from opencrab.engine.conversation.connections import (
-    redeem_connection_ticket,
-)
 from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.websocket.connections import (
+    redeem_connection_ticket,
+)
 
 _CURE = "send the header `Authorization: Bearer <key>`, or a ticket from POST /api/tickets"
 

@@ -20,10 +20,10 @@ from opencrab.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
-from opencrab.engine.conversation import connections
-from opencrab.engine.conversation.connections import Flooding, Pause
 from opencrab.engine.conversation.live import LiveStart, VisibleKinds, WatchTarget
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.websocket import connections
+from opencrab.engine.websocket.connections import Flooding, Pause
 from opencrab.gateways.websocket import dispatch, requests
 from opencrab.gateways.websocket.authentication import ConnectionGate
 from opencrab.gateways.websocket.pushing import Pusher

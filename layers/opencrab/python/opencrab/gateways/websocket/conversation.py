@@ -6,17 +6,17 @@ from itertools import chain
 
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import Refused, Unauthenticated
-from opencrab.engine.conversation.connections import (
+from opencrab.engine.conversation.key_holders import KeyHolders
+from opencrab.engine.conversation.live import LiveFollower, VisibleKinds, WatchTarget
+from opencrab.engine.conversation.live_events import Event
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.websocket.connections import (
     CONNECTION_LIVES,
     MOST_MESSAGES,
     MOST_WATCHED,
     WINDOW_SECONDS,
     connection_flooding_error,
 )
-from opencrab.engine.conversation.key_holders import KeyHolders
-from opencrab.engine.conversation.live import LiveFollower, VisibleKinds, WatchTarget
-from opencrab.engine.conversation.live_events import Event
-from opencrab.engine.runtime import Runtime
 from opencrab.gateways.websocket.authentication import ConnectionGate
 from opencrab.gateways.websocket.dispatch import answer_websocket_frame
 from opencrab.ports.conversation.feed import ChangeFeed

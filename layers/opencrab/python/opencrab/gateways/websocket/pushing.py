@@ -18,7 +18,12 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import Conflict, NotFound, Unauthenticated, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.conversation import live_events
-from opencrab.engine.conversation.connections import (
+from opencrab.engine.conversation.key_holders import KeyHolders
+from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, turn_change_of
+from opencrab.engine.conversation.live_events import Event, TurnMoved
+from opencrab.engine.conversation.streamed_answers import StreamedAnswers
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.websocket.connections import (
     ConnectionWatcher,
     claim_lines_for_watcher,
     close_connection,
@@ -26,11 +31,6 @@ from opencrab.engine.conversation.connections import (
     session_watchers_of,
     watch_target_of,
 )
-from opencrab.engine.conversation.key_holders import KeyHolders
-from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, turn_change_of
-from opencrab.engine.conversation.live_events import Event, TurnMoved
-from opencrab.engine.conversation.streamed_answers import StreamedAnswers
-from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.conversation.push import Push
 

@@ -24,7 +24,7 @@ from opencrab.domain.errors import (
 )
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.conversation.connections import issue_connection_ticket
+from opencrab.engine.websocket.connections import issue_connection_ticket
 from opencrab.gateways.rest.http.access import Reader, secret_in
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api

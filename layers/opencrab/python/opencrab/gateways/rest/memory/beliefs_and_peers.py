@@ -4,8 +4,7 @@ import math
 import re
 from datetime import datetime
 
-from opencrab.engine.agents import working_memory
-from opencrab.engine.memory import beliefs_and_peers, reading
+from opencrab.engine.memory import beliefs_and_peers, reading, working_memory
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from opencrab.domain.workspace.note_template import has_template_placeholder, render_template
+from opencrab.domain.vault.note_template import has_template_placeholder, render_template
 from tests.soak import count
 
 EXAMPLES = count("notes")

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.workspace.note import ALIASES, TITLE, Note, parse_note
-from opencrab.domain.workspace.wikilink import (
+from opencrab.domain.vault.note import ALIASES, TITLE, Note, parse_note
+from opencrab.domain.vault.wikilink import (
     NoteIndex,
     WikiLink,
     add_link_in_context,

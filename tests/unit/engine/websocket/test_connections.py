@@ -25,8 +25,12 @@ from opencrab.domain.errors import (
 )
 from opencrab.domain.identifier import content_hash
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.conversation import connections
-from opencrab.engine.conversation.connections import (
+from opencrab.engine.conversation.key_holders import KEY_BELIEVED, KeyHolders
+from opencrab.engine.conversation.live import VisibleKinds, WatchTarget
+from opencrab.engine.runtime import Runtime
+from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.websocket import connections
+from opencrab.engine.websocket.connections import (
     CONNECTION,
     CONNECTION_LIVES,
     MOST_MESSAGES,
@@ -37,10 +41,6 @@ from opencrab.engine.conversation.connections import (
     WINDOW_SECONDS,
     Flooding,
 )
-from opencrab.engine.conversation.key_holders import KEY_BELIEVED, KeyHolders
-from opencrab.engine.conversation.live import VisibleKinds, WatchTarget
-from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
 from tests.contract.example import NOW, profile, session
 from tests.contract.homes import HOMES, OpenHome
 from tests.unit.engine.known_world import NoModels

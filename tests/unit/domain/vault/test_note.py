@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opencrab.domain.workspace.note import (
+from opencrab.domain.vault.note import (
     ALIASES,
     SUMMARY_CHARACTERS,
     TAGS,

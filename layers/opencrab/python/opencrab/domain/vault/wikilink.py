@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.workspace.note import ALIASES, TITLE, Note, text_outside_code
+from opencrab.domain.vault.note import ALIASES, TITLE, Note, text_outside_code
 from opencrab.domain.workspace.path import (
     SEGMENT_BYTES,
     path_collision_key,
