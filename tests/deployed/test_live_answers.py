@@ -6,7 +6,7 @@ The vendor holds back words until they were seen, so that no test depends on how
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
@@ -15,10 +15,9 @@ from websockets.sync.client import ClientConnection
 
 from tests.deployed.stack import KEY, Stack
 from tests.deployed.test_discord import open_door
-from tests.deployed.test_queue import configured
 from tests.deployed.test_tasks import awaited
-from tests.deployed.test_websocket import asked, connected, path
-from tests.deployed.vendor import MODEL, PATIENCE_SECONDS, Vendor, vendor_at_work
+from tests.deployed.test_websocket import asked, connected
+from tests.deployed.vendor import MODEL, PATIENCE_SECONDS, Vendor
 from tests.discord.fake import OTHER_CHANNEL, OWNER, SERVER_CHANNEL, FakeDiscord
 from tests.discord.state import Interaction, Place
 from tests.unit.gateways.websocket.client import Client
@@ -26,7 +25,7 @@ from tests.unit.gateways.websocket.client import Client
 pytest_plugins = ["tests.deployed.fixture"]
 pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
 
-EARLIER, END = "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"
+PART, END = "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"
 BATCH_SECONDS = 0.25
 STOP = "oc:sp:"
 JA = ("灯台の鍵は", "青い箱の中に", "あります🦀。", "いつもと", "同じです。")
@@ -35,29 +34,6 @@ LANGUAGES = pytest.mark.parametrize(
     ("language", "question", "words"),
     [("ja", "灯台の鍵はどこですか", JA * 8), ("en", "Where is the key?", EN * 8)],
 )
-
-
-@pytest.fixture(scope="module")
-def vendor_of_functions(stack: Stack) -> Iterator[Vendor]:
-    """The vendor of the functions' models; both that push words reach the emulator's sockets."""
-    endpoint = {"OPENCRAB_AWS__WEBSOCKET_ENDPOINT": f"{stack.emulator.url}{path(stack)}"}
-    with ExitStack() as open_:
-        made = open_.enter_context(vendor_at_work())
-        changed = {
-            "agent-turn": {**made.environment, **endpoint},
-            "websocket-gateway": endpoint,
-        }
-        for function, variables in changed.items():
-            open_.enter_context(configured(stack, function, variables))
-        yield made
-
-
-@pytest.fixture
-def vendor(vendor_of_functions: Vendor) -> Iterator[Vendor]:
-    """The vendor, which was asked nothing but what a test planned."""
-    vendor_of_functions.forget()
-    yield vendor_of_functions
-    assert not vendor_of_functions.complaints
 
 
 class Watch:
@@ -72,7 +48,7 @@ class Watch:
     @property
     def parts(self) -> list[str]:
         """The words that came while the model spoke, as they came."""
-        return [event["delta"] for event in self.events if event["type"] == EARLIER]
+        return [event["delta"] for event in self.events if event["type"] == PART]
 
     def until(self, holds: Callable[[], bool]) -> None:
         """Take events until something holds."""
@@ -80,6 +56,10 @@ class Watch:
             event = json.loads(self._socket.recv(PATIENCE_SECONDS))
             self.events.append(event)
             self.client.take([event])
+
+    def until_heard(self, text: str) -> None:
+        """Take events until so much of the answer has come."""
+        self.until(lambda: "".join(self.parts).strip() == text.strip())
 
     def is_over(self) -> bool:
         """Whether the turn has ended."""
@@ -104,26 +84,26 @@ def test_words_reach_who_watches_before_the_last_one_is_said(
     agent = stack.agent("Rin", language, model=MODEL)
     session, other = stack.session(agent), stack.session(agent)
     answer = vendor.will_say(*words)
-    answer.hold_after(len(words) - 1)
-    held = "".join(words[:-1])
+    answer.hold_after(0)
     with ExitStack() as open_:
         sockets = [
             open_.enter_context(connected(stack, authorization=f"Bearer {KEY}")) for _ in range(2)
         ]
         watch, stranger = Watch(stack, sockets[0], session), Watch(stack, sockets[1], other)
+        began = time.monotonic()
         (turn_id,) = stack.say(session, question, prefer="")["turn_ids"]
-        watch.until(lambda: "".join(watch.parts).rstrip() == held.rstrip())
+        for count in (len(words) // 2, len(words) - 1):
+            answer.hold_after(count)
+            watch.until_heard("".join(words[:count]))
+        parts, seconds = len(watch.parts), time.monotonic() - began
         assert not answer.over.is_set()
-        early = len(watch.parts)
-        seconds = time.monotonic() - answer.began
         answer.let_go()
         watch.until(watch.is_over)
         sockets[1].send(json.dumps({"id": "p", "type": "ping"}))
         stranger.until(lambda: bool(stranger.events))
-    tell(f"{len(words) - 1} words came in {early} parts in {seconds:.2f} s")
-    assert 2 <= early <= seconds / BATCH_SECONDS + 1
-    lines = spoken(stack, session)
-    whole = "".join(words).strip()
+    tell(f"{len(words) - 1} words came in {parts} parts, {seconds:.2f} s after the question")
+    assert 2 <= parts <= seconds / BATCH_SECONDS
+    lines, whole = spoken(stack, session), "".join(words).strip()
     assert list(lines.values()) == [question, whole]
     assert watch.client.lines == lines
     assert not watch.client.saying
