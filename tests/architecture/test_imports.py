@@ -53,7 +53,7 @@ def test_running_at_home_loads_nothing_of_the_cloud(tmp_path: Path) -> None:
 
 
 def test_the_command_starts_without_the_web_server(tmp_path: Path) -> None:
-    loaded = _loaded("import opencrab.bootstrap.local.command", tmp_path)
+    loaded = _loaded("import opencrab.bootstrap.local.entry", tmp_path)
     assert not loaded & {"fastapi", "starlette", "uvicorn", "httpx", "typer", "rich"}
 
 

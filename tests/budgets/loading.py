@@ -142,6 +142,7 @@ PROGRAMS: Mapping[str, Program] = {
     "version": command("--version"),
     "help": command("--help"),
     "completion": command("__complete", "--", "agents", ""),
+    "completion_of_names": command("__complete", "--", "--url", "http://127.0.0.1:9", "chat", ""),
 }
 
 

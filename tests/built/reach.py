@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 
 PYTHON = ROOT / "layers" / "opencrab" / "python"
 HANDLERS = sorted((ROOT / "functions").glob("*/handler.py"))
-COMMAND = "opencrab.bootstrap.local.command"
+COMMAND = "opencrab.bootstrap.local.entry"
 """What the `opencrab` command begins with, which no function is."""
 
 

@@ -23,6 +23,7 @@ HEAVY = {
     *(
         "opencrab.bootstrap.aws.functions",
         "opencrab.bootstrap.local.command",
+        "opencrab.bootstrap.local.entry",
         "opencrab.adapters.aws_client",
     ),
     *("opencrab.gateways.rest", "opencrab.gateways.aws.functions"),

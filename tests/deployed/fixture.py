@@ -8,6 +8,7 @@ from opencrab.adapters.system_clock import FakeClock, SystemClock
 from tests.deployed import emulator as ministack
 from tests.deployed import stack as sam
 from tests.deployed.stack import Stack
+from tests.deployed.vendor import Vendor, vendor_at_work
 from tests.discord.fake import FakeDiscord
 
 
@@ -19,11 +20,33 @@ def discord() -> Iterator[FakeDiscord]:
 
 
 @pytest.fixture(scope="session")
-def stack(discord: FakeDiscord, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def vendor_of_stack() -> Iterator[Vendor]:
+    """The vendor whose models the stack's agents may have."""
+    with vendor_at_work() as made:
+        yield made
+
+
+@pytest.fixture
+def vendor(vendor_of_stack: Vendor) -> Iterator[Vendor]:
+    """The vendor, which is asked nothing but what a test planned."""
+    vendor_of_stack.forget()
+    yield vendor_of_stack
+    assert not vendor_of_stack.complaints
+
+
+@pytest.fixture(scope="session")
+def stack(
+    discord: FakeDiscord, vendor_of_stack: Vendor, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
     """The real template with everything on, and nothing in it yet."""
     reason = ministack.why_not() or sam.why_not()
     if reason:
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("deployed")
     with ministack.emulator(folder) as made:
-        yield sam.deploy(made, sam.build(folder), folder, discord)
+        deployed = sam.deploy(made, sam.build(folder), folder, discord)
+        # Before either has run: the emulator takes half a minute to replace one that has.
+        sockets = {"OPENCRAB_AWS__WEBSOCKET_ENDPOINT": f"{made.url}{deployed.socket_root}"}
+        deployed.configure("websocket-gateway", sockets)
+        deployed.configure("agent-turn", {**sockets, **vendor_of_stack.environment})
+        yield deployed

@@ -65,6 +65,12 @@ class Stack:
         api_id = self.outputs["ApiUrl"].removeprefix("https://").partition(".")[0]
         return f"/_aws/execute-api/{api_id}/$default"
 
+    @property
+    def socket_root(self) -> str:
+        """Where the emulator serves the WebSocket API."""
+        host, _, stage = self.outputs["WebSocketUrl"].removeprefix("wss://").partition("/")
+        return f"/_aws/execute-api/{host.partition('.')[0]}/{stage}"
+
     def ask(
         self,
         method: str,
@@ -147,6 +153,13 @@ class Stack:
     def function(self, name: str) -> str:
         """A function's name in AWS."""
         return f"{NAME}-{name}"
+
+    def configure(self, name: str, added: Mapping[str, str]) -> None:
+        """Add variables to a function's environment, such as where the emulator serves a thing."""
+        client, function = self.emulator.client("lambda"), self.function(name)
+        known = client.get_function_configuration(FunctionName=function)["Environment"]
+        environment = {"Variables": {**known["Variables"], **added}}
+        client.update_function_configuration(FunctionName=function, Environment=environment)
 
     @cached_property
     def roles(self) -> Mapping[str, str]:

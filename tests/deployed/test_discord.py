@@ -29,6 +29,10 @@ ASKED = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def _at_the_door(stack: Stack, discord: FakeDiscord) -> None:
+    open_door(stack, discord)
+
+
+def open_door(stack: Stack, discord: FakeDiscord) -> None:
     """Discord calls the address that the stack tells, at the time that it is."""
 
     def door(headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:

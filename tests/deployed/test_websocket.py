@@ -10,7 +10,6 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from tests.deployed.stack import KEY, ORIGIN, Stack
-from tests.deployed.test_queue import configured
 
 pytest_plugins = ["tests.deployed.fixture"]
 pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
@@ -18,24 +17,10 @@ pytestmark = [pytest.mark.deployed, pytest.mark.timeout(600)]
 SECONDS = 40
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _management(stack: Stack) -> Iterator[None]:
-    """The function reaches its connections where the emulator serves them, not at AWS's host."""
-    own = {"OPENCRAB_AWS__WEBSOCKET_ENDPOINT": f"{stack.emulator.url}{path(stack)}"}
-    with configured(stack, "websocket-gateway", own):
-        yield
-
-
-def path(stack: Stack) -> str:
-    """Where the emulator serves the WebSocket API."""
-    host, _, stage = stack.outputs["WebSocketUrl"].removeprefix("wss://").partition("/")
-    return f"/_aws/execute-api/{host.partition('.')[0]}/{stage}"
-
-
 @contextmanager
 def connected(stack: Stack, query: str = "", **headers: str) -> Iterator[ClientConnection]:
     """A client; header names have underscores."""
-    url = f"wss://127.0.0.1:{stack.emulator.port}{path(stack)}{query}"
+    url = f"wss://127.0.0.1:{stack.emulator.port}{stack.socket_root}{query}"
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     with connect(
         url, ssl=stack.emulator.trust, additional_headers=sent, open_timeout=SECONDS, proxy=None

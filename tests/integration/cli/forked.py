@@ -15,6 +15,7 @@ from pathlib import Path
 from opencrab.bootstrap import main
 
 LOADED = (
+    "opencrab.bootstrap.local.entry",
     "opencrab.bootstrap.local.command",
     "opencrab.gateways.cli.app",
     "opencrab.adapters.system_clock",

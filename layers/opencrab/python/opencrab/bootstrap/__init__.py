@@ -6,6 +6,6 @@
 
 def main() -> None:
     """Run the `opencrab` command."""
-    from opencrab.bootstrap.local.command import command
+    from opencrab.bootstrap.local.entry import command
 
     command()

@@ -27,6 +27,7 @@ class Listener(ThreadingHTTPServer):
         self.got: list[tuple[str, dict[str, str]]] = []
         self.secret: str | None = None
         self.says: Any = {}
+        self.pages: Iterator[Any] | None = None
 
     @property
     def url(self) -> str:
@@ -46,6 +47,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.got.append((self.path, headers))
         value = self.server.says
+        if self.server.pages is not None and self.path.startswith("/api/agents"):
+            value = next(self.server.pages)
         if self.server.secret is not None and CHALLENGE_HEADER in self.headers:
             challenge = self.headers[CHALLENGE_HEADER]
             value = {"status": "ok", "proof": instance_proof(self.server.secret, challenge)}
@@ -78,7 +81,7 @@ def listener() -> Iterator[Listener]:
         yield listener
 
 
-def _folder(folder: Path, *, endpoint: str | None, secret: str | None) -> Path:
+def folder_of_server(folder: Path, *, endpoint: str | None, secret: str | None) -> Path:
     (folder / "owner.key").write_text("oc_owner\n", encoding="utf-8")
     if endpoint is not None:
         (folder / "endpoint").write_text(f"{endpoint}\n", encoding="utf-8")
@@ -109,7 +112,7 @@ def test_the_server_of_the_folder_gets_the_key_and_never_the_secret(
     listener: Listener, open_client: OpenClient, tmp_path: Path
 ) -> None:
     listener.secret = "s3cret"
-    client = open_client(_folder(tmp_path, endpoint=listener.url, secret="s3cret"))
+    client = open_client(folder_of_server(tmp_path, endpoint=listener.url, secret="s3cret"))
     client.get("agents")
     client.get("agents")
     assert [path for path, _ in listener.got] == ["/api/health", "/api/agents"] * 2
@@ -124,7 +127,7 @@ def test_a_stranger_on_the_port_of_a_server_that_died_gets_no_key(
     listener: Listener, open_client: OpenClient, tmp_path: Path, says: Any
 ) -> None:
     listener.says = says
-    folder = _folder(tmp_path, endpoint=listener.url, secret="s3cret")
+    folder = folder_of_server(tmp_path, endpoint=listener.url, secret="s3cret")
     for language in (EN, JA):
         with pytest.raises(Unavailable) as refused:
             open_client(folder, language).get("agents")
@@ -140,7 +143,7 @@ def test_where_nothing_runs_nobody_is_even_asked(
     listener: Listener, open_client: OpenClient, tmp_path: Path, language: CliLanguage
 ) -> None:
     # As a server of an earlier version leaves it that was killed: the address and no secret.
-    folder = _folder(tmp_path, endpoint=listener.url, secret=None)
+    folder = folder_of_server(tmp_path, endpoint=listener.url, secret=None)
     with pytest.raises(Unavailable):
         open_client(folder, key="oc_mine").get("agents")
     with pytest.raises(Unavailable) as refused:
@@ -154,7 +157,7 @@ def test_where_nothing_runs_nobody_is_even_asked(
 def test_a_stopped_installation_sends_its_key_to_no_usual_address(
     open_client: OpenClient, tmp_path: Path, language: CliLanguage
 ) -> None:
-    client = open_client(_folder(tmp_path, endpoint=None, secret=None), language)
+    client = open_client(folder_of_server(tmp_path, endpoint=None, secret=None), language)
     with pytest.raises(Unavailable) as refused:
         client.get("agents")
     assert "127.0.0.1:8080" in refused.value.message
@@ -165,7 +168,7 @@ def test_a_stopped_installation_sends_its_key_to_no_usual_address(
 def test_another_address_gets_no_key_of_the_folder_and_the_user_is_told(
     listener: Listener, open_client: OpenClient, tmp_path: Path, language: CliLanguage
 ) -> None:
-    folder = _folder(tmp_path, endpoint="http://127.0.0.1:1", secret="s3cret")
+    folder = folder_of_server(tmp_path, endpoint="http://127.0.0.1:1", secret="s3cret")
     client = open_client(folder, language, url=listener.url)
     client.get("health")
     assert listener.keys == []
@@ -178,7 +181,7 @@ def test_another_address_gets_no_key_of_the_folder_and_the_user_is_told(
 def test_what_the_user_gave_together_goes_there_unasked(
     listener: Listener, open_client: OpenClient, tmp_path: Path
 ) -> None:
-    folder = _folder(tmp_path, endpoint="http://127.0.0.1:1", secret="s3cret")
+    folder = folder_of_server(tmp_path, endpoint="http://127.0.0.1:1", secret="s3cret")
     open_client(folder, url=listener.url, key="oc_mine").get("agents")
     assert listener.keys == ["Bearer oc_mine"]
     assert len(listener.got) == 1
@@ -188,7 +191,7 @@ def test_a_port_that_changes_hands_between_two_requests_gets_no_key(
     listener: Listener, open_client: OpenClient, tmp_path: Path
 ) -> None:
     listener.secret = "s3cret"
-    client = open_client(_folder(tmp_path, endpoint=listener.url, secret="s3cret"))
+    client = open_client(folder_of_server(tmp_path, endpoint=listener.url, secret="s3cret"))
     client.get("agents")
     listener.secret = None
     with pytest.raises(Unavailable):

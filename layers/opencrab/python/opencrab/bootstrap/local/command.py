@@ -16,14 +16,10 @@ from opencrab.bootstrap.local.owner_key import register_owner_key, write_private
 from opencrab.domain.errors import OpenCrabError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from datetime import timedelta
 
     from opencrab.adapters.providers.registry import ProviderModels
-    from opencrab.domain.models.price_check import NewPrices
-    from opencrab.domain.money.budget import Price
-    from opencrab.domain.usage.aws_cost import PriceSheet
-    from opencrab.engine.discord.diagnosis import Check
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.terminal.options import UpOptions
     from opencrab.gateways.local.backup_schedule import BackupSchedule
@@ -31,74 +27,6 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 _PURGES_AN_HOUR = 60
-
-
-def command() -> None:
-    """Run the `opencrab` command."""
-    from opencrab.adapters.system_clock import SystemClock
-    from opencrab.bootstrap.discord.relay import run_discord_relay
-    from opencrab.bootstrap.local.backup import local_backups
-    from opencrab.bootstrap.local.simulation import run_day_simulation
-    from opencrab.gateways.cli.app import build_cli
-    from opencrab.gateways.cli.terminal.options import Options
-
-    now = SystemClock().now
-    outside = Options(
-        sheet=_sheet,
-        now=now,
-        prices=_newest_prices,
-        relay=run_discord_relay,
-        simulation=run_day_simulation,
-        backups=local_backups,
-        examine=_examine_stopped,
-        settings=_effective_settings,
-    )
-    try:
-        build_cli(run_up, outside)()
-    except KeyboardInterrupt:
-        # Ctrl-C outside of a command: no traceback, and the shell's code.
-        raise SystemExit(130) from None
-
-
-def _effective_settings() -> "list[tuple[str, object, str]]":
-    """Return every setting with its value and where it comes from, in the order of their names."""
-    found = settings.load_settings({}).values
-    return [(name, found[name].value, found[name].source) for name in sorted(found)]
-
-
-def _sheet() -> "PriceSheet":
-    """Load the AWS price sheet; read only when it is needed."""
-    from opencrab.domain.usage.aws_cost import PriceSheet
-
-    return PriceSheet.of(settings.aws_pricing())
-
-
-def _examine_stopped(data: Path, url: str, language: str, /) -> "tuple[Check, ...]":
-    """Check a data folder while no OpenCrab answers; what it needs is loaded only then."""
-    from opencrab.bootstrap.local.doctor import examine_stopped
-
-    return examine_stopped(data, url, language)
-
-
-def _newest_prices(
-    known: "Mapping[str, Price | None]",
-    limits: "Mapping[str, int]",
-    /,
-    *,
-    allow_lower: bool = False,
-) -> "NewPrices":
-    """Fetch today's model prices from the public list."""
-    from opencrab.adapters.providers.catalogue.prices import newest_prices
-    from opencrab.adapters.system_clock import SystemClock
-
-    url = str(settings.load_settings({}).get("llm.prices_url"))
-    network, today = Network(), SystemClock().now().date()
-    try:
-        return newest_prices(
-            network.transport(), url, known, today, limits=limits, allow_lower=allow_lower
-        )
-    finally:
-        network.close()
 
 
 def run_up(options: "UpOptions") -> int:

@@ -1,6 +1,5 @@
 """Commands about agents: list, create, show, edit and retire them."""
 
-from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -217,6 +216,8 @@ def _day_limit(terminal: Terminal, text: str) -> int | None:
     """Parse a limit in US dollars; None for the installation's."""
     if text.strip() == "default":
         return None
+    from decimal import Decimal
+
     amount = parse_amount_in_steps(text.strip(), Decimal("0.000001"), Decimal(1_000_000))
     if amount is None:
         raise typer.BadParameter(terminal.words("limit_value", name="day"), param_hint="--day")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from inspect import getdoc
 from itertools import groupby
 from typing import Any
 
@@ -60,7 +61,10 @@ class CommandGroup(TranslatedGroup):
 
     def purpose_of(self, node: CommandNode) -> str:
         """Return a node's help in English; only a node without a purpose is loaded for it."""
-        return node.purpose or str(self.lazy[node.name].help or "")
+        if node.purpose or not node.runs:
+            return node.purpose
+        # Building the command, with all its options, takes longer than loading its function.
+        return getdoc(node.function()) or ""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a list for each section, in the order of the tree."""

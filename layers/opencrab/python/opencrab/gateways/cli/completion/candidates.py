@@ -172,11 +172,8 @@ def _living_agents(options: Options) -> list[dict[str, Any]]:
     found = list[dict[str, Any]]()
 
     def ask() -> None:
-        from opencrab.gateways.cli.terminal.lookup import living_agents
-        from opencrab.gateways.cli.terminal.terminal import Terminal
-
         try:
-            found.extend(living_agents(Terminal(options)))
+            found.extend(each for each in _agents_of_server(options) if each["status"] != "retired")
         except Exception:  # noqa: BLE001 - whatever is wrong, a person who types is not told of it
             return
 
@@ -184,6 +181,20 @@ def _living_agents(options: Options) -> list[dict[str, Any]]:
     asking.start()
     asking.join(SECONDS)
     return list(found)
+
+
+def _agents_of_server(options: Options) -> list[dict[str, Any]]:
+    """Return all agents; what another computer is asked through, such as a proxy, takes httpx."""
+    from opencrab.gateways.cli.connection.address import find_server_address
+
+    address = find_server_address(data=options.data, url=options.url, key=options.key)
+    if address.is_here and options.transport is None:
+        from opencrab.gateways.cli.connection.local_list import items_of_local_server
+
+        return list(items_of_local_server(address, "agents", SECONDS))
+    from opencrab.gateways.cli.terminal.terminal import Terminal
+
+    return list(Terminal(options).client.items("agents"))
 
 
 def _normalize(text: str) -> str:

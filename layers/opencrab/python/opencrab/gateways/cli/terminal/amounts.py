@@ -1,11 +1,13 @@
 """Amounts: measured numbers for a person, with units, intervals, and what is unknown."""
 
 from collections.abc import Mapping
-from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 UNKNOWN = "-"
 """What nobody knows; never a zero."""
@@ -52,8 +54,10 @@ def format_count(number: float | None) -> str:
     return UNKNOWN if number is None else f"{number:,}"
 
 
-def parse_amount_in_steps(text: str, step: Decimal, most: Decimal) -> int | None:
+def parse_amount_in_steps(text: str, step: "Decimal", most: "Decimal") -> int | None:
     """How many steps an amount is; None for what is no amount, too much, or too fine."""
+    from decimal import Decimal
+
     try:
         amount = Decimal(text)
         fits = 0 <= amount <= most and amount == amount.quantize(step)

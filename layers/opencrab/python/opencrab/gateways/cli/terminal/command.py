@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, get_args
 
@@ -48,6 +48,7 @@ def cli_parameter(
     return {name: inspect.Parameter(name, place, default=default, annotation=annotation)}
 
 
+@cache
 def common_cli_options(*, root: bool = False) -> Parameters:
     """Return the options of every command; those before the command also read the environment."""
 

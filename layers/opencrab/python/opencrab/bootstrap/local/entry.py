@@ -1,0 +1,121 @@
+"""The `opencrab` command: what each command needs of this machine, loaded when it is used.
+
+Most commands run nothing themselves, and Tab asks for candidates while somebody types.
+"""
+
+import gc
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from opencrab.domain.models.price_check import NewPrices
+    from opencrab.domain.money.budget import Price
+    from opencrab.domain.usage.aws_cost import PriceSheet
+    from opencrab.domain.value import Language
+    from opencrab.engine.discord.diagnosis import Check
+    from opencrab.engine.simulation.day import SimulationResult
+    from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
+
+
+def command() -> None:
+    """Run the `opencrab` command."""
+    gc.disable()  # what loads now stays: looking for garbage in it only takes time
+    from opencrab.bootstrap.local.backup import local_backups
+    from opencrab.gateways.cli.app import build_cli
+    from opencrab.gateways.cli.terminal.options import Options
+
+    gc.enable()
+    outside = Options(
+        sheet=_sheet,
+        now=_now,
+        prices=_newest_prices,
+        relay=_relay,
+        simulation=_simulation,
+        backups=local_backups,
+        examine=_examine_stopped,
+        settings=_effective_settings,
+    )
+    try:
+        build_cli(_up, outside)()
+    except KeyboardInterrupt:
+        # Ctrl-C outside of a command: no traceback, and the shell's code.
+        raise SystemExit(130) from None
+
+
+def _now() -> "datetime":
+    from opencrab.adapters.system_clock import SystemClock
+
+    return SystemClock().now()
+
+
+def _up(options: "UpOptions", /) -> int:
+    from opencrab.bootstrap.local.command import run_up
+
+    return run_up(options)
+
+
+def _relay(way: "RelayWay", /) -> None:
+    from opencrab.bootstrap.discord.relay import run_discord_relay
+
+    run_discord_relay(way)
+
+
+def _simulation(
+    agents: int,
+    hours: float,
+    seed: int,
+    language: "Language",
+    tell: "Callable[[int], None]",
+    /,
+) -> "SimulationResult":
+    from opencrab.bootstrap.local.simulation import run_day_simulation
+
+    return run_day_simulation(agents, hours, seed, language, tell)
+
+
+def _effective_settings() -> "list[tuple[str, object, str]]":
+    """Return every setting with its value and where it comes from, in the order of their names."""
+    from opencrab import settings
+
+    found = settings.load_settings({}).values
+    return [(name, found[name].value, found[name].source) for name in sorted(found)]
+
+
+def _sheet() -> "PriceSheet":
+    """Load the AWS price sheet; read only when it is needed."""
+    from opencrab import settings
+    from opencrab.domain.usage.aws_cost import PriceSheet
+
+    return PriceSheet.of(settings.aws_pricing())
+
+
+def _examine_stopped(data: "Path", url: str, language: str, /) -> "tuple[Check, ...]":
+    """Check a data folder while no OpenCrab answers; what it needs is loaded only then."""
+    from opencrab.bootstrap.local.doctor import examine_stopped
+
+    return examine_stopped(data, url, language)
+
+
+def _newest_prices(
+    known: "Mapping[str, Price | None]",
+    limits: "Mapping[str, int]",
+    /,
+    *,
+    allow_lower: bool = False,
+) -> "NewPrices":
+    """Fetch today's model prices from the public list."""
+    from opencrab import settings
+    from opencrab.adapters.providers.catalogue.prices import newest_prices
+    from opencrab.bootstrap.local.models import Network
+
+    url = str(settings.load_settings({}).get("llm.prices_url"))
+    network, today = Network(), _now().date()
+    try:
+        return newest_prices(
+            network.transport(), url, known, today, limits=limits, allow_lower=allow_lower
+        )
+    finally:
+        network.close()
