@@ -8,7 +8,7 @@ from typing import Any
 from botocore.session import get_session
 from pynamodb.connection import Connection
 
-from opencrab.adapters.dynamodb.home import dynamodb_stores
+from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.table import Dispatch, Table
 from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
@@ -57,7 +57,7 @@ def home_on(
     consistent: bool = True,
 ) -> Home:
     """The home on a table that is there."""
-    stores = dynamodb_stores(table, consistent=consistent, on_turn=on_turn)
+    stores = stores_on_dynamodb_table(table, consistent=consistent, on_turn=on_turn)
     turns, deliveries = turns_and_deliveries(opened)
     s3, bucket = opened.client("s3"), opened.bucket()
     files = S3Files(

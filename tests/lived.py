@@ -17,7 +17,7 @@ from opencrab.domain.memory.memory import (
     IndexRewrite,
     Memory,
 )
-from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySpan, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySpan, memory_summary_document_id
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Value
 from opencrab.ports.home import Home
@@ -91,7 +91,7 @@ class Life:
         summary = Summary(
             id=summary_id, span=SummarySpan.TOPIC, text=text, since=now, until=now, at=now
         ).replaced(**changes)
-        self._keep(SUMMARY, summary_key(summary_id), summary)
+        self._keep(SUMMARY, memory_summary_document_id(summary_id), summary)
         return summary_id
 
     def reword(self, memory_id: str, content: str, **changes: Any) -> None:

@@ -11,7 +11,7 @@ import yaml  # type: ignore[import-untyped, unused-ignore]
 from typer.testing import CliRunner
 
 from opencrab import settings
-from opencrab.domain.usage.aws_cost import Meter, PriceSheet, estimate_aws_cost
+from opencrab.domain.usage.aws_cost import Meter, PriceSheet, estimate_aws_usage_cost
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import Options
 from tests.conftest import ROOT
@@ -72,11 +72,11 @@ def functions() -> dict[str, int]:
 
 
 def test_an_idle_month_costs_at_most_a_dollar() -> None:
-    assert 0 < estimate_aws_cost(sheet(), 0).idle.after_free_micro_usd <= DOLLAR
+    assert 0 < estimate_aws_usage_cost(sheet(), 0).idle.after_free_micro_usd <= DOLLAR
 
 
 def test_a_day_of_an_agent_that_has_nothing_to_do_costs_less_than_a_cent() -> None:
-    found = estimate_aws_cost(sheet(), 0).beating
+    found = estimate_aws_usage_cost(sheet(), 0).beating
     assert 0 < found.after_free_micro_usd <= found.micro_usd < DOLLAR // 100
     for language in LANGUAGES:
         told = re.search(r"^- \*\*.*61.*$", page(EXPLANATION, language), re.M)
@@ -85,8 +85,10 @@ def test_a_day_of_an_agent_that_has_nothing_to_do_costs_less_than_a_cent() -> No
 
 
 def test_a_thousand_turns_cost_at_most_ten_cents() -> None:
-    assert 0 < estimate_aws_cost(sheet(), 0).thousand_turns.after_free_micro_usd <= DOLLAR // 10
-    without_model = estimate_aws_cost(sheet(), 0, model_seconds=0).thousand_turns
+    assert (
+        0 < estimate_aws_usage_cost(sheet(), 0).thousand_turns.after_free_micro_usd <= DOLLAR // 10
+    )
+    without_model = estimate_aws_usage_cost(sheet(), 0, model_seconds=0).thousand_turns
     assert 0 < without_model.micro_usd <= DOLLAR // 10
 
 

@@ -17,13 +17,13 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.domain.insight.figures import usage_tally_weeks
-from opencrab.domain.insight.recommendations import Analysis, analyse_usage
+from opencrab.domain.insight.figures import analytics_weeks_of_period
+from opencrab.domain.insight.recommendations import Analysis, compute_usage_analytics
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
 from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, tally_of_call
+from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, usage_tally_of_call
 from opencrab.domain.usage.ledger import Period
 from opencrab.ports.usage.counters import Tallies
 from tests.contract.example import usage_row
@@ -73,11 +73,11 @@ def analysis(tallies: Tallies, known: Evidence) -> Analysis:
     period = Period.LAST_MONTH
     read = (
         tally
-        for first, last in usage_tally_weeks(period, NOW)
+        for first, last in analytics_weeks_of_period(period, NOW)
         for tally in tallies.between(AGENT, first, last)
     )
     choices = {model.replace("/", "-"): f"openai:{model}" for model in MODELS}
-    return analyse_usage(read, known, period=period, now=NOW, choices=choices)
+    return compute_usage_analytics(read, known, period=period, now=NOW, choices=choices)
 
 
 def measured(folder: Path, *, calls: int = CALLS) -> Measured:
@@ -123,7 +123,7 @@ def _calls(calls: int) -> Iterator[DailyTally]:
             latency_ms=200 + n % 9_000,
             state=CallState.FAILED if n % 50 == 0 else CallState.COMPLETED,
         )
-        yield tally_of_call(row)
+        yield usage_tally_of_call(row)
 
 
 def _store(database: Database, tallies: tuple[DailyTally, ...]) -> None:

@@ -12,15 +12,20 @@ from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.autonomy.heartbeat_gate import heartbeat_gate
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, vital_signs_fact
+from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns, heartbeat_signs_document
 from opencrab.domain.conversation.message import Message, TextPart
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.goals.goal import GOAL, Goal, GoalSource, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, GoalSource, goal_document_id
 from opencrab.domain.goals.selection import rank_goals
 from opencrab.domain.goals.value_estimate import ValueEstimate
 from opencrab.domain.memory.belief import Belief
 from opencrab.domain.memory.peer import Peer
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_belief, with_peer
+from opencrab.domain.memory.salient_beliefs import (
+    OUTLOOK,
+    SalientBeliefs,
+    remember_belief,
+    remember_peer,
+)
 from opencrab.domain.memory.working_memory import (
     WORKING,
     WORKING_BYTES,
@@ -32,8 +37,8 @@ from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals.queue import OPENCRAB
-from opencrab.engine.turn.admission import admit_message
-from opencrab.engine.turn.observe import observe_turn
+from opencrab.engine.turn.admission import admit_turns_of_message
+from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.ports.models.model import TrustedText
@@ -69,12 +74,12 @@ def outlook() -> SalientBeliefs:
     for number in range(BELIEFS):
         claim = f"潮の{number}番目の癖は月の満ち欠けと共に変わり、風の強い日には遅れる"
         sure = number % 100 / 100
-        seen = with_belief(
+        seen = remember_belief(
             seen, Belief(id=f"b{number:04d}", claim=claim, confidence=sure, formed_at=NOW)
         )
     for number in range(PEERS):
         met = NOW - timedelta(hours=number)
-        seen = with_peer(
+        seen = remember_peer(
             seen,
             Peer(agent_id=f"peer-{number}", interactions=9, successes=number % 9, last_at=met),
         )
@@ -104,9 +109,11 @@ def signs(agent_id: str) -> VitalSigns:
 def decide_ms() -> float:
     """CPU of reading what was loaded, the gate, the order of goals, and all that is told of it."""
     autonomy, agent_id = Autonomy(), "mika"
-    stored = [new_fact(agent_id, GOAL, goal_key(goal.id), goal) for goal in goals(agent_id, GOALS)]
+    stored = [
+        new_fact(agent_id, GOAL, goal_document_id(goal.id), goal) for goal in goals(agent_id, GOALS)
+    ]
     seen = new_fact(agent_id, OUTLOOK, OUTLOOK, outlook())
-    vitals = vital_signs_fact(signs(agent_id), None)
+    vitals = heartbeat_signs_document(signs(agent_id), None)
     unread = [new_fact(agent_id, HAPPENING, event.id, event) for event in events()]
     notes = WorkingMemory(text="あとで調べること\n" * 200, at=NOW)
     moment = WakingMoment(
@@ -150,14 +157,14 @@ def living(world: World) -> Turn:
     agent_id, facts = world.agent("蟹"), world.runtime.home.facts
     listed = goals(agent_id, OPEN_GOALS)
     mind = AgentState(agenda=Agenda(last_number=OPEN_GOALS, open=tuple(goal.id for goal in listed)))
-    facts.commit(vital_signs_fact(signs(agent_id), None))
+    facts.commit(heartbeat_signs_document(signs(agent_id), None))
     for event in events():
         facts.commit(new_fact(agent_id, HAPPENING, event.id, event))
     facts.commit(new_fact(agent_id, MIND, MIND, mind))
     facts.commit(new_fact(agent_id, OUTLOOK, OUTLOOK, outlook()))
     facts.commit(new_fact(agent_id, WORKING, WORKING, working(agent_id)))
     for goal in listed:
-        facts.commit(new_fact(agent_id, GOAL, goal_key(goal.id), goal))
+        facts.commit(new_fact(agent_id, GOAL, goal_document_id(goal.id), goal))
     session = agents_own_session(agent_id, NOW)
     world.runtime.home.sessions.create(session)
     woken = Message(
@@ -168,7 +175,7 @@ def living(world: World) -> Turn:
         authority=Authority.SELF,
         parts=(TextPart(text="心拍: unread"),),
     )
-    (turn,) = admit_message(world.runtime, session.id, woken, trigger=Trigger.HEARTBEAT)
+    (turn,) = admit_turns_of_message(world.runtime, session.id, woken, trigger=Trigger.HEARTBEAT)
     return turn
 
 
@@ -190,7 +197,7 @@ def load(world: World) -> tuple[float, int]:
     )
 
     def loaded(runtime: Any) -> None:
-        around = observe_turn(runtime, turn, Transcript()).prompt.around
+        around = load_turn_work(runtime, turn, Transcript()).prompt.around
         assert around is not None
         assert (len(around.goals), len(around.events)) == (OPEN_GOALS, EVENTS)
 

@@ -9,9 +9,9 @@ from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, sweep_heartbeats
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.learning.nightly.schedule import (
     send_nightly_reviews,
     send_session_count_reviews,
@@ -137,7 +137,7 @@ def beating() -> Beating:
         agent = home.home.agents.get(home.agent(Language.JA)).agent
         told = agent.heartbeat.replaced(instructions=INSTRUCTIONS)
         saved = home.home.agents.save(agent.replaced(heartbeat=told, purpose=""))
-        create_vital_signs(worker, home.home.agents.get(saved.id))
+        create_agent_vital_signs(worker, home.home.agents.get(saved.id))
         home.meter.taken()
         sweep_heartbeats(worker)
         standing = home.meter.reads
@@ -172,7 +172,7 @@ def _looked(home: Installation, worker: Runtime, standing: float) -> Beat:
 
 
 def _beat(home: Installation, worker: Runtime, agent_id: str, standing: float) -> Beat:
-    signs = stored_vital_signs(worker.home.facts, agent_id)
+    signs = stored_agent_vital_signs(worker.home.facts, agent_id)
     assert signs is not None
     moment = signs.read(VitalSigns).next_beat_at
     home.clock.advance((moment - home.clock.now()).total_seconds() - AHEAD_SECONDS)
@@ -195,7 +195,7 @@ def _read(home: Installation, runtime: Runtime, turn: Turn) -> Iterator[float]:
         read()
         yield home.meter.reads
     home.meter.taken()
-    sweep_agents(runtime)
+    run_autonomy_sweep(runtime)
     yield home.meter.reads
 
 

@@ -24,7 +24,7 @@ from moto import mock_aws
 from moto.core.models import botocore_stubber
 
 from opencrab.adapters.aws_client import aws_service_client
-from opencrab.adapters.dynamodb.table import Dispatch, Table, connect_dynamodb, item_key
+from opencrab.adapters.dynamodb.table import Dispatch, Table, item_key, open_dynamodb_connection
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
@@ -106,7 +106,7 @@ class Configured(Account):
     def dispatch(self) -> Dispatch:
         """Calls of DynamoDB."""
         made_up = {"aws_access_key_id": "made-up", "aws_secret_access_key": "made-up"}
-        dispatch: Any = connect_dynamodb(REGION, **made_up)
+        dispatch: Any = open_dynamodb_connection(REGION, **made_up)
         self.served(dispatch.__self__.client)
         made: Dispatch = dispatch
         return made

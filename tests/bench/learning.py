@@ -17,9 +17,9 @@ from opencrab.engine.simulation.learning.scores import (
     STEPS,
     IntervalCoverage,
     LearningTrialSummary,
-    combine_lessons,
+    combine_simulation_results,
 )
-from opencrab.engine.simulation.learning.trial import NIGHTS, TURNS, run_learning_trial
+from opencrab.engine.simulation.learning.trial import NIGHTS, TURNS, run_simulated_learning_trial
 from tests.bench.world import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -38,8 +38,8 @@ def kept(text: str, heading: str = HEADING) -> str:
 def lessons(seeds: int, *, lying: bool) -> LearningTrialSummary:
     """So many worlds, on all processors."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        return combine_lessons(
-            list(pool.map(partial(run_learning_trial, lying=lying), range(1, seeds + 1)))
+        return combine_simulation_results(
+            list(pool.map(partial(run_simulated_learning_trial, lying=lying), range(1, seeds + 1)))
         )
 
 

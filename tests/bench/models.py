@@ -13,7 +13,7 @@ from opencrab.adapters.providers.transport.exchange import (
     IsStopped,
     OpenReply,
     Reply,
-    never_stopped,
+    transport_never_stopped,
 )
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint
@@ -77,7 +77,7 @@ class _Memory:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = never_stopped,
+        is_stopped: IsStopped = transport_never_stopped,
     ) -> Iterator[OpenReply]:
         yield OpenReply(200, self._headers, iter((self._body,)))
 
@@ -118,7 +118,7 @@ def call_ms(vendor: Vendor) -> float:
 
     def call() -> None:
         use = turn_think_context("今日の予定をメモに書いてください。", Trigger.MESSAGE).use
-        leader, _ = router.leading_model(models, use, RoutingBasis(), ())
+        leader, _ = router.first_routed_model(models, use, RoutingBasis(), ())
         listed = router.fallback_models(models, leader, agent)
         picked = router.pick_model(listed, (), {}, _NOW)
         assert picked is not None

@@ -18,7 +18,7 @@ from moto.dynamodb.models import dynamodb_backends
 from opencrab.adapters.dynamodb.conversation import line as line_items
 from opencrab.adapters.dynamodb.conversation import session as session_items
 from opencrab.adapters.dynamodb.conversation.session import CountedSession
-from opencrab.adapters.dynamodb.home import dynamodb_stores
+from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.turn.journal import OnTurn
@@ -29,7 +29,7 @@ from opencrab.adapters.providers.transport.exchange import (
     OpenReply,
     Reply,
     Transport,
-    never_stopped,
+    transport_never_stopped,
 )
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.agent import Agent, Identity, Profile
@@ -104,7 +104,7 @@ class Thinking:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = never_stopped,
+        is_stopped: IsStopped = transport_never_stopped,
     ) -> Iterator[OpenReply]:
         """`Transport.open`: a server that has no streams."""
         reply = self.send(url, headers=headers, body=body, timeout_seconds=timeout_seconds)
@@ -141,10 +141,14 @@ class Installation:
             created_at=self.clock.now(),
             updated_at=self.clock.now(),
         )
-        self._keep(session_items.to_item(CountedSession(session, lines, lines + 1)))
+        self._keep(
+            session_items.session_to_dynamodb_item(CountedSession(session, lines, lines + 1))
+        )
         for number in range(1, lines + 1):
             line = history_line(self.clock, session.id, agent_id, number)
-            self._keep(line_items.to_item(line.replaced(sequence=number, group_line=number)))
+            self._keep(
+                line_items.line_to_dynamodb_item(line.replaced(sequence=number, group_line=number))
+            )
         return session.id
 
     def run(self, worker: Runtime, turn: Turn) -> None:
@@ -196,7 +200,7 @@ def profile_of(clock: FakeClock, language: Language) -> Profile:
 
 def worker_home(home: Home, table: Table, clock: FakeClock, on_turn: OnTurn | None = None) -> Home:
     """The same home as another process has it, which remembers nothing of the first."""
-    stores = dynamodb_stores(table, consistent=False, on_turn=on_turn)
+    stores = stores_on_dynamodb_table(table, consistent=False, on_turn=on_turn)
     files: Any = copy.copy(home.files)
     files._ledger = DynamoLedger(table, clock)
     return replace(

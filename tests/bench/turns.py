@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.observe import observe_turn
-from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.observe import load_turn_work
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.ports.turn.journal import StepState
 from tests.bench.world import World
 
@@ -96,9 +96,11 @@ def prompt_bytes(world: World) -> int:
     """Bytes of prompt and action schemas that stand before the user's words."""
     session_id = world.session(world.agent("蟹"))
     turn = world.say(session_id)[0]
-    work = observe_turn(world.runtime, turn, Transcript())
+    work = load_turn_work(world.runtime, turn, Transcript())
     model = world.runtime.models.get(None)
-    request = build_model_request(work, model.info, CallOptions(), work.look(StepState(None, ())))
+    request = build_turn_prompt_request(
+        work, model.info, CallOptions(), work.look(StepState(None, ()))
+    )
     world.work()
     schemas = json.dumps([schema.model_dump() for schema in request.actions], ensure_ascii=False)
     return len(schemas.encode()) + len(request.system.encode())

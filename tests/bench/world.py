@@ -28,7 +28,7 @@ from opencrab.domain.money.budget import Limits, Price
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.pace import Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.clock import Clock
@@ -99,7 +99,7 @@ class World:
             authority=Authority.OWNER,
             parts=(TextPart(text=text),),
         )
-        return admit_message(self.runtime, session_id, message)
+        return admit_turns_of_message(self.runtime, session_id, message)
 
     def work(self) -> None:
         """Run the next turn to its end."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from opencrab.adapters.lambda_search import LambdaSearch
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.aws.search import Answer, search_server
+from opencrab.bootstrap.aws.search import Answer, aws_search_server
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Indexing, Search
 from tests.opensearch.search import patient
@@ -39,7 +39,7 @@ class Elsewhere(LambdaSearch):
     """A search that asks a function, which runs in this process with a directory as its EFS."""
 
     def __init__(self, opened: SqliteSearch) -> None:
-        super().__init__(Invoked(search_server(opened)), "opencrab-dev-search")
+        super().__init__(Invoked(aws_search_server(opened)), "opencrab-dev-search")
         self.index_entries, self.catch_up = opened.index_entries, opened.catch_up
 
 

@@ -3,7 +3,7 @@
 from moto.backends import get_backend
 from moto.core.models import DEFAULT_ACCOUNT_ID
 
-from opencrab.adapters.dynamodb.stream import stream_entries
+from opencrab.adapters.dynamodb.stream import dynamodb_stream_entries
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from opencrab.ports.home import Home
 from tests.aws import REGION
@@ -27,4 +27,4 @@ def _streamed(table: str) -> list[FeedEntry]:
     backend = get_backend("dynamodb")[DEFAULT_ACCOUNT_ID][REGION]
     shard = backend.tables[table].stream_shard
     assert shard is not None
-    return list(stream_entries(record.to_json() for record in shard.items))
+    return list(dynamodb_stream_entries(record.to_json() for record in shard.items))

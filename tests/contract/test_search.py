@@ -14,7 +14,7 @@ from opencrab.domain.conversation.message import Audience
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.memory.search_row import EVERYTHING, RowKind, SearchClearance
-from opencrab.domain.memory.summary import summary_key
+from opencrab.domain.memory.summary import memory_summary_document_id
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import SearchHit, SearchQuery
 from tests.contract.backends import BACKENDS, Backend, OpenBackend
@@ -138,7 +138,7 @@ def test_what_was_removed_is_gone_before_anybody_indexes_it(place: Place, kind: 
     made: dict[str, Callable[[], str]] = {
         "memory": lambda: place.life.remember("crab"),
         "experience": lambda: place.life.experience("crab", "crab"),
-        "summary": lambda: summary_key(place.life.summarise(1, "crab")),
+        "summary": lambda: memory_summary_document_id(place.life.summarise(1, "crab")),
     }
     fact_id = made[kind]()
     assert len(place.found("crab")) == 1

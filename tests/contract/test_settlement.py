@@ -9,7 +9,7 @@ from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import BudgetDraw, Usage
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import KEPT, tally_of_call
+from opencrab.domain.usage.counters import KEPT, usage_tally_of_call
 from opencrab.domain.usage.ledger import Settlement, UsageRow
 from opencrab.ports.home import Home
 from tests.contract.example import DAY, NOW, fact, usage_row
@@ -50,7 +50,7 @@ def test_a_settled_call_is_stored_and_counted_with_its_cost(
     assert settled.unconfirmed_micro_usd == 0
     assert drawn(home) == -8_300
     counted = {key: tally.counts for key, tally in found(home).items()}
-    expected = tally_of_call(settled) + tally_of_call(answered)
+    expected = usage_tally_of_call(settled) + usage_tally_of_call(answered)
     assert {k: {n: c for n, c in v.items() if c} for k, v in counted.items()} == {
         expected.key: expected.counts
     }

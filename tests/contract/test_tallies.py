@@ -12,7 +12,7 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, tally_of_call
+from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, usage_tally_of_call
 from opencrab.domain.usage.ledger import UsageRow, usage_summary
 from opencrab.ports.home import Home
 from tests.contract.example import NOW, running, step, usage_row
@@ -29,7 +29,7 @@ def all_of(home: Home, agent_id: str = "hana") -> tuple[DailyTally, ...]:
 
 def as_counted(rows: Iterable[UsageRow]) -> dict[object, DailyTally]:
     """What should be there, by key."""
-    return {tally.key: tally for tally in merge_usage_tallies(map(tally_of_call, rows))}
+    return {tally.key: tally for tally in merge_usage_tallies(map(usage_tally_of_call, rows))}
 
 
 def found(home: Home, agent_id: str = "hana") -> dict[object, DailyTally]:
@@ -87,7 +87,7 @@ def test_several_calls_of_one_cell_in_one_transaction_all_count(home: Home) -> N
     write(home, *rows[:4], usage_row(9, agent_id="ken"))
     write(home, *rows[4:])
     (tally,) = all_of(home)
-    assert tally == reduce(DailyTally.__add__, map(tally_of_call, rows))
+    assert tally == reduce(DailyTally.__add__, map(usage_tally_of_call, rows))
     assert tally.counts["calls"] == tally.hours[NOW.hour]["calls"] == len(rows)
     assert [one.counts["calls"] for one in all_of(home, "ken")] == [1]
 

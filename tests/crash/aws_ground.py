@@ -21,7 +21,7 @@ from opencrab.adapters.dynamodb.conversation.session import (
     DynamoSessions,
     SessionCache,
 )
-from opencrab.adapters.dynamodb.home import dynamodb_stores
+from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.item import Item, from_attribute
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.dynamodb.turn import header as headers
@@ -31,7 +31,7 @@ from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
 from opencrab.adapters.dynamodb.workspace import DynamoLedger
 from opencrab.adapters.s3_files import S3Blobs, S3Files
-from opencrab.adapters.sqlite.database import to_milliseconds
+from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.adapters.sqs import SqsQueue
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
@@ -137,7 +137,7 @@ class AwsGround:
         return Awaited(tuple(visible), tuple(map(_lapse, self._due())))
 
     def has_work(self, queue: str) -> bool:
-        return self.state.ready(queue, to_milliseconds(self.clock.now()))
+        return self.state.ready(queue, sqlite_milliseconds(self.clock.now()))
 
     def file(self, agent_id: str, path: str) -> bytes | None:
         key = f"agents/{agent_id}/workspace/{path}"
@@ -176,7 +176,7 @@ class AwsGround:
         sqs, s3 = (
             Client(client, partial(through, service)) for service, client in self._clients.items()
         )
-        stores = dynamodb_stores(table, consistent=False)
+        stores = stores_on_dynamodb_table(table, consistent=False)
         turns, deliveries, compactions, interactions, beats, nights = (
             SqsQueue(sqs, urls.url, urls.dead_url) for urls in self._queues.values()
         )
@@ -277,14 +277,18 @@ def _body(item: Item) -> str:
 def _value(kind: str, sk: str, item: Item) -> BaseModel | None:
     match kind, sk:
         case "TURN", headers.HEADER:
-            return headers.from_item(item)
+            return headers.turn_from_dynamodb_item(item)
         case "TURN", _:
-            return records.from_item(item)
+            return records.turn_record_from_dynamodb_item(item)
         case "SESSION", sessions.HEAD:
-            return sessions.from_item(item).session
+            return sessions.session_from_dynamodb_item(item).session
         case "SESSION", _:
-            return lines.from_item(item)
+            return lines.line_from_dynamodb_item(item)
         case "OUT", _:
-            return utterance.from_item(item)
+            return utterance.utterance_from_dynamodb_item(item)
         case _:
-            return facts.from_item(item) if kind == "FACT" or sk == facts.MIND_KEY else None
+            return (
+                facts.document_from_dynamodb_item(item)
+                if kind == "FACT" or sk == facts.MIND_KEY
+                else None
+            )

@@ -18,9 +18,9 @@ from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -147,7 +147,7 @@ class Errand:
     def undertake(self) -> None:
         """The owner gives the instruction, always with the same key."""
         asked = instructions.NewInstruction(instruction="メモを整理して / Organise the notes")
-        instructions.start_instruction(self.runtime, self.agent_id, asked, OWNER, key="k")
+        instructions.start_instruction_as_goal(self.runtime, self.agent_id, asked, OWNER, key="k")
 
     def client(self, act: Callable[[], object]) -> None:
         """Somebody outside, who tries again when killed or told to."""
@@ -179,7 +179,7 @@ class Errand:
                 before = self._moved()
                 self.house.clock.advance(seconds)
                 with suppress(Killed, Unavailable):
-                    sweep_agents(self.runtime)
+                    run_autonomy_sweep(self.runtime)
                 self.work()
                 if decide() or self._moved() != before:
                     break
@@ -218,7 +218,7 @@ class Errand:
     @property
     def goal(self) -> Goal:
         """The goal as it is stored."""
-        return stored_goal(self.house.runtime.home.facts, self.agent_id, "G1").read(Goal)
+        return require_goal_document(self.house.runtime.home.facts, self.agent_id, "G1").read(Goal)
 
     @property
     def agenda(self) -> Agenda:
@@ -229,7 +229,9 @@ class Errand:
     def decides(self, *, approved: bool) -> bool:
         """The owner decides what waits; whether anything did."""
         who, waited = approvals.Decider(id="owner", is_owner=True), False
-        for found in approvals.page_of_approvals(self.house.runtime.home.facts, decided=False):
+        for found in approvals.open_or_decided_approvals(
+            self.house.runtime.home.facts, decided=False
+        ):
             if found.agent_id == self.agent_id:
                 waited = True
                 self.client(

@@ -9,7 +9,7 @@ from opencrab.domain.goals.goal import Goal, GoalStatus, TaskStatus, task_messag
 from opencrab.domain.turn.record import CallResult, CallState
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals import instructions
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.models.model import ChatMessage
 from tests.crash.errand import OWNER, Errand, Trouble
 from tests.crash.scheduling import Killed
@@ -124,7 +124,7 @@ def interrupt(errand: Errand, points: list[int]) -> list[str]:
         try:
             given = instructions.goals_of_agent(errand.runtime.home, errand.agent_id)
             for goal in given:
-                admit_message(errand.runtime, goal.session_id, _aside())
+                admit_turns_of_message(errand.runtime, goal.session_id, _aside())
             asked.append(bool(given))
         except Conflict:
             assert errand.goal.status.is_end

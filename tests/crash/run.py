@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from greenlet import GreenletExit
 
-from opencrab.adapters.sqlite.database import to_milliseconds
+from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.domain.errors import Conflict, Unavailable
-from opencrab.engine.autonomy.sweep import sweep_agents
-from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -184,7 +184,7 @@ class Run:
 
     def _time_passes(self) -> bool:
         """Move the clock to the next thing that could happen; False when nothing is awaited."""
-        world, now = self._world, to_milliseconds(self._world.clock.now())
+        world, now = self._world, sqlite_milliseconds(self._world.clock.now())
         awaited = world.ground.awaited()
         visible, patience = awaited.visible, world.casts[0].scenario.rules.stale_seconds * 1_000
         lapses = [at + (0 if name == "due" else patience) for name, at in awaited.lapses]
@@ -215,7 +215,7 @@ class Run:
 
     def _waits(self, name: str) -> bool:
         """Whether a queue has something for a worker; asked again only after a change."""
-        now = to_milliseconds(self._world.clock.now())
+        now = sqlite_milliseconds(self._world.clock.now())
         version, at, answer = self._seen.get(name, (-1, -1, False))
         if (version, at) != (self._world.watch.version, now):
             answer = self._world.ground.has_work(name)
@@ -229,14 +229,14 @@ class Run:
         self._work(
             self._runtime.home.deliveries,
             DELIVERY_VISIBILITY,
-            lambda delivery: deliver_utterance(self._runtime, delivery),
+            lambda delivery: deliver_session_utterance(self._runtime, delivery),
         )
 
     def _sweep(self) -> None:
         self._sweep_wanted = False
-        self._swept_at = to_milliseconds(self._world.clock.now())
+        self._swept_at = sqlite_milliseconds(self._world.clock.now())
         with suppress(Unavailable):
-            sweep_agents(self._runtime)
+            run_autonomy_sweep(self._runtime)
 
     def _run_turn(self, delivery: Delivery) -> MessageOutcome:
         left = iter(range(self._plan.patience()))

@@ -109,7 +109,7 @@ def says(
 
     def act(scene: Scene) -> None:
         for _ in range(2 if again else 1):
-            turns = admission.admit_message(
+            turns = admission.admit_turns_of_message(
                 scene.runtime, scene.session_id, message(text, source_id, channel)
             )
             scene.acknowledged(turns)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.database import to_milliseconds
+from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
@@ -88,7 +88,7 @@ class SqliteGround:
         with self.database.read_transaction() as items:
             visible = items.execute(
                 "SELECT 1 FROM queue WHERE queue=? AND visible_at<=? LIMIT 1",
-                (queue, to_milliseconds(self.clock.now())),
+                (queue, sqlite_milliseconds(self.clock.now())),
             )
             return visible.fetchone() is not None
 

@@ -15,10 +15,10 @@ import pytest
 from opencrab.actions import GROUPS
 from opencrab.adapters.skill_files import FileSkills
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.memory.belief_index import belief_id
+from opencrab.domain.memory.belief_index import belief_id_in_memory
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.record import CallResult
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.web import WebPage, WebResult
 from tests.conftest import ROOT
 from tests.contract.homes import sqlite
@@ -113,7 +113,7 @@ CALLS: dict[str, tuple[Call, ...]] = {
     "form_belief": (BELIEF,),
     "test_belief": (
         BELIEF,
-        ("test_belief", {"belief_id": belief_id("蟹は横に歩く"), "outcome": "success"}),
+        ("test_belief", {"belief_id": belief_id_in_memory("蟹は横に歩く"), "outcome": "success"}),
     ),
     "note_working_memory": (("note_working_memory", {"content": "下書き", "append": True}),),
     "link_knowledge": (
@@ -192,7 +192,7 @@ def play(errand: Errand, calls: tuple[Call, ...], trouble: Trouble) -> str:
         updated_at=now,
     )
     home.sessions.create(session)
-    (turn,) = admit_message(errand.runtime, session.id, message("お願い", "m1", None))
+    (turn,) = admit_turns_of_message(errand.runtime, session.id, message("お願い", "m1", None))
     errand.trouble = trouble
     errand.agent_id = name
     errand.rest()

@@ -108,7 +108,7 @@ class Wire:
         for pk, sk in _keys(operation, arguments):
             item = self._state.item(pk, sk) if sk == headers.HEADER else None
             if item is not None:
-                turn = headers.from_item(item)
+                turn = headers.turn_from_dynamodb_item(item)
                 answer = RecordedTurn(turn, ()) if call.method == "claim" else turn
                 self._stage.watch.on_journal(call.method, call.arguments, call.named, answer)
 

@@ -70,6 +70,8 @@ JAPANESE = PageText(
         "learning": "学習",
         "skills": "スキル",
         "workspace": "ワークスペース",
+        "vault": "ボールト",
+        "websocket": "WebSocket",
         "insight": "分析",
         "discord": "Discord",
         "world": "ワールド",

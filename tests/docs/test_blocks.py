@@ -15,7 +15,7 @@ import typer
 import typer.main
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
-from opencrab.bootstrap.local.command import run_up
+from opencrab.bootstrap.local.command import run_local_server
 from opencrab.gateways.cli.app import build_cli
 from tests.docs.blocks import commands, fences, read_fences, words
 
@@ -40,7 +40,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 @cache
 def root() -> Any:
-    return typer.main.get_command(build_cli(run_up))
+    return typer.main.get_command(build_cli(run_local_server))
 
 
 def parse(arguments: Sequence[str]) -> None:

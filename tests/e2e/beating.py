@@ -11,7 +11,7 @@ from opencrab.domain.document import Document
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, heartbeat_log
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.turn.pace import MessageOutcome
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
@@ -24,20 +24,20 @@ def living(house: House, name: str, script: Script = QUIET, **heartbeat: Any) ->
     agent = house.agent(name, script)
     changed = agent.replaced(heartbeat=Heartbeat(**heartbeat))
     house.home.agents.save(changed)
-    vital_signs.create_vital_signs(house.runtime, house.home.agents.get(name))
+    vital_signs.create_agent_vital_signs(house.runtime, house.home.agents.get(name))
     return name
 
 
 def signs(house: House, name: str) -> VitalSigns:
     """An agent's vital signs as they are stored."""
-    stored = vital_signs.stored_vital_signs(house.runtime.home.facts, name)
+    stored = vital_signs.stored_agent_vital_signs(house.runtime.home.facts, name)
     assert stored is not None
     return stored.read(VitalSigns)
 
 
 def note(house: House, name: str, **changes: Any) -> None:
     """Let an agent's vital signs be others."""
-    vital_signs.change_vital_signs(house.runtime, name, lambda now: now.replaced(**changes))
+    vital_signs.change_agent_vital_signs(house.runtime, name, lambda now: now.replaced(**changes))
 
 
 def tell(house: House, name: str, number: int = 1, **changes: Any) -> bool:
@@ -45,7 +45,7 @@ def tell(house: House, name: str, number: int = 1, **changes: Any) -> bool:
     event = AgentEvent(
         id=f"{number:06d}", type="world.bounty", source="world", text="雨", at=house.clock.now()
     )
-    return vital_signs.queue_event_for_heartbeat(house.runtime, name, event.replaced(**changes))
+    return vital_signs.queue_event_for_agent(house.runtime, name, event.replaced(**changes))
 
 
 def drain(house: House, *, twice: bool = False) -> int:
@@ -63,7 +63,7 @@ def minutes(house: House, count: int, *, twice: bool = False, step: int = 1) -> 
     """Let minutes pass with their sweeps, beats and turns."""
     for _ in range(count):
         for _ in range(1 + twice):
-            sweep_agents(house.runtime)
+            run_autonomy_sweep(house.runtime)
         house.work()
         for _ in range(60 // step):
             house.clock.advance(step)

@@ -18,14 +18,14 @@ from opencrab.adapters.discord.channel import DiscordChannel
 from opencrab.adapters.discord.client import DiscordClient
 from opencrab.adapters.discord.preview import DiscordPreviews
 from opencrab.adapters.providers.transport.httpx_transport import new_client
-from opencrab.bootstrap.discord.door import local_door
+from opencrab.bootstrap.discord.door import build_discord_door
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.discord.community import Community
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.sweep import sweep_agents
-from opencrab.engine.conversation.delivery import deliver_utterance
-from opencrab.engine.discord.ambient_messages import AmbientOutcome, answer_ambient_message
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.conversation.delivery import deliver_session_utterance
+from opencrab.engine.discord.ambient_messages import AmbientOutcome, answer_ambient_discord_message
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.commands import COMMANDS
@@ -139,7 +139,7 @@ class DiscordHouse(House):
             discord_files=cast(FileSource, Pointed(self.cdn.source, "files", self)),
             community=OPENERS,
         )
-        self.door = local_door(self.runtime, self.discord.public_key, self.discord.url)
+        self.door = build_discord_door(self.runtime, self.discord.public_key, self.discord.url)
 
     def wait(self, seconds: float) -> None:
         """What a client does that must wait for a limit."""
@@ -164,7 +164,7 @@ class DiscordHouse(House):
         """Take a channel's message from the relay."""
         said = relayed(message, place, self.discord.application_id)
         own = frozenset({self.discord.application_id})
-        return answer_ambient_message(self.runtime, said, own_ids=own)
+        return answer_ambient_discord_message(self.runtime, said, own_ids=own)
 
     def work(self) -> None:
         """Handle all messages of all queues that are visible now."""
@@ -178,7 +178,7 @@ class DiscordHouse(House):
                 before = len(self.trouble.seen)
                 self.clock.advance(seconds)
                 with suppress(Killed, Unavailable):
-                    sweep_agents(self.runtime)
+                    run_autonomy_sweep(self.runtime)
                 swept = len(self.trouble.seen) - before
                 self.work()
                 if len(self.trouble.seen) - before > swept + len(self._queues):
@@ -204,7 +204,7 @@ class DiscordHouse(House):
                 return worker.handle_interaction(self.runtime, delivery)
             case "turns":
                 return self._turn(delivery)
-        return deliver_utterance(self.runtime, delivery)
+        return deliver_session_utterance(self.runtime, delivery)
 
     def overlap(self) -> None:
         """Another worker has the newest message in its hands as well."""

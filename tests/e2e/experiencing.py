@@ -14,7 +14,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import review_agent_now
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.learning import load_learning_data
 from opencrab.ports.memory.search import SearchQuery
 from tests.crash.outside import Reply
@@ -83,7 +83,7 @@ def says(house: House, text: str, *script: Reply) -> Turn:
     house.clock.advance(60)
     house.scripts["crab"] = script
     said = message(text, f"{house.clock.now():%d%H%M%S}")
-    (turn,) = admit_message(house.runtime, "direct", said)
+    (turn,) = admit_turns_of_message(house.runtime, "direct", said)
     house.work()
     return turn
 

@@ -27,10 +27,17 @@ from opencrab.domain.conversation.message import (
 )
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, PlannedTask, goal_key, number_tasks
-from opencrab.domain.goals.plan import PLAN, AbandonedPlan, plan_key
+from opencrab.domain.goals.goal import (
+    GOAL,
+    Goal,
+    GoalStatus,
+    PlannedTask,
+    goal_document_id,
+    number_tasks,
+)
+from opencrab.domain.goals.plan import PLAN, AbandonedPlan, abandoned_goal_plan_id
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import salient_beliefs_of
+from opencrab.domain.memory.belief_index import salient_beliefs_in_memory
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import IMPRESSION, CoreMemory, Impression
 from opencrab.domain.memory.peer import PEER, Peer
@@ -43,7 +50,7 @@ from opencrab.domain.memory.summary import (
     SummarySource,
     SummarySpan,
     SummaryTopic,
-    summary_key,
+    memory_summary_document_id,
 )
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Turn
@@ -52,7 +59,7 @@ from opencrab.engine.autonomy.schedules import create_schedule
 from opencrab.engine.goals.instructions import INSTRUCTION, InstructionGiver, _Given, cancel_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.stored_record import RECORD_BYTES
-from opencrab.engine.turn.admission import admit_message, instruct_session
+from opencrab.engine.turn.admission import admit_turns_of_message, instruct_session
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import SearchQuery
 from tests.crash.outside import Reply, Script
@@ -108,7 +115,7 @@ class Life:
             authority=Authority.USER,
             **more,
         )
-        turns = admit_message(self.house.runtime, session_id, said)
+        turns = admit_turns_of_message(self.house.runtime, session_id, said)
         self.house.work()
         return turns
 
@@ -287,7 +294,7 @@ def _inner(life: Life) -> None:
         life.keep(BELIEF, belief.id, belief)
     for peer in peers:
         life.keep(PEER, peer.agent_id, peer)
-    life.keep(OUTLOOK, OUTLOOK, salient_beliefs_of(beliefs, peers))
+    life.keep(OUTLOOK, OUTLOOK, salient_beliefs_in_memory(beliefs, peers))
     life.keep(WORKING, WORKING, WorkingMemory(text=f"あとで: {ENGLISH}", at=now))
     for name, who, text in (("e1", "kai", "It rains."), ("e2", HANAKO, ""), ("e3", "kai", SAID)):
         life.keep(
@@ -327,7 +334,7 @@ def _summaries(life: Life) -> None:
             until=now,
             at=now,
         )
-        life.keep(SUMMARY, summary_key(summary.id), summary)
+        life.keep(SUMMARY, memory_summary_document_id(summary.id), summary)
     topics = (SummaryTopic(id="S1", title=SAID, last=9, until=now),)
     life.keep(COMPACTION, "direct", CompactionState(done=9, topics=topics))
 
@@ -347,7 +354,7 @@ def _goal(life: Life) -> None:
         created_at=now,
         ended_at=now,
     )
-    life.keep(GOAL, goal_key("G1"), goal)
+    life.keep(GOAL, goal_document_id("G1"), goal)
     life.keep(INSTRUCTION, "task1", _Given(goal="G1", instruction=SAID))
     step = PlannedTask(name=SAID[:20], precondition="…", postcondition="…")
     for number, tasks in ((1, (step,)), (9, (step.replaced(name="早朝に歩く"),))):
@@ -359,7 +366,7 @@ def _goal(life: Life) -> None:
             why=ENGLISH if number == 1 else "雨",
             given_up_at=now,
         )
-        life.keep(PLAN, plan_key(old.goal_id, 1), old)
+        life.keep(PLAN, abandoned_goal_plan_id(old.goal_id, 1), old)
 
 
 def _asked(life: Life) -> None:

@@ -21,10 +21,10 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.sweep import sweep_agents
-from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit_message, instruct_session
+from opencrab.engine.turn.admission import admit_turns_of_message, instruct_session
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -153,7 +153,7 @@ class House:
     ) -> tuple[Turn, ...]:
         """A message of the owner, as every gateway admits it, or of whom the changes say."""
         said = message(text, source_id, channel).replaced(**changes)
-        return admit_message(self.runtime, "s", said)
+        return admit_turns_of_message(self.runtime, "s", said)
 
     def mentor(self, text: str) -> None:
         """An instruction of the owner to the agents of the session, which starts no turn."""
@@ -183,7 +183,7 @@ class House:
         while (
             self._one(home.turns, self._turn)
             or self._one(
-                home.deliveries, lambda delivery: deliver_utterance(self.runtime, delivery)
+                home.deliveries, lambda delivery: deliver_session_utterance(self.runtime, delivery)
             )
             or self.compact()
         ):
@@ -199,7 +199,7 @@ class House:
     def later(self, seconds: float) -> None:
         """Let time pass, sweep, and handle what that set free."""
         self.clock.advance(seconds)
-        sweep_agents(self.runtime)
+        run_autonomy_sweep(self.runtime)
         self.work()
 
     def turn(self, turn_id: str) -> Turn:

@@ -8,8 +8,8 @@ from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import admit_due_items
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.pausing import stored_goal
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.goals.pausing import require_goal_document
+from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.crash.errand import OWNER, scripts
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
@@ -40,13 +40,13 @@ def _second(script: Script) -> Script:
 
 
 def instruct(house: House, text: str = "メモを整理して", key: str = "k") -> Goal:
-    return instructions.start_instruction(
+    return instructions.start_instruction_as_goal(
         house.runtime, "crab", instructions.NewInstruction(instruction=text), OWNER, key=key
     )
 
 
 def goal(house: House, goal_id: str = "G1") -> Goal:
-    return stored_goal(house.runtime.home.facts, "crab", goal_id).read(Goal)
+    return require_goal_document(house.runtime.home.facts, "crab", goal_id).read(Goal)
 
 
 def agenda(house: House) -> Agenda:
@@ -92,7 +92,7 @@ def aside(house: House, text: str = "いま何を?") -> None:
         authority=OWNER.authority,
         parts=(TextPart(text=text),),
     )
-    admit_message(house.runtime, goal(house).session_id, message)
+    admit_turns_of_message(house.runtime, goal(house).session_id, message)
 
 
 def at_rest(house: House) -> None:

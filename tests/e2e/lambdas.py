@@ -27,7 +27,7 @@ from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.run import turn_id_of_message
 from opencrab.gateways.aws.functions import LambdaLog, Worker
 from tests.aws import account
@@ -127,7 +127,9 @@ class Lambdas:
 
     def say(self, agent_id: str, source_id: str = "m1") -> Turn:
         """Somebody speaks to an agent; the turn."""
-        (turn,) = admit_message(self.runtime, agent_id, message("hello", f"{agent_id}-{source_id}"))
+        (turn,) = admit_turns_of_message(
+            self.runtime, agent_id, message("hello", f"{agent_id}-{source_id}")
+        )
         return turn
 
     def run(self, seconds: float) -> None:

@@ -29,11 +29,11 @@ from opencrab.domain.conversation.message import (
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.domain.discord.community import Community
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
-from opencrab.domain.goals.goal import GOAL, Goal, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id
 from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, CoreMemory, Experience, Memory
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, BriefBelief, SalientBeliefs
-from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySpan, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySpan, memory_summary_document_id
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.turn import Trigger
@@ -41,7 +41,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals.queue import OPENCRAB
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.models.model import ChatMessage, ChatRequest
 from tests.contract.homes import OpenHome
 from tests.e2e.house import START, House
@@ -199,7 +199,7 @@ class Listening:
             tainted=False,
             at=self.house.clock.now(),
         )
-        vital_signs.queue_event_for_heartbeat(self.house.runtime, "crab", event)
+        vital_signs.queue_event_for_agent(self.house.runtime, "crab", event)
 
     def _requests(
         self, session_id: str, trigger: Trigger = Trigger.MESSAGE, **said: Any
@@ -212,7 +212,7 @@ class Listening:
             parts=(TextPart(text="What do you know?"),),
             **said,
         )
-        admit_message(self.house.runtime, session_id, message, trigger=trigger)
+        admit_turns_of_message(self.house.runtime, session_id, message, trigger=trigger)
         self.house.work()
         return [request for request in self.house.provider.seen[before:] if request.actions]
 
@@ -299,7 +299,7 @@ class Listening:
         return [
             *(new_fact("crab", MEMORY, each.id, each) for each in memories),
             new_fact("crab", EXPERIENCE, lived.id, lived),
-            new_fact("crab", SUMMARY, summary_key("S1"), summary),
+            new_fact("crab", SUMMARY, memory_summary_document_id("S1"), summary),
         ]
 
     def _wanted(self) -> list[Document]:
@@ -333,10 +333,10 @@ class Listening:
         agent: Agent = self.house.home.agents.get("crab").agent
         changed = agent.replaced(heartbeat=Heartbeat(instructions="Tell the news"))
         self.house.home.agents.save(changed)
-        vital_signs.create_vital_signs(self.house.runtime, self.house.home.agents.get("crab"))
+        vital_signs.create_agent_vital_signs(self.house.runtime, self.house.home.agents.get("crab"))
         return [
             new_fact("crab", MIND, MIND, mind).replaced(version=0),
-            new_fact("crab", GOAL, goal_key("G1"), goal),
+            new_fact("crab", GOAL, goal_document_id("G1"), goal),
             new_fact("crab", OUTLOOK, OUTLOOK, SalientBeliefs(beliefs=(belief,))),
             new_fact("crab", WORKING, WORKING, working),
         ]

@@ -13,7 +13,7 @@ from greenlet import GreenletExit, greenlet
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.home import FILE, home_on
+from opencrab.adapters.sqlite.home import FILE, sqlite_home_on_database
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
@@ -25,7 +25,7 @@ from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import is_suspect_delivery, run_turn
 from opencrab.ports.home import Home
@@ -104,7 +104,7 @@ class Machine:
         self.clock.advance(self.boot_seconds / 2)
         self._database = Database(self.folder / FILE, durable=False)
         files, blobs = LocalFiles(self.folder / "agents"), LocalBlobs(self.folder)
-        self.home: Home = home_on(
+        self.home: Home = sqlite_home_on_database(
             self._database, self.clock, files=files, blobs=blobs, rule=self.rule
         )
         provider = Provider(self.scripts)
@@ -131,7 +131,9 @@ class Machine:
         """Somebody speaks to an agent, which is made if it is new, in a session of its own."""
         if agent_id not in self.scripts:
             self._introduce(agent_id)
-        (turn,) = admit_message(self.runtime, agent_id, message("hello", f"{agent_id}-{source_id}"))
+        (turn,) = admit_turns_of_message(
+            self.runtime, agent_id, message("hello", f"{agent_id}-{source_id}")
+        )
         return turn
 
     def run(self, seconds: float) -> bool:

@@ -7,7 +7,11 @@ from functools import partial
 from typing import Any
 
 from opencrab.adapters.sqlite.database import WriteBatch
-from opencrab.adapters.sqlite.usage import add_usage_counts, call_counts, stored_usage_row
+from opencrab.adapters.sqlite.usage import (
+    add_sqlite_usage_counts,
+    sqlite_call_counts,
+    sqlite_usage_row,
+)
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
@@ -182,10 +186,10 @@ def active(house: House, agent_id: str, day: int, **changes: Any) -> None:
 def count(house: House, *rows: UsageRow, kept: bool = False) -> None:
     """Count calls as the journal does; the rows themselves are there only if `kept`."""
     tallies: Any = house.home.tallies
-    counts = call_counts(rows)
-    batch = WriteBatch(new=[stored_usage_row(row) for row in rows if kept])
+    counts = sqlite_call_counts(rows)
+    batch = WriteBatch(new=[sqlite_usage_row(row) for row in rows if kept])
     with tallies._database.write_transaction() as items:
-        add_usage_counts(batch, counts, items.get_many([one.place for one in counts]))
+        add_sqlite_usage_counts(batch, counts, items.get_many([one.place for one in counts]))
         items.write(batch)
 
 

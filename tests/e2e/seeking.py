@@ -4,7 +4,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.learning.skill_readers import skill_readers
-from opencrab.domain.memory.clearance import Listeners, turn_clearance
+from opencrab.domain.memory.clearance import Listeners, memory_clearance_of_turn
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SourceType
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import START
@@ -71,7 +71,7 @@ def secret_skills() -> list[Document]:
         created_at=START,
         updated_at=START,
     )
-    narrow = turn_clearance(Authority.USER, "yui", session, Listeners())
+    narrow = memory_clearance_of_turn(Authority.USER, "yui", session, Listeners())
     label = skill_readers("crab", theirs, narrow)
     assert label is not None
     known = (private, theirs, approved)

@@ -14,7 +14,11 @@ from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.approvals.grants import NewGrant, grant_approval_in_advance, open_grants
+from opencrab.engine.approvals.grants import (
+    NewGrant,
+    grant_approval_in_advance,
+    open_approval_grants,
+)
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.turn import control
 from opencrab.ports.turn.journal import Journal, TurnChange
@@ -35,7 +39,7 @@ def furnished(house: House, *, rings: int = 1, **changes: Any) -> None:
 def asked(house: House) -> tuple[Turn, Approval]:
     (turn,) = house.say("鐘を鳴らして")
     house.work()
-    (found,) = approvals.page_of_approvals(house.runtime.home.facts, decided=False)
+    (found,) = approvals.open_or_decided_approvals(house.runtime.home.facts, decided=False)
     assert house.turn(turn.id).status is TurnStatus.WAITING
     assert found.turn_id == turn.id
     return turn, found
@@ -51,7 +55,7 @@ def test_a_bell_rings_once_if_the_owner_says_so(house: House, *, approved: bool)
     assert len(house.bell.rings) == int(approved)
     ended = TurnStatus.COMPLETED if approved else TurnStatus.STOPPED
     assert house.turn(turn.id).status is ended
-    assert approvals.page_of_approvals(house.runtime.home.facts, decided=False) == ()
+    assert approvals.open_or_decided_approvals(house.runtime.home.facts, decided=False) == ()
 
 
 def test_what_a_turn_has_asked_is_withdrawn_in_the_moment_in_which_it_ends(house: House) -> None:
@@ -124,8 +128,8 @@ def test_a_grant_is_used_up_and_then_the_agent_asks(house: House) -> None:
     grant_approval_in_advance(house.runtime, "crab", new, by="owner", grant_id="g1")
     _, found = asked(house)
     assert len(house.bell.rings) == 2
-    assert open_grants(house.runtime, "crab")[0].used == 2
+    assert open_approval_grants(house.runtime, "crab")[0].used == 2
     approvals.decide_approval(house.runtime, found.id, approved=True, who=OWNER)
     house.work()
     assert len(house.bell.rings) == 3
-    assert open_grants(house.runtime, "crab")[0].used == 2
+    assert open_approval_grants(house.runtime, "crab")[0].used == 2

@@ -7,8 +7,12 @@ from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction, start_instruction
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.goals.instructions import (
+    InstructionGiver,
+    NewInstruction,
+    start_instruction_as_goal,
+)
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.conversation.channel import Panel
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -50,7 +54,7 @@ def asks(
 ) -> tuple[Turn, ...]:
     """Somebody asks in a channel, and everything is worked off."""
     said = message("元気?", "m1").replaced(channel=channel)
-    turns = admit_message(house.runtime, "s", said, only=only)
+    turns = admit_turns_of_message(house.runtime, "s", said, only=only)
     house.work()
     return turns
 
@@ -98,7 +102,7 @@ def test_a_question_to_a_human_is_told_and_the_answer_after_it_opens_nothing(hou
     house.session(house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT)))
     (turn,) = asks(house)
     (question,) = room.heard
-    (found,) = approvals.page_of_approvals(house.runtime.home.facts, decided=False)
+    (found,) = approvals.open_or_decided_approvals(house.runtime.home.facts, decided=False)
     assert (question.approval, question.opens, question.closes) == (found.id, True, False)
     assert "鐘" in question.text or "bell" in question.text
     assert house.turn(turn.id).status is TurnStatus.WAITING
@@ -127,8 +131,8 @@ def test_the_place_of_an_instruction_sees_how_far_it_comes(house: House) -> None
         channel=ROOM.replaced(awaited=False),
     )
     new = NewInstruction(instruction="潮の満ち引きを調べて")
-    goal = start_instruction(house.runtime, agent.id, new, asker, key="i1")
-    assert start_instruction(house.runtime, agent.id, new, asker, key="i1").id == goal.id
+    goal = start_instruction_as_goal(house.runtime, agent.id, new, asker, key="i1")
+    assert start_instruction_as_goal(house.runtime, agent.id, new, asker, key="i1").id == goal.id
     for _ in range(4):
         house.later(60)
     assert room.shown

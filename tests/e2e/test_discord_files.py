@@ -16,7 +16,7 @@ from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.uploads import OTHERS_BYTES
 from opencrab.engine.discord import received_files
-from opencrab.engine.discord.presence import save_discord_presence
+from opencrab.engine.discord.presence import set_agent_discord_presence
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.ports.models.model import ChatMessage
 from tests.contract.homes import HOMES
@@ -43,7 +43,7 @@ class Shore(DiscordHouse):
         self.provider.wrap = seeing
         self.agent("kani", (Reply(text="見ました"),), language)
         spot = Spot(channel_id=SERVER_CHANNEL.channel_id, mentions_only=False)
-        save_discord_presence(self.home, Presence(agent_id="kani", spots=(spot,)))
+        set_agent_discord_presence(self.home, Presence(agent_id="kani", spots=(spot,)))
 
     def says(self, text: str, *files: File, by: Person = OWNER) -> None:
         """Somebody writes in the channel, the relay brings it, and it is answered."""

@@ -23,7 +23,7 @@ from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.money.budget import agent_budget_scope, public_budget_scope
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
 from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.autonomy.sweep import admit_due_items
 from opencrab.engine.discussion.after_turn import record_discussion_results
@@ -279,7 +279,7 @@ def test_an_owners_instruction_reaches_who_speaks_next(home: House) -> None:
 def test_who_is_named_and_does_not_get_the_floor_is_told_in_its_vital_signs(home: House) -> None:
     gathered(home, "kai", "nami", "umi", says=["潮", "波", "kaiとnamiはどう?", "砂"])
     for name in ("kai", "nami"):
-        create_vital_signs(home.runtime, home.home.agents.get(name))
+        create_agent_vital_signs(home.runtime, home.home.agents.get(name))
     home.say("話して", channel="wall", authority=Authority.PUBLIC, principal_id="stranger")
     home.work()
     home.later(3)
@@ -315,7 +315,7 @@ def _wrapped(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _mention(house: House, agent_id: str) -> tuple[str | None, ...] | None:
-    fact = stored_vital_signs(house.runtime.home.facts, agent_id)
+    fact = stored_agent_vital_signs(house.runtime.home.facts, agent_id)
     said = None if fact is None else fact.read(VitalSigns).mention
     if said is None:
         return None
@@ -339,7 +339,7 @@ def test_who_did_not_speak_last_is_told_of_the_end_once_if_it_acts_unasked(
         wishes = "" if name == "tsuki" else "海を知る"
         lives = agent.replaced(heartbeat=Heartbeat(instructions=wishes), language=language)
         home.home.agents.save(lives)
-        create_vital_signs(home.runtime, home.home.agents.get(name))
+        create_agent_vital_signs(home.runtime, home.home.agents.get(name))
     home.say("海について話して")
     goes_on(home, 4)
     over = session_of(home)

@@ -14,7 +14,7 @@ from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning import memory_holdout
 from opencrab.engine.learning.nightly import experiences
-from opencrab.engine.learning.proposals import follow_proposal
+from opencrab.engine.learning.proposals import follow_learning_proposal
 from tests.e2e.experiencing import (
     DAY,
     TWICE,
@@ -42,7 +42,7 @@ def test_whoever_follows_all_that_is_proposed_loses_one_of_two_and_never_both(ho
     assert merging.subject == goes
     shown(home, stays)
     assert night(home) == ()
-    follow_proposal(home.runtime, "crab", merging.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", merging.id, "owner")
     home.clock.advance(50 * DAY)
     shown(home, stays)
     assert night(home) == ()
@@ -57,9 +57,9 @@ def test_one_to_which_another_was_left_meanwhile_is_not_retired(home: House) -> 
     goes = keeps(home, *WORDS["en"][:2])
     merging = made.replaced(id="0" * 26, subject=goes, after={"remark": "merge", "other": stays})
     learned.store_adjustment(home.runtime.home.facts, "crab", learned.LearningChange(merging))
-    follow_proposal(home.runtime, "crab", merging.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", merging.id, "owner")
     with pytest.raises(Conflict, match="depends on") as refused:
-        follow_proposal(home.runtime, "crab", made.id, "owner")
+        follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     assert refused.value.cure == f"undo change {merging.id} first"
     assert experience(home, stays).retired_at is None
 
@@ -71,7 +71,7 @@ def _merged(house: House, folder: Path) -> tuple[str, str]:
     shown(house, stays, times=1, useful=(stays,))
     (made,) = night(house)
     assert made.subject == goes
-    follow_proposal(house.runtime, "crab", made.id, "owner")
+    follow_learning_proposal(house.runtime, "crab", made.id, "owner")
     assert found(house, "traveller") == [stays]
     return stays, goes
 
@@ -188,7 +188,7 @@ def test_a_report_tells_no_more_of_one_that_is_retired(home: House) -> None:
     _, made = useless(home)
     other = keeps(home, *TWICE_EN[0])
     shown(home, other, times=1)
-    follow_proposal(home.runtime, "crab", made.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     lived(home, 3, good=True)
     night(home)
     english, japanese = told(home, "2026-01-06"), told(home, "2026-01-06.ja")

@@ -19,7 +19,7 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import GOAL
 from opencrab.domain.goals.plan import PLAN
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import salient_beliefs_of
+from opencrab.domain.memory.belief_index import salient_beliefs_in_memory
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.memory.peer import PEER, Peer
@@ -146,7 +146,7 @@ def test_of_an_inner_life_what_came_of_others_stays(life: Life) -> None:
     assert set(peers) == {"kai", "once"}
     outlook = house.home.facts.get("crab", OUTLOOK, OUTLOOK)
     assert outlook is not None
-    assert outlook.read(SalientBeliefs) == salient_beliefs_of((belief,), peers.values())
+    assert outlook.read(SalientBeliefs) == salient_beliefs_in_memory((belief,), peers.values())
     assert house.home.facts.get("crab", WORKING, WORKING) is None
     assert ids(house, HAPPENING) == ["e1"]
     signs = house.home.facts.get("crab", VITALS, VITALS)

@@ -13,7 +13,7 @@ from opencrab.domain.erasure.request import FORGOTTEN, ErasureRequest, ErasureSc
 from opencrab.domain.errors import NotFound
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
-from opencrab.engine.memory.reading import session_log, session_logs_for_memory
+from opencrab.engine.memory.reading import session_log_in_agent_memory, session_logs_for_memory
 from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.e2e.conftest import Build
@@ -90,9 +90,9 @@ def test_who_left_carries_away_what_they_heard(left: House) -> None:
     assert SAID in read(left)
     assert AGAIN in read(left)
     (found,), _ = session_logs_for_memory(left.runtime.home, "crab", after=None, limit=9)
-    assert found == session_log(left.runtime.home, "crab", "s")
+    assert found == session_log_in_agent_memory(left.runtime.home, "crab", "s")
     with pytest.raises(NotFound):
-        session_log(left.runtime.home, "squid", "s")
+        session_log_in_agent_memory(left.runtime.home, "squid", "s")
 
 
 def test_an_index_of_who_left_knows_what_they_heard(left: House) -> None:

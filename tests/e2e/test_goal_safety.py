@@ -10,7 +10,7 @@ from opencrab.domain.goals.goal import CHILDREN, GoalStatus
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals import instructions
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.control import stop_turn
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
@@ -102,7 +102,7 @@ def test_goals_beget_few_goals(home: House) -> None:
 def test_a_goal_costs_no_more_than_its_budget(home: House) -> None:
     crab(home)
     asked = instructions.NewInstruction(instruction="メモを整理して", budget_micro_usd=9_000)
-    instructions.start_instruction(home.runtime, "crab", asked, BOB, key="k")
+    instructions.start_instruction_as_goal(home.runtime, "crab", asked, BOB, key="k")
     carried(home)
     poor = goal(home)
     assert poor.pause is not None
@@ -170,7 +170,7 @@ def test_names_that_a_tainted_turn_gave_taint_whoever_lists_them(home: House, na
         home.scripts["crab"] = replies
         home.clock.advance(1)
         asked = message("一覧を見せて", f"f{home.clock.now().timestamp()}", None)
-        (turn,) = admit_message(home.runtime, "fresh", asked)
+        (turn,) = admit_turns_of_message(home.runtime, "fresh", asked)
         home.work()
         return home.turn(turn.id).taint
 

@@ -18,9 +18,9 @@ from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import FREE, Limits, Price, agent_budget_scope
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.contract.homes import HOMES
 from tests.crash.outside import PRICE, Reply
 from tests.crash.scenarios import message
@@ -51,7 +51,7 @@ def test_an_agent_with_nothing_due_beats_and_calls_no_model(house: House) -> Non
 
 def test_an_idle_beat_is_one_write_and_nothing_else(house: House) -> None:
     living(house, "crab", interval_seconds=59)
-    sweep_agents(house.runtime)
+    run_autonomy_sweep(house.runtime)
     house.clock.advance(59)
     house.calls.clear()
     drain(house)
@@ -82,7 +82,7 @@ def test_a_hundred_agents_catch_up_after_an_hour_with_one_turn_each(house: House
         tell(house, name)
     house.clock.advance(3_600)
     for _ in range(2):
-        sweep_agents(house.runtime)
+        run_autonomy_sweep(house.runtime)
         drain(house, twice=True)
     house.work()
     assert house.provider.bill.received == 100
@@ -96,7 +96,7 @@ def test_beats_within_the_minute_come_to_their_second_and_as_often_as_they_are_d
     living(house, "crab", interval_seconds=29)
     moments = []
     for _ in range(2):
-        sweep_agents(house.runtime)
+        run_autonomy_sweep(house.runtime)
         for _ in range(60):
             house.clock.advance(1)
             if drain(house, twice=True):
@@ -180,7 +180,7 @@ def test_a_peers_words_wake_with_a_peers_rights_and_hear_nothing_private(house: 
         note(house, "crab", mention=mention(authority=authority, payer="taro"), turn_id=None)
         minutes(house, 1, step=1)
         house.clock.advance(2)
-        sweep_agents(house.runtime)
+        run_autonomy_sweep(house.runtime)
         house.work()
         turn = turns(house, "crab")[0]
         peer = Authority.PEER if authority is Authority.SELF else authority
@@ -255,7 +255,7 @@ def test_no_channel_hears_what_an_agent_says_about_others_words(house: House) ->
     living(house, "crab", SPEAKS, channel=Channel(kind="wall", address="x"), cooldown_seconds=0)
     tell(house, "crab", 1, text="MINE", tainted=False)
     house.clock.advance(61)
-    sweep_agents(house.runtime)
+    run_autonomy_sweep(house.runtime)
     tell(house, "crab", 2, text="THEIRS")
     house.work()
     assert "THEIRS" not in str(house.provider.seen)
@@ -271,7 +271,7 @@ def test_a_busy_agent_and_a_frozen_one_skip_beats_and_lose_nothing(house: House)
     tell(house, "crab")
     house.say("やあ")
     house.clock.advance(61)
-    sweep_agents(house.runtime)
+    run_autonomy_sweep(house.runtime)
     assert (signs(house, "crab").idle, log(house, "crab")) == (1, [])
     house.work()
     house.home.switches.set("crab", frozen=True)
@@ -390,6 +390,6 @@ def test_silence_in_a_discussion_is_not_in_vain(house: House) -> None:
     house.session(house.home.agents.get("crab").agent)
     for source, authority in ((Source.PEER, Authority.PEER), (Source.SCHEDULE, Authority.SELF)):
         said = message("?", source.value, None).replaced(source=source, authority=authority)
-        admit_message(house.runtime, "s", said, trigger=Trigger.EVENT)
+        admit_turns_of_message(house.runtime, "s", said, trigger=Trigger.EVENT)
     house.work()
     assert signs(house, "crab").in_vain == 1

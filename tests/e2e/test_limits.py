@@ -12,8 +12,8 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.observe import observe_turn
-from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.observe import load_turn_work
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.ports.turn.journal import StepState
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import LONG, TEXT, WRITE
@@ -180,9 +180,11 @@ def test_two_renders_a_minute_apart_differ_only_in_their_last_part(house: House)
     model = house.provider.get("fake:crab")
     renders = []
     for _ in range(2):
-        work = observe_turn(house.runtime, recorded.turn, Transcript.of(recorded.records))
+        work = load_turn_work(house.runtime, recorded.turn, Transcript.of(recorded.records))
         renders.append(
-            build_model_request(work, model.info, CallOptions(), work.look(StepState(None, ())))
+            build_turn_prompt_request(
+                work, model.info, CallOptions(), work.look(StepState(None, ()))
+            )
         )
         house.clock.advance(60)
     first, second = renders

@@ -12,8 +12,8 @@ from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.record import CallResult
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.observe import observe_turn
-from opencrab.engine.turn.prompt.request import build_model_request, request_token_limit
+from opencrab.engine.turn.observe import load_turn_work
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request, prompt_token_limit
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
 from opencrab.ports.turn.journal import StepState
 from tests.crash.outside import Reply
@@ -67,7 +67,7 @@ def test_what_was_said_long_ago_is_found_and_every_prompt_keeps_to_its_budget(
     assert progress(made).topics[0].id == "S1"
     made.say("もう一度お願いします。", "q2")
     made.work()
-    water = request_token_limit(ModelInfo(name="x").max_input_tokens, made.runtime.rules)
+    water = prompt_token_limit(ModelInfo(name="x").max_input_tokens, made.runtime.rules)
     assert len(made.provider.seen) > 10
     assert max(map(tokens, made.provider.seen)) <= water
     asked = [request for request in made.provider.seen if request.model == "mika"][-1]
@@ -85,9 +85,9 @@ def test_two_renders_a_minute_apart_share_their_prefix_byte_for_byte(tmp_path: P
     (turn,) = made.say("次の質問", "q2")
     renders = []
     for _ in range(2):
-        work = observe_turn(made.runtime, turn, Transcript())
+        work = load_turn_work(made.runtime, turn, Transcript())
         renders.append(
-            build_model_request(
+            build_turn_prompt_request(
                 work, ModelInfo(name="fake:mika"), CallOptions(), work.look(StepState(None, ()))
             )
         )

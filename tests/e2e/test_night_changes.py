@@ -19,7 +19,10 @@ from opencrab.engine.insight.experiments import experiments_of_agent
 from opencrab.engine.insight.llm_analytics import llm_analytics
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning.nightly.run import review_agent_now
-from opencrab.engine.learning.proposals import find_followed_proposal, follow_proposal
+from opencrab.engine.learning.proposals import (
+    find_followed_learning_proposal,
+    follow_learning_proposal,
+)
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, served, skill, told
@@ -121,23 +124,23 @@ def test_what_an_agent_applied_itself_is_undone_by_its_owner(home: House) -> Non
 
 def test_an_owner_follows_a_proposal_and_the_night_watches_over_it(home: House) -> None:
     proposed = _proposed(home)
-    made = follow_proposal(home.runtime, "crab", proposed.id, "owner")
+    made = follow_learning_proposal(home.runtime, "crab", proposed.id, "owner")
     assert (made.id, made.state, made.by) == (proposed.id, APPLIED, "owner")
     assert made.at == home.clock.now()
     assert made.evidence["proposed_by"] == "daily-2026-01-05"
     assert mind(home).mixes[0].weights == {"cheap": 1.0}
-    assert find_followed_proposal(home.runtime, "crab", proposed.id, "owner") == made
+    assert find_followed_learning_proposal(home.runtime, "crab", proposed.id, "owner") == made
     with pytest.raises(Conflict, match="applied, not proposed"):
-        follow_proposal(home.runtime, "crab", proposed.id, "owner")
+        follow_learning_proposal(home.runtime, "crab", proposed.id, "owner")
     home.clock.advance(86_400)
     lived(home, 60, good=False, model="cheap")
     home.clock.advance(86_400)
     (back,) = _night(home).adjustments
     assert (back.state, mind(home).mixes) == (AdjustmentState.ROLLED_BACK, ())
     with pytest.raises(Conflict, match="rolled_back"):
-        find_followed_proposal(home.runtime, "crab", proposed.id, "owner")
+        find_followed_learning_proposal(home.runtime, "crab", proposed.id, "owner")
     with pytest.raises(NotFound):
-        follow_proposal(home.runtime, "crab", "nothing", "owner")
+        follow_learning_proposal(home.runtime, "crab", "nothing", "owner")
 
 
 def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -> None:
@@ -145,7 +148,7 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
 
     def refused(why: str) -> None:
         with pytest.raises(Conflict, match=why):
-            follow_proposal(home.runtime, "crab", proposed.id, "owner")
+            follow_learning_proposal(home.runtime, "crab", proposed.id, "owner")
         assert _changes(home) == [proposed]
 
     agent = home.home.agents.get("crab").agent
@@ -167,18 +170,18 @@ def test_a_proposal_that_fits_the_present_no_more_is_not_followed(home: House) -
     other = proposed.replaced(before={"weights": {"dear": 1.0}})
     home.home.facts.commit(stored.with_body(other))
     with pytest.raises(Conflict, match="changed or pinned concurrently"):
-        follow_proposal(home.runtime, "crab", proposed.id, "owner")
+        follow_learning_proposal(home.runtime, "crab", proposed.id, "owner")
 
 
 def test_a_proposal_grows_old_and_a_retired_agent_is_left_as_it_is(home: House) -> None:
     proposed = _proposed(home)
     home.clock.advance(31 * 86_400)
     with pytest.raises(Conflict, match="30 days ago"):
-        follow_proposal(home.runtime, "crab", proposed.id, "owner")
+        follow_learning_proposal(home.runtime, "crab", proposed.id, "owner")
     agent = home.home.agents.get("crab").agent
     home.home.agents.save(agent.replaced(status=AgentStatus.RETIRED))
     with pytest.raises(Conflict, match="retired"):
-        follow_proposal(home.runtime, "crab", proposed.id, "owner")
+        follow_learning_proposal(home.runtime, "crab", proposed.id, "owner")
     assert _changes(home) == [proposed]
 
 
@@ -198,17 +201,17 @@ def test_a_skill_is_retired_as_proposed_and_all_other_advice_is_only_advice(home
         "retire": "shouting",
     }
     with pytest.raises(Conflict, match="advice"):
-        follow_proposal(home.runtime, "crab", known["merge"].id, "owner")
+        follow_learning_proposal(home.runtime, "crab", known["merge"].id, "owner")
     learned.pin_learned_subject(home.runtime.home, "crab", "skill:shouting")
     with pytest.raises(Conflict, match="pinned"):
-        follow_proposal(home.runtime, "crab", known["retire"].id, "owner")
+        follow_learning_proposal(home.runtime, "crab", known["retire"].id, "owner")
     learned.unpin_learned_subject(home.runtime, "crab", "skill:shouting")
     home.clock.advance(60)
     _reworded(home, home.clock.now())
     with pytest.raises(Conflict, match="new text"):
-        follow_proposal(home.runtime, "crab", known["retire"].id, "owner")
+        follow_learning_proposal(home.runtime, "crab", known["retire"].id, "owner")
     _reworded(home, None)
-    made = follow_proposal(home.runtime, "crab", known["retire"].id, "owner")
+    made = follow_learning_proposal(home.runtime, "crab", known["retire"].id, "owner")
     gone = skill(home, "shouting")
     assert (made.after, gone.status, gone.retired_by) == (
         {"status": "archived"},

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from opencrab.actions import GROUPS, Registry
-from opencrab.adapters.sqlite.database import to_milliseconds
+from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Sender
 from opencrab.domain.document import new_fact
@@ -243,7 +243,7 @@ def test_they_go_too_where_the_turn_has_expired_and_only_its_lines_are_left(
     graded(home, tmp_path)
     home.clock.advance(50 * DAY)
     usage: Any = home.home.usage
-    usage._database.purge(to_milliseconds(home.clock.now()), 0)
+    usage._database.purge(sqlite_milliseconds(home.clock.now()), 0)
     with pytest.raises(NotFound):
         home.turn(home.home.usage.rows("crab")[0].turn_id)
     assert erase_data(home.runtime, "crab", WISH).done

@@ -21,7 +21,10 @@ from opencrab.engine.learning import changes as learned
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.experiences import A_NIGHT
 from opencrab.engine.learning.nightly.run import review_agent_now
-from opencrab.engine.learning.proposals import find_followed_proposal, follow_proposal
+from opencrab.engine.learning.proposals import (
+    find_followed_learning_proposal,
+    follow_learning_proposal,
+)
 from opencrab.ports.learning import load_learning_data
 from tests.crash.outside import Reply
 from tests.e2e.experiencing import (
@@ -68,7 +71,7 @@ def test_what_real_turns_found_and_never_used_is_proposed_to_go_in_nobodys_words
     assert "検索で 3 回見つかり、役立ったのは 0 回" in japanese
     assert not any(word in english + japanese for word in (happened, lesson, name))
     assert asks(home, asked) == [name]
-    follow_proposal(home.runtime, "crab", made.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     assert asks(home, asked) == []
 
 
@@ -81,11 +84,11 @@ def test_what_its_owner_let_go_is_found_no_more_and_comes_back_whole(
     assert found(house, asked) == [name]
     (made,) = night(house)
     before = experience(house, name)
-    done = follow_proposal(house.runtime, "crab", made.id, "owner")
+    done = follow_learning_proposal(house.runtime, "crab", made.id, "owner")
     assert (done.state, done.after) == (APPLIED, {"status": "archived"})
     assert experience(house, name).retired_at == done.at
     assert (asks(house, asked), found(house, asked)) == ([], [])
-    assert find_followed_proposal(house.runtime, "crab", made.id, "owner") == done
+    assert find_followed_learning_proposal(house.runtime, "crab", made.id, "owner") == done
     house.clock.advance(DAY)
     keeps(house, "別の経験", "別の教訓")
     assert found(house, asked) == []
@@ -132,7 +135,7 @@ def test_of_two_that_say_the_same_the_less_useful_goes_and_other_pairs_stay(
     assert made.evidence == {"found": 0, "useful": 0, "other_found": 2, "other_useful": 2}
     assert "of the words match" in told(home, "2026-01-05")
     assert "同じ内容の別の経験だけを残す" in told(home, "2026-01-05.ja")
-    done = follow_proposal(home.runtime, "crab", made.id, "owner")
+    done = follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     assert done.after == {"status": "archived", "other": second}
     gone = {
         each for each in (first, second, failed, his, *said) if experience(home, each).retired_at
@@ -164,7 +167,7 @@ def test_a_retired_opinion_counts_as_before(home: House, tmp_path: Path) -> None
     assert made.subject == thumbs.id
 
     before = qualities(home)
-    follow_proposal(home.runtime, "crab", made.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     assert found(home, "灯台") == []
     says(home, "こんにちは", Reply("…"))
     night(home)
@@ -179,7 +182,7 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     learned.pin_learned_subject(home.runtime.home, "crab", pin)
     assert mind(home).pinned == (pin,)
     with pytest.raises(Conflict, match="is pinned"):
-        follow_proposal(home.runtime, "crab", made.id, "owner")
+        follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     with pytest.raises(Conflict, match="has no experiment to stop"):
         learned.end_experiment(home.runtime, "crab", pin, "owner")
     for wrong in (NotFound, Invalid):
@@ -194,7 +197,7 @@ def test_what_is_pinned_is_neither_proposed_nor_followed_until_it_is_let_go(home
     shown(home, name)
     (again,) = night(home)
     assert learned.find_adjustment(home.home.facts, "crab", made.id).ended_by == again.id
-    follow_proposal(home.runtime, "crab", again.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", again.id, "owner")
 
 
 def test_nothing_is_proposed_again_for_thirty_days(home: House) -> None:
@@ -208,7 +211,7 @@ def test_nothing_is_proposed_again_for_thirty_days(home: House) -> None:
         return bool(night(home))
 
     assert not proposes(28)
-    follow_proposal(home.runtime, "crab", made.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     home.clock.advance(40 * DAY)
     learned.undo_adjustment(home.runtime, "crab", made.id, "owner")
     assert [proposes(1), proposes(28), proposes(3)] == [False, False, True]
@@ -258,7 +261,9 @@ def test_whoever_dies_while_writing_leaves_all_of_it_or_nothing(home: House, act
     learner(home)
     name, made = useless(home)
     does: dict[str, Callable[[Any], Adjustment]] = {
-        "follow": lambda runtime: find_followed_proposal(runtime, "crab", made.id, "owner"),
+        "follow": lambda runtime: find_followed_learning_proposal(
+            runtime, "crab", made.id, "owner"
+        ),
         "undo": lambda runtime: learned.undo_adjustment(runtime, "crab", made.id, "owner"),
     }
     if act == "undo":
@@ -302,9 +307,9 @@ def test_what_fits_the_present_no_more_is_neither_followed_nor_taken_back(home: 
     assert stored is not None
     home.home.facts.commit(stored.with_body(experience(home, first).replaced(retired_at=made.at)))
     with pytest.raises(Conflict, match="says the same, was retired"):
-        follow_proposal(home.runtime, "crab", made.id, "owner")
+        follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     home.home.facts.commit(stored.replaced(version=0))
-    follow_proposal(home.runtime, "crab", made.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", made.id, "owner")
     gone = home.home.facts.get("crab", EXPERIENCE, second)
     assert gone is not None
     home.home.facts.commit(gone.with_body(experience(home, second).replaced(retired_at=None)))
@@ -325,8 +330,8 @@ def test_forgetting_reaches_retired_experiences_and_all_that_names_them(
     shown(house, hers, alone, his[0], useful=(his[0],))
     made = {each.subject: each for each in night(house)}
     assert set(made) == {hers, alone, his[1]}
-    follow_proposal(house.runtime, "crab", made[hers].id, "owner")
-    follow_proposal(house.runtime, "crab", made[his[1]].id, "owner")
+    follow_learning_proposal(house.runtime, "crab", made[hers].id, "owner")
+    follow_learning_proposal(house.runtime, "crab", made[his[1]].id, "owner")
     assert erase_data(
         house.runtime, "crab", ErasureRequest(scope=ErasureScope.PERSON, id=HANAKO)
     ).done

@@ -24,16 +24,20 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WORLD, WorldBinding
-from opencrab.engine.access.session_access import let_session_speak_freely
-from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
+from opencrab.engine.access.session_access import record_session_access_speaking_freely
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.goals.queue import GoalBoard
-from opencrab.engine.goals.selection import begin_best_goal, goal_preferences, owner_wait_is_overdue
+from opencrab.engine.goals.selection import (
+    are_paused_goals_overdue,
+    begin_best_goal,
+    goal_preferences,
+)
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.observe import observe_turn
+from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.world.binding import bind_to_world
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
@@ -163,7 +167,7 @@ def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -
     begun = begins(home, generate_exploration_goal)
     turn = home.turn(begun.turn_id)
     home.calls.clear()
-    work = observe_turn(home.runtime, turn, Transcript())
+    work = load_turn_work(home.runtime, turn, Transcript())
     once = ("agents.get", "sessions.get_with_access", "journal.lines", "facts.get_many")
     assert home.calls == dict.fromkeys(once, 1)
     assert work.served == goal(home)
@@ -174,11 +178,11 @@ def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -
 def test_silence_ends_a_goal_that_nobody_gave(home: House) -> None:
     looks: tuple[str, dict[str, Any]] = ("ws_list", {})
     lives(home, G1=(Reply(calls=(looks,)), Reply("")))
-    create_vital_signs(home.runtime, home.home.agents.get("crab"))
+    create_agent_vital_signs(home.runtime, home.home.agents.get("crab"))
     begins(home, generate_exploration_goal)
     carried(home, 2)
     assert (goal(home).status, len(goal(home).receipts)) == (GoalStatus.ABANDONED, 1)
-    stored = stored_vital_signs(home.runtime.home.facts, "crab")
+    stored = stored_agent_vital_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     assert stored.read(VitalSigns).in_vain == 1
     assert expected(home).reward(GoalSource.CURIOSITY, 0.5) == 0.0
@@ -283,7 +287,7 @@ def test_notes_end_with_a_goal_that_a_beat_began_unless_it_wrote_them(
 
 def test_an_agent_hears_that_its_goal_was_given_up_or_goes_on(home: House) -> None:
     lives(home)
-    create_vital_signs(home.runtime, home.home.agents.get("crab"))
+    create_agent_vital_signs(home.runtime, home.home.agents.get("crab"))
     begins(home, generate_exploration_goal)
     instructions.pause_goal_by_label(home.runtime, "crab", "G1", by="owner")
     for _ in range(2):
@@ -307,11 +311,11 @@ def _speaks_at(house: House, *, freely: bool = True, **heartbeat: Any) -> Channe
         house.home.sessions.create(agents_own_session("crab", house.clock.now()).replaced(id="w"))
         bound = new_fact(INSTALLATION_FACTS, PLACE, "wall.x", ChannelBinding(session_id="w"))
         house.home.facts.commit(bound.replaced(version=0))
-        let_session_speak_freely(house.home.facts, "w", speaks_freely=True)
+        record_session_access_speaking_freely(house.home.facts, "w", speaks_freely=True)
     agent = house.home.agents.get("crab").agent
     changed = agent.heartbeat.replaced(channel=wall, **heartbeat)
     house.home.agents.save(agent.replaced(heartbeat=changed))
-    create_vital_signs(house.runtime, house.home.agents.get("crab"))
+    create_agent_vital_signs(house.runtime, house.home.agents.get("crab"))
     return wall
 
 
@@ -322,7 +326,7 @@ def test_what_it_says_in_goals_of_its_own_is_heard_once_in_the_cooldown(home: Ho
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
     assert [text for _, text in home.wall.shown] == ["二つ目が終わった"]
-    stored = stored_vital_signs(home.runtime.home.facts, "crab")
+    stored = stored_agent_vital_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     assert list(stored.read(VitalSigns).spoke) == [wall.target]
 
@@ -376,7 +380,7 @@ def test_one_that_waits_for_its_owner_for_a_day_sleeps_until_the_goal_goes_on(
 
 
 def _waits(_runtime: Runtime, board: GoalBoard, now: datetime) -> bool:
-    return owner_wait_is_overdue(board, None, now)
+    return are_paused_goals_overdue(board, None, now)
 
 
 def _status_after_a_beat(house: House) -> AgentStatus:

@@ -22,7 +22,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
-from opencrab.engine.turn.admission import admit_message, instruct_session
+from opencrab.engine.turn.admission import admit_turns_of_message, instruct_session
 from opencrab.ports.memory.search import SearchHit
 from opencrab.ports.models.model import (
     NO_TEXT,
@@ -34,9 +34,9 @@ from opencrab.ports.models.model import (
     ChatRequest,
     PromptText,
     TrustedText,
-    fill_prompt_template,
-    is_tainted_request,
-    join_prompt_texts,
+    fill_template_for_model,
+    is_tainted_model_request,
+    join_texts_for_model,
     labelled_message,
     labelled_request,
 )
@@ -232,14 +232,14 @@ def turns(home: House, life: Life) -> None:
     """A turn of each kind that an agent has: asked, for a goal, and of its own accord."""
     life.say("潮はどうですか", (Reply("満ちています。"),))
     home.scripts["crab"] = (*(Reply(calls=(call,)) for call in READING), Reply("読みました。"))
-    admit_message(home.runtime, "direct", message("全部読んで", "read"))
+    admit_turns_of_message(home.runtime, "direct", message("全部読んで", "read"))
     home.work()
     life.say("Did Kai write?", (Reply("Yes, he did."),), session_id="shared")
     home.scripts["crab"] = (Reply("done"),) * 3
     agent = home.home.agents.get("crab").agent
     beating = agent.heartbeat.replaced(interval_seconds=307, instructions="海を見守る")
     home.home.agents.save(agent.replaced(heartbeat=beating))
-    vital_signs.change_vital_signs(
+    vital_signs.change_agent_vital_signs(
         home.runtime, "crab", lambda now: now.replaced(next_beat_at=home.clock.now(), unread=3)
     )
     tell(home, "crab", 7, text="波の高さは二メートル", tainted=False)
@@ -312,19 +312,19 @@ def test_a_text_without_a_label_taints_the_request_that_it_is_in() -> None:
         stop=(),
         timeout_seconds=1.0,
     )
-    assert not is_tainted_request(request)
+    assert not is_tainted_model_request(request)
     for changed in (
         replace(request, system="rules"),
         replace(request, turns=(ChatMessage("user", "hello"),)),
         replace(request, turns=(*request.turns, CallReturn("1", "ws_read", PromptText("x")))),
     ):
-        assert is_tainted_request(changed)
+        assert is_tainted_model_request(changed)
 
 
 def test_parts_taint_what_they_are_joined_and_filled_into() -> None:
     clean, foreign = TrustedText("海"), PromptText("sea")
-    assert not join_prompt_texts(", ", (clean, NO_TEXT, clean)).tainted
-    assert join_prompt_texts(", ", (clean, foreign)) == "海, sea"
-    assert join_prompt_texts(", ", (clean, foreign)).tainted
-    assert not fill_prompt_template("{a} {n:.1f}", a=clean, n=1.0).tainted
-    assert fill_prompt_template("{a} {b}", a=clean, b=foreign).tainted
+    assert not join_texts_for_model(", ", (clean, NO_TEXT, clean)).tainted
+    assert join_texts_for_model(", ", (clean, foreign)) == "海, sea"
+    assert join_texts_for_model(", ", (clean, foreign)).tainted
+    assert not fill_template_for_model("{a} {n:.1f}", a=clean, n=1.0).tainted
+    assert fill_template_for_model("{a} {b}", a=clean, b=foreign).tainted

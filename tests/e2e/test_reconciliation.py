@@ -13,7 +13,11 @@ from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import Language
 from opencrab.engine.insight.costs import Ground, explain_turn_cost
 from opencrab.engine.money.budgets import budget_limits
-from opencrab.engine.money.reconciliation import look_up_call, settle_call, unconfirmed_calls
+from opencrab.engine.money.reconciliation import (
+    calls_with_reserved_money,
+    settle_call,
+    settle_unconfirmed_call_cost,
+)
 from opencrab.ports.models.model import CallUsage, ProviderDirectory
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -45,7 +49,7 @@ def lost_call(house: House, language: Language = Language.EN) -> tuple[Turn, Usa
     (turn,) = house.say("いくらですか")
     house.work()
     house.later(4)
-    (row,) = unconfirmed_calls(house.runtime, "crab", Period.LAST_DAY).calls
+    (row,) = calls_with_reserved_money(house.runtime, "crab", Period.LAST_DAY).calls
     return house.turn(turn.id), row
 
 
@@ -61,7 +65,7 @@ def test_what_the_owner_read_on_the_bill_is_charged_and_the_rest_goes_back(
     assert (settled.settlement.by, settled.settlement.at) == ("蟹江", house.clock.now())
     assert drawn(house) == {turn.spent - row.reserved + cost}
     assert budget_limits(house.runtime).unconfirmed_micro_usd == 0
-    assert unconfirmed_calls(house.runtime, "crab", Period.ALL).calls == ()
+    assert calls_with_reserved_money(house.runtime, "crab", Period.ALL).calls == ()
     explained = explain_turn_cost(house.runtime, turn.id)
     assert (explained.adds_up, explained.complete) == (True, True)
     assert explained.spent_micro_usd == turn.spent - row.reserved + cost
@@ -85,16 +89,16 @@ def test_a_cost_above_the_reservation_is_charged_only_if_it_is_meant(house: Hous
 def test_a_provider_that_knows_the_call_settles_it(house: House) -> None:
     turn, row = lost_call(house)
     vendors = Vendors()
-    held = look_up_call(house.runtime, directory(vendors), row.id)
+    held = settle_unconfirmed_call_cost(house.runtime, directory(vendors), row.id)
     assert (held.call, held.problem, held.cure) == (row, "not found", "look at the bill")
     vendors.costs[row.provider_call_id] = 11
-    settled = look_up_call(house.runtime, directory(vendors), row.id).call
+    settled = settle_unconfirmed_call_cost(house.runtime, directory(vendors), row.id).call
     assert settled.settlement is not None
     assert (settled.cost, settled.usage.input_tokens) == (11, 3)
     assert settled.settlement.by == f"provider:{row.provider}"
     assert drawn(house) == {turn.spent - row.reserved + 11}
     asked = len(vendors.asked)
-    assert look_up_call(house.runtime, directory(vendors), row.id).call == settled
+    assert settle_unconfirmed_call_cost(house.runtime, directory(vendors), row.id).call == settled
     assert len(vendors.asked) == asked, "a settled call is asked about no more"
 
 
@@ -102,7 +106,7 @@ def test_a_turn_that_still_runs_is_not_settled(house: House) -> None:
     house.session(house.agent("crab", (Reply("はい", fails=(Fault.TIMEOUT,)),)))
     house.say("いくらですか")
     house.work()
-    (row,) = unconfirmed_calls(house.runtime, "crab", Period.LAST_DAY).calls
+    (row,) = calls_with_reserved_money(house.runtime, "crab", Period.LAST_DAY).calls
     with pytest.raises(Conflict, match="has not ended"):
         settle_call(house.runtime, row.id, 0, by="owner")
     assert house.home.usage.row("crab", row.id) == row
@@ -113,6 +117,6 @@ def test_a_call_that_is_not_there_cannot_be_settled(house: House, call_id: str) 
     with pytest.raises((NotFound, Invalid)):
         settle_call(house.runtime, call_id, 0, by="owner")
     with pytest.raises((NotFound, Invalid)):
-        look_up_call(house.runtime, directory(Vendors()), call_id)
+        settle_unconfirmed_call_cost(house.runtime, directory(Vendors()), call_id)
     with pytest.raises(NotFound):
-        unconfirmed_calls(house.runtime, "誰か", Period.ALL)
+        calls_with_reserved_money(house.runtime, "誰か", Period.ALL)

@@ -21,7 +21,7 @@ from opencrab.engine.learning.nightly.schedule import (
     send_session_count_reviews,
 )
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.pace import Pace
 from opencrab.ports.learning import load_learning_data
 from tests.crash.errand import RICH
@@ -235,7 +235,7 @@ def _every(house: House, sessions: int) -> None:
 def _talk(house: House, session_id: str, text: str, source_id: str = "m1") -> None:
     """One turn in a session of its own or an old one, and what the owner thinks of it."""
     house.session(house.home.agents.get("crab").agent, id=session_id)
-    (turn,) = admit_message(house.runtime, session_id, message(text, source_id))
+    (turn,) = admit_turns_of_message(house.runtime, session_id, message(text, source_id))
     house.work()
     given = any("Do it well." in str(each.turns) for each in house.provider.seen)
     thumbs: feedback.Thumbs = "up" if given else "down"

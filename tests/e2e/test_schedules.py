@@ -19,7 +19,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.engine.autonomy import schedules
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 from tests.crash.scenarios import TEXT
@@ -95,7 +95,7 @@ def test_a_time_passes_by_while_the_turn_before_goes_on_or_its_agent_is_frozen(
     kept(home)
     for _ in range(3):
         home.clock.advance(HOUR)
-        sweep_agents(home.runtime)
+        run_autonomy_sweep(home.runtime)
     home.work()
     assert (len(woken(home)), stored(home).fired) == (1, 1)
     assert "schedule skipped: schedule=morning, reason=previous_run_active" in caplog.messages

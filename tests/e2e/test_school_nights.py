@@ -19,7 +19,7 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     are_mixes_alike,
     describe_mix,
-    heaviest_alias_of_mix,
+    heaviest_learned_alias,
     mix_of,
 )
 from opencrab.domain.learning.evidence import (
@@ -40,7 +40,7 @@ from opencrab.domain.value import Value
 from opencrab.engine.learning import changes as learned
 from opencrab.engine.simulation.learning.policies import SimulatedDay, simulated_row_id
 from opencrab.engine.simulation.learning.product import AIM, TRIALS, ProductPolicy
-from opencrab.engine.simulation.learning.trial import PolicyRun, optimal_mix
+from opencrab.engine.simulation.learning.trial import PolicyRun, optimal_mix_in_simulation
 from opencrab.engine.simulation.learning.world import START, learning_world
 from tests.contract.example import usage_row
 from tests.contract.homes import sqlite
@@ -115,7 +115,7 @@ class Beside:
 def test_a_made_up_night_comes_to_the_same_as_a_real_one(tmp_path: Path) -> None:
     """Every night anew: the same is known, and the same follows from it."""
     rule = Seeing(learning_world(SEED, turns=TURNS))
-    pupil = PolicyRun(rule.world, rule, optimal_mix(rule.world))
+    pupil = PolicyRun(rule.world, rule, optimal_mix_in_simulation(rule.world))
     house = _house(tmp_path, rule)
     beside = Beside(rule, house)
     try:
@@ -183,9 +183,9 @@ def _is_lawful_mix(rule: Seeing, made: list[Adjustment]) -> None:
     back = {each.id for each in made if each.state is AdjustmentState.ROLLED_BACK}
     assert not back & {each.ended_by for each in made}, "what held before it holds again"
     for earlier, later in pairwise(made):
-        best, asked = heaviest_alias_of_mix(later.after), earlier.after["weights"]
+        best, asked = heaviest_learned_alias(later.after), earlier.after["weights"]
         tries_little = (
-            best == heaviest_alias_of_mix(earlier.after) and asked[best] >= 1 - AIM.explore
+            best == heaviest_learned_alias(earlier.after) and asked[best] >= 1 - AIM.explore
         )
         if tries_little and earlier.state is AdjustmentState.SUPERSEDED:
             fresh = later.after["weights"].keys() - earlier.after["weights"].keys()
@@ -290,7 +290,7 @@ def _chosen_now(rule: ProductPolicy) -> Iterator[str]:
     """The best model of a mix that was made last night."""
     newest = max(each.at for each in rule.adjustments)
     made = (each for each in rule.adjustments if each.at == newest and "weights" in each.after)
-    yield from (rule.routing.aliases[heaviest_alias_of_mix(each.after)] for each in list(made)[:1])
+    yield from (rule.routing.aliases[heaviest_learned_alias(each.after)] for each in list(made)[:1])
 
 
 def _told(made: list[Adjustment]) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.insight.experiments import stop_experiment
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.turn import control
-from opencrab.engine.turn.observe import observe_turn
+from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.work import ITEMS
 from tests.contract.homes import HOMES
 from tests.crash.errand import RICH
@@ -239,7 +239,7 @@ def test_measuring_is_left_out_where_the_transaction_has_no_room_for_it(home: Ho
         turn.id, lease_until=START + timedelta(minutes=5), receipt=None
     )
     assert claimed is not None
-    work = observe_turn(home.runtime, claimed.turn, Transcript())
+    work = load_turn_work(home.runtime, claimed.turn, Transcript())
     spare = new_fact("crab", SIGNALS, "spare", Value())
     for facts, kept in ((ITEMS - 1, []), (ITEMS - 2, ["spare"])):
         many = tuple(_fact(f"{facts}-{n}") for n in range(facts))

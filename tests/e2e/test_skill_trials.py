@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.learning.signals import withheld_skills
+from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
     index_skill,
@@ -73,7 +73,9 @@ def test_the_coin_withholds_a_share_and_nothing_else_of_the_prompt_differs(home:
         (turn,) = home.say(MESSAGE, f"m{number}")
         home.work()
         (intent,) = intents(home, turn.id)
-        resting = withheld_skills(mind, turn.id, home.runtime.rules.trials.skill_percent)
+        resting = learned_skills_withheld_from_turn(
+            mind, turn.id, home.runtime.rules.trials.skill_percent
+        )
         best = ("first", "second")
         assert intent.skills == tuple(name for name in best if name not in resting)
         assert intent.skills_held == tuple(name for name in best if name in resting)

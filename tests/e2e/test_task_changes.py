@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.sqlite.database import to_milliseconds
+from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Conflict
 from opencrab.domain.goals.goal import GoalStatus, Pause
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.ports.models.model import ChatMessage
 from opencrab.ports.turn.journal import Journal, TurnChange
 from tests.crash.errand import OWNER, scripts
@@ -146,7 +146,7 @@ def test_a_turn_ends_though_its_goal_is_changed_in_the_same_moment(home: House) 
     until(home, "G1-T2")
 
     def meddle() -> None:
-        fact = stored_goal(home.runtime.home.facts, "crab", "G1")
+        fact = require_goal_document(home.runtime.home.facts, "crab", "G1")
         home.runtime.home.facts.commit(fact.with_body(goal(home)))
 
     journal: Any = Meddled(home.home.journal, meddle)
@@ -163,7 +163,7 @@ def test_a_goal_whose_turn_was_never_told_of_the_pause_waits_all_the_same(home: 
     instruct(home)
     until(home, "G1-T2")
     # Whoever paused it died between the goal and its turn.
-    fact = stored_goal(home.runtime.home.facts, "crab", "G1")
+    fact = require_goal_document(home.runtime.home.facts, "crab", "G1")
     pause = Pause(reason="later", by="owner", at=home.clock.now(), turn_waits=True)
     home.runtime.home.facts.commit(fact.with_body(goal(home).replaced(pause=pause)))
     asked = home.provider.bill.received
@@ -204,7 +204,7 @@ def test_what_is_whispered_to_a_goal_that_waits_for_days_is_heard(home: House) -
     for _ in range(3):
         home.later(90_000)
     journal: Any = home.home.journal
-    journal._database.purge(to_milliseconds(home.clock.now()), 0)
+    journal._database.purge(sqlite_milliseconds(home.clock.now()), 0)
     seen = len(home.provider.seen)
     instructions.resume_goal(home.runtime, "crab", "G1")
     home.work()

@@ -59,7 +59,7 @@ def _refused(house: House, tasks_planned: list[dict[str, Any]], **budget: Any) -
     )
     crab(house, G1=planned)
     new = instructions.NewInstruction(instruction="整理して", **budget)
-    instructions.start_instruction(house.runtime, "crab", new, OWNER, key="k")
+    instructions.start_instruction_as_goal(house.runtime, "crab", new, OWNER, key="k")
     house.work()
     assert len(goal(house).tasks) == 5
     lines = house.home.journal.lines(goal(house).session_id, limit=10)
@@ -125,7 +125,7 @@ def test_while_an_approval_waits_the_plan_waits_and_chat_goes_on(home: House) ->
     instruct(home)
     instruct(home, "もう一つ", "k2")
     carried(home)
-    (asked,) = approvals.page_of_approvals(home.runtime.home.facts, decided=False)
+    (asked,) = approvals.open_or_decided_approvals(home.runtime.home.facts, decided=False)
     assert asked.goal == "G1-T1"
     assert goal(home, "G2").runs == 0
     (turn,) = home.say("元気?")
@@ -193,7 +193,7 @@ def test_nobody_is_known_who_asks_for_what_is_not_there(home: House) -> None:
         with pytest.raises(NotFound):
             act(home.runtime, "crab", "G7", by="owner")
     with pytest.raises(NotFound):
-        instructions.start_instruction(
+        instructions.start_instruction_as_goal(
             home.runtime, "nobody", instructions.NewInstruction(instruction="x"), OWNER, key="k"
         )
 

@@ -21,16 +21,16 @@ from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.money.budget import agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.value import Language
 from opencrab.engine.agents.vital_signs import (
-    create_vital_signs,
-    put_agent_to_sleep,
-    stored_vital_signs,
+    create_agent_vital_signs,
+    make_agent_dormant,
+    stored_agent_vital_signs,
 )
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import (
     STEPS,
-    generate_event_goals,
     generate_exploration_goal,
     generate_goals,
+    generate_goals_from_events,
     generate_social_goal,
     generate_survival_goal,
 )
@@ -228,15 +228,15 @@ def test_what_came_up_in_a_conversation_is_begun_by_a_heartbeat_out_of_its_share
 def test_opportunities_are_looked_at_once_and_three_at_most(home: House) -> None:
     lives(home)
     happens(home, *range(1, 6))
-    assert len(begins(home, generate_event_goals)) == 3
-    assert begins(home, generate_event_goals) == ()
+    assert len(begins(home, generate_goals_from_events)) == 3
+    assert begins(home, generate_goals_from_events) == ()
     happens(home, 9)
-    assert begins(home, generate_event_goals) == ()
+    assert begins(home, generate_goals_from_events) == ()
 
 
 def test_an_unanswered_mention_becomes_a_goal_after_an_hour(home: House) -> None:
     lives(home)
-    signs = create_vital_signs(home.runtime, home.home.agents.get("crab"))
+    signs = create_agent_vital_signs(home.runtime, home.home.agents.get("crab"))
     owed = Mention(session_id="s", line=3, authority=Authority.USER, principal_id="bob", at=START)
     signs = signs.replaced(mention=owed)
 
@@ -264,14 +264,14 @@ def test_full_horizons_leave_room_for_the_owner_and_say_so(home: House) -> None:
     with pytest.raises(Invalid, match="5 open goals with horizon 'aspiration'"):
         inject_owner_goal(home.runtime, "crab", high, OWNER, key="y")
     with pytest.raises(Conflict, match="open goals"):
-        instructions.start_instruction(
+        instructions.start_instruction_as_goal(
             home.runtime, "crab", instructions.NewInstruction(instruction="x"), OWNER, key="z"
         )
 
 
 def test_an_injected_goal_tells_the_heartbeat_when_it_is_worth_it(home: House) -> None:
     lives(home)
-    create_vital_signs(home.runtime, home.home.agents.get("crab"))
+    create_agent_vital_signs(home.runtime, home.home.agents.get("crab"))
     late = NewGoal(
         name="締め切り",
         expected_reward=0.0,
@@ -280,7 +280,7 @@ def test_an_injected_goal_tells_the_heartbeat_when_it_is_worth_it(home: House) -
         deadline=START + timedelta(hours=4),
     )
     inject_owner_goal(home.runtime, "crab", late, OWNER, key="k")
-    stored = stored_vital_signs(home.runtime.home.facts, "crab")
+    stored = stored_agent_vital_signs(home.runtime.home.facts, "crab")
     assert stored is not None
     at = START + timedelta(hours=3)
     assert stored.body is not None
@@ -315,17 +315,17 @@ def test_a_goal_whose_money_has_ended_goes_on_the_next_day(home: House) -> None:
 def test_an_owners_goal_wakes_an_agent_that_is_asleep_after_a_crash_too(home: House) -> None:
     lives(home)
     changed(home, heartbeat=Heartbeat())
-    create_vital_signs(home.runtime, home.home.agents.get("crab"))
+    create_agent_vital_signs(home.runtime, home.home.agents.get("crab"))
     stranger = replace(OWNER, authority=Authority.PUBLIC)
     for key, asker, status in (
         ("p", stranger, AgentStatus.DORMANT),
         ("k", OWNER, AgentStatus.ACTIVE),
         ("k", OWNER, AgentStatus.ACTIVE),
     ):
-        put_agent_to_sleep(home.runtime, "crab")
+        make_agent_dormant(home.runtime, "crab")
         inject_owner_goal(home.runtime, "crab", NewGoal(name="海を見る"), asker, key=key)
         assert home.home.agents.get("crab").agent.status is status
-        stored = stored_vital_signs(home.runtime.home.facts, "crab")
+        stored = stored_agent_vital_signs(home.runtime.home.facts, "crab")
         assert stored is not None
         assert (stored.read(VitalSigns).status, bool(stored.due_at)) == (status, asker is OWNER)
 

@@ -19,7 +19,7 @@ from opencrab.engine.learning import changes
 from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.models import apply_mix
 from opencrab.engine.learning.nightly.run import review_agent_now
-from opencrab.engine.learning.proposals import follow_proposal
+from opencrab.engine.learning.proposals import follow_learning_proposal
 from opencrab.ports.workspace.files import ABSENT
 from tests.e2e.house import House
 from tests.e2e.nights import APPLY, CHAT, learner, learnt, lived, mind, skill, told
@@ -113,7 +113,7 @@ def test_a_slower_night_ends_nothing_that_its_owner_has_followed_meanwhile(home:
     learner(home)
     first = _made(home, CHEAP, proposed=True)
     slower = _change(home, DEAR, proposed=True)
-    follow_proposal(home.runtime, "crab", first.id, "owner")
+    follow_learning_proposal(home.runtime, "crab", first.id, "owner")
     with pytest.raises(Conflict, match="is already applied"):
         changes.store_adjustment(home.runtime.home.facts, "crab", slower)
     assert _states(home) == ["applied"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opencrab.domain.turn.turn import Trigger, TurnStatus
-from opencrab.engine.agents.vital_signs import create_vital_signs
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.world.binding import (
@@ -34,7 +34,7 @@ def test_a_bounty_is_claimed_with_a_heartbeat_and_the_owners_leave(
         Reply(text="引き受けました"),
     )
     house.agent("crab", steps)
-    create_vital_signs(house.runtime, house.home.agents.get("crab"))
+    create_agent_vital_signs(house.runtime, house.home.agents.get("crab"))
     crab = kingdom.admit(bind_to_world(house.runtime, "crab", kingdom.binding(balance=30)))
 
     bounty = {"kind": "bounty", "bounty_id": "b1", "reward": 50}
@@ -46,12 +46,12 @@ def test_a_bounty_is_claimed_with_a_heartbeat_and_the_owners_leave(
     ]
 
     house.later(61)
-    (asked,) = approvals.page_of_approvals(house.runtime.home.facts, decided=False)
+    (asked,) = approvals.open_or_decided_approvals(house.runtime.home.facts, decided=False)
     turn = house.turn(asked.turn_id)
     assert (turn.trigger, turn.status) == (Trigger.HEARTBEAT, TurnStatus.WAITING)
     assert turn.taint, "an event of a world is foreign words"
     assert kingdom.heard == []
-    while pending := approvals.page_of_approvals(house.runtime.home.facts, decided=False):
+    while pending := approvals.open_or_decided_approvals(house.runtime.home.facts, decided=False):
         approvals.decide_approval(house.runtime, pending[0].id, approved=True, who=OWNER)
         house.work()
 

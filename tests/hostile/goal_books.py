@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from opencrab.domain.document import Document
-from opencrab.domain.goals.goal import goal_id_of
+from opencrab.domain.goals.goal import goal_id_of_label
 from opencrab.domain.turn.turn import Turn
 from tests.hostile import words
 
@@ -27,7 +27,7 @@ class GoalBooks:
         """A change of a turn writes this goal, after foreign words or not."""
         body = fact.body or {}
         before = self._goals.get((fact.owner, str(body.get("id"))))
-        if turn.task is None or goal_id_of(turn.task) != body.get("id"):
+        if turn.task is None or goal_id_of_label(turn.task) != body.get("id"):
             return
         if dirty and turn.status.is_end and not body.get("taint", False):
             self._problem(f"goal {body['id']} is clean after {turn.id} read foreign words for it")

@@ -8,7 +8,7 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.errors import OpenCrabError, Refused
-from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of
+from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of_label
 from opencrab.domain.learning.skill_lifecycle import skill_lesson
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.skills.skill import SKILL
@@ -30,7 +30,7 @@ USER = approvals.Decider(id="yuki", is_owner=False)
 def _a_goal(world: World) -> tuple[str, str] | None:
     turn = world.watcher.turns.get(_the_one_at_work(world) or "")
     if turn is not None and turn.task is not None:
-        return turn.agent_id, goal_id_of(turn.task)
+        return turn.agent_id, goal_id_of_label(turn.task)
     agent_id = world.dice.choice(sorted(AGENTS))
     found = [fact.read(Goal).id for fact in world.raw.facts.page(agent_id, GOAL, limit=50)]
     return (agent_id, world.dice.choice(found)) if found else None
@@ -74,7 +74,7 @@ def _the_one_at_work(world: World) -> str | None:
 
 def decide(world: World, *, approved: bool) -> None:
     """The owner decides about a call that waits, or somebody tries who may not."""
-    waiting = approvals.page_of_approvals(world.runtime.home.facts, decided=False)
+    waiting = approvals.open_or_decided_approvals(world.runtime.home.facts, decided=False)
     if not waiting:
         return
     chosen = world.dice.choice(waiting)
@@ -104,7 +104,7 @@ def grant(world: World) -> None:
     if given and dice.random() < 0.3:
         chosen = dice.choice(given)
         with suppress(OpenCrabError):
-            grants.revoke_grant(world.runtime.home.facts, agent_id, chosen.id)
+            grants.revoke_approval_grant(world.runtime.home.facts, agent_id, chosen.id)
         return
     new = grants.NewGrant(
         actions=dice.choice(((), ("ring_gong",), ("publish_page", "web_fetch"))),

@@ -20,7 +20,7 @@ from opencrab.domain.skills.skill import (
 )
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.approvals import approvals
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.goals import instructions
 from tests.hostile import words
 from tests.hostile.moves import MOVES, OWNER, agree, make
@@ -85,7 +85,7 @@ def settle(world: World) -> Iterator[str]:
         world.raw.switches.set(scope, frozen=False)
     for _ in range(ROUNDS):
         world.clock.advance(61)
-        sweep_agents(world.runtime)
+        run_autonomy_sweep(world.runtime)
         _work(world)
         if all(turn.status.is_end for turn in _turns(world)) and not world.queued():
             return
@@ -107,7 +107,7 @@ def _work(world: World) -> None:
 
 def _free(world: World) -> None:
     """Decide one way or the other, and go on with goals or give them up."""
-    for asked in approvals.page_of_approvals(world.runtime.home.facts, decided=False):
+    for asked in approvals.open_or_decided_approvals(world.runtime.home.facts, decided=False):
         yes = world.dice.random() < 0.5
         if yes:
             agree(world, asked)
@@ -161,7 +161,7 @@ def rest_problems(world: World) -> list[str]:
     found = [*_money(world), *(problem for agent in AGENTS for problem in _caps(world, agent))]
     if world.outside() != world.outside_before:
         found.append("a file outside of the workspaces was changed or made")
-    if approvals.page_of_approvals(world.runtime.home.facts, decided=False):
+    if approvals.open_or_decided_approvals(world.runtime.home.facts, decided=False):
         found.append("approvals are open although no turn waits")
     for turn in _turns(world):
         if turn.status.is_end:

@@ -8,7 +8,7 @@ from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.agents import events
 from opencrab.engine.autonomy import schedules
 from opencrab.engine.goals import instructions
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.hostile import names, words
 from tests.hostile.world import AGENTS, SAFE, SESSIONS, World
 
@@ -57,7 +57,7 @@ def say(world: World, who: str) -> None:
     )
     trigger = Trigger.HEARTBEAT if who == "beat" else Trigger.MESSAGE
     try:
-        admit_message(world.runtime, session_id, message, trigger=trigger)
+        admit_turns_of_message(world.runtime, session_id, message, trigger=trigger)
     except Conflict:
         if session_id != SAFE:
             world.sessions[name] = f"{name}-{number}"
@@ -85,7 +85,7 @@ def undertake(world: World) -> None:
     dice = world.dice
     source, authority, who = dice.choice((PEOPLE["owner"], PEOPLE["user"]))
     number = world.watcher.counts["instructions"] = world.watcher.counts["instructions"] + 1
-    instructions.start_instruction(
+    instructions.start_instruction_as_goal(
         world.runtime,
         dice.choice(sorted(AGENTS)),
         instructions.NewInstruction(
@@ -103,7 +103,7 @@ def tell(world: World) -> None:
     number = watcher.counts["events"] = watcher.counts["events"] + 1
     said = names.text(dice, watcher.mint())
     news = events.News(type=dice.choice(_EVENTS), source="shop", text=said)
-    events.record_agent_event(
+    events.send_event_to_agent(
         world.runtime, dice.choice(sorted(AGENTS)), news, key=f"event{number}"
     )
 

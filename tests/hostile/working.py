@@ -3,8 +3,8 @@
 import json
 from collections.abc import Callable
 
-from opencrab.engine.autonomy.sweep import sweep_agents
-from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -56,7 +56,7 @@ def _turn(world: World, delivery: Delivery) -> MessageOutcome:
 
 
 def _delivery(world: World, delivery: Delivery) -> MessageOutcome:
-    return deliver_utterance(world.runtime, delivery)
+    return deliver_session_utterance(world.runtime, delivery)
 
 
 def _compaction(world: World, delivery: Delivery) -> MessageOutcome:
@@ -79,7 +79,7 @@ def die_at_work(world: World) -> None:
 def time_passes(world: World) -> None:
     """Time passes, and the sweep looks around."""
     world.clock.advance(world.dice.choice((1, 61, 61, 400, 2_000, 90_000)))
-    sweep_agents(world.runtime)
+    run_autonomy_sweep(world.runtime)
 
 
 def work_beside(world: World, does: Callable[[World, str], None]) -> None:

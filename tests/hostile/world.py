@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.skill_files import FileSkills
-from opencrab.adapters.sqlite.database import to_milliseconds
+from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
@@ -349,7 +349,7 @@ class World:
 
     def has_work(self) -> bool:
         """Whether a worker would receive a message now."""
-        now = to_milliseconds(self.clock.now())
+        now = sqlite_milliseconds(self.clock.now())
         visible = "SELECT 1 FROM queue WHERE visible_at<=? AND queue IN (?, ?, ?)"
         queues = (self.raw.turns, self.raw.deliveries, self.raw.compactions)
         names = [cast(Any, queue)._name for queue in queues]

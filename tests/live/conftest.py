@@ -16,7 +16,7 @@ from opencrab import settings
 from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
-    models_settings,
+    model_catalogue_settings,
 )
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
@@ -119,7 +119,7 @@ def live() -> Iterator[Live]:
     if not provider_name or not model:
         pytest.skip("name a model in OPENCRAB_LIVE_PROVIDER and OPENCRAB_LIVE_MODEL")
     configured = settings.load_settings({})
-    known = models_settings(
+    known = model_catalogue_settings(
         configured.table("llm"),
         configured.pricing,
         configured.absent_below("llm.providers"),

@@ -21,7 +21,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
@@ -72,7 +72,7 @@ def test_a_wish_becomes_an_action_an_answer_and_rows_of_the_ledger(live: Live, h
         jobs=JOBS,
     )
     _settle_in(home)
-    (turn,) = admit_message(runtime, "s", message(WISH, "m1"))
+    (turn,) = admit_turns_of_message(runtime, "s", message(WISH, "m1"))
     delivery = home.turns.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None
     assert run_turn(runtime, delivery, Pace()) is MessageOutcome.FINISHED

@@ -14,7 +14,7 @@ from opencrab.adapters.providers.transport.exchange import (
     OpenReply,
     Reply,
     Transport,
-    never_stopped,
+    transport_never_stopped,
 )
 from opencrab.adapters.providers.vendor import VendorModel
 from opencrab.adapters.providers.wire.wire import Endpoint, Wire
@@ -121,7 +121,7 @@ class Parting:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = never_stopped,
+        is_stopped: IsStopped = transport_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         alone = {**headers, "connection": "close"}
         return self.transport.open(

@@ -22,7 +22,7 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.home import Home
@@ -67,7 +67,7 @@ def _agent(home: Home) -> Agent:
 
 def _turn(runtime: Runtime, text: str) -> Turn:
     """The turn that a message begins, run to its end."""
-    (turn,) = admit_message(runtime, "s", message(text, "m1", None))
+    (turn,) = admit_turns_of_message(runtime, "s", message(text, "m1", None))
     delivery = runtime.home.turns.receive(visibility_seconds=600, wait_seconds=0)
     assert delivery is not None
     assert run_turn(runtime, delivery, Pace()) is MessageOutcome.FINISHED

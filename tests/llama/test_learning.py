@@ -30,7 +30,7 @@ from opencrab.engine.insight.what_if import WhatIf, what_if
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.nightly.run import review_agent_now
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.learning import load_learning_data
@@ -82,7 +82,7 @@ class Week:
         """A real turn that a person thinks something of."""
         self.turns += 1
         said = message(f"{self.turns} 匹の蟹について話してください。", f"m{self.turns}", None)
-        (turn,) = admit_message(self.runtime, "s", said)
+        (turn,) = admit_turns_of_message(self.runtime, "s", said)
         queue = self.runtime.home.turns
         while (delivery := queue.receive(visibility_seconds=600, wait_seconds=0)) is not None:
             assert run_turn(self.runtime, delivery, Pace()) is MessageOutcome.FINISHED

@@ -5,10 +5,10 @@ from dataclasses import replace
 import jsonschema
 import pytest
 
-from opencrab.adapters.providers.catalogue.detect import detect_local_servers
+from opencrab.adapters.providers.catalogue.detect import detect_servers_for_catalogue
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
-from opencrab.adapters.providers.vendor import VendorEmbedder, provider_health
+from opencrab.adapters.providers.vendor import VendorEmbedder, probe_provider_health
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.ports.models.model import CallReturn, ChatMessage, ModelInfo
 from tests.llama.asking import (
@@ -119,7 +119,7 @@ def test_a_call_that_is_cut_short_is_kept_as_it_came(
 def test_the_server_is_found_with_its_real_context(
     llama: LlamaServer, transport: Transport
 ) -> None:
-    found = detect_local_servers(
+    found = detect_servers_for_catalogue(
         transport, "http://127.0.0.1:9", f"{llama.url}/v1", timeout_seconds=10.0
     ).server
     assert found is not None
@@ -173,15 +173,15 @@ def test_health_lists_the_model_and_says_whose_key_is_wrong(
     guarded: LlamaServer, transport: Transport, spoken: Format
 ) -> None:
     endpoint = spoken.endpoint(guarded, KEY)
-    well = provider_health(spoken.wire(), endpoint, transport, 10.0)
+    well = probe_provider_health(spoken.wire(), endpoint, transport, 10.0)
     assert (well.ok, well.models) == (True, (MODEL,))
     stranger = replace(endpoint, api_key="sk-wrong-key")
-    refused = provider_health(spoken.wire(), stranger, transport, 10.0)
+    refused = probe_provider_health(spoken.wire(), stranger, transport, 10.0)
     assert not refused.ok
     assert endpoint.key_name in refused.problem
     assert "sk-wrong-key" not in refused.problem
     gone = replace(endpoint, base_url="http://127.0.0.1:9")
-    ill = provider_health(spoken.wire(), gone, transport, 10.0)
+    ill = probe_provider_health(spoken.wire(), gone, transport, 10.0)
     assert not ill.ok
     assert ill.problem
     assert ill.cure

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from greenlet import GreenletExit
 
-from opencrab.adapters.sqlite.database import to_milliseconds
+from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Stop, Turn
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -162,7 +162,7 @@ class Run:
 
     def _time_passes(self) -> bool:
         """Move the clock to the next thing that could happen; False when nothing is awaited."""
-        town, now = self._town, to_milliseconds(self._town.clock.now())
+        town, now = self._town, sqlite_milliseconds(self._town.clock.now())
         awaited = town.ground.awaited()
         patience = town.rules.stale_seconds * 1_000
         lapses = [at + patience for _, at in awaited.lapses]
@@ -178,7 +178,7 @@ class Run:
 
     def _waits(self) -> bool:
         """Whether there is a turn for a worker; asked again only after a change."""
-        now = to_milliseconds(self._town.clock.now())
+        now = sqlite_milliseconds(self._town.clock.now())
         version, at, answer = self._seen
         if (version, at) != (self._town.watch.version, now):
             answer = self._town.ground.has_work("turns")
@@ -187,9 +187,9 @@ class Run:
 
     def _sweep(self) -> None:
         self._sweep_wanted = False
-        self._swept_at = to_milliseconds(self._town.clock.now())
+        self._swept_at = sqlite_milliseconds(self._town.clock.now())
         with suppress(Unavailable):
-            sweep_agents(self._runtime)
+            run_autonomy_sweep(self._runtime)
 
     def _work(self) -> None:
         """What the local runner and the Lambda handler do with one message."""

@@ -20,7 +20,7 @@ from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.agents import Agents
 from opencrab.ports.home import Home
 from opencrab.ports.turn.action import ActionContext
@@ -165,7 +165,7 @@ class Town:
             trigger = Trigger.HEARTBEAT if beat else Trigger.MESSAGE
             for _ in range(3):
                 try:
-                    admit_message(runtime, session_id, message, trigger=trigger)
+                    admit_turns_of_message(runtime, session_id, message, trigger=trigger)
                 except (Unavailable, Conflict):
                     continue
                 return

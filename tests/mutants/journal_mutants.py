@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         id="sqlite-money-not-drawn",
         module="opencrab.adapters.sqlite.journal",
-        old="boards.add_budget_draws(batch, change.draws, stored)",
-        new="boards.add_budget_draws(batch, change.draws[1:], stored)",
+        old="boards.add_sqlite_budget_draws(batch, change.draws, stored)",
+        new="boards.add_sqlite_budget_draws(batch, change.draws[1:], stored)",
         fault="an agent's own budget of a day is never used up",
     ),
     Mutant(
@@ -118,8 +118,8 @@ MUTANTS = (
     Mutant(
         id="queue-not-released",
         module="opencrab.adapters.sqlite.queue",
-        old="(to_milliseconds(self._clock.now()), self._name), ) def depth",
-        new='(to_milliseconds(self._clock.now()), ""),\n            )\n\n    def depth',
+        old="(sqlite_milliseconds(self._clock.now()), self._name), ) def depth",
+        new='(sqlite_milliseconds(self._clock.now()), ""),\n            )\n\n    def depth',
         fault="after a restart what was in flight is stuck until its visibility ends",
     ),
     Mutant(

@@ -77,8 +77,9 @@ MUTANTS = (
         id="beat-foreign-words-out",
         module="opencrab.engine.autonomy.heartbeat_decision",
         old="if channel is not None "
-        "and (tainted or is_in_speech_cooldown(signs, channel.target, now)):",
-        new="if channel is not None and is_in_speech_cooldown(signs, channel.target, now):",
+        "and (tainted or is_autonomous_speech_in_cooldown(signs, channel.target, now)):",
+        new="if channel is not None "
+        "and is_autonomous_speech_in_cooldown(signs, channel.target, now):",
         fault="after foreign events an agent tells private words to a channel",
     ),
     Mutant(
@@ -119,7 +120,7 @@ MUTANTS = (
     Mutant(
         id="gate-agents-chatter",
         module="opencrab.domain.autonomy.heartbeat_gate",
-        old="return not is_in_speech_cooldown(signs, mention.channel.target, now)",
+        old="return not is_autonomous_speech_in_cooldown(signs, mention.channel.target, now)",
         new="return True",
         fault="two agents that name each other wake each other without a pause",
     ),
@@ -196,7 +197,8 @@ MUTANTS = (
     Mutant(
         id="signals-question-credited",
         module="opencrab.engine.learning.signals",
-        old='new = after - known - content_terms("\\n".join(map(_words, step.answer.calls)))',
+        old="new = after - known - content_terms_of_text("
+        '"\\n".join(map(_words, step.answer.calls)))',
         new="new = after",
         fault="a memory is called useful because the question had its words",
     ),

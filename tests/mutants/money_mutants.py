@@ -13,8 +13,8 @@ MUTANTS = (
     Mutant(
         id="decide-instruction-clean",
         module="opencrab.engine.turn.decide",
-        old="if not work.turn.taint and is_tainted_request(request):",
-        new="if work.turn.taint and is_tainted_request(request):",
+        old="if not work.turn.taint and is_tainted_model_request(request):",
+        new="if work.turn.taint and is_tainted_model_request(request):",
         fault="guidance of a stranger does not taint the turn that reads it",
     ),
     Mutant(

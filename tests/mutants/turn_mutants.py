@@ -292,10 +292,10 @@ MUTANTS = (
         id="sweep-speech-swallowed",
         module="opencrab.engine.autonomy.sweep",
         old=(
-            "send_turn_utterance("
+            "queue_utterance_of_turn("
             'runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")'
         ),
-        new="send_turn_utterance(runtime.home.deliveries, utterance)",
+        new="queue_utterance_of_turn(runtime.home.deliveries, utterance)",
         fault="speech that was lost on its way is sent again under an id that is dropped",
     ),
     Mutant(

@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from opencrab import settings
-from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, models_settings
-from opencrab.adapters.providers.catalogue.model_facts import listed_facts
+from opencrab.adapters.providers.catalogue.configuration import (
+    ModelsSettings,
+    model_catalogue_settings,
+)
+from opencrab.adapters.providers.catalogue.model_facts import listed_catalogue_facts
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.adapters.providers.wire.address import checked_provider_base_url
+from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.models.routing import CallOptions, Use
 from tests.conftest import ROOT
 
@@ -19,7 +22,7 @@ LARGEST = 150_000
 
 def configured() -> ModelsSettings:
     everything = settings.load_settings({}, {}, secret=_given)
-    return models_settings(
+    return model_catalogue_settings(
         everything.table("llm"), everything.pricing, listing=settings.listed_models
     )
 
@@ -76,7 +79,7 @@ def test_the_public_prices_are_whole_small_and_sorted() -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) == len(names) + 2
     assert date.fromisoformat(document["as_of"]) >= date(2026, 11, 1)
     for name, entry in document["models"].items():
-        facts = listed_facts(entry, name, date.min)
+        facts = listed_catalogue_facts(entry, name, date.min)
         assert facts.price is not None, name
     providers = {name.partition(":")[0] for name in names}
     assert providers == {"openai", "azure", "anthropic", "google", "openrouter", "deepseek", "xai"}
@@ -91,10 +94,10 @@ def test_anthropics_prices_know_both_kinds_of_cache() -> None:
 
 def test_the_address_of_the_price_list_is_safe() -> None:
     url = settings.load_settings({}, {}).get("llm.prices_url")
-    assert checked_provider_base_url(url, provider="prices_url").startswith("https://")
+    assert checked_wire_base_url(url, provider="prices_url").startswith("https://")
 
 
 def test_the_files_defaults_are_the_codes_own() -> None:
     shipped = dict(configured().manners)
     assert shipped.pop(Use.EMBEDDING) == CallOptions()
-    assert shipped == models_settings({}, {}).manners
+    assert shipped == model_catalogue_settings({}, {}).manners

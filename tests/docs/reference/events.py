@@ -144,9 +144,11 @@ def _samples() -> Iterator[Event]:
     for kind in LineKind:
         for audience in Audience:
             for from_agent in (False, True):
-                yield from live_events.events_of_line(_line(kind, audience, from_agent=from_agent))
+                yield from live_events.events_of_session_line(
+                    _line(kind, audience, from_agent=from_agent)
+                )
     for status in TurnStatus:
-        yield from live_events.events_of_turn(_moved(status))
+        yield from live_events.session_events_of_turn(_moved(status))
     yield live_events.gap_event("s", 1, 9, _AT)
     answers = answer_events.AnswerEvents()
     yield from answers.of_part(AnswerPart("s", "a", "t", 1, "Hello"), _AT)

@@ -11,8 +11,8 @@ import hikari
 from opencrab.domain.discord.community import Community, Presence, Spot
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
-from opencrab.engine.discord.ambient_messages import ReceivedMessage, answer_ambient_message
-from opencrab.engine.discord.presence import save_discord_presence
+from opencrab.engine.discord.ambient_messages import ReceivedMessage, answer_ambient_discord_message
+from opencrab.engine.discord.presence import set_agent_discord_presence
 from opencrab.gateways.discord_relay.reading import relayed_message
 from opencrab.gateways.rest.workspace.workspace import write_file
 from opencrab.ports.workspace.files import Files
@@ -117,7 +117,7 @@ def _is_mentioned_on_discord(rooms: Rooms) -> None:
         channels={**house.runtime.channels, "discord": house.wall},
     )
     spots = (Spot(channel_id="555", mentions_only=False),)
-    save_discord_presence(house.runtime.home, Presence(agent_id="crab", spots=spots))
+    set_agent_discord_presence(house.runtime.home, Presence(agent_id="crab", spots=spots))
     at = int(house.clock.now().timestamp() * 1000) - _DISCORD_EPOCH_MS
     said = SimpleNamespace(
         id=at << 22,
@@ -137,7 +137,7 @@ def _is_mentioned_on_discord(rooms: Rooms) -> None:
     assert relayed is not None
     house.scripts["crab"] = (Reply("ok"),)
     received = ReceivedMessage.model_validate(relayed.body)
-    assert answer_ambient_message(house.runtime, received, own_ids=frozenset({BOT})).turns
+    assert answer_ambient_discord_message(house.runtime, received, own_ids=frozenset({BOT})).turns
     rooms.settle()
 
 

@@ -20,7 +20,7 @@ from opencrab.engine.approvals import approvals
 from opencrab.engine.autonomy.schedules import create_schedule
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.runtime import Rules
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, CallReturn, ChatModel, ChatRequest
 from tests.contract.homes import sqlite
 from tests.crash.errand import OWNER, RICH
@@ -153,14 +153,16 @@ class Rooms:
                 authority=authority, source=source, principal_id=name,
                 sender=Sender(id=name, name=name),
             )  # fmt: skip
-        admit_message(self.house.runtime, session_id, said.replaced(**more))
+        admit_turns_of_message(self.house.runtime, session_id, said.replaced(**more))
         self.settle()
 
     def settle(self) -> None:
         """Work until nothing is left, and agree with whatever waits."""
         self.house.work()
         for _ in range(3):
-            waiting = approvals.page_of_approvals(self.house.runtime.home.facts, decided=False)
+            waiting = approvals.open_or_decided_approvals(
+                self.house.runtime.home.facts, decided=False
+            )
             for asked in waiting:
                 with suppress(OpenCrabError):
                     approvals.decide_approval(
@@ -192,7 +194,7 @@ class Rooms:
         agent = house.home.agents.get("crab").agent
         beating = Heartbeat(interval_seconds=307, instructions="海を見守る")
         house.home.agents.save(agent.replaced(heartbeat=beating))
-        vital_signs.change_vital_signs(
+        vital_signs.change_agent_vital_signs(
             house.runtime,
             "crab",
             lambda now: now.replaced(next_beat_at=house.clock.now(), unread=3),

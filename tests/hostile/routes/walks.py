@@ -124,7 +124,9 @@ def _carry_out(rooms: Rooms, call: tuple[str, dict[str, Any]]) -> None:
     """A goal is carried out, and in the turn that may do so the call is made."""
     house = rooms.house
     asked = instructions.NewInstruction(instruction="浜辺を歩く")
-    goal = instructions.start_instruction(house.runtime, "crab", asked, OWNER, key="walk").id
+    goal = instructions.start_instruction_as_goal(
+        house.runtime, "crab", asked, OWNER, key="walk"
+    ).id
     name, given = call
     given = given | {"goal_id": goal} if "goal_id" in given else given
     given = given | {"task_id": f"{goal}-T1"} if "task_id" in given else given

@@ -12,12 +12,12 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from opencrab import settings
-from opencrab.adapters.dynamodb.home import dynamodb_stores
+from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.adapters.system_clock import FakeClock, SystemClock
 from opencrab.bootstrap.aws.environment import _table_named
-from opencrab.bootstrap.aws.functions import compaction_worker, message_admission
-from opencrab.bootstrap.aws.search import search_indexer, search_of, vpc_searcher
+from opencrab.bootstrap.aws.functions import aws_message_admission, compaction_worker
+from opencrab.bootstrap.aws.search import aws_search_from_settings, search_indexer, vpc_searcher
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.memory.memory import MEMORY
@@ -99,7 +99,7 @@ def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy
 
 def searching() -> Search:
     """The search of a function that runs turns, in a process that has just begun."""
-    return search_of(settings.load_settings({}), SystemClock())
+    return aws_search_from_settings(settings.load_settings({}), SystemClock())
 
 
 def texts(search: Search, question: str) -> list[str]:
@@ -126,7 +126,7 @@ def test_a_restored_table_is_not_searched_with_the_snapshot_of_the_old_one(
     deployed.life.say("the crab of the old table")
     search_indexer()(deployed.records())
     restored = create_table(deployed.opened, "restored")
-    stores = dynamodb_stores(Table(restored, dispatch_in(deployed.opened)))
+    stores = stores_on_dynamodb_table(Table(restored, dispatch_in(deployed.opened)))
     home = replace(deployed.home, sessions=stores.sessions, journal=stores.journal)
     life = Life(home, deployed.life.clock)
     life.meet("s1", "hana")
@@ -205,7 +205,7 @@ def test_the_words_of_a_nights_report_are_a_turn_of_the_function_that_makes_summ
     deployed: Deployed,
 ) -> None:
     home, period = (
-        message_admission(settings.load_settings({}), SystemClock()).home,
+        aws_message_admission(settings.load_settings({}), SystemClock()).home,
         "daily-2026-11-21",
     )
     llm = LlmConfig(aim=Aim(worded=True))

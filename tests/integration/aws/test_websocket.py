@@ -19,11 +19,11 @@ from opencrab.bootstrap.aws.environment import _table_named
 from opencrab.bootstrap.websocket import websocket_handler
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import invite_to_session
+from opencrab.engine.access.membership import grant_session_access
 from opencrab.engine.conversation.live import WatchTarget
 from opencrab.engine.runtime import Rules
 from opencrab.engine.websocket import connections
-from opencrab.engine.websocket.connections import issue_connection_ticket
+from opencrab.engine.websocket.connections import issue_websocket_ticket
 from tests.aws import REGION
 from tests.contract.homes import aws
 from tests.crash.outside import Reply
@@ -105,7 +105,7 @@ class Function:
         name, home = f"{scope} 鍵", self.house.home
         secret, key = create_api_key(self.house.runtime, name=name, scope=scope, grants=grants)
         if scope is Scope.CHAT:
-            invite_to_session(home.facts, home.keys, "s", key.principal.id)
+            grant_session_access(home.facts, home.keys, "s", key.principal.id)
         return secret
 
     def event(self, name: str, connection_id: str) -> dict[str, Any]:
@@ -143,8 +143,8 @@ class Function:
         assert self.handle({"Records": new}) is None
 
     def watching(self) -> list[str]:
-        found = connections.session_watchers_of(self.house.runtime, WATCHED)
-        return sorted(connections.connection_id_of(fact) for fact in found)
+        found = connections.websocket_watchers(self.house.runtime, WATCHED)
+        return sorted(connections.websocket_connection_id(fact) for fact in found)
 
     def _status(self, event: dict[str, Any]) -> int:
         answer = self.handle(event)
@@ -278,7 +278,7 @@ def test_a_ticket_opens_one_connection(function: Function) -> None:
     three(function, "hello")
     _, key = create_api_key(function.house.runtime, name="page", scope=Scope.READ)
     # The function lives in the time of the real world.
-    ticket, _ = issue_connection_ticket(
+    ticket, _ = issue_websocket_ticket(
         replace(function.house.runtime, clock=SystemClock()), key.hash
     )
     assert function.by_ticket("a", ticket) == 200

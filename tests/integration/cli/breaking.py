@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.inspection.database import database_file
+from opencrab.adapters.inspection.database import database_file_for_inspection
 from opencrab.bootstrap.local.search import local_search_indexing
 from opencrab.domain.errors import Refused
 from tests.integration.cli.installation import GOOD_KEY, MODEL, Finding, Installation
@@ -202,7 +202,7 @@ def leave_dead_letter(at: Installation) -> None:
 
 def wait_until_forgotten(at: Installation, finding: Finding) -> None:
     assert "malformed" in finding.detail
-    with sqlite3.connect(database_file(at.data)) as connection:
+    with sqlite3.connect(database_file_for_inspection(at.data)) as connection:
         connection.execute("DELETE FROM item WHERE pk LIKE 'DEAD#%'")
     connection.close()
 

@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.backup.backups import FolderBackups
 from opencrab.adapters.backup.rotation import BackupRotation
-from opencrab.adapters.inspection.disk import free_bytes, probe_write
+from opencrab.adapters.inspection.disk import inspect_free_disk_bytes, probe_write
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
@@ -35,7 +35,7 @@ from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.jobs import JOBS
-from opencrab.bootstrap.local.doctor import examine_stopped
+from opencrab.bootstrap.local.doctor import checks_of_stopped_local_server
 from opencrab.bootstrap.local.search import local_search
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.money.budget import Price
@@ -49,7 +49,7 @@ from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.local.machine_checks import MachineChecks
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
-from opencrab.gateways.rest.installation.checks import offer_machine_checks
+from opencrab.gateways.rest.installation.checks import offer_installation_machine_checks
 from tests.contract.homes import HASTY
 
 MODEL = "crab-1"
@@ -201,7 +201,7 @@ class Installation:
             private=False,
         )
         self.write: Callable[[Path], None] = probe_write
-        self.free: Callable[[Path], int] = free_bytes
+        self.free: Callable[[Path], int] = inspect_free_disk_bytes
         self.rotation = BackupRotation(
             FolderBackups(self.clock),
             self.data,
@@ -246,7 +246,9 @@ class Installation:
             watch=PollingWatch(0.02),
             setup=lambda: {"model": {"default": models.routing.default}},
         )
-        offer_machine_checks(self.bridge.app, lambda findings: self._machine().of_running(findings))
+        offer_installation_machine_checks(
+            self.bridge.app, lambda findings: self._machine().of_running(findings)
+        )
 
     def stop(self) -> None:
         """End OpenCrab; its data stays."""
@@ -325,7 +327,7 @@ class _Stage:
     def examine(self, data: Path, url: str, language: str, /) -> tuple[Check, ...]:
         """Check this installation's folder from outside."""
         at: Installation = self.at
-        return examine_stopped(data, url, language, config=at.config)
+        return checks_of_stopped_local_server(data, url, language, config=at.config)
 
     def now(self) -> datetime:
         """Return the time on this installation's computer."""

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.inspection.database import database_file
+from opencrab.adapters.inspection.database import database_file_for_inspection
 from opencrab.gateways.cli.language.sentences import EN, JA
 from tests.integration.cli.breaking import Case, commands, wrong
 from tests.integration.cli.installation import Finding, Installation
 
 
 def lose_database(at: Installation) -> None:
-    database_file(at.data).rename(at.data.parent / "lost.db")
+    database_file_for_inspection(at.data).rename(at.data.parent / "lost.db")
 
 
 def put_database_back(at: Installation, finding: Finding) -> None:
     assert "put it back" in finding.cure
-    (at.data.parent / "lost.db").rename(database_file(at.data))
+    (at.data.parent / "lost.db").rename(database_file_for_inspection(at.data))
 
 
 def accept_loss(at: Installation, finding: Finding) -> None:
@@ -30,7 +30,7 @@ def accept_loss(at: Installation, finding: Finding) -> None:
 
 
 def damage_database(at: Installation) -> None:
-    path = database_file(at.data)
+    path = database_file_for_inspection(at.data)
     shutil.copy(path, at.data.parent / "good.db")
     path.write_bytes(b"SQLite format 3\0" + bytes(8_000))
 
@@ -54,7 +54,7 @@ def start_newer_version(at: Installation, finding: Finding) -> None:
 
 
 def _set_schema(at: Installation, version: int) -> None:
-    connection = sqlite3.connect(database_file(at.data))
+    connection = sqlite3.connect(database_file_for_inspection(at.data))
     connection.execute(f"PRAGMA user_version={version}")
     connection.commit()
     connection.close()

@@ -8,7 +8,7 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.approvals.call_text import exact_arguments
 from opencrab.domain.text.visible import visible_text
 from opencrab.domain.turn.record import ActionCall
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from tests.integration.rest.house import House, problem
 
 WRITE = "write memo.txt: hello crab"
@@ -171,7 +171,7 @@ def test_a_stopped_turn_takes_its_question_back(shared: House) -> None:
     approval = waiting(shared)
     shared.made(f"/turns/{approval['turn_id']}/cancel", {})
     shared.work()
-    sweep_agents(shared.runtime)
+    run_autonomy_sweep(shared.runtime)
     assert shared.got(f"/approvals/{approval['id']}")["state"] == "withdrawn"
 
 

@@ -13,7 +13,7 @@ import pytest
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.turn import Turn
 from opencrab.gateways.rest.app import create_app
-from opencrab.gateways.rest.http.lambda_entry import http_event_handler
+from opencrab.gateways.rest.http.lambda_entry import http_request_handler
 from opencrab.gateways.rest.http.polling import PollingWatch
 from tests.integration.rest.house import SETUP, House, event
 
@@ -52,7 +52,7 @@ class Deployed(House):
         self.app = create_app(
             self.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP, longest_seconds=1
         )
-        self.function = http_event_handler(self.app)
+        self.function = http_request_handler(self.app)
 
     def asked(
         self,

@@ -7,8 +7,15 @@ import pytest
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.goal import GOAL, Goal, PlannedTask, TaskStatus, goal_key, with_plan
-from opencrab.domain.goals.plan import PLAN, plan_key, replan_goal
+from opencrab.domain.goals.goal import (
+    GOAL,
+    Goal,
+    PlannedTask,
+    TaskStatus,
+    goal_document_id,
+    with_plan,
+)
+from opencrab.domain.goals.plan import PLAN, abandoned_goal_plan_id, replan_goal
 from tests.integration.rest.house import House, problem
 
 TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_value")
@@ -75,7 +82,7 @@ def test_the_plan_of_now_and_those_that_were_given_up_are_shown(shared: House) -
     assert shared.call("GET", f"/agents/{agent}/plan").json() is None
     shared.made(f"/agents/{agent}/goals", {"name": "掃除"})
     facts, now = shared.runtime.home.facts, shared.runtime.clock.now()
-    stored = facts.get(agent, GOAL, goal_key("G1"))
+    stored = facts.get(agent, GOAL, goal_document_id("G1"))
     assert stored is not None
     rows = tuple(PlannedTask(name=f"n{n}", precondition="…", postcondition="…") for n in range(5))
     goal = with_plan(stored.read(Goal).replaced(authority=Authority.SELF), rows)
@@ -86,7 +93,7 @@ def test_the_plan_of_now_and_those_that_were_given_up_are_shown(shared: House) -
     current = mind.with_body(
         mind.read(AgentState).replaced(agenda=Agenda(current="G1", open=("G1",)))
     )
-    kept = new_fact(agent, PLAN, plan_key("G1", 1), old)
+    kept = new_fact(agent, PLAN, abandoned_goal_plan_id("G1", 1), old)
     facts.commit(stored.with_body(goal), kept, current)
     shown = shared.got(f"/agents/{agent}/plan")
     assert (shown["revision"], shown["status"]) == (2, "active")

@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
-from opencrab.engine.agents.vital_signs import change_vital_signs, queue_event_for_heartbeat
+from opencrab.engine.agents.vital_signs import change_agent_vital_signs, queue_event_for_agent
 from opencrab.engine.autonomy.heartbeat import sweep_heartbeats
 from tests.integration.rest.house import House, problem
 
@@ -16,9 +16,9 @@ def wake(house: House, agent_id: str, number: int) -> None:
     """Let something happen to an agent, and its beat be due."""
     now = house.runtime.clock.now()
     event = AgentEvent(id=f"{number:06d}", type="speech", source="taro", text="雨", at=now)
-    assert queue_event_for_heartbeat(house.runtime, agent_id, event)
+    assert queue_event_for_agent(house.runtime, agent_id, event)
     past = now.replace(microsecond=0) - timedelta(seconds=1)
-    change_vital_signs(
+    change_agent_vital_signs(
         house.runtime,
         agent_id,
         lambda signs: signs.replaced(turn_id=None, next_beat_at=past - number * timedelta(hours=1)),
@@ -93,7 +93,7 @@ def test_a_status_is_changed_by_the_owner_and_retiring_is_for_good(house: House)
     assert (found["status"], found["nop_count"], found["warning"]) == ("active", 0, False)
     assert found["next_beat_at"] is not None
     agent_id = path.split("/")[2]
-    change_vital_signs(house.runtime, agent_id, lambda signs: signs.replaced(in_vain=3))
+    change_agent_vital_signs(house.runtime, agent_id, lambda signs: signs.replaced(in_vain=3))
     assert (house.got(path)["nop_count"], house.got(path)["warning"]) == (3, True)
     assert house.got(f"/agents/{agent_id}/vitals")["warning"] is True
     asleep = house.call("PUT", path, {"status": "dormant"}).json()
@@ -123,7 +123,9 @@ def test_an_event_that_an_owner_tells_is_kept_once_and_wakes_its_agent(house: Ho
     assert (told.tainted, told.opportunity, built.opportunity) == (False, True, False)
     assert (built.authority, told.authority) == (Authority.PUBLIC, Authority.OWNER)
     past = house.runtime.clock.now().replace(microsecond=0) - timedelta(seconds=1)
-    change_vital_signs(house.runtime, agent_id, lambda signs: signs.replaced(next_beat_at=past))
+    change_agent_vital_signs(
+        house.runtime, agent_id, lambda signs: signs.replaced(next_beat_at=past)
+    )
     sweep_heartbeats(house.runtime)
     house.work()
     assert house.got(f"/agents/{agent_id}/heartbeats")["items"][0]["reasons"] == ["unread"]

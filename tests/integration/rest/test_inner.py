@@ -8,13 +8,13 @@ import pytest
 
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import salient_beliefs_of
+from opencrab.domain.memory.belief_index import salient_beliefs_in_memory
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Impression
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.outcome import Outcome
-from opencrab.gateways.rest.http.page import page_cursor
+from opencrab.gateways.rest.http.page import http_page_cursor
 from tests.integration.rest.house import House, problem
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -41,7 +41,7 @@ def agent(house: House) -> str:
         keep(house, made, BELIEF, belief.id, belief)
     for peer in peers:
         keep(house, made, PEER, peer.agent_id, peer)
-    keep(house, made, OUTLOOK, OUTLOOK, salient_beliefs_of(beliefs, peers))
+    keep(house, made, OUTLOOK, OUTLOOK, salient_beliefs_in_memory(beliefs, peers))
     said = Impression(
         target_id="ken", target_name="健太", notes="静か", created_at=NOW, updated_at=NOW
     )
@@ -72,7 +72,7 @@ def test_beliefs_are_listed_the_surest_first(house: House, agent: str) -> None:
 @pytest.mark.parametrize("place", ["beliefs:x", "beliefs:9/b1", "beliefs:./b1", "peers:0.5/b1"])
 def test_a_cursor_of_another_list_is_refused(house: House, agent: str, place: str) -> None:
     name, _, rest = place.partition(":")
-    cursor = page_cursor(name, rest)
+    cursor = http_page_cursor(name, rest)
     problem(house.call("GET", f"/agents/{agent}/beliefs?cursor={cursor}"), 422, "cursor")
 
 

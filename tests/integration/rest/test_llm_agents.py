@@ -7,7 +7,7 @@ import pytest
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.domain.money.budget import Usage
-from opencrab.gateways.rest.http.page import page_cursor
+from opencrab.gateways.rest.http.page import http_page_cursor
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.thinking import PRICE
 
@@ -200,9 +200,9 @@ def test_nobody_knows_of_an_unknown_agent(house: House, path: str) -> None:
 
 def test_the_cursor_of_another_list_is_refused(house: House) -> None:
     for cursor in (
-        page_cursor("agents", "x"),
-        page_cursor("calls", "x"),
-        page_cursor("calls", "蟹"),
+        http_page_cursor("agents", "x"),
+        http_page_cursor("calls", "x"),
+        http_page_cursor("calls", "蟹"),
     ):
         answer = house.call("GET", f"/agents/{house.agent()}/llm/metrics?cursor={cursor}")
         problem(answer, 422, "cursor")

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.local_files.secrets import FileSecrets
-from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, models_settings
+from opencrab.adapters.providers.catalogue.configuration import (
+    ModelsSettings,
+    model_catalogue_settings,
+)
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -48,7 +51,7 @@ def house(tmp_path: Path) -> Iterator[House]:
     secrets = FileSecrets(tmp_path / "secrets")
 
     def configured() -> ModelsSettings:
-        return models_settings(LLM, {}, stored_key=secrets.get)
+        return model_catalogue_settings(LLM, {}, stored_key=secrets.get)
 
     models = ProviderModels(configured, Silent, stored=house.runtime.home.preferences.get)
     house.furnish(models=models, directory=models, secrets=secrets)

@@ -15,7 +15,13 @@ from opencrab.domain.memory.memory import (
     Impression,
     SessionImpression,
 )
-from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySource, SummarySpan, summary_key
+from opencrab.domain.memory.summary import (
+    SUMMARY,
+    Summary,
+    SummarySource,
+    SummarySpan,
+    memory_summary_document_id,
+)
 from opencrab.domain.outcome import Outcome
 from tests.integration.rest.house import House, problem
 
@@ -177,7 +183,7 @@ def test_summaries_are_listed_newest_first_and_read_by_their_short_ids(house: Ho
             until=NOW,
             at=NOW,
         )
-        keep(house, agent, SUMMARY, summary_key(made.id), made)
+        keep(house, agent, SUMMARY, memory_summary_document_id(made.id), made)
     path = f"/agents/{agent}/memory/summaries"
     assert [each["id"] for each in walked(house, path, 2)] == ["S10", "S2", "S1"]
     shown = house.got(f"{path}/S10")

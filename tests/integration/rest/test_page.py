@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Scope
-from opencrab.gateways.rest.http.lambda_entry import http_event_handler
+from opencrab.gateways.rest.http.lambda_entry import http_request_handler
 from opencrab.gateways.rest.page import page_files
 from tests.integration.rest.house import House
 
@@ -27,7 +27,7 @@ def ask(house: House, path: str, method: str = "GET", **headers: str) -> dict[st
         "requestContext": {"stage": "$default", "http": request},
         "isBase64Encoded": False,
     }
-    return http_event_handler(house.app)(event, None)
+    return http_request_handler(house.app)(event, None)
 
 
 def content(answer: dict[str, Any]) -> bytes:

@@ -15,7 +15,7 @@ from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import Hearing, Participant, Session
 from opencrab.engine.access.api_keys import principal_of_api_key
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.integration.rest.house import House
 from tests.integration.rest.policy_model import Model, Place
 from tests.integration.rest.remembering import remembering
@@ -96,7 +96,7 @@ class Town:
             authority=Authority.PUBLIC,
             parts=(TextPart(text=canary),),
         )
-        admit_message(runtime, session.id, message)
+        admit_turns_of_message(runtime, session.id, message)
         self.model.places[session.id] = Place(session.id, "discord-1", agent, canaries={canary})
 
     async def act(self, client: httpx.AsyncClient) -> None:

@@ -21,7 +21,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
-from opencrab.engine.skills.offering import skill_index, skills_of_agent
+from opencrab.engine.skills.offering import agent_skills_index, skills_of_agent
 from opencrab.engine.turn.prompt.system_text import system_text
 from opencrab.ports.turn.action import Action, ActionContext
 from tests.cases import for_each
@@ -79,7 +79,7 @@ def _bytes(registry: Registry, mind: AgentState, language: Language) -> int:
     )
     schemas = registry.schemas(agent, ROUTING, Authority.OWNER, mind)
     system = system_text(
-        profile, session, skill_index(skills_of_agent(SKILLS.all(), mind), language).text
+        profile, session, agent_skills_index(skills_of_agent(SKILLS.all(), mind), language).text
     )
     return len(system.encode()) + sum(len(each.model_dump_json().encode()) for each in schemas)
 

@@ -11,9 +11,9 @@ from opencrab.actions import GROUPS
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import belief_id
+from opencrab.domain.memory.belief_index import belief_id_in_memory
 from opencrab.domain.memory.clearance import Clearance
-from opencrab.domain.memory.knowledge_graph import NODE, KnowledgeNode, node_id
+from opencrab.domain.memory.knowledge_graph import NODE, KnowledgeNode, knowledge_node_id
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.search_row import SearchClearance
@@ -106,7 +106,7 @@ def test_notes_to_itself_are_only_written_where_they_can_be_read(mika: Desk) -> 
 
 
 def test_a_belief_is_neither_refuted_nor_shown_to_those_who_may_not_read_it(mika: Desk) -> None:
-    known = belief_id(CLAIM)
+    known = belief_id_in_memory(CLAIM)
     elsewhere(mika)
     unknown = mika.do("test_belief", belief_id="b0", outcome="failure").error or ""
     refused = mika.do("test_belief", belief_id=known, outcome="failure").error or ""
@@ -123,7 +123,7 @@ def test_a_belief_is_neither_refuted_nor_shown_to_those_who_may_not_read_it(mika
 def test_a_claim_much_like_an_unread_one_becomes_a_belief_of_its_own(mika: Desk) -> None:
     elsewhere(mika)
     mika.data("form_belief", claim="Owner prefers tea")
-    fact = mika.home.facts.get("mika", BELIEF, belief_id(CLAIM))
+    fact = mika.home.facts.get("mika", BELIEF, belief_id_in_memory(CLAIM))
     assert fact is not None
     assert fact.read(Belief).confidence == 0.9
 
@@ -150,12 +150,12 @@ def test_what_is_known_of_a_thing_is_not_replaced_from_another_session(mika: Des
     elsewhere(mika)
     link = {"origin": "safe", "relation": "is_in", "target": "cellar", "content": "4711"}
     assert mika.data("link_knowledge", **link).keys() == {"origin", "target"}
-    fact = mika.home.facts.get("mika", NODE, node_id("safe"))
+    fact = mika.home.facts.get("mika", NODE, knowledge_node_id("safe"))
     assert fact is not None
     assert fact.read(KnowledgeNode).content == "0"
     for content in ("1", "2"):
         mika.data("link_knowledge", **{**link, "origin": "attic", "content": content})
-        fact = mika.home.facts.get("mika", NODE, node_id("attic"))
+        fact = mika.home.facts.get("mika", NODE, knowledge_node_id("attic"))
         assert fact is not None
         assert fact.read(KnowledgeNode).content == content
 

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from opencrab.adapters.world_bus import EventBridgeBus, envelope_in, world_event_detail
+from opencrab.adapters.world_bus import (
+    EventBridgeBus,
+    envelope_of_eventbridge_event,
+    eventbridge_event_detail,
+)
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.world.binding import ENVELOPE_BYTES, WorldEnvelope
 
@@ -42,7 +46,7 @@ def test_an_envelope_travels_as_an_event_of_its_bus() -> None:
     assert (entry["EventBusName"], entry["Source"]) == ("worlds", "opencrab.agent")
     detail = json.loads(entry["Detail"])
     assert (detail["recipient"], detail["code"], detail["v"]) == ("Mint", 0x0600, 1)
-    assert envelope_in(json.dumps({"detail": detail, "source": "a.world"})) == raw
+    assert envelope_of_eventbridge_event(json.dumps({"detail": detail, "source": "a.world"})) == raw
     assert len(json.dumps(entry)) < 256 * 1024, "what EventBridge takes"
 
 
@@ -68,9 +72,11 @@ def test_a_bus_that_takes_nothing_is_unavailable(answer: Any) -> None:
         '{"detail": {"envelope": "蟹"}}',
         '{"detail": {"envelope": 7}}',
         "[" * 100_000,
-        json.dumps({"detail": {**world_event_detail(b"x", ENVELOPE), "envelope": "a" * 400_000}}),
+        json.dumps(
+            {"detail": {**eventbridge_event_detail(b"x", ENVELOPE), "envelope": "a" * 400_000}}
+        ),
     ],
 )
 def test_what_holds_no_envelope_is_refused(body: str) -> None:
     with pytest.raises(Invalid):
-        envelope_in(body)
+        envelope_of_eventbridge_event(body)

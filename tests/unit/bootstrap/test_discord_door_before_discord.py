@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.consequences import CONSEQUENCES
-from opencrab.bootstrap.discord.door import local_door
+from opencrab.bootstrap.discord.door import build_discord_door
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.engine.runtime import Runtime
@@ -34,7 +34,7 @@ def discord(home: Home) -> Iterator[FakeDiscord]:
     nobody: Any = None
     runtime = Runtime(home, clock, nobody, nobody, consequences=CONSEQUENCES, jobs=JOBS)
     with FakeDiscord(clock) as made:
-        door = local_door(runtime, made.public_key, made.url)
+        door = build_discord_door(runtime, made.public_key, made.url)
 
         def answer(headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:
             status, content = door(headers, body)

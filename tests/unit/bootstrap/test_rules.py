@@ -2,7 +2,11 @@
 
 import pytest
 
-from opencrab.bootstrap.rules import budget_limits_of, deleted_versions_kept, rules_of
+from opencrab.bootstrap.rules import (
+    configured_budget_limits,
+    configured_deleted_version_age,
+    configured_engine_rules,
+)
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import Limits
 from opencrab.engine.runtime import Rules
@@ -12,7 +16,7 @@ VERSIONS_DAYS = "OPENCRAB_WORKSPACE__DELETED_VERSIONS_DAYS"
 
 
 def test_the_defaults_are_the_engines_own() -> None:
-    assert rules_of(load_settings({}, {})) == Rules()
+    assert configured_engine_rules(load_settings({}, {})) == Rules()
 
 
 def test_dollars_become_whole_millionths() -> None:
@@ -24,7 +28,7 @@ def test_dollars_become_whole_millionths() -> None:
         "OPENCRAB_BUDGET__HEARTBEAT_PERCENT": "0",
         "OPENCRAB_BUDGET__PUBLIC_USER_DAY_USD": "0.01",
     }
-    limits = rules_of(load_settings({}, given)).limits
+    limits = configured_engine_rules(load_settings({}, given)).limits
     assert limits.turn_micro_usd == 290_000
     assert limits.agent_day_micro_usd == 0
     assert limits.installation_day_micro_usd == 1_234_567_890
@@ -43,19 +47,21 @@ def test_dollars_become_whole_millionths() -> None:
 )  # fmt: skip
 def test_a_budget_that_cannot_be_meant_is_named(name: str, text: str) -> None:
     with pytest.raises(Invalid) as caught:
-        rules_of(load_settings({}, {f"OPENCRAB_BUDGET__{name}": text}))
+        configured_engine_rules(load_settings({}, {f"OPENCRAB_BUDGET__{name}": text}))
     assert caught.value.field == f"budget.{name.lower()}"
     assert caught.value.cure
 
 
 def test_a_session_of_nothing_is_one_without_a_limit() -> None:
     for text in ("0", "0.0", "0.0000001"):
-        limits = rules_of(load_settings({}, {"OPENCRAB_BUDGET__SESSION_USD": text})).limits
+        limits = configured_engine_rules(
+            load_settings({}, {"OPENCRAB_BUDGET__SESSION_USD": text})
+        ).limits
         assert limits.session_micro_usd is None
 
 
 def test_the_setup_shows_what_is_in_force() -> None:
-    assert budget_limits_of(Limits(), {}) == {
+    assert configured_budget_limits(Limits(), {}) == {
         "turn_usd": 0.5,
         "session_usd": None,
         "agent_day_usd": 1.0,
@@ -65,20 +71,25 @@ def test_the_setup_shows_what_is_in_force() -> None:
         "changed": [],
     }
     changes = {"session_micro_usd": 2_000_000, "heartbeat_percent": 0, "turn_micro_usd": 1}
-    shown = budget_limits_of(Limits(), changes)
+    shown = configured_budget_limits(Limits(), changes)
     assert (shown["session_usd"], shown["heartbeat_percent"], shown["turn_usd"]) == (2, 0, 0.000001)
     assert shown["changed"] == ["heartbeat_percent", "session_usd", "turn_usd"]
-    unlimited = budget_limits_of(Limits(session_micro_usd=5), {"session_micro_usd": 0})
+    unlimited = configured_budget_limits(Limits(session_micro_usd=5), {"session_micro_usd": 0})
     assert unlimited["session_usd"] is None
 
 
 @pytest.mark.parametrize("steps", [1, 25])
 def test_the_most_steps_are_a_setting(steps: int) -> None:
-    assert rules_of(load_settings({}, {"OPENCRAB_AGENT__MAX_STEPS": str(steps)})).max_steps == steps
+    assert (
+        configured_engine_rules(
+            load_settings({}, {"OPENCRAB_AGENT__MAX_STEPS": str(steps)})
+        ).max_steps
+        == steps
+    )
 
 
 def test_everything_else_is_as_the_engine_has_it() -> None:
-    rules = rules_of(load_settings({}, {"OPENCRAB_AGENT__MAX_STEPS": "3"}))
+    rules = configured_engine_rules(load_settings({}, {"OPENCRAB_AGENT__MAX_STEPS": "3"}))
     assert (rules.lease_seconds, rules.visibility_seconds) == (300, 1_800)
 
 
@@ -91,7 +102,9 @@ def test_everything_else_is_as_the_engine_has_it() -> None:
     ],
 )
 def test_how_much_is_shown_and_summarised_is_a_setting(name: str, text: str, rule: str) -> None:
-    assert getattr(rules_of(load_settings({}, {f"OPENCRAB_{name}": text})), rule) == int(text)
+    assert getattr(
+        configured_engine_rules(load_settings({}, {f"OPENCRAB_{name}": text})), rule
+    ) == int(text)
 
 
 @pytest.mark.parametrize(
@@ -106,32 +119,34 @@ def test_how_much_is_shown_and_summarised_is_a_setting(name: str, text: str, rul
 def test_numbers_beyond_all_measure_are_refused_by_name(name: str, text: str) -> None:
     section, _, key = name.lower().partition("__")
     with pytest.raises(Invalid, match=rf"{section}\.{key} must be from") as error:
-        rules_of(load_settings({}, {f"OPENCRAB_{name}": text}))
+        configured_engine_rules(load_settings({}, {f"OPENCRAB_{name}": text}))
     assert error.value.field == f"{section}.{key}"
 
 
 @pytest.mark.parametrize("seconds", ["0", "-61", "60", "28", "100003"])
 def test_the_interval_of_new_agents_is_a_prime(seconds: str) -> None:
     with pytest.raises(Invalid, match="heartbeat_interval_secs") as refused:
-        rules_of(load_settings({}, {"OPENCRAB_AGENT__HEARTBEAT_INTERVAL_SECS": seconds}))
+        configured_engine_rules(
+            load_settings({}, {"OPENCRAB_AGENT__HEARTBEAT_INTERVAL_SECS": seconds})
+        )
     assert refused.value.cure
 
 
 def test_a_number_of_autonomy_is_checked_and_named() -> None:
     given = {"OPENCRAB_AGENT__HEARTBEAT_INTERVAL_SECS": "67", "OPENCRAB_AUTONOMY__HOP_LIMIT": "3"}
-    rules = rules_of(load_settings({}, given))
+    rules = configured_engine_rules(load_settings({}, given))
     assert (rules.heartbeat_seconds, rules.autonomy.hop_limit) == (67, 3)
     with pytest.raises(Invalid, match=r"autonomy\.hop_limit"):
-        rules_of(load_settings({}, {"OPENCRAB_AUTONOMY__HOP_LIMIT": "0"}))
+        configured_engine_rules(load_settings({}, {"OPENCRAB_AUTONOMY__HOP_LIMIT": "0"}))
 
 
 @pytest.mark.parametrize(("days", "seconds"), [("1", 86_400), ("3650", 315_360_000)])
 def test_how_long_versions_of_deleted_files_are_kept_is_a_setting(days: str, seconds: int) -> None:
-    kept = deleted_versions_kept(load_settings({}, {VERSIONS_DAYS: days}))
+    kept = configured_deleted_version_age(load_settings({}, {VERSIONS_DAYS: days}))
     assert kept.total_seconds() == seconds
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "3651"])
 def test_versions_that_end_never_or_at_once_are_refused(days: str) -> None:
     with pytest.raises(Invalid, match=r"workspace\.deleted_versions_days must be from 1"):
-        deleted_versions_kept(load_settings({}, {VERSIONS_DAYS: days}))
+        configured_deleted_version_age(load_settings({}, {VERSIONS_DAYS: days}))

@@ -9,8 +9,8 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.sqlite_search.vectors import Vectors
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws.search import search_indexer, search_of, vpc_searcher
-from opencrab.bootstrap.vectors import vectors_enabled, vectors_of
+from opencrab.bootstrap.aws.search import aws_search_from_settings, search_indexer, vpc_searcher
+from opencrab.bootstrap.vectors import are_vectors_configured, configured_vectors
 from opencrab.domain.errors import Invalid
 from opencrab.engine.memory.embedding import EmbeddingModels
 from opencrab.ports.agents import Agents
@@ -36,11 +36,13 @@ def given(**variables: str) -> Settings:
 
 def made(configured: Settings) -> Vectors | None:
     journal, agents = cast(Journal, object()), cast(Agents, object())
-    return vectors_of(configured, journal, agents, cast(EmbeddingModels, object()), SystemClock())
+    return configured_vectors(
+        configured, journal, agents, cast(EmbeddingModels, object()), SystemClock()
+    )
 
 
 def test_vectors_are_off_unless_somebody_wants_them() -> None:
-    assert not vectors_enabled(given())
+    assert not are_vectors_configured(given())
     assert made(given()) is None
     assert isinstance(made(given(**ON)), Vectors)
 
@@ -51,9 +53,9 @@ def test_a_backend_that_cannot_have_them_is_refused(backend: str) -> None:
     with pytest.raises(
         Invalid, match=f"is not supported with search.backend '{backend}'"
     ) as caught:
-        vectors_enabled(both)
+        are_vectors_configured(both)
     assert caught.value.field == "search.vectors"
-    assert not vectors_enabled(given(OPENCRAB_SEARCH__BACKEND=backend))
+    assert not are_vectors_configured(given(OPENCRAB_SEARCH__BACKEND=backend))
 
 
 def test_without_them_nothing_of_them_is_loaded() -> None:
@@ -78,7 +80,7 @@ def test_on_aws_they_are_refused_by_every_function(
         monkeypatch.setenv(name, value)
     with own_log():
         for begin in (
-            lambda: search_of(settings.load_settings({}), SystemClock()),
+            lambda: aws_search_from_settings(settings.load_settings({}), SystemClock()),
             search_indexer,
             vpc_searcher,
         ):

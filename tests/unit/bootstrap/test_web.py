@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.bootstrap.web import web_of
+from opencrab.bootstrap.web import configured_web_access
 from opencrab.domain.errors import Invalid
 from opencrab.settings import load_settings
 
@@ -15,7 +15,7 @@ def made(**environment: str) -> tuple[Any, Any, frozenset[str]]:
     def carrier() -> Any:
         raise AssertionError("nobody searches yet")
 
-    return web_of(load_settings({}, environment), carrier)
+    return configured_web_access(load_settings({}, environment), carrier)
 
 
 def test_nothing_is_offered_unless_it_is_configured() -> None:

@@ -9,7 +9,7 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.bootstrap.aws.world_inbound import world_receiver
-from opencrab.bootstrap.world import world_of
+from opencrab.bootstrap.world import configured_world_link
 from tests.conftest import ROOT
 from tests.unit.bootstrap.aws.test_functions import LAMBDA, PLACES
 from tests.unit.gateways.function import own_log
@@ -27,8 +27,8 @@ print(*({"msgpack", "cryptography", "botocore"} & set(sys.modules)))
 
 def test_there_is_no_way_unless_a_bus_is_named(tmp_path: Any) -> None:
     secrets = FileSecrets(tmp_path)
-    assert world_of(settings.load_settings({}), secrets) is None
-    link = world_of(settings.load_settings({"world.bus": "worlds"}), secrets)
+    assert configured_world_link(settings.load_settings({}), secrets) is None
+    link = configured_world_link(settings.load_settings({"world.bus": "worlds"}), secrets)
     assert link is not None
     assert link.secrets is secrets
     pair = link.envelopes.new_key()

@@ -7,8 +7,8 @@ from opencrab.domain.learning.evidence import ALL, Evidence, ModelEvidence, wort
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, tally_of_call
-from opencrab.domain.usage.ledger import Grouping, parse_task_key
+from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, usage_tally_of_call
+from opencrab.domain.usage.ledger import Grouping, parse_usage_task_key
 from tests.contract.example import usage_row
 
 NOW = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)
@@ -32,7 +32,7 @@ def calls(
         )
         for place in range(1, n + 1)
     )
-    return merge_usage_tallies(map(tally_of_call, rows))
+    return merge_usage_tallies(map(usage_tally_of_call, rows))
 
 
 def worth(n: int, mean: float) -> MomentSums:
@@ -63,7 +63,7 @@ def apart(models: dict[str, ModelEvidence]) -> Evidence:
     """Evidence of turns each of which had one model, for one purpose and type of task."""
     answers, worths = dict[str, ModelEvidence](), dict[str, MomentSums]()
     for key, each in models.items():
-        purpose, task_type, model = parse_task_key(key)
+        purpose, task_type, model = parse_usage_task_key(key)
         answer = f"{task_type}/{model}"
         answers[answer] = answers.get(answer, ModelEvidence()) + each
         groups = {Grouping.PURPOSE: purpose, Grouping.TASK_TYPE: task_type}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from opencrab.domain.autonomy.curiosity import curiosity_pressure, curiosity_threshold
 from opencrab.domain.memory.belief import EVIDENCE, Belief
 from opencrab.domain.memory.belief import revise_belief as after_test
-from opencrab.domain.memory.peer import Peer, peer_trust, record_collaboration
+from opencrab.domain.memory.peer import Peer, peer_trust, peer_trust_after_collaboration
 from opencrab.domain.outcome import Outcome
 
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -70,14 +70,17 @@ def test_trust_never_grows_by_waiting(
 
 
 def test_a_session_counts_once_and_an_unknown_outcome_not_at_all() -> None:
-    ken = record_collaboration(Peer(agent_id="ken"), Outcome.SUCCESS, "s1", NOW)
+    ken = peer_trust_after_collaboration(Peer(agent_id="ken"), Outcome.SUCCESS, "s1", NOW)
     assert (ken.interactions, ken.successes, ken.last_at) == (1, 1, NOW)
-    assert record_collaboration(ken, Outcome.FAILURE, "s1", NOW + HOUR) == ken
-    assert record_collaboration(ken, Outcome.UNKNOWN, "s2", NOW + HOUR) == ken.replaced(
+    assert peer_trust_after_collaboration(ken, Outcome.FAILURE, "s1", NOW + HOUR) == ken
+    assert peer_trust_after_collaboration(ken, Outcome.UNKNOWN, "s2", NOW + HOUR) == ken.replaced(
         last_at=NOW + HOUR
     )
-    twice = record_collaboration(
-        record_collaboration(ken, Outcome.PARTIAL, "s2", NOW - HOUR), Outcome.FAILURE, "", NOW
+    twice = peer_trust_after_collaboration(
+        peer_trust_after_collaboration(ken, Outcome.PARTIAL, "s2", NOW - HOUR),
+        Outcome.FAILURE,
+        "",
+        NOW,
     )
     assert (twice.interactions, twice.successes) == (3, 1)
     assert (twice.last_at, twice.last_session) == (NOW, "s2")

@@ -35,8 +35,8 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.admission import admit_message
-from opencrab.engine.turn.observe import observe_turn
+from opencrab.engine.turn.admission import admit_turns_of_message
+from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatModel, ModelInfo
 from opencrab.ports.turn.journal import StepState, TurnChange
@@ -85,7 +85,7 @@ class World:
             "authority": Authority.OWNER,
             "parts": (TextPart(text=text),),
         } | changes
-        return admit_message(self.runtime, session_id, Message(**fields))
+        return admit_turns_of_message(self.runtime, session_id, Message(**fields))
 
     def claimed(self, turn: Turn) -> Turn:
         recorded = self.runtime.home.journal.claim(turn.id, lease_until=NOW, receipt=None)
@@ -96,7 +96,7 @@ class World:
         """A turn in a worker's hands, whatever its records say."""
         recorded = self.runtime.home.journal.claim(turn.id, lease_until=NOW, receipt=None)
         assert recorded is not None
-        return observe_turn(self.runtime, recorded.turn, Transcript.of(recorded.records))
+        return load_turn_work(self.runtime, recorded.turn, Transcript.of(recorded.records))
 
     def begun(self, text: str = "こんにちは", **changes: Any) -> TurnWork:
         """The first agent's turn for a new message."""

@@ -10,7 +10,11 @@ from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction, start_instruction
+from opencrab.engine.goals.instructions import (
+    InstructionGiver,
+    NewInstruction,
+    start_instruction_as_goal,
+)
 from opencrab.engine.insight.event_log import agent_event_page
 from opencrab.engine.insight.turn_events import Event
 from tests.contract.homes import HOMES
@@ -82,7 +86,7 @@ def asking(house: House, name: str, language: Language = Language.EN) -> None:
 
 def decided(house: House, *, approved: bool) -> None:
     """The owner decides the one approval that is open, and the turn goes on."""
-    (asked,) = approvals.page_of_approvals(house.runtime.home.facts, decided=False)
+    (asked,) = approvals.open_or_decided_approvals(house.runtime.home.facts, decided=False)
     owner = Decider("owner", is_owner=True)
     approvals.decide_approval(house.runtime, asked.id, approved=approved, who=owner)
 
@@ -92,7 +96,7 @@ def instruct(
 ) -> None:
     """Give an agent something to do; each of its turns follows a script of its own."""
     asked = NewInstruction(instruction=INSTRUCTION[language])
-    start_instruction(house.runtime, agent, asked, OWNER, key="k1")
+    start_instruction_as_goal(house.runtime, agent, asked, OWNER, key="k1")
     for script in turns:
         house.scripts[agent] = script
         house.later(1)

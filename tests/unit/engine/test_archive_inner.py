@@ -9,7 +9,11 @@ import pytest
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import BELIEFS, belief_id, salient_beliefs_of
+from opencrab.domain.memory.belief_index import (
+    BELIEFS,
+    belief_id_in_memory,
+    salient_beliefs_in_memory,
+)
 from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
@@ -21,7 +25,7 @@ from tests.unit.engine.archiving import NOW, installation, zipped
 
 CLAIM = "蟹は横に歩く"
 HELD = Belief(
-    id=belief_id(CLAIM),
+    id=belief_id_in_memory(CLAIM),
     claim=CLAIM,
     confidence=0.9,
     confirmed=8,
@@ -79,7 +83,7 @@ def test_what_an_agent_believes_comes_back_as_it_was(runtime: Runtime) -> None:
         "peer": 1,
     }
     assert (belief(runtime, "mika"), peer(runtime, "mika")) == (HELD, KEN)
-    assert outlook(runtime, "mika") == salient_beliefs_of((HELD,), (KEN,))
+    assert outlook(runtime, "mika") == salient_beliefs_in_memory((HELD,), (KEN,))
     again = restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=True)
     assert (again.taken, again.known) == ({}, {"belief": 1, "peer": 1})
 

@@ -320,7 +320,7 @@ def test_a_wrapped_call_is_asked_about_and_told_of_as_the_action_itself(lab: Lab
     strict(lab, ApprovalPolicy.STRICT)
     turn = lab.turn(wrapped("post", text="手紙"), DONE)
     assert turn.status is TurnStatus.WAITING
-    (asked,) = approvals.page_of_approvals(lab.house.runtime.home.facts, decided=False)
+    (asked,) = approvals.open_or_decided_approvals(lab.house.runtime.home.facts, decided=False)
     assert asked.what == "Send 手紙 (post)"
     assert lab.ran == []
     approvals.decide_approval(

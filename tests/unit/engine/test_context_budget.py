@@ -12,10 +12,10 @@ from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.request import (
-    build_model_request,
-    model_input_token_limit,
-    model_output_token_limit,
-    request_token_limit,
+    build_turn_prompt_request,
+    prompt_answer_token_limit,
+    prompt_input_token_limit,
+    prompt_token_limit,
 )
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest, ModelInfo
@@ -26,7 +26,7 @@ LONG = {"ja": "海の話をしましょう。" * 10, "en": "Let us talk about th
 
 
 def request(work: TurnWork, info: ModelInfo = SMALL) -> ChatRequest:
-    return build_model_request(work, info, CallOptions(), work.look(QUIET))
+    return build_turn_prompt_request(work, info, CallOptions(), work.look(QUIET))
 
 
 def texts(made: ChatRequest) -> list[str]:
@@ -42,7 +42,7 @@ def tokens(made: ChatRequest) -> int:
 
 @pytest.mark.parametrize(("limit", "water"), [(10_000, 5_000), (160_000, 80_000), (10**6, 80_000)])
 def test_high_water_is_half_of_what_the_model_takes_up_to_a_setting(limit: int, water: int) -> None:
-    assert request_token_limit(limit, Rules()) == water
+    assert prompt_token_limit(limit, Rules()) == water
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_a_shared_window_leaves_the_answer_at_most_a_quarter(
     total: int | None, output: int, most: int
 ) -> None:
     info = replace(SMALL, max_total_tokens=total)
-    assert model_output_token_limit(info, Rules()) == output
-    assert model_input_token_limit(info, output) == most
+    assert prompt_answer_token_limit(info, Rules()) == output
+    assert prompt_input_token_limit(info, output) == most
 
 
 def test_a_setting_limits_the_answer_as_well() -> None:
-    assert model_output_token_limit(SMALL, Rules(max_output_tokens=300)) == 300
+    assert prompt_answer_token_limit(SMALL, Rules(max_output_tokens=300)) == 300
 
 
 @pytest.mark.parametrize("agent", [0, 1], ids=["ja", "en"])
@@ -70,7 +70,7 @@ def test_a_request_keeps_below_high_water_and_within_the_total(
     turns = [world.say(LONG[language])[agent] for _ in range(40)]
     info = replace(SMALL, max_total_tokens=total)
     made = request(world.work(turns[-1]), info)
-    most = model_input_token_limit(info, made.max_output_tokens)
+    most = prompt_input_token_limit(info, made.max_output_tokens)
     note = 40
     assert tokens(made) <= most // 2 + note
     assert tokens(made) + made.max_output_tokens <= (total or 10**9)

@@ -8,7 +8,7 @@ import pytest
 from opencrab.actions.goals.progress import FailTask, Report, fail_task, report
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid
-from opencrab.domain.goals.goal import GOAL, Goal, Task, TaskStatus, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, Task, TaskStatus, goal_document_id
 from tests.unit.actions.knowing import NOW, desk
 
 
@@ -28,7 +28,7 @@ def test_a_goal_that_is_reported_keeps_that_foreign_words_were_read_for_it(
         taint=read_before,
     )
     with desk(tmp_path) as mika:
-        mika.home.facts.commit(new_fact("mika", GOAL, goal_key("G1"), goal))
+        mika.home.facts.commit(new_fact("mika", GOAL, goal_document_id("G1"), goal))
         turn = mika.at.turn.replaced(taint=read_now)
         told = report(Report(summary=text), replace(mika.at, turn=turn, goal=goal))
         (fact,) = told.facts
@@ -66,7 +66,7 @@ def test_a_task_that_this_turn_does_not_serve_cannot_be_ended(
         tasks=(task,),
     )
     with desk(tmp_path) as mika:
-        mika.home.facts.commit(new_fact("mika", GOAL, goal_key("G1"), goal))
+        mika.home.facts.commit(new_fact("mika", GOAL, goal_document_id("G1"), goal))
         with pytest.raises(Invalid, match=why) as caught:
             fail_task(FailTask(task_id=wanted, cause="暗い"), replace(mika.at, goal=goal))
     assert cure in (caught.value.cure or "")

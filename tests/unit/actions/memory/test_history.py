@@ -16,12 +16,18 @@ from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant
 from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
-from opencrab.domain.memory.summary import SUMMARY, Summary, SummarySource, SummarySpan, summary_key
+from opencrab.domain.memory.summary import (
+    SUMMARY,
+    Summary,
+    SummarySource,
+    SummarySpan,
+    memory_summary_document_id,
+)
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.engine.turn.call import action_context_of_call
-from opencrab.engine.turn.observe import observe_turn
+from opencrab.engine.turn.observe import load_turn_work
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 from tests.e2e.house import House
 from tests.unit.engine.compacting import grow, house
@@ -42,7 +48,7 @@ def context(made: House, authority: Authority = Authority.OWNER) -> ActionContex
     """A turn of Mika's in session `s`, on whose behalf it may be."""
     (turn,) = made.say("続き", f"m{made.calls['asked']}", authority=authority)
     made.calls["asked"] += 1
-    work = observe_turn(made.runtime, turn, Transcript())
+    work = load_turn_work(made.runtime, turn, Transcript())
     return action_context_of_call(
         work, ActionCall(id="c1", name="browse_history", arguments={}), {}
     )
@@ -75,7 +81,9 @@ def summarised(made: House, number: int, **changes: Any) -> Summary:
         until=made.clock.now(),
         at=made.clock.now(),
     ).replaced(**changes)
-    made.home.facts.commit(new_fact("mika", SUMMARY, summary_key(summary.id), summary))
+    made.home.facts.commit(
+        new_fact("mika", SUMMARY, memory_summary_document_id(summary.id), summary)
+    )
     return summary
 
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from opencrab.actions.memory import recall
-from opencrab.actions.workspace.provenance import is_foreign_file
+from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.agents.agent_state import AgentState
@@ -274,7 +274,7 @@ def test_a_summary_is_a_memory_and_a_file_if_one_is_named(mika: Desk) -> None:
     assert isinstance(written, FileWritten)
     info, content = mika.home.files.read("mika", "summaries/crabs.md")
     assert (content, info.sha256) == (b"A talk about crabs", written.sha256)
-    assert not is_foreign_file(info)
+    assert not is_foreign_workspace_file(info)
     assert both.data is not None
     assert (both.data["category"], both.data["path"]) == ("discussion_summary", written.path)
     kept = mika.home.facts.get("mika", "memory", both.data["memory_id"])
@@ -290,7 +290,7 @@ def test_a_summary_of_foreign_words_is_marked_in_memory_and_file(mika: Desk) -> 
     assert fact.read(Memory).tainted
     info = mika.home.files.info("mika", "summaries/a.md")
     assert info is not None
-    assert is_foreign_file(info)
+    assert is_foreign_workspace_file(info)
 
 
 @pytest.mark.parametrize("filename", ["../x.md", "/etc/passwd", "a/../../b"])

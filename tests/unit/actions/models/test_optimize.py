@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.actions.models.text import _SENTENCES, model_action_text
+from opencrab.actions.models.text import _SENTENCES, action_text_for_models
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
@@ -96,7 +96,7 @@ def test_what_the_owner_did_not_allow_is_kept_as_a_proposal(
     told = mika.data("optimize_model_selection", apply_immediately=True)
     assert (told["status"], told["note"]) == (
         "not_allowed",
-        model_action_text("not_allowed", language),
+        action_text_for_models("not_allowed", language),
     )
     assert [each.state for each in changes(mika)] == [AdjustmentState.PROPOSED]
     assert mind(mika).mixes == ()
@@ -122,7 +122,10 @@ def test_what_others_wish_for_is_neither_made_nor_proposed(
     for authority in (Authority.USER, Authority.SELF):
         mika.desk.on_behalf_of(authority, taint=taint)
         told = mika.data("optimize_model_selection", apply_immediately=True, **asked)
-        assert (told["status"], told["note"]) == (status, model_action_text(status, Language.EN))
+        assert (told["status"], told["note"]) == (
+            status,
+            action_text_for_models(status, Language.EN),
+        )
         assert (mind(mika), changes(mika)) == (AgentState(), [])
 
 
@@ -231,7 +234,7 @@ def test_without_enough_data_it_says_so_and_changes_nothing(
             told = mika.data("optimize_model_selection", apply_immediately=True)
             assert (told["status"], told["note"]) == (
                 "little",
-                model_action_text("little", language),
+                action_text_for_models("little", language),
             )
             assert told["expected_savings"] is None
             assert (mind(mika), changes(mika)) == (AgentState(), [])
@@ -256,5 +259,5 @@ def test_a_turn_writes_no_more_changes_than_it_has_room_for(mika: Office) -> Non
 
 def test_everything_is_said_in_both_languages() -> None:
     for name in _SENTENCES:
-        assert model_action_text(name, Language.EN).isascii()
-        assert not model_action_text(name, Language.JA).isascii()
+        assert action_text_for_models(name, Language.EN).isascii()
+        assert not action_text_for_models(name, Language.JA).isascii()

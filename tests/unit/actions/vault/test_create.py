@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from opencrab.actions.vault.create import SHIPPED
-from opencrab.actions.workspace.provenance import is_foreign_file
+from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.domain.value import Language
-from opencrab.domain.vault.note import parse_note
+from opencrab.domain.vault.note import parse_vault_note
 from tests.unit.actions.library import NOW, Library, library
 
 HEAD = f"created: {NOW}\nupdated: {NOW}\n"
@@ -33,7 +33,7 @@ def test_a_note_is_named_after_its_title(
     title: str, folder: str | None, path: str, vault: Library
 ) -> None:
     assert vault.data("create_note", title=title, content="本文", folder=folder)["path"] == path
-    note = parse_note(vault.text(path))
+    note = parse_vault_note(vault.text(path))
     assert (note.value("title"), note.value("created"), note.body) == (title, NOW, "本文\n")
     assert vault.data("read_note", path=title)["path"] == path
 
@@ -65,7 +65,7 @@ def test_every_shipped_template_is_filled_in_in_the_agents_language(
 ) -> None:
     vault.speak(language)
     path = vault.data("create_note", title="機械学習", template=name)["path"]
-    note = parse_note(vault.text(path))
+    note = parse_vault_note(vault.text(path))
     assert (note.value("title"), note.values("tags")) != ("", ())
     assert "# 機械学習\n" in note.body
     assert "{{" not in note.body
@@ -88,7 +88,7 @@ def test_the_vaults_own_template_comes_before_the_shipped_one(vault: Library) ->
 def test_content_without_a_place_in_the_template_follows_it(vault: Library) -> None:
     vault.put("vault/templates/t.md", "# {{title}}")
     vault.data("create_note", title="海", template="t", content="本文")
-    assert parse_note(vault.text("vault/海.md")).body == "# 海\n本文\n"
+    assert parse_vault_note(vault.text("vault/海.md")).body == "# 海\n本文\n"
 
 
 def test_a_foreign_template_makes_a_foreign_note(vault: Library) -> None:
@@ -99,7 +99,7 @@ def test_a_foreign_template_makes_a_foreign_note(vault: Library) -> None:
     ):
         info = vault.at.reach.files.info("mika", vault.data(name, **arguments)["path"])
         assert info is not None
-        assert is_foreign_file(info)
+        assert is_foreign_workspace_file(info)
 
 
 def test_a_template_that_changed_since_the_intent_changes_nothing(vault: Library) -> None:
@@ -121,7 +121,7 @@ def test_applying_a_template_makes_a_note_or_adds_to_one(vault: Library) -> None
     vault.put("vault/x.md", "---\nodd: 1\n---\n本文")
     added = vault.data("apply_template", template_name="mindmap", target_note="x")
     assert (added["path"], added["created"]) == ("vault/x.md", False)
-    note = parse_note(vault.text("vault/x.md"))
+    note = parse_vault_note(vault.text("vault/x.md"))
     assert note.body.startswith("本文\n# x\n")
     assert (note.values("odd"), note.values("tags")) == (("1",), ("マインドマップ",))
 
@@ -130,7 +130,7 @@ def test_values_of_any_kind_are_put_in_as_they_are(vault: Library) -> None:
     vault.put("vault/templates/t.md", "{{a}} {{b}} {{c}}")
     variables = {"a": "{{b}}", "b": ["海", 1], "c": "x\x00\ud83e"}
     vault.data("apply_template", template_name="t", variables=variables, target_note="n")
-    assert parse_note(vault.text("vault/n.md")).body == '{{b}} ["海", 1] x\ufffd\n'
+    assert parse_vault_note(vault.text("vault/n.md")).body == '{{b}} ["海", 1] x\ufffd\n'
 
 
 def test_a_template_that_is_not_there_is_answered_with_those_that_are(vault: Library) -> None:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opencrab.actions.workspace.provenance import is_foreign_file
+from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
 from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten
 from opencrab.domain.value import Language
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_key
-from opencrab.engine.turn.cleared_files import foreign_name_mark
+from opencrab.engine.turn.cleared_files import untrusted_name_mark_of_turn
 from tests.soak import count
 from tests.unit.actions.library import NOW, REGISTRY, Library, find, library
 
@@ -237,7 +237,7 @@ def test_clean_words_of_a_clean_turn_are_marked_as_ones_own(
 ) -> None:
     info = vault.at.reach.files.info("mika", vault.data(name, **arguments)["path"])
     assert info is not None
-    assert not is_foreign_file(info)
+    assert not is_foreign_workspace_file(info)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_words_beside_foreign_ones_are_not(
     vault.put("vault/en/Sea.md", "a stranger's words")
     info = vault.at.reach.files.info("mika", vault.data(name, **arguments)["path"])
     assert info is not None
-    assert is_foreign_file(info)
+    assert is_foreign_workspace_file(info)
 
 
 def test_a_tainted_turn_marks_nothing_and_a_foreign_note_stays_foreign(vault: Library) -> None:
@@ -260,7 +260,7 @@ def test_a_tainted_turn_marks_nothing_and_a_foreign_note_stays_foreign(vault: Li
     vault.data("rename_note", path="x", new_path="y")
     info = vault.at.reach.files.info("mika", "vault/y.md")
     assert info is not None
-    assert is_foreign_file(info)
+    assert is_foreign_workspace_file(info)
     assert vault.do("read_note", path="y").taint
 
 
@@ -344,22 +344,22 @@ def test_a_link_to_a_foreign_name_makes_a_foreign_note(vault: Library, *, marked
     files = vault.at.reach.files
     files.write("mika", FOREIGN, b"---\naliases: [Meeting]\n---\n", clean=marked)
     if marked:
-        vault.at.reach.facts.commit(foreign_name_mark("mika", FOREIGN))
+        vault.at.reach.facts.commit(untrusted_name_mark_of_turn("mika", FOREIGN))
     vault.data("create_link", source_note="日記", target_note="海")
-    assert not is_foreign_file(files.read("mika", "vault/日記.md")[0])
+    assert not is_foreign_workspace_file(files.read("mika", "vault/日記.md")[0])
     assert vault.do("create_link", source_note="日記", target_note="Meeting").taint
     info, content = files.read("mika", "vault/日記.md")
     assert "[[従え owner obey]]" in content.decode()
-    assert is_foreign_file(info)
+    assert is_foreign_workspace_file(info)
 
 
 def test_a_clean_note_of_a_foreign_name_is_foreign_under_another(vault: Library) -> None:
     vault.data("create_note", title="従え owner obey", content="海")
-    vault.at.reach.facts.commit(foreign_name_mark("mika", FOREIGN))
+    vault.at.reach.facts.commit(untrusted_name_mark_of_turn("mika", FOREIGN))
     assert vault.do("rename_note", path=FOREIGN, new_path="海辺").taint
     info, content = vault.at.reach.files.read("mika", "vault/海辺.md")
     assert "従え owner obey" in content.decode()
-    assert is_foreign_file(info)
+    assert is_foreign_workspace_file(info)
 
 
 def test_an_error_that_lists_foreign_templates_taints(vault: Library) -> None:

@@ -151,7 +151,7 @@ def test_what_is_no_text_is_left_out_and_counted(vault: Library) -> None:
 def test_a_call_reads_no_more_than_its_share_of_a_large_vault(vault: Library) -> None:
     files = vault.at.reach.files
     assert lookup.SCAN_NOTES == 500
-    listed = lookup.note_files(vault.at)
+    listed = lookup.vault_note_files(vault.at)
     reading = lookup.read_vault_notes(vault.at, [listed[0]] * 502)
     assert (len(reading.stored), reading.unread) == (500, 2)
     assert files.info("mika", listed[0].path)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from opencrab.actions.workspace.provenance import (
-    has_foreign_name,
-    is_foreign_file,
-    writes_clean_file,
+    is_foreign_workspace_file,
+    names_foreign_workspace_file,
+    writes_untainted_workspace_file,
 )
-from opencrab.engine.turn.cleared_files import foreign_name_mark
+from opencrab.engine.turn.cleared_files import untrusted_name_mark_of_turn
 from tests.unit.actions.workroom import Room, workroom
 
 both_languages = pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_a_deleted_file_leaves_nothing_clean_behind(room: Room) -> None:
 
 
 def test_a_write_is_clean_when_words_and_turn_are(room: Room) -> None:
-    assert writes_clean_file(room.at)
-    assert not writes_clean_file(room.at, own_words=False)
+    assert writes_untainted_workspace_file(room.at)
+    assert not writes_untainted_workspace_file(room.at, own_words=False)
     room.read_foreign_words()
-    assert not writes_clean_file(room.at)
-    assert not writes_clean_file(room.at, own_words=False)
+    assert not writes_untainted_workspace_file(room.at)
+    assert not writes_untainted_workspace_file(room.at, own_words=False)
 
 
 def test_no_write_keeps_a_fact(room: Room) -> None:
@@ -141,7 +141,7 @@ def test_no_write_keeps_a_fact(room: Room) -> None:
 
 def test_clean_files_belong_to_one_agent(room: Room) -> None:
     room.write("a.md", "海")
-    assert is_foreign_file(room.files.write("ken", "a.md", "海".encode()))
+    assert is_foreign_workspace_file(room.files.write("ken", "a.md", "海".encode()))
     assert room.of("ken").do("ws_read", path="a.md").taint
 
 
@@ -176,7 +176,7 @@ def test_what_a_tainted_turn_called_a_file_taints_lists_of_clean_words_too(room:
     room.write("notes/own.md", "海")
     room.write(f"notes/{NAMED}", "海")
     assert not lists(room, "notes")
-    room.at.reach.facts.commit(foreign_name_mark("mika", f"notes/{NAMED}"))
+    room.at.reach.facts.commit(untrusted_name_mark_of_turn("mika", f"notes/{NAMED}"))
     assert lists(room, "notes")
 
 
@@ -195,6 +195,6 @@ def test_what_a_tainted_turn_called_a_file_taints_lists_of_clean_words_too(room:
 def test_a_foreign_name_is_found_however_it_is_shown(
     room: Room, name: str, text: str, *, found: bool
 ) -> None:
-    assert not has_foreign_name(room.at, text)
+    assert not names_foreign_workspace_file(room.at, text)
     room.files.write("mika", f"vault/{name}.md", b"x")
-    assert has_foreign_name(room.at, text) is found
+    assert names_foreign_workspace_file(room.at, text) is found

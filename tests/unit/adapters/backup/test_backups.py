@@ -12,10 +12,10 @@ import pytest
 from opencrab.adapters.backup.manifest import MANIFEST, read_manifest
 from opencrab.adapters.local_files import DirectorySnapshots, LocalFiles
 from opencrab.adapters.local_files.tree import FileEntry
-from opencrab.adapters.sqlite.backup import copy_database
+from opencrab.adapters.sqlite.backup import copy_sqlite_database
 from opencrab.adapters.sqlite.file import DamagedDatabase
 from opencrab.adapters.sqlite.home import FILE
-from opencrab.adapters.sqlite.marker import marker_path
+from opencrab.adapters.sqlite.marker import sqlite_marker_path
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.identifier import content_hash
 from tests.unit.adapters.backup.installation import BACKUPS, BODY, CLOCK, installation, names
@@ -309,7 +309,7 @@ def test_everything_wrong_with_a_data_folder_is_listed_with_a_cure(data: Path) -
         "permissions",
         "strange",
     ]
-    marker_path(data / FILE).write_bytes(b"crab")
+    sqlite_marker_path(data / FILE).write_bytes(b"crab")
     with database(data):
         pass
     (data / FILE).unlink()
@@ -383,7 +383,7 @@ def test_a_copy_that_cannot_be_written_is_not_blamed_on_the_database(
 ) -> None:
     into = tmp_path / "absent" / FILE
     with pytest.raises(Unavailable) as caught:
-        copy_database(data / FILE, into)
+        copy_sqlite_database(data / FILE, into)
     assert repr(str(into)) in caught.value.message
     assert str(data / FILE) not in caught.value.message
     with database(data) as opened, opened.write_transaction() as items:

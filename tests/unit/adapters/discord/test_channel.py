@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.approvals.call_text import question_with_call
+from opencrab.domain.approvals.call_text import approval_question_with_call
 from opencrab.domain.discord.community import discord_channel
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
@@ -148,7 +148,7 @@ def test_in_a_channel_the_file_is_explained_in_both_languages(talk: Talk) -> Non
 def test_a_question_has_buttons_to_decide(talk: Talk, language: Language, label: str) -> None:
     reply = talk.asked(language=language)
     hashed = "0123456789abcdef" * 4
-    text = question_with_call("May I? (touches: x)", '{"a": 1}', hashed)
+    text = approval_question_with_call("May I? (touches: x)", '{"a": 1}', hashed)
     talk.say(talk.utterance(text, reply, approval="a1"))
     (message,) = talk.shown()
     yes = f"oc:ap:a1:y:{hashed[:16]}"
@@ -161,7 +161,7 @@ def test_a_question_has_buttons_to_decide(talk: Talk, language: Language, label:
     [
         "May I? (touches: x)",
         "May I?\n```json\n{}\n```\nSHA-256 `0123456789abcdef` and more",
-        question_with_call("May I?", "x" * 2_000, "0123456789abcdef" * 4),
+        approval_question_with_call("May I?", "x" * 2_000, "0123456789abcdef" * 4),
     ],
 )
 def test_a_question_that_is_not_whole_has_no_button_to_approve(talk: Talk, text: str) -> None:

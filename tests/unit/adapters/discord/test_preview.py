@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 from opencrab.adapters.discord.preview import EVERY_MS, DiscordPreview, DiscordPreviews
-from opencrab.adapters.discord.rendering import preview_content
+from opencrab.adapters.discord.rendering import discord_preview_content
 from opencrab.domain.discord.community import REPLY, InteractionReply, discord_channel
 from opencrab.domain.value import Language
 from tests.discord.fake import PRIVATE, SERVER_CHANNEL
@@ -311,5 +311,5 @@ def test_the_real_start_does_not_wait(talk: Talk) -> None:
 
 
 def test_the_mark_fits_beside_the_longest_piece() -> None:
-    told = preview_content("🦀" * 3_000)
+    told = discord_preview_content("🦀" * 3_000)
     assert len(told.encode("utf-16-le")) // 2 <= 2_000

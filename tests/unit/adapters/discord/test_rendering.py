@@ -25,12 +25,12 @@ def panel(**changes: object) -> Panel:
 
 
 def buttons(shown: Panel) -> list[str]:
-    rows = rendering.task_panel_message(shown)["components"]
+    rows = rendering.discord_message_of_task_panel(shown)["components"]
     return [each["custom_id"] for row in rows for each in row["components"]]
 
 
 def test_a_panel_shows_how_far_each_task_is() -> None:
-    (embed,) = rendering.task_panel_message(panel(note="resting"))["embeds"]
+    (embed,) = rendering.discord_message_of_task_panel(panel(note="resting"))["embeds"]
     assert embed["title"] == "G1 Tidy the reef"
     assert embed["description"] == (
         "▰▰▰▰▱▱▱▱▱▱ 40%\n✅ G1-T1 珊瑚を数える\n🔄 G1-T2 Sort them\n❌ G1-T3 Write it down\n"
@@ -41,16 +41,18 @@ def test_a_panel_shows_how_far_each_task_is() -> None:
 
 @pytest.mark.parametrize(("language", "word"), [(Language.JA, "完了"), (Language.EN, "Completed")])
 def test_a_panel_speaks_the_agents_language(language: Language, word: str) -> None:
-    shown = rendering.task_panel_message(panel(language=language, standing="completed", over=True))
+    shown = rendering.discord_message_of_task_panel(
+        panel(language=language, standing="completed", over=True)
+    )
     assert shown["embeds"][0]["footer"]["text"].endswith(word)
 
 
 @pytest.mark.parametrize("language", list(Language))
 @pytest.mark.parametrize("standing", list(Standing))
 def test_every_standing_has_a_colour_and_a_word(standing: Standing, language: Language) -> None:
-    embed = rendering.task_panel_message(panel(standing=standing.value, language=language))[
-        "embeds"
-    ][0]
+    embed = rendering.discord_message_of_task_panel(
+        panel(standing=standing.value, language=language)
+    )["embeds"][0]
     assert "…" not in embed["footer"]["text"]
     assert embed["color"] == rendering._COLOURS[standing.value]
 
@@ -80,7 +82,7 @@ def test_ids_of_buttons_stay_within_discords_limit() -> None:
 def test_a_name_that_holds_markup_is_shown_as_it_was_written() -> None:
     name = "[click](https://evil.example) **@everyone** <@1> `x` \u202egnp\n# big"
     told = str(
-        rendering.task_panel_message(
+        rendering.discord_message_of_task_panel(
             panel(name=name, note=name, rows=(PanelRow("G1-T1", name, "done"),))
         )
     )
@@ -90,7 +92,7 @@ def test_a_name_that_holds_markup_is_shown_as_it_was_written() -> None:
 
 def test_a_panel_of_many_long_tasks_says_how_many_it_leaves_out() -> None:
     rows = tuple(PanelRow(f"G1-T{number}", "🦀*" * 500, "done") for number in range(50))
-    shown = rendering.task_panel_message(
+    shown = rendering.discord_message_of_task_panel(
         panel(name="🦀" * 500, agent_name="x" * 900, rows=rows, note="*" * 900)
     )
     (embed,) = shown["embeds"]
@@ -103,7 +105,7 @@ def test_a_panel_of_many_long_tasks_says_how_many_it_leaves_out() -> None:
 
 @pytest.mark.parametrize("percent", [-5, 0, 100, 250])
 def test_a_bar_has_always_ten_cells(percent: int) -> None:
-    bar = rendering.task_panel_message(panel(percent=percent))["embeds"][0]["description"].split()[
-        0
-    ]
+    bar = rendering.discord_message_of_task_panel(panel(percent=percent))["embeds"][0][
+        "description"
+    ].split()[0]
     assert len(bar) == 10

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from opencrab.adapters.door.http import MOST_BYTES, HttpResponse, PlainHttp, tls_roots
+from opencrab.adapters.door.http import MOST_BYTES, HttpResponse, PlainHttp, door_tls_context
 from opencrab.domain.errors import Unavailable
 from tests.unit.adapters.listening import Heard, answer, listening
 
@@ -118,16 +118,16 @@ def test_no_time_is_no_request() -> None:
 
 
 def test_hosts_are_verified_by_the_roots_of_the_system_or_of_a_bundle() -> None:
-    context = tls_roots()
+    context = door_tls_context()
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
     with pytest.raises(FileNotFoundError):
-        tls_roots("/nowhere/bundle.pem")
+        door_tls_context("/nowhere/bundle.pem")
 
 
 def test_a_server_without_tls_is_no_server_with_it() -> None:
     with listening(lambda _: answer(200)) as server:
-        http = PlainHttp(server.url.replace("http:", "https:"), tls_roots())
+        http = PlainHttp(server.url.replace("http:", "https:"), door_tls_context())
         with pytest.raises(Unavailable):
             http.post("/", b"", {}, seconds=0.2)

@@ -3,7 +3,7 @@
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from opencrab.adapters.dynamodb.document import SCHEMA, from_item
+from opencrab.adapters.dynamodb.document import SCHEMA, document_from_dynamodb_item
 from opencrab.adapters.dynamodb.item import to_attribute
 from opencrab.adapters.dynamodb.table import attribute_changes, update_item
 from opencrab.domain.agents.agent_state import MIND, AgentState
@@ -77,7 +77,7 @@ def test_what_a_newer_version_wrote_is_neither_read_nor_replaced(dynamo: Dynamo)
             facts.commit(write)
     item = dynamo.table.get("FACT#hana", "note#a")
     assert item is not None
-    assert from_item(item | {"schema": to_attribute(SCHEMA.version)}) == fact()
+    assert document_from_dynamodb_item(item | {"schema": to_attribute(SCHEMA.version)}) == fact()
 
 
 def test_every_write_has_a_token_by_which_its_repeat_is_known(dynamo: Dynamo) -> None:

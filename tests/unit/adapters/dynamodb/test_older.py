@@ -78,9 +78,9 @@ def asked(**said: Any) -> ModelIntent:
 def test_a_record_is_left_alone_exactly_where_it_says_what_is_new(
     record: Record, *, is_new: bool
 ) -> None:
-    item = records.to_item("t1", record, NOW)
+    item = records.turn_record_to_dynamodb_item("t1", record, NOW)
     assert refuses(records.SCHEMA, item) == is_new
-    assert records.from_item(item) == record
+    assert records.turn_record_from_dynamodb_item(item) == record
     if not is_new:
         body = from_attribute(item["body"])
         assert not any(name in body for name in ("probability", "skills_held", "lots"))
@@ -133,7 +133,7 @@ def test_a_fact_is_left_alone_exactly_where_it_says_what_is_new(
     item = dynamo.table.get(*place)
     assert item is not None
     assert refuses(facts.SCHEMA, item) == is_new
-    assert facts.from_item(item).read(type(value)) == value
+    assert facts.document_from_dynamodb_item(item).read(type(value)) == value
 
 
 def test_what_the_last_release_wrote_is_read() -> None:
@@ -141,4 +141,4 @@ def test_what_the_last_release_wrote_is_read() -> None:
     del old["probability"], old["skills_held"]
     body = TypeAdapter(dict[str, Any]).dump_json(old).decode()
     item = before(records.SCHEMA).encode_item("TURN#t1", "0001I", {"body": body})
-    assert records.from_item(item) == asked()
+    assert records.turn_record_from_dynamodb_item(item) == asked()

@@ -83,7 +83,9 @@ def test_a_turn_does_not_go_on_without_what_it_did(home: Dynamo) -> None:
 def test_what_newer_code_wrote_does_not_stop_the_sweep(home: Dynamo) -> None:
     for number in (1, 2):
         say(home, number)
-    newer = headers.to_item(home.stores.journal.header("t1")) | {"schema": to_attribute(99)}
+    newer = headers.turn_to_dynamodb_item(home.stores.journal.header("t1")) | {
+        "schema": to_attribute(99)
+    }
     home.table.write(put_item(newer))
     assert [one.id for one in home.stores.journal.list_overdue(later(600), 10)] == ["t2"]
 

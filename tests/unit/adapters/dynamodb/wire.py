@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
-from opencrab.adapters.dynamodb.home import Stores, dynamodb_stores
+from opencrab.adapters.dynamodb.home import Stores, stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.item import Item
 from opencrab.adapters.dynamodb.table import Dispatch, Table
 from tests.aws import Account
@@ -55,8 +55,8 @@ class Dynamo:
         self.wire = Wire(self.real)
         self.pauses: list[float] = []
         self.table = self.behind(self.wire)
-        self.stores = dynamodb_stores(self.table)
-        self.others: Stores = dynamodb_stores(self.behind(self.real))
+        self.stores = stores_on_dynamodb_table(self.table)
+        self.others: Stores = stores_on_dynamodb_table(self.behind(self.real))
 
     def behind(self, dispatch: Dispatch) -> Table:
         """The table as another dispatch shows it."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.local_files.tree import strange_files, tree_files
+from opencrab.adapters.local_files.tree import strange_local_files, tree_files
 from opencrab.domain.errors import Unavailable
 
 
@@ -19,7 +19,7 @@ def test_what_cannot_be_read_as_a_folder_is_named(tmp_path: Path) -> None:
         list(tree_files(tmp_path, below="ノート"))
     assert refused.value.cure
     with pytest.raises(Unavailable, match="cannot be read"):
-        list(strange_files(tmp_path / "ノート"))
+        list(strange_local_files(tmp_path / "ノート"))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the root user may read every folder")

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from opencrab.adapters.opensearch.client import DocumentWrite
 from opencrab.adapters.opensearch.limits import (
     answering_rows_filter,
-    audible_rows_filter,
-    row_is_audible,
-    row_may_answer,
+    opensearch_audible_rows_filter,
+    opensearch_row_is_audible,
+    opensearch_row_may_answer,
 )
 from opencrab.adapters.opensearch.schema import (
     document_of_row,
     index_creation_body,
-    place_search_row,
+    place_opensearch_row,
     row_document_id,
-    row_of_document,
+    row_of_opensearch_document,
 )
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.session import Hearing
@@ -86,19 +86,20 @@ def test_the_server_leaves_out_the_same(
     client.write(
         INDEX,
         [
-            DocumentWrite(key, document_of_row(place_search_row(row, 1)))
+            DocumentWrite(key, document_of_row(place_opensearch_row(row, 1)))
             for key, row in kept.items()
         ],
     )
     clock.advance(60)
     for clauses, allowed in (
-        (audible_rows_filter, row_is_audible),
-        (answering_rows_filter, row_may_answer),
+        (opensearch_audible_rows_filter, opensearch_row_is_audible),
+        (answering_rows_filter, opensearch_row_may_answer),
     ):
         body = {"size": 100, "query": {"bool": {"filter": clauses(query, heard)}}}
         answer = client.search(INDEX, body)
         assert answer is not None
         found = {
-            row_document_id(row_of_document(hit["_source"]).row) for hit in answer["hits"]["hits"]
+            row_document_id(row_of_opensearch_document(hit["_source"]).row)
+            for hit in answer["hits"]["hits"]
         }
         assert found == {key for key, row in kept.items() if allowed(row, query, heard)}

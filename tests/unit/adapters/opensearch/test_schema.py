@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from opencrab.adapters.opensearch.schema import (
     document_of_row,
     index_creation_body,
-    index_made_at,
     index_name,
-    place_search_row,
+    opensearch_index_made_at,
+    place_opensearch_row,
     row_document_id,
-    row_of_document,
+    row_of_opensearch_document,
 )
-from opencrab.adapters.opensearch.terms import index_text
+from opencrab.adapters.opensearch.terms import opensearch_index_text
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -64,21 +64,23 @@ def test_other_stages_name_no_index(stage: str) -> None:
 @given(text=st.text(st.characters(exclude_categories=["Cs"])), place=st.integers(1, 9))
 def test_a_row_comes_back_as_it_was(text: str, place: int) -> None:
     row = replace(ROW, text=text)
-    found = row_of_document(document_of_row(place_search_row(row, place)))
+    found = row_of_opensearch_document(document_of_row(place_opensearch_row(row, place)))
     assert (found.row, found.place) == (row, place)
 
 
 def test_halves_of_characters_are_made_whole() -> None:
-    found = row_of_document(
-        document_of_row(place_search_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1))
+    found = row_of_opensearch_document(
+        document_of_row(place_opensearch_row(replace(ROW, text="蟹\ud83e", speaker="\udc00"), 1))
     )
     found.row.text.encode()
     found.row.speaker.encode()
 
 
 def test_only_speech_has_a_place() -> None:
-    assert place_search_row(replace(ROW, kind=RowKind.INSTRUCTION), 4).place == 0
-    assert place_search_row(replace(ROW, kind=RowKind.MEMORY, ref="m1", sequence=0), 4).place == 0
+    assert place_opensearch_row(replace(ROW, kind=RowKind.INSTRUCTION), 4).place == 0
+    assert (
+        place_opensearch_row(replace(ROW, kind=RowKind.MEMORY, ref="m1", sequence=0), 4).place == 0
+    )
 
 
 def test_lines_and_kept_things_never_share_a_document() -> None:
@@ -90,15 +92,15 @@ def test_lines_and_kept_things_never_share_a_document() -> None:
 
 def test_an_index_tells_when_it_was_made() -> None:
     about = index_creation_body(NOW)["mappings"]["_meta"]
-    assert index_made_at(about) == NOW
-    assert index_made_at({}) is None
-    assert index_made_at({**about, "opencrab": 0}) is None
-    assert isinstance(index_made_at(about), datetime)
+    assert opensearch_index_made_at(about) == NOW
+    assert opensearch_index_made_at({}) is None
+    assert opensearch_index_made_at({**about, "opencrab": 0}) is None
+    assert isinstance(opensearch_index_made_at(about), datetime)
 
 
 def test_the_same_words_are_sent_for_a_text_and_for_a_question() -> None:
-    assert index_text("\uff23afé ｶﾆを") == "cafe カニ ニを"
-    assert index_text("cafe\u0301 Ångström") == "cafe angstrom"
-    assert index_text("がぎ") == "がぎ"
-    assert index_text("\0 \ud800 🦀") == ""
-    assert len(index_text("x" * 5_000)) == 100
+    assert opensearch_index_text("\uff23afé ｶﾆを") == "cafe カニ ニを"
+    assert opensearch_index_text("cafe\u0301 Ångström") == "cafe angstrom"
+    assert opensearch_index_text("がぎ") == "がぎ"
+    assert opensearch_index_text("\0 \ud800 🦀") == ""
+    assert len(opensearch_index_text("x" * 5_000)) == 100

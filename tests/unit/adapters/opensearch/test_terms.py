@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.opensearch.terms import query_term_shares
+from opencrab.adapters.opensearch.terms import opensearch_term_shares
 from tests.opensearch.porter import _STEP_2, _STEP_3, _STEP_4, stem
 
 ENDINGS = (*_STEP_2, *_STEP_3, *_STEP_4, *("s", "es", "ies", "sses", "ss", "ed", "eed", "ing"))
@@ -48,12 +48,12 @@ def test_rows_in_our_hands_have_the_words_that_the_server_would_find(
     sought = data.draw(st.sampled_from(words))
     texts = {str(place): word for place, word in enumerate(words)}
     found = {key for key, word in texts.items() if stem(word) == stem(sought)}
-    assert set(query_term_shares([sought], texts)) == found
+    assert set(opensearch_term_shares([sought], texts)) == found
 
 
 def test_a_text_has_more_of_a_query_by_the_words_that_few_have() -> None:
     texts = {"both": "crabs walked", "rare": "walking", "common": "crab", "none": "sea"}
-    found = query_term_shares(
+    found = opensearch_term_shares(
         ["crab", "walk", "unheard"], {**texts, "more": "crab", "most": "crab"}
     )
     assert found["both"] == 1.0
@@ -63,7 +63,7 @@ def test_a_text_has_more_of_a_query_by_the_words_that_few_have() -> None:
 
 @pytest.mark.parametrize("term", ['"', "", "蟹", "々", "x" * 100, "AND", "a*"])
 def test_any_term_can_be_looked_for(term: str) -> None:
-    assert set(query_term_shares([term, "crab"], {"one": "crab"})) == {"one"}
+    assert set(opensearch_term_shares([term, "crab"], {"one": "crab"})) == {"one"}
 
 
 def test_words_in_other_letters_are_left_as_they_are() -> None:

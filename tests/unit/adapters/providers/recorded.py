@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import ErrorParty, Wire
 from opencrab.domain.turn.record import ModelAnswer
@@ -108,7 +108,7 @@ def read(wire: Wire, exchange: Exchange, party: ErrorParty = PARTY) -> ModelAnsw
 def read_stream(wire: Wire, chunks: Iterable[bytes], party: ErrorParty = PARTY) -> ModelAnswer:
     """The answer that a stream amounts to; it must have ended."""
     assembly = wire.assembly(party)
-    for event in stream_frames(chunks, wire.framing):
+    for event in wire_stream_frames(chunks, wire.framing):
         assembly.add(event)
     assert assembly.is_complete, "the stream was cut"
     return wire.from_wire(assembly.body(), party)

@@ -16,7 +16,7 @@ from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.wire import Wire
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from tests.unit.adapters.providers.recorded import PARTY, Exchange, exchanges, read, read_stream
@@ -137,7 +137,7 @@ def test_a_recorded_stream_that_is_cut_is_whole_or_no_answer(wire: Path, vendor:
 def _as_far_as_it_came(wire: Wire, stream: bytes) -> tuple[str, str] | None:
     """Words and calls of a stream; None when it has not come to its end."""
     assembly = wire.assembly(PARTY)
-    for event in stream_frames([stream], wire.framing):
+    for event in wire_stream_frames([stream], wire.framing):
         assembly.add(event)
     if not assembly.is_complete:
         return None

@@ -17,7 +17,10 @@ from opencrab.adapters.providers.catalogue.configuration import (
 )
 from opencrab.adapters.providers.catalogue.detect import LocalServer
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
-from opencrab.adapters.providers.registry import ProviderModels, settings_with_usable_default
+from opencrab.adapters.providers.registry import (
+    ProviderModels,
+    provider_settings_with_usable_default,
+)
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, NotFound, Unavailable
@@ -132,20 +135,22 @@ def test_the_default_is_the_best_that_can_work_here(
         providers=changes.get("providers", SETTINGS.providers),
         fallback=changes.get("fallback", ()),
     )
-    settings = settings_with_usable_default(wanted, server)
+    settings = provider_settings_with_usable_default(wanted, server)
     assert settings.default == default
     assert models_and_transport(settings)[0].get(None).info.name == default
 
 
 def test_a_server_that_was_found_gives_its_real_context() -> None:
-    models, transport = models_and_transport(settings_with_usable_default(ModelsSettings(), FOUND))
+    models, transport = models_and_transport(
+        provider_settings_with_usable_default(ModelsSettings(), FOUND)
+    )
     model = models.get(None)
     assert model.info.max_input_tokens == model.info.max_total_tokens == 2_048
     assert model.info.price == FREE
     assert address_asked(model, transport).startswith("http://localhost:8080/v1/")
     known = ModelsSettings(models={"llamacpp:tiny": ModelSettings(max_input_tokens=99)})
     assert (
-        models_and_transport(settings_with_usable_default(known, FOUND))[0]
+        models_and_transport(provider_settings_with_usable_default(known, FOUND))[0]
         .get(None)
         .info.max_input_tokens
         == 99

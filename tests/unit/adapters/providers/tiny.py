@@ -6,8 +6,8 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
     as_token_count,
+    as_wire_label,
     dict_or_empty,
     list_or_empty,
     parse_provider_json,
@@ -49,7 +49,7 @@ class TinyAssembly:
             raise ModelCallFailed(
                 f"{self.party.provider}: {reply_json_excerpt(body)}", Fault.SERVER_ERROR
             )
-        self.words += as_label(body.get("w"))
+        self.words += as_wire_label(body.get("w"))
         self.usage = body.get("usage", self.usage)
         self.is_complete = self.is_complete or "end" in body
 
@@ -85,7 +85,7 @@ class TinyWire:
         tokens = as_token_count(body.get("usage"))
         usage = Usage(input_tokens=tokens, output_tokens=tokens)
         return ModelAnswer(
-            text=body["text"], model=as_label(body.get("model")), usage=usage, finish="stop"
+            text=body["text"], model=as_wire_label(body.get("model")), usage=usage, finish="stop"
         )
 
     def assembly(self, party: ErrorParty) -> TinyAssembly:

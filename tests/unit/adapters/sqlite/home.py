@@ -9,7 +9,7 @@ from pathlib import Path
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.home import FILE, home_on
+from opencrab.adapters.sqlite.home import FILE, sqlite_home_on_database
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
 
@@ -34,7 +34,7 @@ def home(folder: Path, *, durable: bool = False) -> Iterator[tuple[Home, Databas
     """The whole home."""
     files, blobs = LocalFiles(folder, quota_bytes=1_000), LocalBlobs(folder)
     with database(folder, durable=durable) as opened:
-        yield home_on(opened, FakeClock(NOW), files=files, blobs=blobs), opened
+        yield sqlite_home_on_database(opened, FakeClock(NOW), files=files, blobs=blobs), opened
 
 
 def run(program: str, *arguments: object) -> "subprocess.CompletedProcess[str]":

@@ -10,7 +10,7 @@ import pytest
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.file import DamagedDatabase
 from opencrab.adapters.sqlite.home import FILE
-from opencrab.adapters.sqlite.marker import marker_path, read_marker
+from opencrab.adapters.sqlite.marker import read_sqlite_marker, sqlite_marker_path
 from opencrab.domain.errors import Unavailable
 from tests.unit.adapters.sqlite.home import NOW, database
 
@@ -108,9 +108,9 @@ def test_a_removed_write_ahead_log_is_found_within_a_second_and_loses_nothing(
 def test_a_removed_marker_is_made_again(tmp_path: Path) -> None:
     with database(tmp_path) as opened:
         put(opened, "一", "二")
-        marker_path(tmp_path / FILE).unlink()
+        sqlite_marker_path(tmp_path / FILE).unlink()
         opened.alive(NOW)
         put(opened, "三")
-        found = read_marker(tmp_path / FILE)
+        found = read_sqlite_marker(tmp_path / FILE)
         assert found is not None
         assert found.commits == 3

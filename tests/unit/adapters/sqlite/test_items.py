@@ -12,7 +12,7 @@ from opencrab.adapters.sqlite.database import (
     FeedItem,
     ItemRow,
     WriteBatch,
-    to_milliseconds,
+    sqlite_milliseconds,
 )
 from tests.contract.example import JAPANESE, NOW
 from tests.unit.adapters.sqlite.home import database
@@ -72,7 +72,7 @@ def test_a_partition_expires_with_what_the_same_batch_puts(opened: Database) -> 
         items.put("p", "before", "1")
         items.write(WriteBatch(new=[ItemRow("p", "new", "2")], expiring=[("p", NOW)]))
         rows = items.execute("SELECT sk, expires_at FROM item ORDER BY sk").fetchall()
-    assert rows == [("before", to_milliseconds(NOW)), ("new", to_milliseconds(NOW))]
+    assert rows == [("before", sqlite_milliseconds(NOW)), ("new", sqlite_milliseconds(NOW))]
 
 
 def test_the_feed_keeps_the_order_of_a_batch_and_lends_the_newest_time(opened: Database) -> None:
@@ -83,7 +83,7 @@ def test_the_feed_keeps_the_order_of_a_batch_and_lends_the_newest_time(opened: D
         items.write(WriteBatch(feed=[FeedItem(NOW, "line", "s1", None, "1")]))
         items.write(WriteBatch(feed=[told, FeedItem(later, "line", "s1", None, "2"), told]))
         rows = items.execute("SELECT at, kind, body FROM feed ORDER BY position").fetchall()
-    now, after = to_milliseconds(NOW), to_milliseconds(later)
+    now, after = sqlite_milliseconds(NOW), sqlite_milliseconds(later)
     assert rows == [
         (0, "fact", "{}"),
         (now, "line", "1"),

@@ -18,9 +18,9 @@ from opencrab.adapters.sqlite.home import FILE
 from opencrab.adapters.sqlite.marker import (
     COUNT_TABLE,
     count_commits,
-    marker_path,
-    read_database_commits,
-    read_marker,
+    read_sqlite_commits,
+    read_sqlite_marker,
+    sqlite_marker_path,
 )
 from tests.soak import examples
 from tests.unit.adapters.sqlite.home import ROOT, database, run
@@ -107,7 +107,7 @@ def test_a_missing_file_is_refused_and_not_begun_anew(tmp_path: Path) -> None:
 
 def test_a_marker_that_lags_is_missing_or_is_unreadable_refuses_nothing(tmp_path: Path) -> None:
     write(tmp_path)
-    marker = marker_path(tmp_path / FILE)
+    marker = sqlite_marker_path(tmp_path / FILE)
     old = marker.read_bytes()
     write(tmp_path, 4)
     for content in (old, b"", old[:20], b"crab" * 60, old.replace(b"1 ", b"9 "), None):
@@ -116,19 +116,19 @@ def test_a_marker_that_lags_is_missing_or_is_unreadable_refuses_nothing(tmp_path
         else:
             marker.write_bytes(content)
         assert rows(tmp_path) == 4
-        found = read_marker(tmp_path / FILE)
+        found = read_sqlite_marker(tmp_path / FILE)
         assert found is not None
         assert found.commits == 5
 
 
 def test_a_file_of_an_older_release_is_counted_from_then_on(tmp_path: Path) -> None:
     write(tmp_path, 2)
-    marker_path(tmp_path / FILE).unlink()
+    sqlite_marker_path(tmp_path / FILE).unlink()
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute(f"DROP TABLE {COUNT_TABLE}")
     assert rows(tmp_path) == 2
     write(tmp_path, 3)
-    found = read_marker(tmp_path / FILE)
+    found = read_sqlite_marker(tmp_path / FILE)
     assert found is not None
     assert found.commits == 3
 
@@ -138,9 +138,9 @@ def test_a_transaction_that_changes_nothing_is_not_counted(tmp_path: Path) -> No
     with database(tmp_path) as opened, opened.write_transaction() as items:
         items.delete("p", "no such key")
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
-        found = read_database_commits(connection)
+        found = read_sqlite_commits(connection)
     assert found is not None
-    assert found == read_marker(tmp_path / FILE)
+    assert found == read_sqlite_marker(tmp_path / FILE)
     assert found.commits == 2
 
 
@@ -150,7 +150,7 @@ def test_the_database_never_has_fewer_commits_than_the_marker(tmp_path: Path) ->
 
     def compare(_statement: str) -> None:
         with closing(sqlite3.connect(tmp_path / FILE)) as connection:
-            found, marker = read_database_commits(connection), read_marker(tmp_path / FILE)
+            found, marker = read_sqlite_commits(connection), read_sqlite_marker(tmp_path / FILE)
         leads.append(found is None or (marker is not None and marker.commits > found.commits))
 
     with database(tmp_path, durable=True) as opened:
@@ -194,9 +194,9 @@ def test_a_marker_of_which_half_was_written_says_nothing(tmp_path: Path) -> None
         counted = count_commits(connection)
     marker = MarkerFile.create(tmp_path / FILE, counted._replace(commits=9), durable=True)
     marker.close()
-    whole = marker_path(tmp_path / FILE).read_bytes()
+    whole = sqlite_marker_path(tmp_path / FILE).read_bytes()
     marker.path.write_bytes(whole[:-4] + b"0000")
-    assert read_marker(tmp_path / FILE) is None
+    assert read_sqlite_marker(tmp_path / FILE) is None
     assert rows(tmp_path) == 1
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
-from opencrab.adapters.sqlite.database import Database, to_milliseconds
-from opencrab.adapters.sqlite.home import FILE, home_on
+from opencrab.adapters.sqlite.database import Database, sqlite_milliseconds
+from opencrab.adapters.sqlite.home import FILE, sqlite_home_on_database
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
@@ -163,11 +163,11 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     opened = Overheard(folder / FILE)
     try:
         files, blobs = LocalFiles(folder), LocalBlobs(folder)
-        home = home_on(opened, FakeClock(NOW), files=files, blobs=blobs)
+        home = sqlite_home_on_database(opened, FakeClock(NOW), files=files, blobs=blobs)
         a_turns_life(home)
         what_surrounds_it(home)
         what_is_seen_on_the_board(home)
-        opened.purge(to_milliseconds(NOW), to_milliseconds(NOW))
+        opened.purge(sqlite_milliseconds(NOW), sqlite_milliseconds(NOW))
         heard = sorted(found for found in opened.statements if DATA.match(found))
         with opened.read_transaction() as items:
             return {

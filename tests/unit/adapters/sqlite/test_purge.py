@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.sqlite.database import Database, to_milliseconds
+from opencrab.adapters.sqlite.database import Database, sqlite_milliseconds
 from opencrab.domain.errors import NotFound
 from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT
 from tests.contract.example import (
@@ -25,7 +25,7 @@ from tests.unit.adapters.sqlite.home import NOW, database, home
 AT_ONCE = 20_000
 """The most that one purge takes from one table."""
 
-NOW_MS = to_milliseconds(NOW)
+NOW_MS = sqlite_milliseconds(NOW)
 
 
 def expire(opened: Database, count: int, *, at: int = NOW_MS - 1) -> None:
@@ -81,9 +81,9 @@ def test_others_write_between_the_steps_of_a_purge(tmp_path: Path) -> None:
 def test_deduplication_is_forgotten_after_its_time(tmp_path: Path) -> None:
     with home(tmp_path) as (opened, file):
         opened.turns.send("朝", group="g", deduplication="d")
-        file.purge(to_milliseconds(NOW + timedelta(seconds=299)), 0)
+        file.purge(sqlite_milliseconds(NOW + timedelta(seconds=299)), 0)
         assert count(file, "sent") == 1
-        file.purge(to_milliseconds(NOW + timedelta(seconds=301)), 0)
+        file.purge(sqlite_milliseconds(NOW + timedelta(seconds=301)), 0)
         assert count(file, "sent") == 0
         assert count(file, "queue") == 1
 
@@ -94,7 +94,7 @@ def test_the_feed_forgets_its_oldest_entries_and_keeps_counting(tmp_path: Path) 
         newest = feed_of(opened).position()
         file.purge(0, NOW_MS - 1)
         assert feed_of(opened).position() == newest
-        file.purge(0, to_milliseconds(NOW + timedelta(days=2)))
+        file.purge(0, sqlite_milliseconds(NOW + timedelta(days=2)))
         assert feed_of(opened).read(after=0, limit=10) == ()
         opened.journal.admit(admission(turn("t2"), message_id="m2"))
         assert feed_of(opened).position() > newest
@@ -107,7 +107,7 @@ def test_an_ended_turn_is_kept_for_thirty_five_days_and_its_lines_for_ever(
 ) -> None:
     with home(tmp_path) as (opened, file):
         opened.journal.commit(ending(running(opened)))
-        file.purge(to_milliseconds(NOW + timedelta(days=days)), 0)
+        file.purge(sqlite_milliseconds(NOW + timedelta(days=days)), 0)
         if days < 35:
             assert opened.journal.load("t1").turn.status.is_end
         else:
@@ -120,7 +120,7 @@ def test_an_ended_turn_is_kept_for_thirty_five_days_and_its_lines_for_ever(
 def test_a_turn_that_has_not_ended_never_expires(tmp_path: Path) -> None:
     with home(tmp_path) as (opened, file):
         current = running(opened)
-        file.purge(to_milliseconds(NOW + timedelta(days=1_000)), 0)
+        file.purge(sqlite_milliseconds(NOW + timedelta(days=1_000)), 0)
         assert opened.journal.load("t1").turn == current
 
 
@@ -132,9 +132,9 @@ def test_what_was_counted_goes_long_after_the_last_call_and_who_was_active_befor
         current = opened.journal.commit(step(running(opened), usage=(usage_row(1),)))
         opened.journal.commit(step(current, usage=(usage_row(2, at=NOW + last),)))
         for kept, active in ((ACTIVE_KEPT + last, ("hana",)), (KEPT + last, ())):
-            file.purge(to_milliseconds(NOW + kept) - 1, 0)
+            file.purge(sqlite_milliseconds(NOW + kept) - 1, 0)
             assert opened.tallies.active_agents(day) == active
             assert len(opened.tallies.between("hana", day, day)) == 1
-        file.purge(to_milliseconds(NOW + KEPT + last) + 1, 0)
+        file.purge(sqlite_milliseconds(NOW + KEPT + last) + 1, 0)
         assert opened.tallies.between("hana", day, day) == ()
         assert len(opened.usage.rows("hana")) == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
-from opencrab.adapters.sqlite.home import home_on
+from opencrab.adapters.sqlite.home import sqlite_home_on_database
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn.crash import CRASH_RULE
 from opencrab.domain.turn.turn import TurnStatus
@@ -49,7 +49,7 @@ class Life:
 def life(folder: Path, clock: FakeClock) -> Iterator[Life]:
     files, blobs = LocalFiles(folder), LocalBlobs(folder)
     with database(folder) as opened:
-        yield Life(home_on(opened, clock, files=files, blobs=blobs), opened, clock)
+        yield Life(sqlite_home_on_database(opened, clock, files=files, blobs=blobs), opened, clock)
 
 
 def begun(folder: Path, clock: FakeClock) -> None:

@@ -17,7 +17,7 @@ from opencrab.adapters.sqlite_search.vectors import AT_ONCE, BATCH, Vectors
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.memory.search_row import RowKind, SearchClearance, SearchRow
-from opencrab.domain.text.vectors import quantize_vector
+from opencrab.domain.text.vectors import quantize_text_vector
 from opencrab.ports.memory.search import SearchHit, SearchQuery
 from tests.meaning import DIMENSIONS, Fake
 from tests.soak import examples
@@ -226,7 +226,7 @@ def test_what_has_no_direction_is_near_nothing_and_is_asked_for_once() -> None:
 
 def _empty_first(file: sqlite3.Connection) -> None:
     file.execute(
-        "UPDATE vector SET body = ? WHERE row = 1", (quantize_vector([0.0] * DIMENSIONS).body,)
+        "UPDATE vector SET body = ? WHERE row = 1", (quantize_text_vector([0.0] * DIMENSIONS).body,)
     )
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.web.extraction import extract_page
-from opencrab.adapters.web.plain import one_visible_page_line, strip_invisible_page_text
+from opencrab.adapters.web.plain import strip_invisible_page_text, visible_web_page_line
 from opencrab.domain.errors import Unavailable
 
 ENGLISH = """<!DOCTYPE html><html><head><title> Crabs &amp;
@@ -104,5 +104,5 @@ def test_visible_text_stays_as_it_is_when_cleaned_again(text: str) -> None:
     once = strip_invisible_page_text(text)
     assert strip_invisible_page_text(once) == once
     assert not set(once) & set("\u202e\u2066\u200b\u00ad\x1b\x00\r")
-    assert "\n" not in one_visible_page_line(text, 20)
-    assert len(one_visible_page_line(text, 20)) <= 20
+    assert "\n" not in visible_web_page_line(text, 20)
+    assert len(visible_web_page_line(text, 20)) <= 20

@@ -16,8 +16,8 @@ from opencrab import settings
 from opencrab.adapters.providers.registry import ProviderModels, no_stored_provider_settings
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.bootstrap.aws import functions
-from opencrab.bootstrap.aws.functions import DeployedModels, LaterSecrets, models_of_function
-from opencrab.bootstrap.aws.models import models_from_settings
+from opencrab.bootstrap.aws.functions import DeployedModels, LaterSecrets, models_of_lambda
+from opencrab.bootstrap.aws.models import aws_models_from_settings
 from opencrab.bootstrap.aws.status import aws_setup_status
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.identifier import content_hash
@@ -104,7 +104,7 @@ def deployed(store: Store) -> tuple[DeployedModels, FakeClock]:
     """Deployed models, and their clock."""
     clock = FakeClock(NOW)
     return DeployedModels(
-        lambda: models_of_function(store, no_stored_provider_settings, clock.now, load=store.load)
+        lambda: models_of_lambda(store, no_stored_provider_settings, clock.now, load=store.load)
     ), clock
 
 
@@ -169,7 +169,7 @@ def test_a_store_that_does_not_answer_is_asked_again_by_the_next_turn() -> None:
 def test_a_new_version_of_the_preferences_brings_new_keys_at_once() -> None:
     store, shelf = Store(), [StoredPreferences(Preferences())]
     models = DeployedModels(
-        lambda: models_of_function(store, lambda: shelf[0], FakeClock(NOW).now, load=store.load)
+        lambda: models_of_lambda(store, lambda: shelf[0], FakeClock(NOW).now, load=store.load)
     )
     models.refresh(1)
     assert store.loads == 0
@@ -184,7 +184,7 @@ def test_a_new_version_of_the_preferences_brings_new_keys_at_once() -> None:
 
 def test_a_kept_key_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
-    known = models_from_settings(settings.load_settings, Store(OPENAI_API_KEY="sk-kept"))
+    known = aws_models_from_settings(settings.load_settings, Store(OPENAI_API_KEY="sk-kept"))
     assert known.providers["openai"].api_key == "sk-kept"
 
 
@@ -201,7 +201,7 @@ def test_who_only_names_models_opens_no_store() -> None:
 
     clock = FakeClock(NOW)
     models = DeployedModels(
-        lambda: models_of_function(None, no_stored_provider_settings, clock.now), keyed
+        lambda: models_of_lambda(None, no_stored_provider_settings, clock.now), keyed
     )
     for name in (None, "smart", "claude_best", "azure:mine", "gemini_smart"):
         assert models.get(name).info.name
@@ -212,8 +212,8 @@ def test_who_only_names_models_opens_no_store() -> None:
 def test_who_asks_about_providers_is_told_of_the_real_keys() -> None:
     store, clock = Store(OPENAI_API_KEY="sk-one"), FakeClock(NOW)
     models = DeployedModels(
-        lambda: models_of_function(None, no_stored_provider_settings, clock.now),
-        lambda: models_of_function(store, no_stored_provider_settings, clock.now, load=store.load),
+        lambda: models_of_lambda(None, no_stored_provider_settings, clock.now),
+        lambda: models_of_lambda(store, no_stored_provider_settings, clock.now, load=store.load),
     )
     keys = {each.name for each in models.providers() if each.has_key}
     assert keys == {"openai"}

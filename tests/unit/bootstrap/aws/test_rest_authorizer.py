@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.owner_key import OwnerKey
-from opencrab.bootstrap.aws.rest_authorizer import request_brings_key
+from opencrab.bootstrap.aws.rest_authorizer import aws_request_brings_key
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.identifier import content_hash
@@ -59,7 +59,7 @@ def asked(header: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("header", [f"Bearer {OWNER}", f"Bearer {FRIEND}", f"bearer  {FRIEND} "])
 def test_a_known_key_is_let_through(keys: OwnerKey, header: str) -> None:
-    assert request_brings_key(asked(header), keys)
+    assert aws_request_brings_key(asked(header), keys)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_a_known_key_is_let_through(keys: OwnerKey, header: str) -> None:
     [f"Bearer {GONE}", "Bearer oc_guessed", "Bearer 鍵", "Bearer ", "", OWNER, f"Basic {OWNER}"],
 )
 def test_anything_else_stays_outside(keys: OwnerKey, header: str) -> None:
-    assert not request_brings_key(asked(header), keys)
+    assert not aws_request_brings_key(asked(header), keys)
 
 
 @pytest.mark.parametrize("event", [{}, {"headers": None}, {"headers": {}}])
 def test_a_request_without_a_header_stays_outside(keys: OwnerKey, event: dict[str, Any]) -> None:
-    assert not request_brings_key(event, keys)
+    assert not aws_request_brings_key(event, keys)

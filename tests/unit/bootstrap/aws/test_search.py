@@ -8,7 +8,7 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.system_clock import SystemClock
-from opencrab.bootstrap.aws.search import LaterSearch, search_of
+from opencrab.bootstrap.aws.search import LaterSearch, aws_search_from_settings
 from opencrab.domain.errors import Invalid
 from opencrab.engine.runtime import NothingToFind
 from opencrab.ports.memory.search import IndexStatus, Search, SearchQuery
@@ -37,7 +37,7 @@ def loaded(module: str, maker: str, folder: Path, **more: str) -> set[str]:
 
 
 def chosen(**variables: str) -> Search:
-    return search_of(settings.load_settings({}, PLACES | variables), SystemClock())
+    return aws_search_from_settings(settings.load_settings({}, PLACES | variables), SystemClock())
 
 
 def test_search_is_made_by_the_first_question_and_once() -> None:

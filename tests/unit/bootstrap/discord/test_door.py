@@ -15,15 +15,18 @@ from opencrab.bootstrap.discord.door import (
     ACKNOWLEDGE_SECONDS,
     KEEP_SECONDS,
     OFFER_SECONDS,
+    build_discord_door,
     discord_door_from_environment,
-    local_door,
 )
 from opencrab.bootstrap.jobs import JOBS
 from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Invalid
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.interactions import acks
-from opencrab.gateways.discord.interactions.door import as_result, headers_and_body_of_event
+from opencrab.gateways.discord.interactions.door import (
+    interaction_headers_and_body,
+    interaction_http_result,
+)
 from opencrab.ports.home import Home
 from tests.contract.example import NOW
 from tests.contract.homes import sqlite
@@ -79,7 +82,7 @@ def on_lambda(server: Listening, told: Any) -> dict[str, Any]:
     headers, body = signed(told, epoch)
     event = {"headers": headers, "body": body.decode(), "isBase64Encoded": False}
     door = discord_door_from_environment(environment(server), lambda: epoch)
-    return as_result(door.answer(*headers_and_body_of_event(event), epoch))
+    return interaction_http_result(door.answer(*interaction_headers_and_body(event), epoch))
 
 
 def test_an_interaction_is_in_the_queue_before_discord_hears_of_it(server: Listening) -> None:
@@ -148,7 +151,7 @@ def at_home(home: Home, told: Any) -> tuple[int, bytes, list[Heard]]:
     nobody: Any = None
     runtime = Runtime(home, FakeClock(NOW), nobody, nobody, consequences=CONSEQUENCES, jobs=JOBS)
     with listening(outside) as server:
-        door = local_door(runtime, SIGNER.public_key, server.url)
+        door = build_discord_door(runtime, SIGNER.public_key, server.url)
         status, content = door(*signed(told, NOW.timestamp()))
     return status, content, server.heard
 

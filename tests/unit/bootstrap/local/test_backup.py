@@ -9,7 +9,7 @@ import pytest
 
 from opencrab import settings
 from opencrab.adapters.system_clock import FakeClock
-from opencrab.bootstrap.local.backup import backup_interval, scheduled_backups
+from opencrab.bootstrap.local.backup import local_backup_interval, scheduled_backups
 from opencrab.domain.errors import Invalid
 from tests.contract.waiting import eventually
 from tests.unit.adapters.backup.installation import installation
@@ -30,7 +30,7 @@ def test_there_are_none_by_default(tmp_path: Path) -> None:
 
 
 def test_intervals_are_minutes_hours_and_days() -> None:
-    found = [backup_interval(text) for text in ("30m", "12h", "1d", " 7d ", "")]
+    found = [local_backup_interval(text) for text in ("30m", "12h", "1d", " 7d ", "")]
     days = [None if each is None else each / timedelta(days=1) for each in found]
     assert days == [pytest.approx(0.5 / 24), 0.5, 1, 7, None]
 
@@ -38,7 +38,7 @@ def test_intervals_are_minutes_hours_and_days() -> None:
 @pytest.mark.parametrize("text", ["9m", "1", "d", "1w", "-1d", "0d", "1.5h", "\uff11d", "daily"])
 def test_what_is_no_interval_is_named_with_a_cure(text: str) -> None:
     with pytest.raises(Invalid, match=r"backup\.every") as caught:
-        backup_interval(text)
+        local_backup_interval(text)
     assert '"1d"' in (caught.value.cure or "")
 
 

@@ -9,8 +9,12 @@ import pytest
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.providers.registry import ProviderModels
-from opencrab.bootstrap.local.model_watch import watch_for_models
-from opencrab.bootstrap.local.models import Network, configured_models, local_models
+from opencrab.bootstrap.local.model_watch import watch_for_local_models
+from opencrab.bootstrap.local.models import (
+    Network,
+    configured_local_models,
+    models_for_local_server,
+)
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Use
 
@@ -27,13 +31,13 @@ def secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileSecrets:
 
 
 def test_without_keys_and_servers_the_scripted_model_answers(secrets: FileSecrets) -> None:
-    thinking = local_models(secrets, None)
+    thinking = models_for_local_server(secrets, None)
     assert thinking.settings.default == "scripted:rules"
     assert any("OPENAI_API_KEY" in note for note in thinking.notes)
 
 
 def test_a_key_that_is_kept_meanwhile_opens_its_provider(secrets: FileSecrets) -> None:
-    thinking = local_models(secrets, None)
+    thinking = models_for_local_server(secrets, None)
     secrets.put("OPENAI_API_KEY", "sk-kept")
     assert thinking.again().default == "openai:gpt-4o"
     assert thinking.again().providers["openai"].api_key == "sk-kept"
@@ -43,16 +47,16 @@ def test_a_kept_key_wins_over_the_environment(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-environment")
-    assert configured_models(secrets).providers["openai"].api_key == "sk-environment"
+    assert configured_local_models(secrets).providers["openai"].api_key == "sk-environment"
     secrets.put("OPENAI_API_KEY", "sk-kept")
-    assert configured_models(secrets).providers["openai"].api_key == "sk-kept"
+    assert configured_local_models(secrets).providers["openai"].api_key == "sk-kept"
 
 
 def test_whoever_has_a_key_takes_the_place_of_an_absent_default(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant")
-    assert local_models(secrets, None).settings.default == "anthropic:claude-sonnet-4.5"
+    assert models_for_local_server(secrets, None).settings.default == "anthropic:claude-sonnet-4.5"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,7 @@ def test_a_chosen_provider_does_all_the_thinking(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch, provider: str, default: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
-    thinking = local_models(secrets, provider)
+    thinking = models_for_local_server(secrets, provider)
     for found in (thinking.settings, thinking.again()):
         assert found.default == default
         assert set(found.uses) <= {Use.EMBEDDING}
@@ -72,7 +76,7 @@ def test_a_chosen_provider_does_all_the_thinking(
 
 def test_an_unknown_provider_is_refused_with_the_names_of_the_others(secrets: FileSecrets) -> None:
     with pytest.raises(Invalid, match="'nobody'") as caught:
-        local_models(secrets, "nobody:x")
+        models_for_local_server(secrets, "nobody:x")
     assert "openrouter" in (caught.value.cure or "")
 
 
@@ -81,7 +85,10 @@ def test_the_key_of_any_vendor_alone_is_enough(
     secrets: FileSecrets, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, "k-1")
-    assert local_models(secrets, None).settings.default.partition(":")[0] in variable.lower()
+    assert (
+        models_for_local_server(secrets, None).settings.default.partition(":")[0]
+        in variable.lower()
+    )
 
 
 class Ollama(BaseHTTPRequestHandler):
@@ -105,7 +112,7 @@ def test_a_model_server_that_starts_later_is_used_without_a_restart(
     server.server_bind()
     url = f"http://127.0.0.1:{server.server_address[1]}"
     monkeypatch.setenv("OPENCRAB_LLM__PROVIDERS__OLLAMA__BASE_URL", url)
-    thinking = local_models(secrets, None)
+    thinking = models_for_local_server(secrets, None)
     models = ProviderModels(thinking.again, Network().transport)
     assert models.routing.default == "scripted:rules"
     said, found = list[str](), threading.Event()
@@ -114,7 +121,7 @@ def test_a_model_server_that_starts_later_is_used_without_a_restart(
         said.append(name)
         found.set()
 
-    with watch_for_models(models, thinking, say, look_seconds=0.01):
+    with watch_for_local_models(models, thinking, say, look_seconds=0.01):
         server.server_activate()
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         assert found.wait(30)

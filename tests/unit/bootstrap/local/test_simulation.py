@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from opencrab.bootstrap.local.simulation import run_day_simulation, simulated_installation
+from opencrab.bootstrap.local.simulation import (
+    run_local_day_simulation,
+    simulated_local_installation,
+)
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
@@ -21,7 +24,7 @@ FIELDS = {"beats", "turns", "model_calls", "model_calls_without_reason", "spend_
 
 @pytest.fixture(scope="module")
 def day() -> SimulationResult:
-    return run_day_simulation(2, 8, 1, Language.JA)
+    return run_local_day_simulation(2, 8, 1, Language.JA)
 
 
 def test_agents_with_instructions_live_and_mostly_sleep(day: SimulationResult) -> None:
@@ -39,12 +42,12 @@ def test_no_model_is_asked_without_a_reason(day: SimulationResult) -> None:
 
 
 def test_the_same_seed_is_the_same_day_and_another_seed_another(day: SimulationResult) -> None:
-    assert run_day_simulation(2, 8, 1, Language.JA) == day
-    assert run_day_simulation(2, 8, 2, Language.JA) != day
+    assert run_local_day_simulation(2, 8, 1, Language.JA) == day
+    assert run_local_day_simulation(2, 8, 2, Language.JA) != day
 
 
 def test_agents_with_nothing_due_cost_nothing(tmp_path: Path) -> None:
-    with simulated_installation(tmp_path, 1) as (runtime, clock):
+    with simulated_local_installation(tmp_path, 1) as (runtime, clock):
         for name, heartbeat in (("quiet", Heartbeat()), ("off", Heartbeat(enabled=False))):
             new = NewAgent(name=name, heartbeat=heartbeat)
             create_agent(runtime, new, owner="o", agent_id=name)
@@ -58,7 +61,7 @@ def test_agents_with_nothing_due_cost_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("agents", "hours"), [(0, 1), (-1, 1), (1_001, 1), (1, 0), (1, 10_000)])
 def test_a_number_out_of_range_is_refused(agents: int, hours: float) -> None:
     with pytest.raises(Invalid, match=r"--agents|--hours"):
-        run_day_simulation(agents, hours, 1, Language.EN)
+        run_local_day_simulation(agents, hours, 1, Language.EN)
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "without a reason"), ("ja", "理由なし")])
@@ -82,10 +85,10 @@ def test_json_is_one_object_with_the_same_numbers(day: SimulationResult) -> None
 
 def test_every_simulated_hour_is_told() -> None:
     told = list[int]()
-    run_day_simulation(1, 2.5, 1, Language.EN, told.append)
+    run_local_day_simulation(1, 2.5, 1, Language.EN, told.append)
     assert told == [1, 2]
     told.clear()
-    run_day_simulation(1, 2, 1, Language.EN, told.append)
+    run_local_day_simulation(1, 2, 1, Language.EN, told.append)
     assert told == [1, 2]
 
 

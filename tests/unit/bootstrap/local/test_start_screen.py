@@ -6,7 +6,10 @@ from string import Formatter
 import pytest
 
 from opencrab.bootstrap.local import models, start_screen
-from opencrab.bootstrap.local.start_screen import key_line, screen_text
+from opencrab.bootstrap.local.start_screen import (
+    local_start_screen_key_line,
+    local_start_screen_text,
+)
 from opencrab.ports.texts import Texts
 from tests.cases import for_each
 
@@ -23,8 +26,8 @@ def test_a_line_has_the_same_facts_in_both_languages(key: str) -> None:
 
 
 def test_a_language_without_a_start_screen_reads_it_in_english() -> None:
-    assert screen_text("ready", "ja") == "準備ができました"
-    assert screen_text("ready", "fr") == "ready"
+    assert local_start_screen_text("ready", "ja") == "準備ができました"
+    assert local_start_screen_text("ready", "fr") == "ready"
 
 
 def test_what_is_said_without_a_model_exists_in_japanese() -> None:
@@ -36,7 +39,7 @@ def test_what_is_said_without_a_model_exists_in_japanese() -> None:
 def test_the_command_that_finds_the_key_names_a_folder_that_is_not_the_usual_one(
     language: str,
 ) -> None:
-    usual = key_line(language, Path("data/owner.key"), Path("data"))
+    usual = local_start_screen_key_line(language, Path("data/owner.key"), Path("data"))
     assert "`opencrab chat`" in usual
-    other = key_line(language, Path("/my data/owner.key"), Path("/my data"))
+    other = local_start_screen_key_line(language, Path("/my data/owner.key"), Path("/my data"))
     assert "`opencrab chat --data '/my data'`" in other

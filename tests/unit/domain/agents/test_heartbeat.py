@@ -13,25 +13,23 @@ from opencrab.domain.agents.heartbeat import (
     SHORTEST_SECONDS,
     ActiveHours,
     Heartbeat,
-    is_prime_heartbeat_interval,
-    prime_heartbeat_interval,
+    is_prime_agent_interval,
+    prime_agent_interval,
 )
 
 
 def test_the_shortest_the_default_and_the_longest_interval_are_primes() -> None:
-    assert all(
-        map(is_prime_heartbeat_interval, (SHORTEST_SECONDS, DEFAULT_SECONDS, LONGEST_SECONDS))
-    )
-    assert [number for number in range(32) if is_prime_heartbeat_interval(number)][-4:] == [
+    assert all(map(is_prime_agent_interval, (SHORTEST_SECONDS, DEFAULT_SECONDS, LONGEST_SECONDS)))
+    assert [number for number in range(32) if is_prime_agent_interval(number)][-4:] == [
         19,
         23,
         29,
         31,
     ]
     assert (
-        prime_heartbeat_interval(60),
-        prime_heartbeat_interval(61),
-        prime_heartbeat_interval(0),
+        prime_agent_interval(60),
+        prime_agent_interval(61),
+        prime_agent_interval(0),
     ) == (61, 61, 2)
 
 

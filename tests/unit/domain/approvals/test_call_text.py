@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from opencrab.domain.approvals.call_text import (
     TextChange,
+    approval_question_with_call,
     exact_arguments,
-    hash_shown_in,
-    is_hash_of,
-    question_with_call,
-    unified_diff,
+    hash_shown_in_approval,
+    is_approval_hash_of,
+    unified_diff_for_approval,
 )
 
 HASH = "0123456789abcdef" * 4
 
 
 def change(before: str | None, after: str | None, name: str = "a.md") -> str:
-    return unified_diff(TextChange(name=name, before=before, after=after))
+    return unified_diff_for_approval(TextChange(name=name, before=before, after=after))
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_a_long_text_may_grow_or_shrink_at_its_end(before: str, after: str, show
 
 
 def test_only_a_question_with_the_whole_call_shows_a_hash() -> None:
-    text = question_with_call("May I? ```", '{"a": "```"}', HASH)
+    text = approval_question_with_call("May I? ```", '{"a": "```"}', HASH)
     assert text.count("```") == 2
-    assert hash_shown_in(text) == HASH[:16]
+    assert hash_shown_in_approval(text) == HASH[:16]
     for other in ("May I?", f"{text} …", text[1_000:], f"x SHA-256 `{HASH[:16]}`"):
-        assert hash_shown_in(other) == ""
+        assert hash_shown_in_approval(other) == ""
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_only_a_question_with_the_whole_call_shows_a_hash() -> None:
     [(HASH, True), (HASH[:16], True), (HASH[:15], False), ("", False), ("f" * 16, False)],
 )
 def test_a_hash_is_that_of_a_call_whole_or_short(shown: str, *, same: bool) -> None:
-    assert is_hash_of(shown, HASH) is same
+    assert is_approval_hash_of(shown, HASH) is same

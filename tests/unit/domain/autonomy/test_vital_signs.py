@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opencrab.domain.agents.agent import AgentStatus
-from opencrab.domain.agents.event import event_id_after
+from opencrab.domain.agents.event import agent_event_id_after
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.vital_signs import (
     VitalSigns,
-    first_vital_signs,
+    first_heartbeat_signs,
+    heartbeat_signs_document,
     heartbeat_slot,
     next_heartbeat_time,
-    vital_signs_fact,
 )
 from tests.contract.example import NOW, profile
 from tests.soak import examples
@@ -22,7 +22,7 @@ INTERVALS = st.sampled_from([29, 31, 61, 3_607, 86_399])
 
 
 def new(**changes: object) -> VitalSigns:
-    return first_vital_signs(profile().agent, 0.5, NOW).replaced(**changes)
+    return first_heartbeat_signs(profile().agent, 0.5, NOW).replaced(**changes)
 
 
 @settings(max_examples=examples(50))
@@ -52,13 +52,13 @@ def test_a_clock_that_was_set_back_begins_a_new_lattice() -> None:
 
 def test_a_new_agent_beats_one_interval_after_its_birth_at_a_whole_second() -> None:
     agent = profile().agent.replaced(heartbeat=Heartbeat(interval_seconds=127))
-    signs = first_vital_signs(agent, 0.5, NOW + timedelta(microseconds=5))
+    signs = first_heartbeat_signs(agent, 0.5, NOW + timedelta(microseconds=5))
     assert signs.next_beat_at == NOW + timedelta(seconds=127)
 
 
 def test_signs_are_due_as_long_as_their_agent_beats() -> None:
     signs = new()
-    fact = vital_signs_fact(signs, None)
+    fact = heartbeat_signs_document(signs, None)
     assert (fact.version, fact.due_at) == (1, signs.next_beat_at)
     assert fact.read(VitalSigns) == signs
     for silent in (
@@ -66,7 +66,7 @@ def test_signs_are_due_as_long_as_their_agent_beats() -> None:
         signs.replaced(status=AgentStatus.RETIRED),
         signs.replaced(heartbeat=Heartbeat(enabled=False)),
     ):
-        changed = vital_signs_fact(silent, fact)
+        changed = heartbeat_signs_document(silent, fact)
         assert (changed.version, changed.due_at) == (2, None)
 
 
@@ -76,7 +76,7 @@ def test_a_slot_is_the_second_of_its_beat() -> None:
 
 def test_an_event_that_comes_too_late_has_an_id_right_after_what_was_read() -> None:
     for read_to in ("01abc", "01abc.00000001", "01abc.x", "01abc.99999999"):
-        first = event_id_after(read_to, 2)
-        second = event_id_after(first, 3)
+        first = agent_event_id_after(read_to, 2)
+        second = agent_event_id_after(first, 3)
         assert read_to < first < second < "01abd"
-        assert len(event_id_after(second, 4)) == len(second)
+        assert len(agent_event_id_after(second, 4)) == len(second)

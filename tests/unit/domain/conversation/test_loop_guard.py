@@ -11,8 +11,8 @@ from opencrab.domain.conversation.loop_guard import (
     NEARLY,
     WINDOW,
     BotRun,
-    message_minhash,
-    message_minhash_similarity,
+    conversation_message_minhash,
+    conversation_minhash_similarity,
 )
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -126,12 +126,12 @@ def test_after_a_human_the_next_bot_is_heard(said: list[tuple[str, timedelta]], 
 
 @given(texts, texts)
 def test_likeness_is_even_bounded_and_whole_for_one_text(one: str, other: str) -> None:
-    first, second = message_minhash(one), message_minhash(other)
-    assert message_minhash_similarity(first, first) == 1.0
+    first, second = conversation_message_minhash(one), conversation_message_minhash(other)
+    assert conversation_minhash_similarity(first, first) == 1.0
     assert (
         0.0
-        <= message_minhash_similarity(first, second)
-        == message_minhash_similarity(second, first)
+        <= conversation_minhash_similarity(first, second)
+        == conversation_minhash_similarity(second, first)
         <= 1.0
     )
 
@@ -140,7 +140,10 @@ def test_other_words_are_not_alike_and_no_word_can_be_read() -> None:
     for one in DIFFERENT:
         for other in DIFFERENT:
             alike = (
-                message_minhash_similarity(message_minhash(one), message_minhash(other)) >= NEARLY
+                conversation_minhash_similarity(
+                    conversation_message_minhash(one), conversation_message_minhash(other)
+                )
+                >= NEARLY
             )
             assert alike is (one == other)
     assert "kyoto" not in str(after(DIFFERENT[:1])).lower()

@@ -2,7 +2,11 @@
 
 import pytest
 
-from opencrab.domain.conversation.title import COLUMNS, column_width, conversation_title
+from opencrab.domain.conversation.title import (
+    COLUMNS,
+    conversation_title,
+    conversation_title_column_width,
+)
 
 FAMILY = "👩\u200d👩\u200d👧\u200d👦"
 
@@ -43,7 +47,7 @@ def test_a_title_is_the_first_thing_that_was_said(text: str, title: str) -> None
 def test_a_title_fits_and_splits_no_character(text: str) -> None:
     title = conversation_title(text)
     assert title.endswith("…")
-    assert column_width(title) <= COLUMNS
+    assert conversation_title_column_width(title) <= COLUMNS
     assert text.startswith(title[:-1])
     assert len(title[:-1]) % len(FAMILY) == 0 or FAMILY not in text
     assert not text[len(title) - 1].startswith("\u0301")

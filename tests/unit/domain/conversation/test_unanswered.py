@@ -6,23 +6,29 @@ from opencrab.domain.conversation.unanswered import (
     Unanswered,
     UnansweredMessage,
     decode_unanswered,
-    encode_unanswered,
+    encode_unanswered_messages,
+    unanswered_messages_without_turn,
     with_message,
-    without_turn,
 )
 
 TWO: Unanswered = (UnansweredMessage("hana", ("t1", "t2")), UnansweredMessage("ken", ("t3",)))
 
 
 def test_what_is_stored_is_read_again() -> None:
-    assert decode_unanswered(encode_unanswered(TWO)) == TWO
-    assert decode_unanswered(encode_unanswered(())) == ()
+    assert decode_unanswered(encode_unanswered_messages(TWO)) == TWO
+    assert decode_unanswered(encode_unanswered_messages(())) == ()
 
 
 def test_a_message_is_gone_with_its_last_turn() -> None:
-    assert without_turn(TWO, "t1") == (UnansweredMessage("hana", ("t2",)), TWO[1])
-    assert without_turn(without_turn(TWO, "t1"), "t2") == TWO[1:]
-    assert without_turn(TWO, "another") == TWO
+    assert unanswered_messages_without_turn(TWO, "t1") == (
+        UnansweredMessage("hana", ("t2",)),
+        TWO[1],
+    )
+    assert (
+        unanswered_messages_without_turn(unanswered_messages_without_turn(TWO, "t1"), "t2")
+        == TWO[1:]
+    )
+    assert unanswered_messages_without_turn(TWO, "another") == TWO
 
 
 def test_the_newest_messages_are_kept() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opencrab.domain.agents.soul import Drives, Personality, SocialStyle, Soul
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.conversation.loop_guard import message_minhash
+from opencrab.domain.conversation.loop_guard import conversation_message_minhash
 from opencrab.domain.conversation.session import (
     Ending,
     Mode,
@@ -20,11 +20,11 @@ from opencrab.domain.conversation.session import (
 )
 from opencrab.domain.discussion.turn_taking import (
     Contender,
+    discussion_fairness_index,
+    discussion_floor_ready_at,
     discussion_seat_offset,
     first_floor_contender,
     is_participant_named,
-    jain_fairness_index,
-    ready_for_floor_at,
     speaking_hazard,
 )
 from tests.soak import examples
@@ -64,7 +64,7 @@ def said(
         floor=floor,
         speeches=bool(text),
         characters=len(text),
-        marks=message_minhash(text) if text else (),
+        marks=conversation_message_minhash(text) if text else (),
         spent_micro_usd=spent,
         phase=phase,
     )
@@ -203,10 +203,10 @@ def test_nobody_speaks_again_before_their_time_unless_others_spoke() -> None:
     rules = Autonomy(own_speech_seconds=30, others_speeches=2)
     part = Participant(agent_id="kai", last_speech_at=NOW, last_speech=3)
     session = discussion(speeches=4)
-    assert ready_for_floor_at(session, part, rules) == NOW + timedelta(seconds=30)
-    assert ready_for_floor_at(session.replaced(speeches=5), part, rules) is None
-    assert ready_for_floor_at(session.replaced(facilitator_id="kai"), part, rules) is None
-    assert ready_for_floor_at(session, Participant(agent_id="umi"), rules) is None
+    assert discussion_floor_ready_at(session, part, rules) == NOW + timedelta(seconds=30)
+    assert discussion_floor_ready_at(session.replaced(speeches=5), part, rules) is None
+    assert discussion_floor_ready_at(session.replaced(facilitator_id="kai"), part, rules) is None
+    assert discussion_floor_ready_at(session, Participant(agent_id="umi"), rules) is None
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,9 @@ def test_names_are_found_in_both_languages(name: str, text: str, *, expected: bo
 @settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20))
 def test_evenness_is_1_for_equal_parts_and_least_where_one_has_all(amounts: list[int]) -> None:
-    index = jain_fairness_index(amounts)
+    index = discussion_fairness_index(amounts)
     assert 1 / len(amounts) - 1e-9 <= index <= 1 + 1e-9
-    assert jain_fairness_index([amounts[0]] * len(amounts)) == pytest.approx(1)
-    assert jain_fairness_index([*([0] * len(amounts)), 7]) == pytest.approx(1 / (len(amounts) + 1))
+    assert discussion_fairness_index([amounts[0]] * len(amounts)) == pytest.approx(1)
+    assert discussion_fairness_index([*([0] * len(amounts)), 7]) == pytest.approx(
+        1 / (len(amounts) + 1)
+    )

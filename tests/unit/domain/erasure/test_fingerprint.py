@@ -7,7 +7,7 @@ import pytest
 from opencrab.domain.erasure.fingerprint import (
     MOST_NAMES,
     ErasureFingerprints,
-    sentence_digests,
+    erasure_sentence_digests,
     texts_in_json,
 )
 
@@ -107,7 +107,7 @@ def test_a_name_that_two_people_have_names_neither(name: str) -> None:
 @pytest.mark.parametrize("greeting", ["今日もよろしくお願いします", "How can I help you today?"])
 def test_a_sentence_counts_when_nobody_else_said_it_before(greeting: str) -> None:
     first, then = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
-    said = sentence_digests(greeting)
+    said = erasure_sentence_digests(greeting)
     own, common = ErasureFingerprints(), ErasureFingerprints()
     own.add_said(dict.fromkeys(said, first), dict.fromkeys(said, then))
     common.add_said(dict.fromkeys(said, then), dict.fromkeys(said, first))

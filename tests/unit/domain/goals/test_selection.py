@@ -10,7 +10,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.goals.condition import (
-    first_unmet_condition,
+    first_unmet_goal_condition,
     parse_conditions,
     require_checkable_conditions,
 )
@@ -264,11 +264,11 @@ def test_another_plan_keeps_what_is_done_and_numbers_on() -> None:
 def test_conditions_are_found_between_other_words_and_checked() -> None:
     text = "地図 file:notes/map.md と, task:G1-T2. profile:x"
     assert parse_conditions(text) == (("file", "notes/map.md"), ("task", "G1-T2"))
-    assert first_unmet_condition(text, lambda _: True, lambda _: True) is None
-    assert first_unmet_condition(text, lambda _: False, lambda _: True) == "file:notes/map.md"
-    assert first_unmet_condition(text, lambda _: True, lambda _: False) == "task:G1-T2"
-    assert first_unmet_condition("ただの言葉", lambda _: False, lambda _: False) is None
+    assert first_unmet_goal_condition(text, lambda _: True, lambda _: True) is None
+    assert first_unmet_goal_condition(text, lambda _: False, lambda _: True) == "file:notes/map.md"
+    assert first_unmet_goal_condition(text, lambda _: True, lambda _: False) == "task:G1-T2"
+    assert first_unmet_goal_condition("ただの言葉", lambda _: False, lambda _: False) is None
     for wrong in ("file:/etc/passwd", "file:../x", "task:G1"):
-        assert first_unmet_condition(wrong, lambda _: True, lambda _: True)
+        assert first_unmet_goal_condition(wrong, lambda _: True, lambda _: True)
         with pytest.raises(Invalid):
             require_checkable_conditions(steps(1, postcondition=wrong))

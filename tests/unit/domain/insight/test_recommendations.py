@@ -7,8 +7,8 @@ from opencrab.domain.insight.recommendations import (
     Category,
     ComparisonOutcome,
     Focus,
-    analyse_usage,
-    compare_usage,
+    compare_models_for_analytics,
+    compute_usage_analytics,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import Use
@@ -25,7 +25,7 @@ def analysis(
     choices: dict[str, str] | None = None,
     focus: Focus = Focus.ALL,
 ) -> Analysis:
-    return analyse_usage(
+    return compute_usage_analytics(
         tallies,
         known,
         period=Period.LAST_WEEK,
@@ -87,7 +87,7 @@ def test_a_model_that_gives_no_answers_is_not_good() -> None:
     silent = ModelEvidence(turns=300, failed=300)
     known = evidence(gpt=of(300, 0.5, cost=4_000), mini=silent)
     assert analysis(calls(GPT, 50), known).recommendations == ()
-    (one,) = compare_usage((), known, (GPT, MINI)).differences
+    (one,) = compare_models_for_analytics((), known, (GPT, MINI)).differences
     assert (one.outcome, one.judged) == (ComparisonOutcome.FIRST, (300, 300))
 
 
@@ -110,7 +110,9 @@ def test_groups_show_first_what_the_analysis_is_for() -> None:
 
 def test_an_analysis_of_nothing_is_empty_and_says_so() -> None:
     for group_by in Grouping:
-        found = analyse_usage((), Evidence(), period=Period.ALL, now=NOW, group_by=group_by)
+        found = compute_usage_analytics(
+            (), Evidence(), period=Period.ALL, now=NOW, group_by=group_by
+        )
         assert (found.totals.calls, found.groups, found.recommendations) == (0, {}, ())
         assert found.cost_efficiency is None
         assert found.since is None
@@ -118,7 +120,7 @@ def test_an_analysis_of_nothing_is_empty_and_says_so() -> None:
 
 def test_a_clear_difference_shows_and_a_small_one_does_not() -> None:
     known = evidence(gpt=of(400, 0.9), mini=of(400, 0.5), local=of(400, 0.88))
-    found = compare_usage(calls(GPT, 3), known, (MINI, GPT, LOCAL, MINI))
+    found = compare_models_for_analytics(calls(GPT, 3), known, (MINI, GPT, LOCAL, MINI))
     told = {(each.first, each.second): each for each in found.differences}
     assert list(found.models) == [MINI, GPT, LOCAL]
     assert found.models[GPT].calls == 3
@@ -142,12 +144,12 @@ def test_models_are_compared_on_the_same_work_only() -> None:
             f"creative/poem/{GPT}": of(400, 1.0),
         }
     )
-    (whole,) = compare_usage((), known, (GPT, MINI)).differences
+    (whole,) = compare_models_for_analytics((), known, (GPT, MINI)).differences
     assert whole.outcome is ComparisonOutcome.OPEN
     assert whole.quality is not None
     assert whole.quality.mean == pytest.approx(0.0)
     assert whole.judged == (420, 420)
-    one = compare_usage((), known, (GPT, MINI), purpose=Use.CREATIVE).differences[0]
+    one = compare_models_for_analytics((), known, (GPT, MINI), purpose=Use.CREATIVE).differences[0]
     assert (one.outcome, one.quality) == (ComparisonOutcome.UNKNOWN, None)
-    chat = compare_usage((), known, (GPT, MINI), task_type="chat").differences[0]
+    chat = compare_models_for_analytics((), known, (GPT, MINI), task_type="chat").differences[0]
     assert chat.judged == (20, 400)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.domain.insight.figures import model_qualities, usage_totals
-from opencrab.domain.insight.recommendations import compare_usage
+from opencrab.domain.insight.figures import model_qualities_for_analytics, usage_totals
+from opencrab.domain.insight.recommendations import compare_models_for_analytics
 from opencrab.domain.learning.aggregate import gather_evidence
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.reward import TurnOpinion
@@ -144,10 +144,10 @@ def test_a_model_that_answered_once_in_a_turn_has_not_failed_in_it() -> None:
 
 def shown(found: Evidence) -> list[Estimate | None]:
     """What is told of all turns, of a model, and of two beside each other."""
-    pair = compare_usage((), found, ("v:a", "v:b")).models
+    pair = compare_models_for_analytics((), found, ("v:a", "v:b")).models
     return [
         usage_totals({}, found).quality,
-        model_qualities(found).get("v:a"),
+        model_qualities_for_analytics(found).get("v:a"),
         *(pair[name].quality for name in ("v:a", "v:b")),
     ]
 
@@ -194,8 +194,8 @@ def test_turns_of_one_model_each_are_no_more_than_were_judged(
         status = TurnStatus.FAILED if silent else TurnStatus.COMPLETED
         turns.append(turn(number, served=same, task_success=success, status=status))
     found = gather_evidence(turns, [], {})
-    assert sum(each.n for each in model_qualities(found).values()) <= found.judged
-    (pair,) = compare_usage((), found, ("v:a", "v:b")).differences
+    assert sum(each.n for each in model_qualities_for_analytics(found).values()) <= found.judged
+    (pair,) = compare_models_for_analytics((), found, ("v:a", "v:b")).differences
     assert sum(pair.judged) <= found.judged
 
 

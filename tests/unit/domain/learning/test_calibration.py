@@ -10,8 +10,8 @@ from opencrab.domain.learning.aggregate import self_grade_bin
 from opencrab.domain.learning.calibration import (
     MOST_WEIGHT,
     CalibrationCurve,
-    calibration_curve,
-    calibration_sums,
+    self_grade_calibration_curve,
+    self_grade_sums,
 )
 from opencrab.domain.learning.evidence import BINS, GradedTurns
 from opencrab.domain.statistics.confidence import moment_sums
@@ -46,7 +46,10 @@ unit = st.floats(0, 1)
 @given(st.lists(st.tuples(unit, unit), min_size=1, max_size=40), unit)
 def test_raising_all_grades_raises_no_calibrated_mean(turns: Turns, by: float) -> None:
     praised: Turns = [(grade + (1 - grade) * by, worth) for grade, worth in turns]
-    before, after = calibration_curve(graded(turns)), calibration_curve(graded(praised))
+    before, after = (
+        self_grade_calibration_curve(graded(turns)),
+        self_grade_calibration_curve(graded(praised)),
+    )
     worths = [worth or 0.0 for _, worth in turns]
     for found, said in ((before, turns), (after, praised)):
         assert mean_of(found, said) == pytest.approx(sum(worths) / len(worths), abs=1e-6)
@@ -55,10 +58,10 @@ def test_raising_all_grades_raises_no_calibrated_mean(turns: Turns, by: float) -
 
 
 def test_grades_that_tell_good_from_bad_are_worth_something() -> None:
-    found = calibration_curve(graded(HONEST))
+    found = self_grade_calibration_curve(graded(HONEST))
     assert found.steps[self_grade_bin(0.1)] < 0.3
     assert found.steps[self_grade_bin(0.9)] > 0.7
-    assert 0.1 < found.weight < calibration_curve(graded(HONEST * 10)).weight
+    assert 0.1 < found.weight < self_grade_calibration_curve(graded(HONEST * 10)).weight
     assert [point.came_to for point in found.points] == pytest.approx([0, 0.5, 1])
 
 
@@ -72,22 +75,22 @@ def test_grades_that_tell_good_from_bad_are_worth_something() -> None:
     ids=["lying", "always the same", "too few"],
 )
 def test_grades_that_tell_nothing_weigh_nothing(turns: Turns) -> None:
-    found = calibration_curve(graded(turns))
+    found = self_grade_calibration_curve(graded(turns))
     assert found.weight == 0
-    assert calibration_sums(graded([*turns, *([(0.95, None)] * 200)])).n == 0
+    assert self_grade_sums(graded([*turns, *([(0.95, None)] * 200)])).n == 0
 
 
 def test_unjudged_turns_add_a_quarter_at_most() -> None:
-    added = calibration_sums(graded([*HONEST, *([(0.95, None)] * 100)]))
+    added = self_grade_sums(graded([*HONEST, *([(0.95, None)] * 100)]))
     assert 0 < added.n <= 100 * MOST_WEIGHT
     assert added.mean is not None
     assert 0.7 < added.mean <= 1
 
 
 def test_praise_without_end_adds_no_more_than_a_quarter_of_the_judged_turns() -> None:
-    added = calibration_sums(graded([*HONEST, *([(0.95, None)] * 10_000)]))
+    added = self_grade_sums(graded([*HONEST, *([(0.95, None)] * 10_000)]))
     assert 0 < added.n <= len(HONEST) * MOST_WEIGHT
 
 
 def test_without_any_judged_turn_there_is_no_curve() -> None:
-    assert calibration_curve(graded([(1.0, None)] * 50)) == CalibrationCurve()
+    assert self_grade_calibration_curve(graded([(1.0, None)] * 50)) == CalibrationCurve()

@@ -16,10 +16,10 @@ from opencrab.domain.learning.change import (
     describe_mix,
     is_subject_pinned,
     mix_of,
+    with_learned_pin,
     with_mix,
-    with_subject_pin,
     with_told_mix,
-    without_subject_pin,
+    without_learned_pin,
 )
 from opencrab.domain.models.routing import Use
 from opencrab.domain.models.traffic_split import MIXES, Mix
@@ -46,12 +46,12 @@ def test_a_mind_has_room_for_so_many_mixes_and_pins() -> None:
     with pytest.raises(Refused):
         with_mix(mind, MIX)
     for number in range(PINS):
-        mind = with_subject_pin(mind, LearnedSubject.of(f"skill:s{number}"))
-    assert with_subject_pin(mind, LearnedSubject.of("skill:s1")) == mind
+        mind = with_learned_pin(mind, LearnedSubject.of(f"skill:s{number}"))
+    assert with_learned_pin(mind, LearnedSubject.of("skill:s1")) == mind
     with pytest.raises(Refused):
-        with_subject_pin(mind, LearnedSubject.of("skill:more"))
+        with_learned_pin(mind, LearnedSubject.of("skill:more"))
     assert not is_subject_pinned(
-        without_subject_pin(mind, LearnedSubject.of("skill:s1")), LearnedSubject.of("skill:s1")
+        without_learned_pin(mind, LearnedSubject.of("skill:s1")), LearnedSubject.of("skill:s1")
     )
 
 

@@ -17,7 +17,7 @@ from opencrab.domain.learning.evidence import (
 )
 from opencrab.domain.learning.evidence_retention import (
     RECALLED,
-    models_last_seen,
+    models_last_seen_in_evidence,
     trim_evidence,
     without_retired_evidence,
 )
@@ -86,7 +86,7 @@ def test_what_is_out_of_use_is_left_out() -> None:
         grades={"p:b": (GradedTurns(),) * BINS},
     )
     days = {date(2026, 11, 2): Evidence(answers={"code/p:b": told(1)})}
-    seen = models_last_seen(days, {"p:a/1": "2026-11-01", "p:b": "2026-11-01"})
+    seen = models_last_seen_in_evidence(days, {"p:a/1": "2026-11-01", "p:b": "2026-11-01"})
     assert seen == {"p:a/1": "2026-11-01", "p:b": "2026-11-02"}
     kept = without_retired_evidence(evidence, {"x"}, {"p:a/1"})
     assert list(kept.models) == ["thinking/code/p:a/1"]

@@ -7,7 +7,7 @@ import pytest
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.bandit import BanditMix
-from opencrab.domain.learning.calibration import calibration_sums
+from opencrab.domain.learning.calibration import self_grade_sums
 from opencrab.domain.learning.change import Adjustment, AdjustmentState, describe_mix
 from opencrab.domain.learning.evidence import Evidence, GradedTurns
 from opencrab.domain.learning.model_selection import (
@@ -15,17 +15,17 @@ from opencrab.domain.learning.model_selection import (
     ExpectedGain,
     SelectionInput,
     adjustments_ended_by,
-    choose_models,
-    current_model_alias,
-    day_budget_for_models,
+    bandit_budget_left,
+    bandit_current_alias,
+    choose_models_by_evidence,
+    day_budget_of_bandit,
     expected_mix_gain,
     expected_quality,
     expected_savings,
     mix_adjustment,
     mix_of_bandit,
     mixable_choices,
-    model_budget_left,
-    open_model_choices,
+    open_bandit_choices,
 )
 from opencrab.domain.models.optimization import Aim, OptimizationGoal
 from opencrab.domain.models.routing import LlmConfig, Routing, Use
@@ -101,13 +101,13 @@ def test_grades_add_to_a_kind_of_work_only_its_share_of_the_turns() -> None:
         models={f"thinking/code/{GPT}": of(200, 0.8)}, grades={GPT: bins}
     )
     smart, fast = mixable_choices(ground(evidence=known))[TASK].arms
-    assert smart.graded.n == int(calibration_sums(bins).n / 3) > 0
+    assert smart.graded.n == int(self_grade_sums(bins).n / 3) > 0
     assert fast.graded.n == 0
 
 
 def test_other_work_is_paid_for_first() -> None:
-    assert model_budget_left(ground(), [TASK]) == 100_000 - 10 * 500 // 2
-    assert model_budget_left(ground(day_micro_usd=1_000), [TASK]) == 0
+    assert bandit_budget_left(ground(), [TASK]) == 100_000 - 10 * 500 // 2
+    assert bandit_budget_left(ground(day_micro_usd=1_000), [TASK]) == 0
 
 
 def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
@@ -115,14 +115,14 @@ def test_a_mix_costs_no_more_than_other_work_leaves() -> None:
     rich = ground(evidence=known, day_micro_usd=20_000)
     aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, min_quality=0.0, explore=0.1)
     poor = rich.replaced(tallies=(*rich.tallies, *calls(MINI, 30, purpose=Use.CREATIVE)))
-    asked = [choose_models(each, aim, NOW, seed="x") for each in (rich, poor)]
+    asked = [choose_models_by_evidence(each, aim, NOW, seed="x") for each in (rich, poor)]
     assert asked[0].found.get(TASK) is None
     assert asked[1].found[TASK].weights["fast"] > 0.4
 
 
 def test_what_is_asked_now_is_the_mix_or_what_routing_names() -> None:
     held = Mix(purpose=Use.CONVERSATION, task_type="conversation", weights={"fast": 0.8, "a": 0.2})
-    assert current_model_alias(ground(mind=AgentState(mixes=(held,))), TASK) == "fast"
+    assert bandit_current_alias(ground(mind=AgentState(mixes=(held,))), TASK) == "fast"
     own = Agent(
         id="m",
         name="M",
@@ -130,8 +130,8 @@ def test_what_is_asked_now_is_the_mix_or_what_routing_names() -> None:
         created_at=NOW,
         updated_at=NOW,
     )
-    assert current_model_alias(ground(agent=own), TASK) == ""
-    assert open_model_choices(ground(agent=own)) == (TASK,)
+    assert bandit_current_alias(ground(agent=own), TASK) == ""
+    assert open_bandit_choices(ground(agent=own)) == (TASK,)
     assert mixable_choices(ground(agent=own)) == {}
 
 
@@ -152,23 +152,23 @@ def test_what_follows_is_told_for_each_kind_of_work_but_what_is_left_out() -> No
     known = evidence(gpt=of(300, 0.8, cost=4_000), mini=of(300, 0.9, cost=500))
     rich = ground(evidence=known, day_micro_usd=10**9)
     aim = Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY)
-    follows = choose_models(rich, aim, NOW, seed="x")
+    follows = choose_models_by_evidence(rich, aim, NOW, seed="x")
     assert {name: each.weights for name, each in follows.found.items()} == {TASK: {"fast": 1.0}}
-    skipped = choose_models(rich, aim, NOW, seed="x", skipped=(TASK,))
+    skipped = choose_models_by_evidence(rich, aim, NOW, seed="x", skipped=(TASK,))
     assert (skipped.found, skipped.still) == ({}, {})
     pinned = rich.replaced(mind=AgentState(pinned=(f"models:{TASK}",)))
-    assert choose_models(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}
+    assert choose_models_by_evidence(pinned, aim, NOW, seed="x").still == {TASK: "pinned"}
 
 
 def test_a_day_costs_the_least_of_what_anybody_allows() -> None:
     agent = Agent(id="m", name="M", created_at=NOW, updated_at=NOW)
     owned = agent.replaced(llm=LlmConfig(aim=Aim(day_micro_usd=50)))
     found = [
-        day_budget_for_models(agent, 100),
-        day_budget_for_models(owned, 100),
-        day_budget_for_models(owned, 20),
+        day_budget_of_bandit(agent, 100),
+        day_budget_of_bandit(owned, 100),
+        day_budget_of_bandit(owned, 20),
     ]
-    assert [*found, day_budget_for_models(owned, 100, 7), day_budget_for_models(agent, 9, 70)] == [
+    assert [*found, day_budget_of_bandit(owned, 100, 7), day_budget_of_bandit(agent, 9, 70)] == [
         100,
         50,
         20,
@@ -227,7 +227,7 @@ def test_a_model_that_is_known_to_be_bad_does_not_keep_a_small_share_for_trying(
         purpose=Use.CONVERSATION, task_type="conversation", weights={"smart": 0.9, "fast": 0.1}
     )
     rich = ground(evidence=known, mind=AgentState(mixes=(held,)), day_micro_usd=10**9)
-    follows = choose_models(
+    follows = choose_models_by_evidence(
         rich, Aim(goal=OptimizationGoal.MAXIMIZE_QUALITY, explore=0.1), NOW, seed="x"
     )
     assert "fast" not in follows.found[TASK].weights

@@ -9,7 +9,11 @@ from opencrab.domain.learning.bandit import BanditMix
 from opencrab.domain.learning.change import Adjustment, AdjustmentState
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.learning.model_selection import mix_adjustment
-from opencrab.domain.learning.regression_watch import WATCHED, regressed_models, start_watch_after
+from opencrab.domain.learning.regression_watch import (
+    WATCHED,
+    regressed_models,
+    start_regression_watch_after,
+)
 from opencrab.domain.statistics.confidence import Estimate
 from tests.unit.domain.learning.test_model_selection import MIXED, TASK, ground
 from tests.unit.domain.measured import GPT, MINI, NOW, evidence, of
@@ -61,7 +65,7 @@ def test_a_mix_is_judged_by_what_follows_its_own_day() -> None:
         ground(evidence=before), TASK, MIXED, NOW, by="x", state=AdjustmentState.APPLIED
     )
     day = before + evidence(mini=of(60, 0.1))
-    counted = start_watch_after(made, day, "2026-11-22")
+    counted = start_regression_watch_after(made, day, "2026-11-22")
     assert counted.evidence["until"] == "2026-11-22"
     assert (regressed_models(made, day), regressed_models(counted, day)) == ((MINI,), ())
     assert regressed_models(counted, day + evidence(mini=of(60, 0.1)))
@@ -70,20 +74,20 @@ def test_a_mix_is_judged_by_what_follows_its_own_day() -> None:
 def test_a_mix_that_only_tries_another_model_is_watched_on_and_not_anew() -> None:
     """Else whoever tries one model after the other never notices that the best one fell."""
     before = evidence(mini=of(100, 0.8))
-    first = start_watch_after(applied(before), before, "2026-11-22")
+    first = start_regression_watch_after(applied(before), before, "2026-11-22")
     fallen = before + evidence(mini=of(30, 0.1))
     other = MIXED.replaced(weights={"fast": 0.8, "smart": 0.2})
     second = applied(fallen, other, earlier=(first,))
     assert second.evidence["from"] == first.at.isoformat()
     assert second.evidence["then"][MINI] == first.evidence["then"][MINI]
     assert second.evidence["then"][GPT]["n"] == 0
-    later = start_watch_after(second, fallen, "2026-11-23")
+    later = start_regression_watch_after(second, fallen, "2026-11-23")
     assert regressed_models(later, fallen + evidence(mini=of(30, 0.1))) == (MINI,)
 
 
 def test_what_a_watch_begins_with_is_not_carried_to_another_best_model_nor_for_ever() -> None:
     before = evidence(mini=of(100, 0.8), gpt=of(100, 0.8))
-    first = start_watch_after(applied(before), before, "2026-11-22")
+    first = start_regression_watch_after(applied(before), before, "2026-11-22")
     another = MIXED.replaced(weights={"smart": 1.0}, best=("smart",))
     assert "from" not in applied(before, another, earlier=(first,)).evidence
     assert "from" not in applied(before).evidence

@@ -12,8 +12,8 @@ from opencrab.domain.learning.review_period import (
     last_ended_review_day,
     newest_period,
     parse_review_period,
-    periods_ending_on,
     review_period,
+    review_periods_ending_on,
     useless_experience_ids,
     useless_searches,
 )
@@ -29,8 +29,10 @@ def test_a_day_is_over_for_the_night_when_the_hour_after_it_has_come() -> None:
 
 
 def test_weeks_are_those_of_iso_8601_even_where_years_meet() -> None:
-    assert [each.id for each in periods_ending_on(date(2026, 11, 21))] == ["daily-2026-11-21"]
-    sunday = [each.id for each in periods_ending_on(date(2027, 1, 3))]
+    assert [each.id for each in review_periods_ending_on(date(2026, 11, 21))] == [
+        "daily-2026-11-21"
+    ]
+    sunday = [each.id for each in review_periods_ending_on(date(2027, 1, 3))]
     assert sunday == ["daily-2027-01-03", "weekly-2026-W53"]
     week = parse_review_period("weekly-2026-W53")
     assert (week.first, week.last, len(week.days)) == (date(2026, 12, 28), date(2027, 1, 3), 7)

@@ -3,7 +3,10 @@
 import pytest
 
 from opencrab.domain.agents.agent_state import AgentState
-from opencrab.domain.learning.signals import skills_on_trial, withheld_skills
+from opencrab.domain.learning.signals import (
+    learned_skills_on_trial,
+    learned_skills_withheld_from_turn,
+)
 from opencrab.domain.skills.skill import IndexedSkill
 
 TURNS = 4_000
@@ -17,12 +20,12 @@ MIND = AgentState(
 
 
 def test_what_is_on_trial_and_not_pinned_may_be_withheld() -> None:
-    assert skills_on_trial(MIND) == {"one", "other"}
+    assert learned_skills_on_trial(MIND) == {"one", "other"}
 
 
 @pytest.mark.parametrize("percent", [0, 30, 90])
 def test_each_rests_on_its_own_in_its_share_of_turns(percent: int) -> None:
-    rests = [withheld_skills(MIND, f"turn-{n}", percent) for n in range(TURNS)]
+    rests = [learned_skills_withheld_from_turn(MIND, f"turn-{n}", percent) for n in range(TURNS)]
     share = percent / 100
     # Five standard deviations of a share over so many turns.
     slack = 5 * (share * (1 - share) / TURNS) ** 0.5
@@ -37,5 +40,9 @@ def test_the_same_turn_always_finds_the_same_whatever_else_is_on_trial() -> None
     alone = AgentState(skills=MIND.skills[:1])
     for number in range(50):
         turn_id = f"turn-{number}"
-        assert withheld_skills(alone, turn_id, 30) == withheld_skills(MIND, turn_id, 30) & {"one"}
-        assert withheld_skills(MIND, turn_id, 30) <= withheld_skills(MIND, turn_id, 60)
+        assert learned_skills_withheld_from_turn(
+            alone, turn_id, 30
+        ) == learned_skills_withheld_from_turn(MIND, turn_id, 30) & {"one"}
+        assert learned_skills_withheld_from_turn(
+            MIND, turn_id, 30
+        ) <= learned_skills_withheld_from_turn(MIND, turn_id, 60)

@@ -16,7 +16,7 @@ from opencrab.domain.memory.clearance import (
     NOTHING_WITHHELD,
     Clearance,
     Listeners,
-    turn_clearance,
+    memory_clearance_of_turn,
 )
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SourceType
 
@@ -40,7 +40,7 @@ def clearance_of(person: str) -> Clearance:
         created_at=NOW,
         updated_at=NOW,
     )
-    return turn_clearance(Authority.USER, person, session, Listeners())
+    return memory_clearance_of_turn(Authority.USER, person, session, Listeners())
 
 
 def test_a_skill_without_a_label_is_for_turns_that_may_read_everything() -> None:

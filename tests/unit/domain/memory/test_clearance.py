@@ -5,7 +5,7 @@ import pytest
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.conversation.session import Hearing, Participant, Session
-from opencrab.domain.memory.clearance import READERS, Clearance, Listeners, turn_clearance
+from opencrab.domain.memory.clearance import READERS, Clearance, Listeners, memory_clearance_of_turn
 from tests.unit.adapters.sqlite_search.shelf import NOW
 
 SESSION = Session(
@@ -25,7 +25,7 @@ FREELY = Listeners(people=frozenset({"yui"}), freely=True)
 def clearance(
     authority: Authority, listeners: Listeners, person: str = "p1", session: Session = SESSION
 ) -> Clearance:
-    return turn_clearance(authority, person, session, listeners)
+    return memory_clearance_of_turn(authority, person, session, listeners)
 
 
 def line(authority: Authority, readers: str | None = None) -> Line:

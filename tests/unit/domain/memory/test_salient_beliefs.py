@@ -12,10 +12,10 @@ from opencrab.domain.memory.salient_beliefs import (
     OUTLOOK_BYTES,
     PEERS,
     SalientBeliefs,
-    with_belief,
-    with_peer,
-    without_belief,
-    without_peer,
+    forget_belief,
+    forget_peer,
+    remember_belief,
+    remember_peer,
 )
 from tests.soak import examples
 
@@ -35,7 +35,7 @@ def test_the_surest_beliefs_are_in_view_each_once_as_it_is_now(
     outlook, now = SalientBeliefs(), dict[str, Belief]()
     for number, confidence in changes:
         now[f"b{number}"] = belief(number, confidence)
-        outlook = with_belief(outlook, now[f"b{number}"])
+        outlook = remember_belief(outlook, now[f"b{number}"])
     shown = {each.id: each.confidence for each in outlook.beliefs}
     assert len(shown) == len(outlook.beliefs) <= BELIEFS
     assert all(now[key].confidence == confidence for key, confidence in shown.items())
@@ -50,7 +50,7 @@ def test_the_peers_who_were_met_last_are_in_view_in_short() -> None:
     for number in range(PEERS + 5):
         at = NOW - timedelta(minutes=number)
         interests = tuple(f"{n}" + "長い関心" * 20 for n in range(9))
-        outlook = with_peer(
+        outlook = remember_peer(
             outlook,
             Peer(agent_id=f"p{number}", last_at=at, interests=interests, last_session="s1"),
         )
@@ -58,18 +58,18 @@ def test_the_peers_who_were_met_last_are_in_view_in_short() -> None:
     assert len(outlook.peers[0].interests) == 3
     assert outlook.peers[0].last_session == ""
     assert SalientBeliefs.model_validate_json(outlook.model_dump_json()) == outlook
-    assert without_peer(outlook, "p0").peers == outlook.peers[1:]
+    assert forget_peer(outlook, "p0").peers == outlook.peers[1:]
 
 
 def test_the_outlook_stays_small_and_forgets_what_it_is_told_to() -> None:
     outlook = SalientBeliefs()
     for number in range(BELIEFS):
-        outlook = with_belief(outlook, belief(number, 0.6 + number / 100, "🦀" * 400))
+        outlook = remember_belief(outlook, belief(number, 0.6 + number / 100, "🦀" * 400))
     for number in range(PEERS):
         interests = tuple("🦀" * 30 + str(n) for n in range(3))
-        outlook = with_peer(outlook, Peer(agent_id=f"p{number}", interests=interests))
+        outlook = remember_peer(outlook, Peer(agent_id=f"p{number}", interests=interests))
     assert len(outlook.model_dump_json().encode()) <= OUTLOOK_BYTES
     assert len(outlook.peers) == PEERS
     assert outlook.beliefs[0].id == f"b{BELIEFS - 1}"
-    left = without_belief(outlook, outlook.beliefs[0].id)
+    left = forget_belief(outlook, outlook.beliefs[0].id)
     assert left.beliefs == outlook.beliefs[1:]

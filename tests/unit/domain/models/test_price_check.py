@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from opencrab.domain.models.preferences import DatedPrice
 from opencrab.domain.models.price_check import (
-    are_prices_per_token,
-    classify_prices,
-    higher_price,
+    are_model_prices_per_token,
+    classify_model_prices,
+    higher_model_price,
     price_falls_far,
 )
 from opencrab.domain.money.budget import FREE, Price
@@ -57,17 +57,19 @@ def test_half_of_a_price_is_as_far_as_it_falls_unasked(
 ) -> None:
     assert price_falls_far(old, new) is far
     found = {"openai:蟹": DatedPrice(price=new, as_of=date(2026, 1, 1))}
-    kept = classify_prices(found, {"openai:蟹": old}, allow_lower=False)
+    kept = classify_model_prices(found, {"openai:蟹": old}, allow_lower=False)
     assert (set(kept.refused), set(kept.taken)) == (
         (set(found), set()) if far else (set(), set(found))
     )
-    assert set(classify_prices(found, {"openai:蟹": old}, allow_lower=True).taken) == set(found)
+    assert set(classify_model_prices(found, {"openai:蟹": old}, allow_lower=True).taken) == set(
+        found
+    )
 
 
 @given(PRICES, PRICES)
 def test_the_dearer_of_two_never_lowers_a_part(one: Price, other: Price) -> None:
-    both = higher_price(one, other)
-    assert both == higher_price(other, one)
+    both = higher_model_price(one, other)
+    assert both == higher_model_price(other, one)
     assert not price_falls_far(one, both)
     assert both.dearest_input_per_million >= one.dearest_input_per_million
     assert both.output_per_million >= other.output_per_million
@@ -87,4 +89,4 @@ def test_prices_of_single_tokens_are_seen_when_all_look_so(
     pairs: list[tuple[Price, Price]],
     is_it: bool,  # noqa: FBT001
 ) -> None:
-    assert are_prices_per_token(pairs) is is_it
+    assert are_model_prices_per_token(pairs) is is_it

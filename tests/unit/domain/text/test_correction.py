@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.domain.text.correction import is_correction, repeats_earlier_message
+from opencrab.domain.text.correction import is_correction_text, repeats_earlier_text
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from opencrab.domain.text.correction import is_correction, repeats_earlier_messa
     ],
 )
 def test_who_says_that_the_answer_is_not_right_corrects(text: str) -> None:
-    assert is_correction(text)
+    assert is_correction_text(text)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_who_says_that_the_answer_is_not_right_corrects(text: str) -> None:
     ],
 )
 def test_who_only_uses_such_words_corrects_nothing(text: str) -> None:
-    assert not is_correction(text)
+    assert not is_correction_text(text)
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_who_only_uses_such_words_corrects_nothing(text: str) -> None:
     ],
 )
 def test_who_says_nearly_the_same_asks_again(text: str, before: str, *, again: bool) -> None:
-    assert repeats_earlier_message(text, before) is again
-    assert repeats_earlier_message(before, text) is again
+    assert repeats_earlier_text(text, before) is again
+    assert repeats_earlier_text(before, text) is again

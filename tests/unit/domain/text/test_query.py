@@ -8,46 +8,46 @@ from opencrab.domain.text.query import (
     LONGEST_QUESTION,
     MOST_COUNTED,
     has_time_word,
-    parse_search_query,
+    parse_query_text,
 )
 
 
 def test_what_all_questions_have_is_not_looked_for() -> None:
-    assert parse_search_query("When did you go to the hot spring?").terms == ("go", "hot", "spring")
-    assert parse_search_query("どこの温泉に行きましたか?").terms[:3] == ("どこ", "この", "の温")
-    assert "した" not in parse_search_query("どこの温泉に行きましたか?").terms
+    assert parse_query_text("When did you go to the hot spring?").terms == ("go", "hot", "spring")
+    assert parse_query_text("どこの温泉に行きましたか?").terms[:3] == ("どこ", "この", "の温")
+    assert "した" not in parse_query_text("どこの温泉に行きましたか?").terms
 
 
 def test_but_something_always_is() -> None:
-    assert parse_search_query("who are you").terms == ("who", "are", "you")
-    assert parse_search_query("でした").terms == ("でし", "した")
-    assert parse_search_query("").terms == parse_search_query("🦀?").terms == ()
+    assert parse_query_text("who are you").terms == ("who", "are", "you")
+    assert parse_query_text("でした").terms == ("でし", "した")
+    assert parse_query_text("").terms == parse_query_text("🦀?").terms == ()
 
 
 def test_terms_are_distinct_and_long_questions_are_cut() -> None:
-    assert parse_search_query("tea TEA \uff34\uff45\uff21").terms == ("tea",)
-    assert len(parse_search_query("あ " * LONGEST_QUESTION * 3).terms) == 1
-    assert parse_search_query("x " * LONGEST_QUESTION + "needle").terms == ("x",)
+    assert parse_query_text("tea TEA \uff34\uff45\uff21").terms == ("tea",)
+    assert len(parse_query_text("あ " * LONGEST_QUESTION * 3).terms) == 1
+    assert parse_query_text("x " * LONGEST_QUESTION + "needle").terms == ("x",)
 
 
 def test_a_speaker_who_is_named_is_no_word_to_look_for() -> None:
-    asked = parse_search_query(
+    asked = parse_query_text(
         "What did Ken Sato say about tea?", ["Ken Sato", "Ken Ito", "花子", ""]
     )
     assert asked.named == {"Ken Sato"}
     assert asked.terms == ("say", "tea")
-    assert parse_search_query("花子の好きなお茶は?", ["花子", "太郎"]).named == {"花子"}
-    assert parse_search_query("Ken?", ["Ken"]).terms == ("ken",)
+    assert parse_query_text("花子の好きなお茶は?", ["花子", "太郎"]).named == {"花子"}
+    assert parse_query_text("Ken?", ["Ken"]).terms == ("ken",)
 
 
 @pytest.mark.parametrize("text", ["When was it?", "いつですか", "what time is it", "何曜日?"])
 def test_a_question_for_a_time_is_known_as_one(text: str) -> None:
-    assert parse_search_query(text).asks_when
+    assert parse_query_text(text).asks_when
 
 
 @pytest.mark.parametrize("text", ["Whenever", "いくつ?", "what a day"])
 def test_other_questions_are_not(text: str) -> None:
-    assert not parse_search_query(text).asks_when
+    assert not parse_query_text(text).asks_when
 
 
 def test_texts_that_tell_a_time_are_known() -> None:
@@ -57,7 +57,7 @@ def test_texts_that_tell_a_time_are_known() -> None:
 
 @given(st.text(), st.lists(st.text(), max_size=4))
 def test_any_text_is_a_question(text: str, speakers: list[str]) -> None:
-    asked = parse_search_query(text, speakers)
+    asked = parse_query_text(text, speakers)
     assert len(set(asked.terms)) == len(asked.terms)
     assert asked.named <= set(speakers)
 
@@ -73,7 +73,7 @@ def test_any_text_is_a_question(text: str, speakers: list[str]) -> None:
 def test_a_name_hides_no_word_that_alone_tells_what_is_meant(
     text: str, name: str, terms: set[str]
 ) -> None:
-    asked = parse_search_query(text, [name])
+    asked = parse_query_text(text, [name])
     assert asked.named == {name}
     assert terms <= set(asked.terms)
 
@@ -81,6 +81,6 @@ def test_a_name_hides_no_word_that_alone_tells_what_is_meant(
 @pytest.mark.parametrize("words", ["w{} ", "{}番目の話。"])
 def test_of_a_very_long_question_both_ends_are_looked_for(words: str) -> None:
     text = "harbour 港町 " + "".join(map(words.format, range(1_000)))[:3_900] + " otter 川獺"
-    asked = parse_search_query(text)
+    asked = parse_query_text(text)
     assert len(asked.terms) <= MOST_COUNTED
     assert {"harbour", "港町", "otter", "川獺"} <= set(asked.terms)

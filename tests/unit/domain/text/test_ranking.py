@@ -11,8 +11,8 @@ from opencrab.domain.text.ranking import (
     LENT,
     RankedRow,
     RankingCandidate,
-    least_neighbour_search_score,
-    rank_search_candidates,
+    least_neighbour_text_score,
+    rank_text_search_candidates,
 )
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -27,7 +27,7 @@ def _row(place: int, score: float = 0.0, **changes: Any) -> RankingCandidate:
 def _ranked(
     *rows: RankingCandidate, named: frozenset[str] = frozenset(), **more: Any
 ) -> tuple[RankedRow, ...]:
-    return rank_search_candidates(
+    return rank_text_search_candidates(
         rows, named=named, asks_when=more.get("asks_when", False), now=NOW, limit=10
     )
 
@@ -109,7 +109,7 @@ def test_rows_that_get_too_little_to_be_shown_can_be_left_out(
     rows: list[RankingCandidate], named: frozenset[str], *, asks_when: bool
 ) -> None:
     hits = [row for row in rows if row.score > 0]
-    least = least_neighbour_search_score(
+    least = least_neighbour_text_score(
         [hit.score for hit in hits], named, asks_when=asks_when, limit=3
     )
     lent = dict.fromkeys((row.place for row in rows), 0.0)
@@ -120,7 +120,7 @@ def test_rows_that_get_too_little_to_be_shown_can_be_left_out(
                 lent[other.place] += share * hit.score
     kept = [row for row in rows if row.score > 0 or lent[row.place] >= least]
     whole, part = (
-        rank_search_candidates(some, named=named, asks_when=asks_when, now=NOW, limit=3)
+        rank_text_search_candidates(some, named=named, asks_when=asks_when, now=NOW, limit=3)
         for some in (rows, kept)
     )
     assert whole == part

@@ -2,15 +2,15 @@
 
 import pytest
 
-from opencrab.domain.text.similarity import ALIKE, TextTerms, dice_coefficient
+from opencrab.domain.text.similarity import ALIKE, TextTerms, text_dice_coefficient
 
 
 def test_sets_are_alike_by_what_they_have_in_common() -> None:
     one, other = frozenset("abcd"), frozenset("cdef")
     assert (
-        dice_coefficient(one, other),
-        dice_coefficient(one, one),
-        dice_coefficient(one, frozenset()),
+        text_dice_coefficient(one, other),
+        text_dice_coefficient(one, one),
+        text_dice_coefficient(one, frozenset()),
     ) == (0.5, 1.0, 0.0)
 
 

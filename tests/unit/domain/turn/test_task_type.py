@@ -9,7 +9,7 @@ from opencrab.domain.turn.task_type import (
     COMPLEX,
     TaskType,
     ThinkContext,
-    task_complexity_level,
+    turn_complexity_level,
     turn_think_context,
 )
 from opencrab.domain.turn.turn import Trigger
@@ -86,8 +86,8 @@ def test_any_text_has_a_tier_and_a_use(text: str, trigger: Trigger, acting: bool
 
 @given(st.floats(0, 1))
 def test_a_level_is_one_of_three_words(complexity: float) -> None:
-    assert task_complexity_level(complexity) in {"simple", "medium", "complex"}
-    assert (task_complexity_level(complexity) == "complex") == (complexity > COMPLEX)
+    assert turn_complexity_level(complexity) in {"simple", "medium", "complex"}
+    assert (turn_complexity_level(complexity) == "complex") == (complexity > COMPLEX)
 
 
 def test_a_very_long_text_costs_no_more_than_its_beginning() -> None:

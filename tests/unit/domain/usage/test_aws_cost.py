@@ -13,7 +13,7 @@ from opencrab.domain.usage.aws_cost import (
     Meter,
     MeterPrice,
     PriceSheet,
-    estimate_aws_cost,
+    estimate_aws_usage_cost,
 )
 
 AS_OF = "2025-06-01"
@@ -61,7 +61,7 @@ def test_an_idle_month_is_what_stands_there_and_polls_and_beats() -> None:
     }
     polling = {"queues": 2, "pollers": 5, "wait_seconds": 20}
     sheet = PriceSheet.of(table(standing={"alarms": 3}, polling=polling, heartbeat=beat))
-    assert amounts(estimate_aws_cost(sheet, 0))["idle"] == {
+    assert amounts(estimate_aws_usage_cost(sheet, 0))["idle"] == {
         Meter.ALARMS: 3,
         Meter.READ_UNITS: 525_600,
         Meter.SQS_REQUESTS: 1_314_000,
@@ -73,7 +73,7 @@ def test_an_idle_month_is_what_stands_there_and_polls_and_beats() -> None:
 
 def test_queues_without_order_have_a_price_of_their_own() -> None:
     polling = {"queues": 2, "standard_queues": 1, "pollers": 5, "wait_seconds": 20}
-    found = amounts(estimate_aws_cost(PriceSheet.of(table(polling=polling)), 0))["idle"]
+    found = amounts(estimate_aws_usage_cost(PriceSheet.of(table(polling=polling)), 0))["idle"]
     assert found == {Meter.SQS_REQUESTS: 1_314_000, Meter.STANDARD_SQS_REQUESTS: 657_000}
 
 
@@ -84,29 +84,29 @@ def test_a_day_of_beats_is_a_beat_as_often_as_it_comes() -> None:
     prices = {**table()["prices"], "lambda_requests": free}
     standing = {"lambda_requests": 1_000}
     sheet = PriceSheet.of(table(prices=prices, standing=standing, beat=beat, beat_seconds=100))
-    found = estimate_aws_cost(sheet, 0).beating
+    found = estimate_aws_usage_cost(sheet, 0).beating
     assert {part.meter: part.amount for part in found.parts} == {
         Meter.WRITE_UNITS: 3_456,
         Meter.LAMBDA_REQUESTS: 864,
         Meter.LAMBDA_GB_SECONDS: Decimal("21.6"),
     }
     assert found.micro_usd - found.after_free_micro_usd == 500 * PER_DOLLAR
-    assert estimate_aws_cost(PriceSheet.of(table()), 0).beating.parts == ()
+    assert estimate_aws_usage_cost(PriceSheet.of(table()), 0).beating.parts == ()
 
 
 def test_a_month_is_the_idle_one_with_its_turns() -> None:
     work = {"uses": {"write_units": 50}, "functions": {}}
     sheet = PriceSheet.of(table(standing={"write_units": 7}, turn=work))
-    found = amounts(estimate_aws_cost(sheet, 30))
+    found = amounts(estimate_aws_usage_cost(sheet, 30))
     assert found["turns"] == {Meter.WRITE_UNITS: 50_000}
     assert found["month"] == {Meter.WRITE_UNITS: 1_507}
-    assert amounts(estimate_aws_cost(sheet, 0))["month"] == found["idle"]
+    assert amounts(estimate_aws_usage_cost(sheet, 0))["month"] == found["idle"]
 
 
 def test_a_function_that_waits_for_its_model_is_paid_for_the_wait() -> None:
     sheet = PriceSheet.of(table(model_seconds=4))
     for given_seconds, expected in ((None, 4_000), (0, 0), (9, 9_000)):
-        found = amounts(estimate_aws_cost(sheet, 1, model_seconds=given_seconds))["turns"]
+        found = amounts(estimate_aws_usage_cost(sheet, 1, model_seconds=given_seconds))["turns"]
         assert found.get(Meter.LAMBDA_GB_SECONDS, 0) == expected
 
 
@@ -116,8 +116,8 @@ def test_a_client_that_waits_keeps_its_function_until_the_answer() -> None:
         "turn": {"invocations": 1, "milliseconds": 500, "memory_mb": 1024, "waits_for": "model"},
     }
     sheet = PriceSheet.of(table(turn={"functions": functions}, model_seconds=2))
-    assert amounts(estimate_aws_cost(sheet, 1))["turns"][Meter.LAMBDA_GB_SECONDS] == 2_550
-    waited = amounts(estimate_aws_cost(sheet, 1, waiting=True))["turns"]
+    assert amounts(estimate_aws_usage_cost(sheet, 1))["turns"][Meter.LAMBDA_GB_SECONDS] == 2_550
+    waited = amounts(estimate_aws_usage_cost(sheet, 1, waiting=True))["turns"]
     assert waited[Meter.LAMBDA_GB_SECONDS] == 2_550 + 1_250
 
 
@@ -125,7 +125,7 @@ def test_turns_get_what_an_idle_month_left_of_the_free_tier() -> None:
     prices = {**table()["prices"], "write_units": {"usd": 1, "free": 1_200, "as_of": AS_OF}}
     work = {"uses": {"write_units": 1}, "functions": {}}
     sheet = PriceSheet.of(table(prices=prices, standing={"write_units": 700}, turn=work))
-    found = estimate_aws_cost(sheet, 1_000)
+    found = estimate_aws_usage_cost(sheet, 1_000)
     assert found.idle.after_free_micro_usd == 0
     assert found.thousand_turns.micro_usd == 1_000 * PER_DOLLAR
     assert found.thousand_turns.after_free_micro_usd == 500 * PER_DOLLAR
@@ -144,7 +144,7 @@ def test_a_total_is_the_sum_of_its_parts_and_the_free_tier_only_helps(
     price = {"usd": "0.0000133334", "per": 7, "free": free, "as_of": AS_OF}
     prices = {**table()["prices"], "traces": price}
     work = {"uses": {"traces": each}, "functions": {}}
-    found = estimate_aws_cost(
+    found = estimate_aws_usage_cost(
         PriceSheet.of(table(prices=prices, standing={"traces": idle}, turn=work)), turns
     )
     for bill in (found.idle, found.thousand_turns, found.month):

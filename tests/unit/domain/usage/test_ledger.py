@@ -18,9 +18,9 @@ from opencrab.domain.usage.ledger import (
     Period,
     UsageRow,
     group_usage,
-    is_ledger_row_id,
-    ledger_row_bounds,
+    is_usage_row_id,
     turn_of_ledger_row,
+    usage_row_id_bounds,
     usage_summary,
 )
 
@@ -61,7 +61,7 @@ TIMES = st.datetimes(
 def test_ids_sort_by_time(one: datetime, other: datetime) -> None:
     first, second = row(at=one), row(at=other)
     assert (first.id < second.id) == (one < other)
-    assert is_ledger_row_id(first.id)
+    assert is_usage_row_id(first.id)
 
 
 def test_ids_of_one_moment_sort_by_turn_and_number() -> None:
@@ -73,30 +73,30 @@ def test_ids_of_one_moment_sort_by_turn_and_number() -> None:
 def test_a_span_holds_exactly_the_ids_of_its_times(
     at: datetime, since: datetime | None, until: datetime | None
 ) -> None:
-    low, high = ledger_row_bounds(since, until, None)
+    low, high = usage_row_id_bounds(since, until, None)
     within = (since is None or since <= at) and (until is None or at < until)
     assert (low <= row(at=at).id < high) == within
 
 
 def test_a_span_is_the_same_in_every_zone() -> None:
-    assert ledger_row_bounds(NOW.astimezone(TOKYO), None, None) == ledger_row_bounds(
+    assert usage_row_id_bounds(NOW.astimezone(TOKYO), None, None) == usage_row_id_bounds(
         NOW, None, None
     )
 
 
 def test_what_comes_after_a_row_lies_before_it() -> None:
-    low, high = ledger_row_bounds(None, None, row().id)
+    low, high = usage_row_id_bounds(None, None, row().id)
     assert low < row(at=NOW - timedelta(days=400)).id < high == row().id
-    assert ledger_row_bounds(None, NOW, row(at=NOW + timedelta(1)).id) == ledger_row_bounds(
+    assert usage_row_id_bounds(None, NOW, row(at=NOW + timedelta(1)).id) == usage_row_id_bounds(
         None, NOW, None
     )
 
 
 @pytest.mark.parametrize("after", ["", "x", "花", "20260217", "\ud83e", "20260217T090000.000000Z-"])
 def test_nothing_comes_after_something_else_than_a_row(after: str) -> None:
-    assert not is_ledger_row_id(after)
+    assert not is_usage_row_id(after)
     with pytest.raises(Invalid) as refusal:
-        ledger_row_bounds(None, None, after)
+        usage_row_id_bounds(None, None, after)
     assert (refusal.value.field, bool(refusal.value.cure)) == ("after", True)
 
 

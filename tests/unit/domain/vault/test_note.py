@@ -11,11 +11,11 @@ from opencrab.domain.vault.note import (
     TITLE,
     UPDATED,
     Note,
-    note_summary,
-    note_tags,
-    note_title,
-    parse_note,
-    text_outside_code,
+    parse_vault_note,
+    vault_note_outside_code,
+    vault_note_summary,
+    vault_note_tags,
+    vault_note_title,
 )
 from tests.soak import count
 
@@ -61,7 +61,7 @@ updated: 2026-01-02
 @given(files)
 @often
 def test_what_is_read_is_written_as_it_was(text: str) -> None:
-    assert parse_note(text).text == text
+    assert parse_vault_note(text).text == text
 
 
 @given(files, st.sampled_from([TITLE, UPDATED, "色"]), texts)
@@ -69,8 +69,8 @@ def test_what_is_read_is_written_as_it_was(text: str) -> None:
 def test_a_changed_value_is_read_again_and_nothing_else_changes(
     text: str, key: str, value: str
 ) -> None:
-    note = parse_note(text)
-    again = parse_note(note.with_value(key, value).text)
+    note = parse_vault_note(text)
+    again = parse_vault_note(note.with_value(key, value).text)
     assert again.values(key) == (value,)
     assert again.body == note.body
     assert [field for field in again.fields if field.key != key] == [
@@ -81,21 +81,21 @@ def test_a_changed_value_is_read_again_and_nothing_else_changes(
 @given(files, st.lists(texts, max_size=4).map(tuple))
 @often
 def test_a_changed_list_is_read_again(text: str, values: tuple[str, ...]) -> None:
-    again = parse_note(parse_note(text).with_value(ALIASES, values).text)
+    again = parse_vault_note(parse_vault_note(text).with_value(ALIASES, values).text)
     assert again.values(ALIASES) == values
-    assert again.body == parse_note(text).body
+    assert again.body == parse_vault_note(text).body
 
 
 @given(files, files)
 @often
 def test_a_new_body_leaves_the_front_matter_as_it_is(text: str, body: str) -> None:
-    note = parse_note(text).with_value(TITLE, "海")
-    again = parse_note(note.with_body(body).text)
+    note = parse_vault_note(text).with_value(TITLE, "海")
+    again = parse_vault_note(note.with_body(body).text)
     assert (again.fields, again.body) == (note.fields, body)
 
 
 def test_the_subset_of_yaml_is_read() -> None:
-    note = parse_note(JAPANESE)
+    note = parse_vault_note(JAPANESE)
     assert note.value(TITLE) == "会議"
     assert note.values(ALIASES) == ("打合せ", "A, B")
     assert note.values(TAGS) == ("仕事", "日次")
@@ -105,7 +105,7 @@ def test_the_subset_of_yaml_is_read() -> None:
 
 def test_unknown_keys_and_comments_stay_word_for_word() -> None:
     changed = (
-        parse_note(JAPANESE)
+        parse_vault_note(JAPANESE)
         .with_value(TITLE, "改題")
         .with_value(UPDATED, "2026-02-17T09:00:00Z")
         .text
@@ -127,9 +127,9 @@ def test_unknown_keys_and_comments_stay_word_for_word() -> None:
     ],
 )
 def test_a_broken_front_matter_is_text_and_never_lost(text: str) -> None:
-    note = parse_note(text)
+    note = parse_vault_note(text)
     assert (note.fields, note.body) == ((), text)
-    again = parse_note(note.with_value(TITLE, "新しい").text)
+    again = parse_vault_note(note.with_value(TITLE, "新しい").text)
     assert (again.value(TITLE), again.body) == ("新しい", text)
 
 
@@ -154,7 +154,7 @@ def test_a_value_is_quoted_where_yaml_would_take_it_for_something_else(
 
 
 def test_what_another_front_matter_has_is_added_but_replaces_nothing() -> None:
-    note = parse_note("---\ntitle: A\n---\nx").completed_by(parse_note(JAPANESE))
+    note = parse_vault_note("---\ntitle: A\n---\nx").completed_by(parse_vault_note(JAPANESE))
     assert (note.value(TITLE), note.body) == ("A", "x")
     assert note.values(TAGS) == ("仕事", "日次")
 
@@ -170,11 +170,14 @@ def test_what_another_front_matter_has_is_added_but_replaces_nothing() -> None:
     ],
 )
 def test_a_note_is_called_by_title_heading_or_file(text: str, title: str) -> None:
-    assert note_title(parse_note(text), "file") == title
+    assert vault_note_title(parse_vault_note(text), "file") == title
 
 
 def test_tags_lose_their_hash_sign_and_may_be_one_line() -> None:
-    assert note_tags(parse_note("---\ntags: '#仕事, daily,'\n---\n")) == ("仕事", "daily")
+    assert vault_note_tags(parse_vault_note("---\ntags: '#仕事, daily,'\n---\n")) == (
+        "仕事",
+        "daily",
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,13 +191,13 @@ def test_tags_lose_their_hash_sign_and_may_be_one_line() -> None:
     ],
 )
 def test_a_summary_is_the_first_line_of_prose(body: str, summary: str) -> None:
-    assert note_summary(body) == summary
+    assert vault_note_summary(body) == summary
 
 
 @given(files)
 @often
 def test_code_is_left_out_line_by_line(body: str) -> None:
-    shown = text_outside_code(body).split("\n")
+    shown = vault_note_outside_code(body).split("\n")
     assert all(line in {"", kept} for line, kept in zip(shown, body.split("\n"), strict=True))
 
 
@@ -202,7 +205,7 @@ def test_code_is_left_out_line_by_line(body: str) -> None:
 def test_no_text_takes_long(unit: str) -> None:
     long = unit * (60_000 // len(unit))
     for text in (long, f"---\n{long}\n---\n", f"---\ntitle: {long}x\n---\n", f"{long}x"):
-        note = parse_note(text)
+        note = parse_vault_note(text)
         assert note.text == text
-        note_summary(text)
-        note_title(note, "x")
+        vault_note_summary(text)
+        vault_note_title(note, "x")

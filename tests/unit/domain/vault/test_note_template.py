@@ -5,7 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from opencrab.domain.vault.note_template import has_template_placeholder, render_template
+from opencrab.domain.vault.note_template import (
+    has_vault_template_placeholder,
+    render_vault_note_template,
+)
 from tests.soak import count
 
 EXAMPLES = count("notes")
@@ -23,8 +26,8 @@ values = st.recursive(
 @given(templates, st.dictionaries(names, values, max_size=4))
 @often
 def test_every_template_takes_every_value(template: str, variables: dict[str, JsonValue]) -> None:
-    text = render_template(template, variables)
-    if not any(has_template_placeholder(template, name) for name in variables):
+    text = render_vault_note_template(template, variables)
+    if not any(has_vault_template_placeholder(template, name) for name in variables):
         assert text == template
 
 
@@ -36,15 +39,15 @@ def test_values_are_put_in_as_they_are_and_only_once(
     template = "|".join(f"{{{{{name}}}}}" for name in used)
     expected = {"title": first, "題名": second, "unknown": "{{unknown}}"}
     wanted = "|".join(expected[name] for name in used)
-    assert render_template(template, {"title": first, "題名": second}) == wanted
+    assert render_vault_note_template(template, {"title": first, "題名": second}) == wanted
 
 
 @pytest.mark.parametrize(
     ("value", "shown"), [("海", "海"), (3, "3"), (None, "null"), (["海", 1], '["海", 1]')]
 )
 def test_a_value_that_is_no_text_is_shown_as_json(value: JsonValue, shown: str) -> None:
-    assert render_template("[{{ x }}]", {"x": value}) == f"[{shown}]"
+    assert render_vault_note_template("[{{ x }}]", {"x": value}) == f"[{shown}]"
 
 
 def test_names_without_a_value_stay() -> None:
-    assert render_template("{{title}} {{誰か}}", {"title": "会議"}) == "会議 {{誰か}}"
+    assert render_vault_note_template("{{title}} {{誰か}}", {"title": "会議"}) == "会議 {{誰か}}"

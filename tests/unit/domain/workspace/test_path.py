@@ -14,8 +14,8 @@ from opencrab.domain.workspace.path import (
     PATH_BYTES,
     SEGMENT_BYTES,
     path_collision_key,
+    workspace_folder_path,
     workspace_path,
-    workspace_prefix,
 )
 from tests.soak import count, examples
 
@@ -73,7 +73,7 @@ def test_no_path_of_twenty_thousand_escapes(seed: str) -> None:
         if path is not None:
             check_inside(path)
             assert workspace_path(path) == path
-            assert workspace_prefix(path) == path
+            assert workspace_folder_path(path) == path
             assert path_collision_key(path_collision_key(path)) == path_collision_key(path)
 
 
@@ -82,11 +82,11 @@ def test_no_path_of_twenty_thousand_escapes(seed: str) -> None:
 def test_a_folder_is_held_to_the_same_rules_as_a_file(seed: str) -> None:
     for text in variants(seed):
         try:
-            folder = workspace_prefix(text)
+            folder = workspace_folder_path(text)
         except Invalid:
             assert accepted(text) is None
             continue
-        assert workspace_prefix(folder) == folder
+        assert workspace_folder_path(folder) == folder
         if folder:
             check_inside(folder)
 
@@ -183,13 +183,13 @@ def test_a_path_is_stored_composed() -> None:
 
 @pytest.mark.parametrize("text", ["", ".", "./"])
 def test_the_workspace_itself_is_a_folder_without_a_name(text: str) -> None:
-    assert workspace_prefix(text) == ""
+    assert workspace_folder_path(text) == ""
 
 
 def test_a_folder_may_end_in_one_slash() -> None:
-    assert workspace_prefix("メモ/") == "メモ"
+    assert workspace_folder_path("メモ/") == "メモ"
     with pytest.raises(Invalid):
-        workspace_prefix("メモ//")
+        workspace_folder_path("メモ//")
 
 
 @pytest.mark.parametrize(

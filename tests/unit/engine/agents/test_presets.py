@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.value import Language
-from opencrab.engine.agents.presets import Preset, founder_presets, newcomer_presets
+from opencrab.engine.agents.presets import Preset, founder_presets, newcomer_agent_presets
 
 SEED = """
 COMPILER_SMITH 0.3 0.5 0.2 0.2
@@ -29,13 +29,15 @@ def test_the_eight_founders_have_the_roles_and_drives_of_the_seed() -> None:
 def test_every_founder_and_preset_has_words_of_its_own_in_both_languages(
     language: Language,
 ) -> None:
-    everybody: tuple[Preset, ...] = (*founder_presets(), *newcomer_presets())
+    everybody: tuple[Preset, ...] = (*founder_presets(), *newcomer_agent_presets())
     words = [each.words[language] for each in everybody]
     assert len({each.name for each in words}) == len(everybody)
     assert len({each.key for each in everybody}) == len(everybody)
     assert all(word.title and word.purpose for word in words)
     assert all(founder.words[language].instructions for founder in founder_presets())
-    assert {each.key for each in newcomer_presets() if not each.words[language].instructions} == {
+    assert {
+        each.key for each in newcomer_agent_presets() if not each.words[language].instructions
+    } == {
         "companion",
         "facilitator",
     }

@@ -8,7 +8,7 @@ import pytest
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import Use
-from opencrab.engine.agents.settings import choose_agent_model, freeze_or_unfreeze
+from opencrab.engine.agents.settings import choose_agent_model, freeze_or_unfreeze_agents
 from tests.contract.homes import HOMES
 from tests.e2e.house import House
 
@@ -72,12 +72,16 @@ def test_nobody_and_the_retired_choose_nothing(house: House) -> None:
 
 
 def test_switches_are_turned_for_one_and_for_all(house: House) -> None:
-    assert freeze_or_unfreeze(house.runtime.home, "crab", frozen=True, by="owner") == ("crab",)
-    assert freeze_or_unfreeze(house.runtime.home, None, frozen=True, by="owner") == (
+    assert freeze_or_unfreeze_agents(house.runtime.home, "crab", frozen=True, by="owner") == (
+        "crab",
+    )
+    assert freeze_or_unfreeze_agents(house.runtime.home, None, frozen=True, by="owner") == (
         "crab",
         "installation",
     )
-    assert freeze_or_unfreeze(house.runtime.home, None, frozen=False, by="owner") == ("crab",)
-    assert freeze_or_unfreeze(house.runtime.home, "crab", frozen=False, by="owner") == ()
+    assert freeze_or_unfreeze_agents(house.runtime.home, None, frozen=False, by="owner") == (
+        "crab",
+    )
+    assert freeze_or_unfreeze_agents(house.runtime.home, "crab", frozen=False, by="owner") == ()
     with pytest.raises(NotFound):
-        freeze_or_unfreeze(house.runtime.home, "nobody", frozen=True, by="owner")
+        freeze_or_unfreeze_agents(house.runtime.home, "nobody", frozen=True, by="owner")

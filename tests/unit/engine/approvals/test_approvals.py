@@ -187,15 +187,17 @@ def test_open_ones_come_oldest_first_and_decided_ones_newest_first(world: World)
     made = [asked(world) for _ in range(3)]
     ids = [approval.id for approval in made]
     assert [
-        one.id for one in approvals.page_of_approvals(world.runtime.home.facts, decided=False)
+        one.id
+        for one in approvals.open_or_decided_approvals(world.runtime.home.facts, decided=False)
     ] == ids
     for one in (made[1], made[0], made[2]):
         decide_approval(world.runtime, one.id, approved=True, who=OWNER)
     decided = [
-        one.id for one in approvals.page_of_approvals(world.runtime.home.facts, decided=True)
+        one.id
+        for one in approvals.open_or_decided_approvals(world.runtime.home.facts, decided=True)
     ]
     assert decided == ids[::-1]
-    after = approvals.page_of_approvals(
+    after = approvals.open_or_decided_approvals(
         world.runtime.home.facts, decided=True, after=decided[0], limit=1
     )
     assert [one.id for one in after] == [ids[1]]

@@ -6,15 +6,15 @@ import pytest
 
 from opencrab.actions import GROUPS, Registry
 from opencrab.domain.access.authority import Authority
-from opencrab.domain.approvals.call_text import exact_arguments, hash_shown_in
+from opencrab.domain.approvals.call_text import exact_arguments, hash_shown_in_approval
 from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.record import ActionCall
 from opencrab.domain.value import Language
 from opencrab.engine.approvals.call_card import (
     CallCard,
-    approval_card,
-    call_card,
-    channel_question,
+    approval_question_for_channel,
+    call_card_for_approval,
+    stored_approval_call_card,
 )
 from opencrab.ports.turn.action import ActionContext
 from tests.unit.engine.approving import CALL, DELEGATE, asked
@@ -24,7 +24,7 @@ ALL = Registry(GROUPS)
 
 
 def test_a_card_has_the_exact_call_its_change_and_its_hash(world: World) -> None:
-    card = approval_card(world.runtime, asked(world), is_owner=True)
+    card = stored_approval_call_card(world.runtime, asked(world), is_owner=True)
     assert card is not None
     assert card.arguments == CALL.arguments
     assert card.argument_hash == CALL.argument_hash
@@ -38,7 +38,7 @@ def test_a_card_has_the_exact_call_its_change_and_its_hash(world: World) -> None
 def test_a_card_shows_what_is_there_when_it_is_read(world: World) -> None:
     approval = asked(world)
     world.runtime.home.files.write("ken", "メモ.md", "山\n".encode())
-    card = approval_card(world.runtime, approval, is_owner=True)
+    card = stored_approval_call_card(world.runtime, approval, is_owner=True)
     assert card is not None
     assert "\n-山\n+海 🦀" in card.diff
     assert card.replaces
@@ -59,8 +59,8 @@ def test_a_delegate_sees_what_is_there_only_if_no_user_asked_for_the_call(
 ) -> None:
     world.runtime.home.files.write("ken", "メモ.md", "山\n".encode())
     approval = asked(world, authority=authority, delegates=(DELEGATE.id,))
-    card = approval_card(world.runtime, approval, is_owner=False)
-    owners = approval_card(world.runtime, approval, is_owner=True)
+    card = stored_approval_call_card(world.runtime, approval, is_owner=False)
+    owners = stored_approval_call_card(world.runtime, approval, is_owner=True)
     assert card is not None
     assert owners is not None
     assert (card.text, card.argument_hash) == (owners.text, owners.argument_hash)
@@ -70,7 +70,7 @@ def test_a_delegate_sees_what_is_there_only_if_no_user_asked_for_the_call(
 
 def test_a_call_whose_records_are_gone_has_no_card(world: World) -> None:
     approval = asked(world).replaced(argument_hash="0" * 64)
-    assert approval_card(world.runtime, approval, is_owner=True) is None
+    assert stored_approval_call_card(world.runtime, approval, is_owner=True) is None
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def card_of(world: World, turn_id: str, call: ActionCall) -> CallCard:
     action = ALL.find(call.name)
     assert action is not None
     assert action.change is not None
-    return call_card(call, action, context)
+    return call_card_for_approval(call, action, context)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_channel_shows_a_whole_call_or_how_to_open_it(
     text = exact_arguments({"content": content})
     card = CallCard({"content": content}, CALL.argument_hash, text, replaces=replaces)
     for language in Language:
-        question = channel_question(card, "書いてもいい?", "ap1", language)
-        assert (hash_shown_in(question) == CALL.argument_hash[:16]) is is_whole
+        question = approval_question_for_channel(card, "書いてもいい?", "ap1", language)
+        assert (hash_shown_in_approval(question) == CALL.argument_hash[:16]) is is_whole
         assert (text in question) is is_whole
         assert ("`opencrab approvals show ap1`" in question) is not is_whole

@@ -19,8 +19,8 @@ from opencrab.engine.approvals.grants import (
     MOST,
     NewGrant,
     grant_approval_in_advance,
-    open_grants,
-    revoke_grant,
+    open_approval_grants,
+    revoke_approval_grant,
 )
 from tests.soak import count
 from tests.unit.engine.known_world import NOW, World
@@ -154,7 +154,7 @@ def test_a_grant_is_good_for_so_many_calls(world: World, granted: Grant) -> None
         assert found.spend.read(Grant).used == used
         world.runtime.home.facts.commit(found.spend)
     assert rule(world).must_ask
-    assert open_grants(world.runtime, "ken") == (granted.replaced(used=2),)
+    assert open_approval_grants(world.runtime, "ken") == (granted.replaced(used=2),)
 
 
 def test_a_grant_names_what_is_touched_as_it_is(world: World, granted: Grant) -> None:
@@ -170,7 +170,7 @@ def test_two_calls_cannot_spend_the_same_leave(world: World, granted: Grant) -> 
     world.runtime.home.facts.commit(first.spend)
     with pytest.raises(Changed):
         world.runtime.home.facts.commit(second.spend)
-    assert open_grants(world.runtime, "ken")[0].used == 1
+    assert open_approval_grants(world.runtime, "ken")[0].used == 1
     assert granted.used == 0
 
 
@@ -180,14 +180,14 @@ def test_a_grant_covers_only_what_it_names_until_its_end(world: World, granted: 
     assert rule(world, now=granted.until - timedelta(seconds=1)).spend
     assert rule(world, now=granted.until).must_ask
     world.clock.advance(3_600)
-    assert open_grants(world.runtime, "ken") == ()
+    assert open_approval_grants(world.runtime, "ken") == ()
 
 
 def test_a_grant_is_taken_back_once_and_for_all(world: World, granted: Grant) -> None:
-    assert revoke_grant(world.runtime.home.facts, "ken", granted.id) == granted
+    assert revoke_approval_grant(world.runtime.home.facts, "ken", granted.id) == granted
     assert rule(world).must_ask
     with pytest.raises(NotFound):
-        revoke_grant(world.runtime.home.facts, "ken", granted.id)
+        revoke_approval_grant(world.runtime.home.facts, "ken", granted.id)
 
 
 def test_the_same_grant_again_is_answered_and_another_is_not(world: World, granted: Grant) -> None:
@@ -243,4 +243,4 @@ def test_a_grant_that_makes_no_sense_is_refused(
         grant_approval_in_advance(world.runtime, "ken", new, by="owner", grant_id="g1")
     assert refused.value.field == field
     with pytest.raises(NotFound):
-        open_grants(world.runtime, "nobody")
+        open_approval_grants(world.runtime, "nobody")

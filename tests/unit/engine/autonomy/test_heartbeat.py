@@ -23,7 +23,7 @@ from opencrab.engine.autonomy.heartbeat import (
     sweep_heartbeats,
 )
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -199,13 +199,13 @@ def test_an_agent_that_is_gone_leaves_no_signs_and_unreadable_ones_stop_nobody(
     broken = Document(owner="worm", kind=VITALS, id=VITALS, body={"agent_id": "worm"}, due_at=START)
     house.home.facts.commit(broken)
     minutes(house, 2, step=30)
-    assert vital_signs.stored_vital_signs(house.runtime.home.facts, "crab") is None
+    assert vital_signs.stored_agent_vital_signs(house.runtime.home.facts, "crab") is None
     assert len(log(house, "clam")) == 1
 
 
 def test_signs_that_an_index_had_too_late_are_read_again(house: House) -> None:
     living(house, "crab", SPEAKS)
-    stale = vital_signs.stored_vital_signs(house.runtime.home.facts, "crab")
+    stale = vital_signs.stored_agent_vital_signs(house.runtime.home.facts, "crab")
     assert stale is not None
     tell(house, "crab")
     house.clock.advance(61)
@@ -277,14 +277,14 @@ def test_no_crash_lets_an_agent_sleep_while_an_event_waits_for_it(
         house = House(HOMES[0], folder)
         name = living(house, "crab", SPEAKS)
         if asleep:
-            vital_signs.put_agent_to_sleep(house.runtime, name)
+            vital_signs.make_agent_dormant(house.runtime, name)
         awake, mortal = house.runtime, Mortal(calls, after=after)
         house.runtime = replace(awake, home=mortal.around(awake.home))
         try:
             if asleep:
                 tell(house, name)
             else:
-                vital_signs.put_agent_to_sleep(house.runtime, name)
+                vital_signs.make_agent_dormant(house.runtime, name)
         except Killed:
             pass
         else:
@@ -303,7 +303,7 @@ def test_what_comes_while_an_agent_falls_asleep_keeps_it_awake(house: House) -> 
     name = living(house, "crab", SPEAKS)
     saving = Saving(house.home.agents, lambda: tell(house, name))
     home = replace(house.runtime.home, agents=cast(Any, saving))
-    vital_signs.put_agent_to_sleep(replace(house.runtime, home=home), name)
+    vital_signs.make_agent_dormant(replace(house.runtime, home=home), name)
     assert signs(house, name).status is AgentStatus.ACTIVE
     before = house.home.agents.get(name).agent
     note(house, name, in_vain=99)
@@ -329,12 +329,12 @@ def test_a_changed_interval_begins_anew_and_what_an_agent_wants_is_reviewed(hous
     profile = house.home.agents.get("crab")
     changed = profile.agent.replaced(heartbeat=Heartbeat(interval_seconds=127))
     profile = profile.replaced(agent=house.home.agents.save(changed))
-    told_signs = vital_signs.create_vital_signs(house.runtime, profile)
+    told_signs = vital_signs.create_agent_vital_signs(house.runtime, profile)
     assert (told_signs.next_beat_at - house.clock.now()).total_seconds() == 127
-    assert vital_signs.create_vital_signs(house.runtime, profile) == told_signs
+    assert vital_signs.create_agent_vital_signs(house.runtime, profile) == told_signs
     note(house, "crab", goal_at=START, reviewed_at=START)
     house.clock.advance(3_601)
-    sweep_agents(house.runtime)
+    run_autonomy_sweep(house.runtime)
     assert (signs(house, "crab").goal_at, log(house, "crab")) == (None, [])
     assert house.home.agents.get("crab").mind.agenda == Agenda()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.autonomy.sweep import sweep_agents
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
 from opencrab.ports.turn.queue import Queue
@@ -82,10 +82,10 @@ def test_two_sweeps_at_once_queue_a_turn_once(house: House) -> None:
 
     def other() -> None:
         house.clock.advance(1)
-        assert sweep_agents(replace(house.runtime, home=house.home)).requeued == 1
+        assert run_autonomy_sweep(replace(house.runtime, home=house.home)).requeued == 1
 
     raced = replace(house.home, journal=Raced(house.home.journal, other))
-    assert sweep_agents(replace(house.runtime, home=raced)).requeued == 0
+    assert run_autonomy_sweep(replace(house.runtime, home=raced)).requeued == 0
     assert lose(house.home.turns) == 1
 
 
@@ -94,4 +94,4 @@ def test_a_turn_that_is_lost_again_and_again_is_queued_each_time(house: House) -
     for _ in range(3):
         assert lose(house.home.turns) == 1
         house.clock.advance(STALE + 600)
-        assert sweep_agents(house.runtime).requeued == 1
+        assert run_autonomy_sweep(house.runtime).requeued == 1

@@ -9,7 +9,7 @@ from opencrab.actions import GROUPS, Registry
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.action_words import action_in_words
+from opencrab.engine.conversation.action_words import session_action_in_words
 from tests.contract.example import NOW
 
 REGISTRY = Registry(GROUPS)
@@ -30,13 +30,13 @@ def line(name: str, arguments: Any, kind: LineKind = LineKind.ACTION) -> Line:
 )
 def test_an_action_is_said_in_words(language: Language, said: str) -> None:
     kept = json.dumps({"path": "notes/計画.md"}, ensure_ascii=False)
-    assert action_in_words(REGISTRY, line("ws_read", kept), language) == said
+    assert session_action_in_words(REGISTRY, line("ws_read", kept), language) == said
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_built_in_action_has_words(name: str) -> None:
     english, japanese = (
-        action_in_words(REGISTRY, line(name, "{}"), language)
+        session_action_in_words(REGISTRY, line(name, "{}"), language)
         for language in (Language.EN, Language.JA)
     )
     assert english
@@ -47,14 +47,19 @@ def test_every_built_in_action_has_words(name: str) -> None:
 
 def test_arguments_that_were_cut_are_said_as_far_as_they_are_whole() -> None:
     kept = json.dumps({"path": "a, b: {c}.md", "content": "x" * 500})[:200] + "…"
-    assert action_in_words(REGISTRY, line("ws_write", kept), Language.EN) == "Write a, b: {c}.md"
-    assert action_in_words(REGISTRY, line("ws_write", '{"path": "a'), Language.EN) == "Write …"
-    assert action_in_words(REGISTRY, line("ws_write", "null"), Language.EN) == "Write …"
+    assert (
+        session_action_in_words(REGISTRY, line("ws_write", kept), Language.EN)
+        == "Write a, b: {c}.md"
+    )
+    assert (
+        session_action_in_words(REGISTRY, line("ws_write", '{"path": "a'), Language.EN) == "Write …"
+    )
+    assert session_action_in_words(REGISTRY, line("ws_write", "null"), Language.EN) == "Write …"
 
 
 def test_an_unknown_action_is_named_and_other_lines_have_none() -> None:
-    assert action_in_words(REGISTRY, line("gone\n\x1b[2J", "{}"), Language.EN) == (
+    assert session_action_in_words(REGISTRY, line("gone\n\x1b[2J", "{}"), Language.EN) == (
         "Use gone ⟨U+001B⟩[2J"
     )
-    assert action_in_words(REGISTRY, line("gone", "{}"), Language.JA) == "goneを使う"
-    assert action_in_words(REGISTRY, line("x", "{}", LineKind.SPEECH), Language.EN) is None
+    assert session_action_in_words(REGISTRY, line("gone", "{}"), Language.JA) == "goneを使う"
+    assert session_action_in_words(REGISTRY, line("x", "{}", LineKind.SPEECH), Language.EN) is None

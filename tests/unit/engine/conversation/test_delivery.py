@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.domain.conversation.message import ATTEMPTS, Channel, DeliveryState, Utterance
 from opencrab.domain.errors import Invalid, NeverSent, NotFound, OpenCrabError, Refused, Unavailable
-from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import Panel
 from opencrab.ports.turn.queue import Delivery
@@ -61,7 +61,7 @@ class Told:
         queue = self.world.runtime.home.deliveries
         delivery = queue.receive(visibility_seconds=60, wait_seconds=0)
         assert delivery is not None
-        outcome = deliver_utterance(self.world.runtime, delivery)
+        outcome = deliver_session_utterance(self.world.runtime, delivery)
         if outcome is MessageOutcome.FINISHED:
             queue.acknowledge(delivery.receipt)
         return outcome
@@ -143,13 +143,13 @@ def test_what_was_delivered_is_not_delivered_again(tell: Tell) -> None:
     told = tell("one two", Page())
     told.deliver()
     again = Delivery(f"{PLACE.target}\n{told.utterance.key}", "g", "r", 1)
-    assert deliver_utterance(told.world.runtime, again) is MessageOutcome.FINISHED
+    assert deliver_session_utterance(told.world.runtime, again) is MessageOutcome.FINISHED
     assert told.page.sent == ["one", "two"]
 
 
 def test_a_message_about_nothing_is_done(world: World) -> None:
     assert (
-        deliver_utterance(world.runtime, Delivery("page:1\nt#0000", "g", "r", 1))
+        deliver_session_utterance(world.runtime, Delivery("page:1\nt#0000", "g", "r", 1))
         is MessageOutcome.FINISHED
     )
 
@@ -280,7 +280,7 @@ def test_of_two_workers_with_the_same_message_one_speaks(tell: Tell, text: str) 
     assert delivery is not None
     outbox = told.world.runtime.home.outbox
     before = outbox.get(PLACE.target, told.utterance.key)
-    assert deliver_utterance(told.world.runtime, delivery) is MessageOutcome.FINISHED
+    assert deliver_session_utterance(told.world.runtime, delivery) is MessageOutcome.FINISHED
 
     class Late(Counting):
         """What the other worker had read before this one was done."""
@@ -290,6 +290,6 @@ def test_of_two_workers_with_the_same_message_one_speaks(tell: Tell, text: str) 
 
     late: Any = Late(outbox, told.marks)
     runtime = replace(told.world.runtime, home=replace(told.world.runtime.home, outbox=late))
-    assert deliver_utterance(runtime, delivery) is MessageOutcome.FINISHED
+    assert deliver_session_utterance(runtime, delivery) is MessageOutcome.FINISHED
     assert told.page.sent == [text]
     assert told.state is DeliveryState.SENT

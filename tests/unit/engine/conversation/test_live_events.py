@@ -12,9 +12,9 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.engine.conversation.live_events import (
     Event,
     TurnMoved,
-    events_of_line,
-    events_of_turn,
+    events_of_session_line,
     gap_event,
+    session_events_of_turn,
 )
 from tests.contract.example import ENGLISH, JAPANESE, NOW, line, turn
 
@@ -33,12 +33,12 @@ def joined(events: tuple[Event, ...]) -> str:
 
 def came(status: TurnStatus, **changes: Any) -> tuple[Event, ...]:
     moved: Turn = turn(status=status, **changes)
-    return events_of_turn(TurnMoved(turn=moved, status=status, at=NOW))
+    return session_events_of_turn(TurnMoved(turn=moved, status=status, at=NOW))
 
 
 @pytest.mark.parametrize("text", [JAPANESE, ENGLISH])
 def test_a_persons_words_are_a_message_of_a_user(text: str) -> None:
-    (event,) = events_of_line(line(text, sequence=3))
+    (event,) = events_of_session_line(line(text, sequence=3))
     assert event == {
         "type": "TEXT_MESSAGE_CHUNK",
         "messageId": "s1-3",
@@ -59,20 +59,20 @@ def test_a_persons_words_are_a_message_of_a_user(text: str) -> None:
 
 
 def test_an_agents_words_are_of_an_assistant_in_its_run() -> None:
-    (event,) = events_of_line(spoken())
+    (event,) = events_of_session_line(spoken())
     assert (event["role"], event["name"], event["delta"]) == ("assistant", "花", JAPANESE)
     assert event["metadata"]["runId"] == "t1"
-    (told,) = events_of_line(spoken(kind=LineKind.SYSTEM))
+    (told,) = events_of_session_line(spoken(kind=LineKind.SYSTEM))
     assert told["role"] == "system"
 
 
 def test_images_are_named_by_their_references() -> None:
-    (event,) = events_of_line(line(data={"images": ["workspace:写真.png"]}))
+    (event,) = events_of_session_line(line(data={"images": ["workspace:写真.png"]}))
     assert event["metadata"]["images"] == ["workspace:写真.png"]
 
 
 def test_thoughts_are_reasoning() -> None:
-    (event,) = events_of_line(spoken(kind=LineKind.INNER_VOICE, audience=Audience.SELF))
+    (event,) = events_of_session_line(spoken(kind=LineKind.INNER_VOICE, audience=Audience.SELF))
     assert (event["type"], event["delta"]) == ("REASONING_MESSAGE_CHUNK", JAPANESE)
 
 
@@ -83,7 +83,7 @@ def test_an_action_is_a_call_from_its_start_to_its_result() -> None:
         "result": "ok",
         "state": "completed",
     }
-    events = events_of_line(spoken("ws_write completed", kind=LineKind.ACTION, data=data))
+    events = events_of_session_line(spoken("ws_write completed", kind=LineKind.ACTION, data=data))
     names = ["TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "TOOL_CALL_RESULT"]
     assert [event["type"] for event in events] == names
     assert {event["toolCallId"] for event in events} == {"s1-7"}
@@ -94,15 +94,17 @@ def test_an_action_is_a_call_from_its_start_to_its_result() -> None:
 
 def test_what_waits_for_a_human_and_what_agents_are_told_are_custom() -> None:
     asked = {"call_id": "c1", "approval_id": "a1"}
-    (event,) = events_of_line(spoken("送ってよいですか", kind=LineKind.APPROVAL, data=asked))
+    (event,) = events_of_session_line(
+        spoken("送ってよいですか", kind=LineKind.APPROVAL, data=asked)
+    )
     assert (event["type"], event["name"]) == ("CUSTOM", "approval")
     assert event["value"] == {"approvalId": "a1", "callId": "c1", "text": "送ってよいですか"}
-    (told,) = events_of_line(line("秘密", kind=LineKind.SYSTEM, audience=Audience.AGENTS))
+    (told,) = events_of_session_line(line("秘密", kind=LineKind.SYSTEM, audience=Audience.AGENTS))
     assert (told["name"], told["value"]) == ("instruction", {"id": "m1", "text": "秘密"})
 
 
 def test_a_forgotten_line_keeps_its_place_and_nothing_else() -> None:
-    (event,) = events_of_line(line(sequence=4).without_content())
+    (event,) = events_of_session_line(line(sequence=4).without_content())
     assert (event["delta"], event["metadata"]["sequence"]) == ("", 4)
     assert "太郎" not in json.dumps(event, ensure_ascii=False)
 
@@ -112,7 +114,7 @@ def test_every_event_of_a_line_fits_a_frame_and_the_last_one_has_its_place(
     text: str, kind: LineKind, audience: Audience
 ) -> None:
     text = text.encode(errors="replace").decode()
-    events = events_of_line(spoken(text, kind=kind, audience=audience, data=None))
+    events = events_of_session_line(spoken(text, kind=kind, audience=audience, data=None))
     sizes = [len(json.dumps(event, ensure_ascii=False).encode()) for event in events]
     assert max(sizes) < FRAME
     places = [event["metadata"].get("sequence") for event in events]
@@ -122,7 +124,7 @@ def test_every_event_of_a_line_fits_a_frame_and_the_last_one_has_its_place(
 @pytest.mark.parametrize("character", ["\x01", "海", "🦀", '"', "x"])
 def test_the_longest_message_comes_whole_in_pieces(character: str) -> None:
     text = character * (65_536 // len(character.encode()))
-    events = events_of_line(spoken(text))
+    events = events_of_session_line(spoken(text))
     assert joined(events) == text
     assert len({event["messageId"] for event in events}) == 1
     assert [event.get("role") for event in events] == ["assistant"] + [None] * (len(events) - 1)

@@ -8,12 +8,12 @@ import pytest
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.document import new_fact
 from opencrab.domain.turn.turn import TurnStatus
-from opencrab.engine.conversation.live_events import Event, TurnMoved, events_of_line
+from opencrab.engine.conversation.live_events import Event, TurnMoved, events_of_session_line
 from opencrab.engine.conversation.streamed_answers import (
     STREAMED,
     StreamedAnswer,
     StreamedAnswers,
-    streamed_text_digest,
+    session_answer_digest,
 )
 from tests.unit.engine.known_world import NOW, World, opened
 
@@ -30,7 +30,7 @@ class Said:
         return self.world.runtime.home.journal.lines("s1", limit=1, newest_first=True)[0]
 
     def sent(self, text: str, *, begun: str = "a b", whole: str = "a") -> StreamedAnswers:
-        digest = streamed_text_digest(text) if text else ""
+        digest = session_answer_digest(text) if text else ""
         streamed = StreamedAnswer(
             message_id="m", begun=tuple(begun.split()), whole=tuple(whole.split()), digest=digest
         )
@@ -56,7 +56,7 @@ def test_each_connection_is_told_what_it_lacks(said: Said) -> None:
     streamed, line = said.sent(said.text), said.line()
     (end,) = streamed.of_line(line, "a")
     assert (end["type"], end["messageId"]) == ("TEXT_MESSAGE_END", "m")
-    assert end["metadata"] == events_of_line(line)[-1]["metadata"]
+    assert end["metadata"] == events_of_session_line(line)[-1]["metadata"]
     assert ends(streamed.of_line(line, "b")) == [("END", True), ("CHUNK", False)]
     assert ends(streamed.of_line(line, "c")) == [("CHUNK", False)]
 
@@ -64,7 +64,7 @@ def test_each_connection_is_told_what_it_lacks(said: Said) -> None:
 @pytest.mark.parametrize("sent", ["", "Something else"])
 def test_a_line_that_says_something_else_ends_no_message(said: Said, sent: str) -> None:
     streamed = said.sent(sent)
-    assert list(streamed.of_line(said.line(), "a")) == list(events_of_line(said.line()))
+    assert list(streamed.of_line(said.line(), "a")) == list(events_of_session_line(said.line()))
     assert ends(streamed.of_turn(said.moved(TurnStatus.COMPLETED), "a")) == [("END", True)]
     assert not list(streamed.of_turn(said.moved(TurnStatus.COMPLETED), "c"))
 
@@ -74,7 +74,7 @@ def test_only_what_the_agent_says_in_that_turn_ends_it(
     said: Said, changes: dict[str, object]
 ) -> None:
     line = said.line().replaced(**changes)
-    assert list(said.sent(said.text).of_line(line, "a")) == list(events_of_line(line))
+    assert list(said.sent(said.text).of_line(line, "a")) == list(events_of_session_line(line))
 
 
 @pytest.mark.parametrize("status", TurnStatus)

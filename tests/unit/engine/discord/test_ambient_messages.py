@@ -16,16 +16,16 @@ from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
-    open_channel_session,
-    session_bound_to_channel,
+    conversation_bound_to_channel,
+    open_channel_conversation,
 )
 from opencrab.engine.discord.ambient_messages import (
     AmbientOutcome,
     ReceivedMessage,
     Silence,
-    answer_ambient_message,
+    answer_ambient_discord_message,
 )
-from opencrab.engine.discord.presence import save_discord_presence
+from opencrab.engine.discord.presence import set_agent_discord_presence
 from tests.unit.engine.known_world import NOW, World
 
 HANA = Person(id="700", name="花子")
@@ -51,12 +51,12 @@ class Channel:
         return self.again(self.says(content, author, **fields))
 
     def again(self, said: ReceivedMessage) -> AmbientOutcome:
-        return answer_ambient_message(self.world.runtime, said, own_ids=frozenset({OURS}))
+        return answer_ambient_discord_message(self.world.runtime, said, own_ids=frozenset({OURS}))
 
     def listens(self, agent_id: str, **changes: Any) -> None:
         lists = {name: changes.pop(name) for name in ("owner_ids", "user_ids") if name in changes}
         spot = Spot(channel_id=HERE, **changes)
-        save_discord_presence(
+        set_agent_discord_presence(
             self.world.runtime.home, Presence(agent_id=agent_id, spots=(spot,), **lists)
         )
 
@@ -82,7 +82,7 @@ def test_who_is_mentioned_answers_in_the_channel(channel: Channel) -> None:
     assert turn.principal_id == "discord-700"
     assert turn.taint
     assert turn.channel == discord_channel(HERE)
-    session = session_bound_to_channel(channel.world.runtime.home, f"discord.{HERE}")
+    session = conversation_bound_to_channel(channel.world.runtime.home, f"discord.{HERE}")
     assert session is not None
     assert (session.id, session.guild_id) == (turn.session_id, GUILD)
 
@@ -112,7 +112,7 @@ def test_one_agent_named_answers_alone_if_it_may(channel: Channel) -> None:
 
 def test_who_was_called_to_the_channel_answers_when_mentioned(channel: Channel) -> None:
     opening = SessionOpening(agent_ids=("ken",), opened_by="discord-700")
-    open_channel_session(channel.world.runtime, f"discord.{HERE}", opening)
+    open_channel_conversation(channel.world.runtime, f"discord.{HERE}", opening)
     assert channel.hears("not you").silence is Silence.NOBODY
     assert agents(channel.hears("you", mentions_bot=True)) == ["ken"]
 
@@ -121,7 +121,7 @@ def test_in_private_whoever_talks_there_already_answers(channel: Channel) -> Non
     private: dict[str, Any] = {"channel_id": "77", "guild_id": None}
     assert channel.hears("who?", **private).silence is Silence.NOBODY
     opening = SessionOpening(agent_ids=("mika",), opened_by="discord-700")
-    open_channel_session(channel.world.runtime, "discord.77", opening)
+    open_channel_conversation(channel.world.runtime, "discord.77", opening)
     assert agents(channel.hears("hello", **private)) == ["mika"]
 
 
@@ -170,7 +170,7 @@ def test_where_servers_are_listed_only_owners_and_users_are_heard_in_private(
 ) -> None:
     private: dict[str, Any] = {"channel_id": "77", "guild_id": None}
     opening = SessionOpening(agent_ids=("mika", "ken"), opened_by="discord-700")
-    open_channel_session(channel.world.runtime, "discord.77", opening)
+    open_channel_conversation(channel.world.runtime, "discord.77", opening)
     channel.knows(guild_ids=(GUILD,))
     for author in (HANA, BOT):
         assert channel.hears("hello", author, **private).silence is Silence.GUILD
@@ -228,7 +228,7 @@ def test_of_several_that_listen_to_everything_beside_one_that_does_not_one_answe
     channel: Channel,
 ) -> None:
     opening = SessionOpening(agent_ids=("ken",), opened_by="discord-700")
-    open_channel_session(channel.world.runtime, f"discord.{HERE}", opening)
+    open_channel_conversation(channel.world.runtime, f"discord.{HERE}", opening)
     channel.listens("mika", mentions_only=False)
     assert [agents(channel.hears(f"word {n}")) for n in range(3)] == [["mika"]] * 3
 
@@ -255,7 +255,7 @@ def test_an_agent_with_a_bot_of_its_own_does_not_answer_itself(channel: Channel)
     spot = Spot(channel_id=HERE, mentions_only=False)
     for agent_id, secret in (("ken", "KEN"), ("mika", None)):
         presence = Presence(agent_id=agent_id, spots=(spot,), token_secret=secret)
-        save_discord_presence(channel.world.runtime.home, presence)
+        set_agent_discord_presence(channel.world.runtime.home, presence)
     assert agents(channel.hears("what I said", BOT)) == ["mika"]
     other = Person(id="901", name="Another", is_bot=True)
     assert agents(channel.hears("what somebody said", other)) == ["ken", "mika"]

@@ -9,10 +9,10 @@ from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.errors import NotFound
 from opencrab.engine.discord.presence import (
-    delete_discord_presence,
     discord_presence,
     discord_presences,
-    save_discord_presence,
+    remove_agent_discord_presence,
+    set_agent_discord_presence,
 )
 from tests.contract.homes import HOMES
 from tests.e2e.house import House
@@ -36,21 +36,21 @@ def test_it_is_kept_whole_and_replaced_whole(house: House) -> None:
         owner_ids=(TARO,),
         token_secret="蟹の鍵",
     )
-    assert save_discord_presence(house.runtime.home, whole) == whole
+    assert set_agent_discord_presence(house.runtime.home, whole) == whole
     assert discord_presence(house.runtime.home.facts, "crab") == whole
     bare = Presence(agent_id="crab")
-    save_discord_presence(house.runtime.home, bare)
+    set_agent_discord_presence(house.runtime.home, bare)
     assert discord_presence(house.runtime.home.facts, "crab") == bare
 
 
 def test_it_is_dropped_and_dropping_nothing_is_no_error(house: House) -> None:
     house.agent("crab", ())
-    delete_discord_presence(house.runtime.home, "crab")
-    save_discord_presence(house.runtime.home, Presence(agent_id="crab"))
+    remove_agent_discord_presence(house.runtime.home, "crab")
+    set_agent_discord_presence(house.runtime.home, Presence(agent_id="crab"))
     for _ in range(2):
-        delete_discord_presence(house.runtime.home, "crab")
+        remove_agent_discord_presence(house.runtime.home, "crab")
         assert discord_presence(house.runtime.home.facts, "crab") is None
-    save_discord_presence(house.runtime.home, Presence(agent_id="crab"))
+    set_agent_discord_presence(house.runtime.home, Presence(agent_id="crab"))
     assert discord_presence(house.runtime.home.facts, "crab") is not None
 
 
@@ -59,13 +59,13 @@ def test_all_are_listed_in_order_however_many_there_are(house: House) -> None:
     assert discord_presences(house.runtime.home.facts) == ()
     for name in reversed(names):
         house.agent(name, ())
-        save_discord_presence(house.runtime.home, Presence(agent_id=name))
+        set_agent_discord_presence(house.runtime.home, Presence(agent_id=name))
     assert [each.agent_id for each in discord_presences(house.runtime.home.facts)] == names
 
 
 def test_nobody_has_none(house: House) -> None:
     with pytest.raises(NotFound):
-        save_discord_presence(house.runtime.home, Presence(agent_id="nobody"))
+        set_agent_discord_presence(house.runtime.home, Presence(agent_id="nobody"))
     with pytest.raises(NotFound):
-        delete_discord_presence(house.runtime.home, "nobody")
+        remove_agent_discord_presence(house.runtime.home, "nobody")
     assert discord_presence(house.runtime.home.facts, "nobody") is None

@@ -10,8 +10,8 @@ from opencrab.domain.discord.community import Community, Presence, Spot
 from opencrab.domain.errors import NotFound, OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.discord.advice import _CURES, _WHAT, discord_advice
-from opencrab.engine.discord.diagnosis import Check, diagnose_discord
-from opencrab.engine.discord.presence import save_discord_presence
+from opencrab.engine.discord.diagnosis import Check, discord_setup_checks
+from opencrab.engine.discord.presence import set_agent_discord_presence
 from opencrab.engine.discord.setup import (
     PERMISSIONS,
     BotApplication,
@@ -53,7 +53,9 @@ def checks(
     world: World, application: BotApplication = OURS, language: Language = Language.EN
 ) -> dict[str, Check]:
     """What the doctor finds, by name."""
-    return {check.name: check for check in diagnose_discord(world.runtime, application, language)}
+    return {
+        check.name: check for check in discord_setup_checks(world.runtime, application, language)
+    }
 
 
 def worst(world: World) -> list[str]:
@@ -117,7 +119,7 @@ def test_without_discord_only_that_is_said(world: World) -> None:
 
 
 def test_where_everything_is_right_nothing_is_to_be_done(world: World, portal: Portal) -> None:
-    save_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    set_agent_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
     register_commands(world.runtime.discord, OURS, None)
     found = checks(world)
     assert worst(world) == []
@@ -144,7 +146,7 @@ def test_where_everything_is_right_nothing_is_to_be_done(world: World, portal: P
 def test_each_fault_of_the_application_is_found_with_its_cure(
     world: World, portal: Portal, change: dict[str, Any], expected: tuple[str, str], word: str
 ) -> None:
-    save_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    set_agent_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
     register_commands(world.runtime.discord, OURS, None)
     portal.application |= change
     name, state = expected
@@ -171,7 +173,7 @@ def test_a_public_bot_in_every_server_is_a_warning(world: World, portal: Portal)
 
 def test_message_content_is_needed_only_to_hear_everything(world: World, portal: Portal) -> None:
     portal.application["flags"] = 0
-    save_discord_presence(
+    set_agent_discord_presence(
         world.runtime.home, Presence(agent_id="mika", spots=(Spot(channel_id=CHANNEL),))
     )
     assert checks(world)["message_content"].state == "ok"
@@ -231,7 +233,7 @@ def _overwrites(portal: Portal, *overwrites: tuple[str, int, int]) -> None:
 def test_permissions_of_a_channel_are_worked_out_as_discord_does(
     world: World, portal: Portal, overwrites: list[tuple[str, int, int]], missing: str
 ) -> None:
-    save_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    set_agent_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
     _overwrites(portal, *overwrites)
     check = checks(world)[f"channel {CHANNEL}"]
     assert check.state == ("problem" if missing else "ok")
@@ -241,7 +243,7 @@ def test_permissions_of_a_channel_are_worked_out_as_discord_does(
 def test_an_administrator_may_everything_and_a_stranger_sees_no_channel(
     world: World, portal: Portal
 ) -> None:
-    save_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
+    set_agent_discord_presence(world.runtime.home, Presence(agent_id="mika", spots=(HERE,)))
     _overwrites(portal, (BOT, 0, 1 << 10))
     portal.found[f"/guilds/{GUILD}/members/{BOT}"]["roles"] = ["8"]
     assert checks(world)[f"channel {CHANNEL}"].state == "ok"
@@ -254,7 +256,7 @@ def test_a_thread_has_the_permissions_of_its_channel(world: World, portal: Porta
     portal.found["/channels/556"] = {
         "id": "556", "type": 11, "guild_id": GUILD, "parent_id": CHANNEL, "name": "thread"
     }  # fmt: skip
-    save_discord_presence(
+    set_agent_discord_presence(
         world.runtime.home, Presence(agent_id="mika", spots=(Spot(channel_id="556"),))
     )
     assert checks(world)["channel 556"].state == "ok"
@@ -263,7 +265,9 @@ def test_a_thread_has_the_permissions_of_its_channel(world: World, portal: Porta
 
 
 def test_a_bot_of_an_agents_own_needs_its_secret(world: World, portal: Portal) -> None:
-    save_discord_presence(world.runtime.home, Presence(agent_id="mika", token_secret="MIKA_TOKEN"))
+    set_agent_discord_presence(
+        world.runtime.home, Presence(agent_id="mika", token_secret="MIKA_TOKEN")
+    )
     check = checks(world)["bot of mika"]
     assert (check.state, "MIKA_TOKEN" in check.what) == ("problem", True)
 

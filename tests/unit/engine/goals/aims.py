@@ -4,7 +4,7 @@ from typing import Any
 
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.goal import GOAL, Goal, Task, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, Task, goal_document_id
 from opencrab.engine.goals.queue import GoalBoard
 from tests.unit.engine.known_world import NOW, World
 
@@ -41,7 +41,7 @@ def pursues(world: World, *goals: Goal, current: str | None = None, waiting: str
     facts = world.runtime.home.facts
     facts.commit(new_fact("mika", MIND, MIND, AgentState(agenda=agenda)))
     for goal in goals:
-        facts.commit(new_fact("mika", GOAL, goal_key(goal.id), goal))
+        facts.commit(new_fact("mika", GOAL, goal_document_id(goal.id), goal))
 
 
 def board(world: World) -> GoalBoard:

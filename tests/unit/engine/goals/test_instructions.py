@@ -29,7 +29,7 @@ def test_a_session_knows_whether_others_read_where_it_was_asked_for(
 ) -> None:
     asker = replace(ASKER, channel=PLACE, others_read=others_read)
     asked = instructions.NewInstruction(instruction="ノートを整理して")
-    goal = instructions.start_instruction(world.runtime, "ken", asked, asker, key="k")
+    goal = instructions.start_instruction_as_goal(world.runtime, "ken", asked, asker, key="k")
     stored = world.runtime.home.facts.get(INSTALLATION_FACTS, SESSION_ACCESS, goal.session_id)
     assert (stored is not None and stored.read(SessionAccess).others_read) is others_read
 

@@ -8,9 +8,9 @@ import pytest
 from opencrab.domain.conversation.message import ATTEMPTS, Channel, Utterance
 from opencrab.domain.errors import NeverSent, OpenCrabError, Refused, Unavailable
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.panel_notice import PANEL, queue_progress_panel
+from opencrab.engine.goals.panel_notice import PANEL, queue_goal_progress_panel
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import Panel
@@ -58,7 +58,7 @@ def given(world: World, frame: Frame | None, agent_id: str = "ken") -> str:
     world.runtime = replace(world.runtime, channels=channels)
     asked = instructions.NewInstruction(instruction="ノートを整理して")
     asker = replace(ASKER, channel=PLACE)
-    return instructions.start_instruction(world.runtime, agent_id, asked, asker, key="k").id
+    return instructions.start_instruction_as_goal(world.runtime, agent_id, asked, asker, key="k").id
 
 
 def message(goal: str, agent_id: str = "ken", count: int = 1) -> Delivery:
@@ -67,24 +67,24 @@ def message(goal: str, agent_id: str = "ken", count: int = 1) -> Delivery:
 
 def test_the_same_change_is_one_message_and_another_is_another(world: World) -> None:
     for key in ("1", "1", "2"):
-        queue_progress_panel(world.runtime.home.deliveries, PLACE, "ken", "G1", key=key)
+        queue_goal_progress_panel(world.runtime.home.deliveries, PLACE, "ken", "G1", key=key)
     found = waiting(world)
     assert [each.body for each in found] == [message("G1").body] * 2
     assert all(each.body.startswith(PANEL) for each in found)
 
 
 def test_where_nobody_sees_it_nothing_is_told(world: World) -> None:
-    queue_progress_panel(world.runtime.home.deliveries, None, "ken", "G1", key="1")
+    queue_goal_progress_panel(world.runtime.home.deliveries, None, "ken", "G1", key="1")
     assert waiting(world) == []
 
 
 def test_a_queue_that_does_not_answer_loses_nothing_that_is_stored(world: World) -> None:
-    queue_progress_panel(unanswered(world).home.deliveries, PLACE, "ken", "G1", key="1")
+    queue_goal_progress_panel(unanswered(world).home.deliveries, PLACE, "ken", "G1", key="1")
 
 
 def test_who_waits_for_a_panel_hears_of_a_queue_that_does_not_answer(world: World) -> None:
     with pytest.raises(Unavailable):
-        queue_progress_panel(
+        queue_goal_progress_panel(
             unanswered(world).home.deliveries, PLACE, "ken", "G1", key="1", surely=True
         )
 
@@ -113,7 +113,9 @@ def test_a_panel_tells_what_holds_when_it_is_shown(
 ) -> None:
     frame = Frame()
     goal = given(world, frame, agent_id)
-    assert deliver_utterance(world.runtime, message(goal, agent_id)) is MessageOutcome.FINISHED
+    assert (
+        deliver_session_utterance(world.runtime, message(goal, agent_id)) is MessageOutcome.FINISHED
+    )
     ((place, panel),) = frame.shown
     assert place == PLACE
     assert (panel.agent_id, panel.agent_name, panel.language) == (agent_id, name, language)
@@ -124,18 +126,19 @@ def test_a_panel_tells_what_holds_when_it_is_shown(
 def test_a_panel_of_what_is_gone_or_nowhere_to_be_seen_is_done(world: World) -> None:
     goal = given(world, None)
     for told in (message(goal), message("G99"), message(goal, "nobody")):
-        assert deliver_utterance(world.runtime, told) is MessageOutcome.FINISHED
+        assert deliver_session_utterance(world.runtime, told) is MessageOutcome.FINISHED
 
 
 @pytest.mark.parametrize("error", [Unavailable("no answer"), NeverSent("no line")])
 def test_a_panel_is_tried_again_but_not_for_ever(world: World, error: OpenCrabError) -> None:
     goal = given(world, Frame(error))
-    assert deliver_utterance(world.runtime, message(goal)) is MessageOutcome.CONTINUE
+    assert deliver_session_utterance(world.runtime, message(goal)) is MessageOutcome.CONTINUE
     assert (
-        deliver_utterance(world.runtime, message(goal, count=ATTEMPTS)) is MessageOutcome.FINISHED
+        deliver_session_utterance(world.runtime, message(goal, count=ATTEMPTS))
+        is MessageOutcome.FINISHED
     )
 
 
 def test_a_panel_that_may_not_be_shown_is_let_be(world: World) -> None:
     goal = given(world, Frame(Refused("the bot may not")))
-    assert deliver_utterance(world.runtime, message(goal)) is MessageOutcome.FINISHED
+    assert deliver_session_utterance(world.runtime, message(goal)) is MessageOutcome.FINISHED

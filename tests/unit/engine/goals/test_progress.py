@@ -24,7 +24,7 @@ from opencrab.domain.turn.record import (
 from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.goals.progress import (
     ActionStatus,
     Progress,
@@ -50,7 +50,7 @@ LIST = ActionCall(id="c1_1", name="ws_list", arguments={})
 
 def given(world: World, agent_id: str = "ken", key: str = "k") -> Goal:
     asked = NewInstruction(instruction="ノートを整理して\nplease")
-    return instructions.start_instruction(world.runtime, agent_id, asked, ASKER, key=key)
+    return instructions.start_instruction_as_goal(world.runtime, agent_id, asked, ASKER, key=key)
 
 
 def begun(world: World, goal: Goal) -> TurnWork:
@@ -82,7 +82,7 @@ def ended(
 
 
 def shown(world: World, goal: Goal, *, private: bool = True) -> Progress:
-    stored = stored_goal(world.runtime.home.facts, goal.agent_id, goal.id).read(Goal)
+    stored = require_goal_document(world.runtime.home.facts, goal.agent_id, goal.id).read(Goal)
     told = goal_progress(world.runtime, stored, private=private)
     assert goal_summary(world.runtime.home.journal, stored).status is told.status
     return told
@@ -204,7 +204,7 @@ def test_a_stopped_turn_asks_nobody_any_more(world: World) -> None:
 
 def test_a_plan_shows_its_tasks_and_how_much_of_it_is_done(world: World) -> None:
     goal = given(world)
-    fact = stored_goal(world.runtime.home.facts, "ken", "G1")
+    fact = require_goal_document(world.runtime.home.facts, "ken", "G1")
     task = PlannedTask(name="片づけ", precondition="a", postcondition="b")
     whole = with_plan(fact.read(Goal), (task,) * 5)
     one, two, *_ = whole.tasks
@@ -232,7 +232,7 @@ def test_a_paused_goal_says_why_and_an_ended_one_is_over(world: World) -> None:
 
 
 def test_a_goal_whose_turn_is_forgotten_is_still_shown(world: World) -> None:
-    fact = stored_goal(world.runtime.home.facts, "ken", given(world).id)
+    fact = require_goal_document(world.runtime.home.facts, "ken", given(world).id)
     lost = fact.read(Goal).replaced(turn_id="gone")
     told = goal_progress(world.runtime, lost, private=True)
     assert (told.status, told.step, told.turn_id) == (Standing.ACTIVE, 0, "gone")

@@ -2,8 +2,8 @@
 
 from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, with_plan
 from opencrab.engine.goals import instructions
-from opencrab.engine.goals.pausing import stored_goal
-from opencrab.engine.goals.progress_panel import show_progress_panel
+from opencrab.engine.goals.pausing import require_goal_document
+from opencrab.engine.goals.progress_panel import show_goal_progress_panel
 from opencrab.ports.conversation.channel import Panel, PanelRow
 from tests.unit.engine.goals.test_panel_notice import Frame, given
 from tests.unit.engine.known_world import World
@@ -13,14 +13,14 @@ NAMES = ("見る", "Sort", "Tidy", "数える", "Tell")
 
 def shown(world: World, frame: Frame, goal: str, agent_id: str = "ken") -> Panel:
     """The panel as it is now."""
-    show_progress_panel(world.runtime, {"panel": {"agent": agent_id, "goal": goal}})
+    show_goal_progress_panel(world.runtime, {"panel": {"agent": agent_id, "goal": goal}})
     return frame.shown[-1][1]
 
 
 def test_tasks_are_rows_in_their_order(world: World) -> None:
     frame = Frame()
     goal = given(world, frame)
-    fact = stored_goal(world.runtime.home.facts, "ken", goal)
+    fact = require_goal_document(world.runtime.home.facts, "ken", goal)
     steps = [PlannedTask(name=name, precondition="a", postcondition="b") for name in NAMES]
     plan = with_plan(fact.read(Goal), tuple(steps))
     first = plan.tasks[0].replaced(status=TaskStatus.DONE)

@@ -12,9 +12,9 @@ from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus, Pause
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.engine.goals.selection import (
     UNANSWERED,
+    are_paused_goals_overdue,
     begin_or_queue_goal,
     goal_preferences,
-    owner_wait_is_overdue,
 )
 from tests.unit.engine.goals.aims import aim, board, pursues
 from tests.unit.engine.known_world import NOW, World
@@ -62,12 +62,12 @@ def test_an_agent_waits_a_day_for_its_owner_if_it_has_nothing_else_to_do(
     overdue: bool,
 ) -> None:
     pursues(alive, *goals, **changes)
-    assert owner_wait_is_overdue(board(alive), signs, ASKED + after) is overdue
+    assert are_paused_goals_overdue(board(alive), signs, ASKED + after) is overdue
 
 
 def test_an_agent_that_does_not_act_unasked_waits_for_nobody(world: World) -> None:
     pursues(world, own(pause=WAITS))
-    assert not owner_wait_is_overdue(board(world), None, LATER)
+    assert not are_paused_goals_overdue(board(world), None, LATER)
 
 
 def test_a_goal_that_is_begun_is_answered_as_it_is_then(alive: World) -> None:

@@ -9,11 +9,11 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import OPEN_GOALS
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.goals.instructions import NewInstruction, start_instruction
+from opencrab.engine.goals.instructions import NewInstruction, start_instruction_as_goal
 from opencrab.engine.insight.agent_state import StatePlan
 from opencrab.engine.insight.panes import Inspector, insight_panes
 from opencrab.engine.insight.vitals import Machine, Vitals, agent_vitals
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.crash.outside import Reply
 from tests.crash.scenarios import message
 from tests.e2e.house import START, House
@@ -90,14 +90,18 @@ def test_what_is_queued_waits_and_what_asks_is_counted(house: House) -> None:
     house.clock.advance(30)
     assert agent_vitals(house.runtime, "crab").queue_age_seconds == 30
     house.work()
-    start_instruction(house.runtime, "crab", NewInstruction(instruction="x"), OWNER, key="k")
+    start_instruction_as_goal(
+        house.runtime, "crab", NewInstruction(instruction="x"), OWNER, key="k"
+    )
     found = agent_vitals(house.runtime, "crab")
     assert (found.open_approvals, found.open_goals, found.queue_age_seconds) == (1, 1, 0)
 
 
 def test_the_last_beat_is_the_newest_turn_that_the_heart_began(house: House) -> None:
     house.session(house.agent("crab", (Reply(text="..."),)))
-    admit_message(house.runtime, "s", message("beat", "b1", None), trigger=Trigger.HEARTBEAT)
+    admit_turns_of_message(
+        house.runtime, "s", message("beat", "b1", None), trigger=Trigger.HEARTBEAT
+    )
     house.work()
     house.clock.advance(60)
     say(house, 2, Reply(text="yes"))

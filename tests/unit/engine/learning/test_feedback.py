@@ -15,7 +15,7 @@ from opencrab.domain.turn.record import (
     ModelResult,
 )
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.learning.feedback import Thumbs, feedback_thumbs, give_feedback
+from opencrab.engine.learning.feedback import Thumbs, give_feedback, learning_feedback_thumbs
 from opencrab.ports.turn.journal import TurnChange
 from tests.unit.engine.known_world import World
 
@@ -67,7 +67,7 @@ def test_thumbs_and_words_become_an_experience(
     )
     assert experiences(world, "mika") == [given]
     assert (given.outcome, given.experience, given.lesson) == (outcome, lived, "もっと短く")
-    assert feedback_thumbs(given) == thumbs
+    assert learning_feedback_thumbs(given) == thumbs
     assert (given.about_turn, given.turn_id, given.session_id) == (turn.id, "", "s1")
     assert (given.from_person, given.at, given.tainted) == ("owner", world.clock.now(), False)
 

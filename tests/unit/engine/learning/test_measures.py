@@ -6,7 +6,7 @@ from typing import Any
 
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.usage.ledger import Period
-from opencrab.engine.learning.measures import candidate_models, read_learning_tallies
+from opencrab.engine.learning.measures import learning_candidate_models, read_learning_tallies
 from tests.unit.domain.measured import GPT, NOW, ago, calls
 from tests.unit.engine.models.test_router_lots import MODELS, agent
 
@@ -38,7 +38,7 @@ def test_each_model_that_may_be_chosen_is_a_choice_once_by_its_first_alias() -> 
     def named(**llm: object) -> dict[str, str]:
         return {
             alias: each.name
-            for alias, each in candidate_models(runtime.models, agent(**llm)).items()
+            for alias, each in learning_candidate_models(runtime.models, agent(**llm)).items()
         }
 
     every = {"fast": "openai:mini", "smart": "openai:gpt", "home": "ollama:llama"}

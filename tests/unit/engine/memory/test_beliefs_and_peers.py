@@ -9,9 +9,9 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import NotFound
 from opencrab.domain.memory.belief import BELIEF, Belief
 from opencrab.domain.memory.belief_index import (
-    belief_id,
+    belief_id_in_memory,
     belief_with_same_claim,
-    salient_beliefs_of,
+    salient_beliefs_in_memory,
 )
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
@@ -27,7 +27,7 @@ def runtime(tmp_path: Path) -> Iterator[Runtime]:
 
 
 def held(claim: str, *, tainted: bool = False) -> Belief:
-    return Belief(id=belief_id(claim), claim=claim, formed_at=NOW, tainted=tainted)
+    return Belief(id=belief_id_in_memory(claim), claim=claim, formed_at=NOW, tainted=tainted)
 
 
 def test_notes_outlive_only_the_turn_that_wrote_them(runtime: Runtime) -> None:
@@ -48,15 +48,15 @@ def test_notes_outlive_only_the_turn_that_wrote_them(runtime: Runtime) -> None:
 
 def test_the_outlook_is_worked_out_anew_from_what_is_held(runtime: Runtime) -> None:
     facts, belief = runtime.home.facts, held("蟹は横に歩く")
-    beliefs_and_peers.rebuild_salient_beliefs(runtime.home.facts, "mika")
+    beliefs_and_peers.rebuild_salient_memory_beliefs(runtime.home.facts, "mika")
     assert facts.get("mika", OUTLOOK, OUTLOOK) is None
     facts.commit(new_fact("mika", BELIEF, belief.id, belief))
     for _ in range(2):
-        beliefs_and_peers.rebuild_salient_beliefs(runtime.home.facts, "mika")
+        beliefs_and_peers.rebuild_salient_memory_beliefs(runtime.home.facts, "mika")
         stored = facts.get("mika", OUTLOOK, OUTLOOK)
         assert stored is not None
         assert (stored.read(SalientBeliefs), stored.version) == (
-            salient_beliefs_of((belief,), ()),
+            salient_beliefs_in_memory((belief,), ()),
             1,
         )
 

@@ -21,7 +21,7 @@ from opencrab.engine.memory.embedding import (
     PAUSE_MS,
     EmbeddingModels,
     MeteredEmbedder,
-    embedding_reservation,
+    memory_embedding_reservation,
 )
 from opencrab.engine.runtime import Rules
 from opencrab.ports.turn.journal import TurnChange
@@ -90,7 +90,7 @@ def test_vectors_cost_what_their_vendor_counted(opens: OpenHome, tmp_path: Path)
         assert (meant.model, meant.vectors) == ("fake:vectors", tuple(map(vector, TEXTS)))
         (row,) = at.rows()
         turn = at.turn()
-        reserved = embedding_reservation(at.vendor.info, TEXTS)
+        reserved = memory_embedding_reservation(at.vendor.info, TEXTS)
         assert (row.cost, row.reserved, row.price) == (COST, reserved, PRICE)
         assert (row.purpose, row.trigger, row.state) == (
             Use.EMBEDDING,
@@ -125,7 +125,7 @@ def test_what_nobody_counted_costs_its_reservation(tmp_path: Path) -> None:
     with buying(tmp_path) as at:
         at.vendor.counts = False
         assert at.buy() is not None
-        reserved = embedding_reservation(at.vendor.info, TEXTS)
+        reserved = memory_embedding_reservation(at.vendor.info, TEXTS)
         assert (at.rows()[0].cost, at.drawn()) == (reserved, {reserved})
 
 
@@ -144,7 +144,7 @@ def test_a_failure_costs_what_it_may_have_cost(fault: Fault, share: int, tmp_pat
     with buying(tmp_path) as at:
         at.vendor.fails = [unanswered(fault)]
         assert at.buy() is None
-        cost = share * embedding_reservation(at.vendor.info, TEXTS)
+        cost = share * memory_embedding_reservation(at.vendor.info, TEXTS)
         assert (at.rows()[0].fault, at.rows()[0].cost, at.drawn()) == (fault, cost, {cost})
         assert (at.turn().status, at.turn().spent) == (TurnStatus.FAILED, cost)
 

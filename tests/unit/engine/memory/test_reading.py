@@ -88,14 +88,14 @@ def test_a_session_of_somebody_else_is_like_one_that_never_was(runtime: Runtime)
     said = list[str]()
     for name in ("s00000", "s99999"):
         with pytest.raises(NotFound) as caught:
-            reading.session_known_to_agent(runtime.home.sessions, "ada", name)
+            reading.session_in_agent_memory(runtime.home.sessions, "ada", name)
         said.append(caught.value.message.replace(name, "X"))
     assert said[0] == said[1]
 
 
 def test_who_asks_decides_what_may_be_found() -> None:
     def asking(scope: Scope) -> SearchClearance:
-        return reading.memory_clearance_of_principal(Principal(id="k1", name="鍵", scope=scope))
+        return reading.memory_search_clearance(Principal(id="k1", name="鍵", scope=scope))
 
     assert asking(Scope.OWNER) == EVERYTHING
     assert asking(Scope.CHAT) == SearchClearance(person_id="k1")

@@ -7,15 +7,19 @@ from datetime import date, timedelta
 import pytest
 
 from opencrab import settings
-from opencrab.bootstrap.aws.functions import models_of_function
-from opencrab.bootstrap.prices import nightly_price_update
+from opencrab.bootstrap.aws.functions import models_of_lambda
+from opencrab.bootstrap.prices import configured_nightly_price_update
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.models.preferences import DatedPrice
-from opencrab.domain.models.price_check import NewPrices, classify_prices
+from opencrab.domain.models.price_check import NewPrices, classify_model_prices
 from opencrab.domain.money.budget import Price
-from opencrab.engine.models.preferences import change_model_prices
-from opencrab.engine.models.price_list import PRICE_ROW, fetch_public_prices, price_on_day
+from opencrab.engine.models.preferences import change_model_price_preferences
+from opencrab.engine.models.price_list import (
+    PRICE_ROW,
+    model_price_on_day,
+    update_public_model_prices,
+)
 from tests.contract.example import NOW
 from tests.unit.engine.known_world import World
 
@@ -38,7 +42,7 @@ def priced(world: World) -> World:
     """A world with the models and prices of the configuration, whatever keys there are."""
     world.clock.advance(YEARS.total_seconds())
     stored, clock = world.runtime.home.preferences.get, world.clock
-    models = models_of_function(None, stored, clock.now, load=_configured)
+    models = models_of_lambda(None, stored, clock.now, load=_configured)
     world.runtime = replace(world.runtime, models=models, directory=models)
     return world
 
@@ -58,7 +62,7 @@ class Listing:
     ) -> NewPrices:
         assert known.keys() == limits.keys() >= self._found.keys()
         new = {name: each for name, each in self._found.items() if each.price != known[name]}
-        return classify_prices(new, known, allow_lower=False)
+        return classify_model_prices(new, known, allow_lower=False)
 
 
 def raised(price: Price | None, percent: int) -> Price:
@@ -81,33 +85,38 @@ def test_a_days_price_is_known_when_others_came_after_it(priced: World) -> None:
     runtime, facts = priced.runtime, priced.runtime.home.facts
     first, cheap = price(priced, NAME), price(priced, OTHER)
     dearer, dearest = raised(first, 120), raised(first, 150)
-    assert price_on_day(facts, NAME, TODAY, now=first) == first, "nothing ever changed"
-    assert fetch_public_prices(runtime, listing(TODAY, gpt_4o=dearer)) == (1, {})
+    assert model_price_on_day(facts, NAME, TODAY, now=first) == first, "nothing ever changed"
+    assert update_public_model_prices(runtime, listing(TODAY, gpt_4o=dearer)) == (1, {})
     charged = price(priced, NAME)
     assert charged != first
     priced.clock.advance(3 * 86_400)
     later = TODAY + timedelta(days=3)
-    assert fetch_public_prices(runtime, listing(later, gpt_4o=dearest, gpt_4o_mini=dearest))[0] == 2
+    assert (
+        update_public_model_prices(runtime, listing(later, gpt_4o=dearest, gpt_4o_mini=dearest))[0]
+        == 2
+    )
     last = price(priced, NAME)
     for day, cost in ((-1, first), (0, charged), (2, charged), (3, last), (30, last)):
-        found = price_on_day(facts, NAME, TODAY + timedelta(days=day), now=last)
+        found = model_price_on_day(facts, NAME, TODAY + timedelta(days=day), now=last)
         assert found == cost, day
-    assert price_on_day(facts, OTHER, LONG_AGO, now=None) == cheap
+    assert model_price_on_day(facts, OTHER, LONG_AGO, now=None) == cheap
     assert rows(priced) == 3
 
 
 def test_the_same_list_again_writes_nothing(priced: World) -> None:
     new = raised(price(priced, NAME), 110)
-    assert fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o=new))[0] == 1
+    assert update_public_model_prices(priced.runtime, listing(TODAY, gpt_4o=new))[0] == 1
     version = priced.runtime.home.preferences.get().version
-    assert fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o=new)) == (0, {})
+    assert update_public_model_prices(priced.runtime, listing(TODAY, gpt_4o=new)) == (0, {})
     assert priced.runtime.home.preferences.get().version == version
     assert rows(priced) == 1
 
 
 def test_a_price_that_falls_far_stays_and_is_told(priced: World) -> None:
     before = price(priced, NAME)
-    taken, refused = fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o=raised(before, 1)))
+    taken, refused = update_public_model_prices(
+        priced.runtime, listing(TODAY, gpt_4o=raised(before, 1))
+    )
     assert (taken, set(refused)) == (0, {NAME})
     assert price(priced, NAME) == before
     assert rows(priced) == 0
@@ -116,11 +125,11 @@ def test_a_price_that_falls_far_stays_and_is_told(priced: World) -> None:
 def test_a_change_by_hand_gets_its_row_with_the_next_night(priced: World) -> None:
     before = price(priced, NAME)
     new = raised(before, 130)
-    change_model_prices(priced.runtime, {NAME: DatedPrice(price=new, as_of=TODAY)})
+    change_model_price_preferences(priced.runtime, {NAME: DatedPrice(price=new, as_of=TODAY)})
     other = raised(price(priced, OTHER), 130)
-    fetch_public_prices(priced.runtime, listing(TODAY, gpt_4o_mini=other))
+    update_public_model_prices(priced.runtime, listing(TODAY, gpt_4o_mini=other))
     assert (
-        price_on_day(priced.runtime.home.facts, NAME, TODAY, now=None)
+        model_price_on_day(priced.runtime.home.facts, NAME, TODAY, now=None)
         == price(priced, NAME)
         != before
     )
@@ -133,10 +142,15 @@ def test_without_a_list_nothing_changes(priced: World, error: Exception) -> None
         raise error
 
     with pytest.raises(type(error)):
-        fetch_public_prices(priced.runtime, fetch)
+        update_public_model_prices(priced.runtime, fetch)
     assert priced.runtime.home.preferences.get().version == 0
 
 
 def test_an_installation_that_names_no_list_asks_nobody(priced: World) -> None:
     quiet = settings.load_settings({"llm.prices_url": ""}, {})
-    assert nightly_price_update(quiet, lambda: pytest.fail("nobody is asked"))(priced.runtime) == 0
+    assert (
+        configured_nightly_price_update(quiet, lambda: pytest.fail("nobody is asked"))(
+            priced.runtime
+        )
+        == 0
+    )

@@ -31,7 +31,7 @@ from opencrab.engine.models.router import (
     RETRIES,
     ModelPick,
     fallback_models,
-    leading_model,
+    first_routed_model,
     pick_model,
     seconds_before_model_retry,
 )
@@ -92,24 +92,24 @@ def test_who_is_absent_takes_nobodys_place_and_an_absent_choice_is_told() -> Non
         "anthropic:claude",
     ]
     with pytest.raises(Invalid, match="nowhere"):
-        leading_model(models, Use.THINKING, RoutingBasis(model="nowhere:x"), ())
+        first_routed_model(models, Use.THINKING, RoutingBasis(model="nowhere:x"), ())
 
 
 def test_what_the_agent_chose_for_a_while_and_is_gone_gives_way() -> None:
     models = _models()
     choice = ModelChosen(use=Use.THINKING, model="gone", duration=Duration.THIS_TURN)
     session = RoutingBasis(session={Use.THINKING: "gone"}, model="anthropic:claude")
-    found, by = leading_model(models, Use.THINKING, session, (choice,))
+    found, by = first_routed_model(models, Use.THINKING, session, (choice,))
     assert (found.info.name, by) == ("anthropic:claude", "agent")
 
 
 def test_what_was_drawn_and_is_gone_gives_way_to_what_holds_without_it() -> None:
     lot = ModelAssignment(use=Use.THINKING, task_type="code", model="gone:x", probability=0.5)
     basis = RoutingBasis(model="anthropic:claude", lots=(lot,))
-    model, by = leading_model(_models(), Use.THINKING, basis, (), "code")
+    model, by = first_routed_model(_models(), Use.THINKING, basis, (), "code")
     assert (model.info.name, by) == ("anthropic:claude", "agent")
     there = basis.replaced(lots=(lot.replaced(model="openrouter:any"),))
-    model, by = leading_model(_models(), Use.THINKING, there, (), "code")
+    model, by = first_routed_model(_models(), Use.THINKING, there, (), "code")
     assert (model.info.name, by) == ("openrouter:any", "learned")
 
 
@@ -124,7 +124,7 @@ def test_a_lasting_choice_that_is_gone_is_told_with_its_place(
     basis: RoutingBasis, told: str
 ) -> None:
     with pytest.raises(Invalid, match=f"'gone' is {told}"):
-        leading_model(_models("anthropic:claude"), Use.THINKING, basis, ())
+        first_routed_model(_models("anthropic:claude"), Use.THINKING, basis, ())
 
 
 def test_a_private_model_is_never_replaced_by_one_outside() -> None:

@@ -9,7 +9,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.models.optimization import Aim, LearningMode
 from opencrab.domain.models.routing import LlmConfig, ModelAssignment, ModelReference, Routing, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.router import draw_models_for_turn, model_mix_shares
+from opencrab.engine.models.router import assign_models_to_turn, model_traffic_split_shares
 from tests.unit.engine.known_models import Known, Named
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -47,13 +47,13 @@ def mix(**weights: float) -> Mix:
 def test_each_model_is_drawn_as_often_as_its_weight_says_and_always_alike() -> None:
     turns = [f"t{n}" for n in range(2_000)]
     drawn = [
-        draw_models_for_turn(MODELS, agent(), (mix(fast=0.8, smart=0.2),), turn)[0]
+        assign_models_to_turn(MODELS, agent(), (mix(fast=0.8, smart=0.2),), turn)[0]
         for turn in turns
     ]
     counted = Counter(lot.model for lot in drawn)
     assert 0.77 < counted["fast"] / len(turns) < 0.83
     assert {(lot.model, lot.probability) for lot in drawn} == {("fast", 0.8), ("smart", 0.2)}
-    again = draw_models_for_turn(MODELS, agent(), (mix(smart=0.2, fast=0.8),), "t7")
+    again = assign_models_to_turn(MODELS, agent(), (mix(smart=0.2, fast=0.8),), "t7")
     assert again == (drawn[7],)
 
 
@@ -61,7 +61,7 @@ def test_two_mixes_are_drawn_apart() -> None:
     first = mix(fast=0.5, smart=0.5)
     both = (first, first.replaced(task_type="design"))
     pairs = {
-        tuple(lot.model for lot in draw_models_for_turn(MODELS, agent(), both, f"t{n}"))
+        tuple(lot.model for lot in assign_models_to_turn(MODELS, agent(), both, f"t{n}"))
         for n in range(40)
     }
     assert len(pairs) == 4
@@ -83,9 +83,9 @@ def test_two_mixes_are_drawn_apart() -> None:
 def test_only_who_may_be_asked_has_a_share(
     llm: dict[str, object], weights: dict[str, float], left: dict[str, float]
 ) -> None:
-    found = model_mix_shares(MODELS, agent(**llm), mix(**weights))
+    found = model_traffic_split_shares(MODELS, agent(**llm), mix(**weights))
     assert found == pytest.approx(left)
-    assert len(draw_models_for_turn(MODELS, agent(**llm), (mix(**weights),), "t1")) == bool(left)
+    assert len(assign_models_to_turn(MODELS, agent(**llm), (mix(**weights),), "t1")) == bool(left)
 
 
 def test_an_owner_who_lets_nothing_be_learned_gets_no_lots() -> None:
@@ -95,13 +95,13 @@ def test_an_owner_who_lets_nothing_be_learned_gets_no_lots() -> None:
         (LearningMode.APPLY, 1),
     ):
         assert (
-            len(draw_models_for_turn(MODELS, agent(aim=Aim(leave=leave)), (mix(fast=1.0),), "t1"))
+            len(assign_models_to_turn(MODELS, agent(aim=Aim(leave=leave)), (mix(fast=1.0),), "t1"))
             == drawn
         )
 
 
 def test_a_model_by_two_names_is_as_likely_as_both_together() -> None:
-    (lot,) = draw_models_for_turn(MODELS, agent(), (mix(fast=0.5, also=0.25, smart=0.25),), "t1")
+    (lot,) = assign_models_to_turn(MODELS, agent(), (mix(fast=0.5, also=0.25, smart=0.25),), "t1")
     expected = {"fast": 0.75, "also": 0.75, "smart": 0.25}[lot.model]
     assert lot == ModelAssignment(
         use=Use.THINKING, task_type="code", model=lot.model, probability=expected

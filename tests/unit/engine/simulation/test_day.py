@@ -7,7 +7,7 @@ import pytest
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.goals.goal import Goal, GoalSource
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.simulation.day import SimulatedTurn, turns_without_reason
+from opencrab.engine.simulation.day import SimulatedTurn, simulated_turns_without_reason
 
 NINE = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
@@ -58,19 +58,26 @@ GOAL = Goal(
 def test_a_turn_that_nobody_began_needs_an_event_that_no_turn_had_before(
     told: list[int], looks: list[int], unasked: list[int]
 ) -> None:
-    found = turns_without_reason(map(look, reversed(looks)), map(at, told), {})
+    found = simulated_turns_without_reason(map(look, reversed(looks)), map(at, told), {})
     assert found == {f"look-{minute}" for minute in unasked}
 
 
 @pytest.mark.parametrize("trigger", list(Trigger))
 def test_only_what_nobodys_words_began_needs_an_event(trigger: Trigger) -> None:
     counted = {Trigger.HEARTBEAT, Trigger.SCHEDULE, Trigger.EVENT}
-    assert bool(turns_without_reason([look(1, trigger)], [], {})) is (trigger in counted)
+    assert bool(simulated_turns_without_reason([look(1, trigger)], [], {})) is (trigger in counted)
 
 
 def test_a_turn_for_a_goal_needs_this_goal_to_be_open() -> None:
     turns = [work(9, "G1"), work(10, "G1"), work(20, "G1-T2"), work(21, "G1"), work(15, "G2-T1")]
-    assert turns_without_reason(turns, [], {"G1": GOAL}) == {"work-9", "work-21", "work-15"}
+    assert simulated_turns_without_reason(turns, [], {"G1": GOAL}) == {
+        "work-9",
+        "work-21",
+        "work-15",
+    }
     assert (
-        turns_without_reason([work(9_000, "G1")], [], {"G1": GOAL.replaced(ended_at=None)}) == set()
+        simulated_turns_without_reason(
+            [work(9_000, "G1")], [], {"G1": GOAL.replaced(ended_at=None)}
+        )
+        == set()
     )

@@ -23,8 +23,8 @@ from opencrab.engine.skills.offering import (
     INDEX_BYTES,
     TEXT_BYTES,
     OfferedSkill,
+    agent_skills_index,
     count_skill_use,
-    skill_index,
     skill_text,
     skills_fitting_message,
     skills_of_agent,
@@ -64,22 +64,22 @@ def facts(tmp_path: Path) -> Iterator[Documents]:
 
 @pytest.mark.parametrize("language", Language)
 def test_the_index_of_all_shipped_skills_is_short(language: Language) -> None:
-    text = skill_index(counting(EVERYTHING), language).text
+    text = agent_skills_index(counting(EVERYTHING), language).text
     assert len(text.encode()) <= 1_536
     assert len(text.splitlines()) == 7
-    assert len(skill_index(counting(AgentState()), language).text.encode()) <= 600
-    assert "autonomous" not in skill_index(counting(AgentState()), language).text
+    assert len(agent_skills_index(counting(AgentState()), language).text.encode()) <= 600
+    assert "autonomous" not in agent_skills_index(counting(AgentState()), language).text
 
 
 def test_who_has_no_skills_is_told_of_none() -> None:
     nothing = AgentState(disabled=tuple(each.name for each in SHIPPED.all()))
-    assert skill_index(counting(nothing), Language.JA).text == ""
-    assert skill_index(counting(nothing), Language.EN).names == ()
+    assert agent_skills_index(counting(nothing), Language.JA).text == ""
+    assert agent_skills_index(counting(nothing), Language.EN).names == ()
 
 
 def test_a_skill_that_was_switched_off_is_neither_offered_nor_loaded() -> None:
     off = AgentState(disabled=("workspace-management",))
-    assert "workspace-management" not in skill_index(counting(off), Language.EN).names
+    assert "workspace-management" not in agent_skills_index(counting(off), Language.EN).names
     assert skills_fitting_message(counting(off), "このファイルを保存して") == ()
     assert skills_fitting_message(counting(AgentState()), "このファイルを保存して") == (
         "workspace-management",
@@ -90,7 +90,7 @@ def test_a_skill_that_was_shipped_since_takes_the_place_of_a_learned_one(facts: 
     learned_first = skill("task-execution", "Never plan.")
     facts.commit(new_fact("mika", SKILL, "task-execution", learned_first))
     known = index_skill(AgentState(), learned_first)
-    assert skill_index(counting(known), Language.EN).names.count("task-execution") == 1
+    assert agent_skills_index(counting(known), Language.EN).names.count("task-execution") == 1
     text = skill_text("task-execution", SHIPPED, facts, "mika", Language.EN)
     assert text != "Never plan."
 
@@ -101,11 +101,11 @@ def test_the_index_is_capped_and_says_how_many_are_missing(language: Language) -
     for number in range(50):
         settled = promote_candidate_skill(skill(f"s-{number:02}"), NOW)
         full = index_skill(full, settled.replaced(description="あ" * 300))
-    text = skill_index(counting(full), language).text
+    text = agent_skills_index(counting(full), language).text
     told = len(text.splitlines()) - 2
     assert len(text.encode()) <= INDEX_BYTES
     assert str(56 - told) in text.splitlines()[-1]
-    assert len(skill_index(counting(full), Language.EN).names) == 56
+    assert len(agent_skills_index(counting(full), Language.EN).names) == 56
 
 
 @pytest.mark.parametrize(
@@ -226,21 +226,21 @@ def test_a_skill_on_trial_is_told_of_nowhere_and_comes_where_it_fits(language: L
     fitting_one = skill().replaced(situation_pattern="請求書")
     trying = index_skill(AgentState(), fitting_one)
     assert (
-        skill_index(counting(trying), language).text
-        == skill_index(counting(AgentState()), language).text
+        agent_skills_index(counting(trying), language).text
+        == agent_skills_index(counting(AgentState()), language).text
     )
     assert (
-        skill_index(counting(trying), Language.EN).names
-        == skill_index(counting(AgentState()), Language.EN).names
+        agent_skills_index(counting(trying), Language.EN).names
+        == agent_skills_index(counting(AgentState()), Language.EN).names
     )
     assert skills_fitting_message(counting(trying), "この請求書を見て") == ("good-questions",)
     settled = index_skill(trying, promote_candidate_skill(fitting_one, NOW))
-    assert "good-questions" in skill_index(counting(settled), language).text
-    assert skill_index(counting(settled), Language.EN).names[-1] == "good-questions"
+    assert "good-questions" in agent_skills_index(counting(settled), language).text
+    assert agent_skills_index(counting(settled), Language.EN).names[-1] == "good-questions"
     shipped_since = index_skill(AgentState(), skill("task-execution"))
     assert (
-        skill_index(counting(shipped_since), Language.EN).names
-        == skill_index(counting(AgentState()), Language.EN).names
+        agent_skills_index(counting(shipped_since), Language.EN).names
+        == agent_skills_index(counting(AgentState()), Language.EN).names
     )
 
 

@@ -15,7 +15,11 @@ from opencrab.domain.turn.record import (
     ModelResult,
 )
 from opencrab.domain.turn.turn import Stop, TurnStatus
-from opencrab.engine.approvals.grants import NewGrant, grant_approval_in_advance, open_grants
+from opencrab.engine.approvals.grants import (
+    NewGrant,
+    grant_approval_in_advance,
+    open_approval_grants,
+)
 from opencrab.engine.turn.act import (
     recover_open_intent,
     run_tool_calls,
@@ -96,7 +100,7 @@ def test_a_grant_for_one_call_lets_one_call_run_and_a_human_is_asked_about_the_n
     work = answered(world, *calls)
     run_tool_calls(work, calls[0])
     assert work.transcript.steps[-1].results["c0"].state is CallState.COMPLETED
-    assert [grant.used for grant in open_grants(world.runtime, "ken")] == [1]
+    assert [grant.used for grant in open_approval_grants(world.runtime, "ken")] == [1]
     run_tool_calls(work, calls[1])
     assert work.turn.status is TurnStatus.WAITING
     assert "c1" not in work.transcript.steps[-1].results
@@ -129,7 +133,7 @@ def test_a_stop_after_the_last_look_keeps_a_call_from_running(
     records = home.journal.load(work.turn.id).records
     assert not any(isinstance(record, ActionIntent) for record in records)
     assert home.files.list("ken") == ()
-    assert [grant.used for grant in open_grants(world.runtime, "ken")] == [0] * is_granted
+    assert [grant.used for grant in open_approval_grants(world.runtime, "ken")] == [0] * is_granted
 
 
 @pytest.mark.parametrize(("progress", "deliveries"), [(True, 0), (False, 3)])

@@ -11,7 +11,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.discord.community import PRESENCE, Community, Presence
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.turn.audience import clearance_of_turn
+from opencrab.engine.turn.audience import turn_audience_clearance
 from tests.unit.engine.known_world import NOW, World
 
 
@@ -47,7 +47,7 @@ def asked(
     runtime = replace(world.runtime, home=replace(home, **stores))
     agent = home.agents.get("mika").agent
     turn = turn.replaced(**changes)
-    return clearance_of_turn(runtime, turn, agent, session, access or SessionAccess()), calls
+    return turn_audience_clearance(runtime, turn, agent, session, access or SessionAccess()), calls
 
 
 def test_nothing_more_is_read_in_a_session_that_the_asker_opened(world: World) -> None:

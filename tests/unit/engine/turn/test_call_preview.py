@@ -12,7 +12,7 @@ from opencrab.domain.conversation.message import Channel
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.control import stop_turn
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -69,7 +69,7 @@ def ask(house: House, *script: Reply, channel: Any = WALL, language: Language = 
     """Somebody asks an agent that follows a script; answers the turn's id."""
     house.session(house.agent("crab", script, language))
     said = message("元気?", "m1").replaced(channel=channel)
-    (turn,) = admit_message(house.runtime, "s", said)
+    (turn,) = admit_turns_of_message(house.runtime, "s", said)
     house.work()
     return turn.id
 

@@ -7,10 +7,10 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused, TooLarge
-from opencrab.domain.memory.clearance import Listeners, turn_clearance
+from opencrab.domain.memory.clearance import Listeners, memory_clearance_of_turn
 from opencrab.domain.turn.action import FileWritten
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile
-from opencrab.engine.turn.cleared_files import file_labels, files_of_turn
+from opencrab.engine.turn.cleared_files import files_of_turn, turn_file_labels
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.workspace.files import ABSENT, FileInfo, Files
 from tests.crash.scheduling import Killed
@@ -25,7 +25,7 @@ def owners(world: World) -> TurnWork:
 
 def for_person(work: TurnWork, person: str) -> TurnWork:
     listeners = Listeners(people=frozenset({person}))
-    cleared = turn_clearance(Authority.OWNER, "owner", work.session, listeners)
+    cleared = memory_clearance_of_turn(Authority.OWNER, "owner", work.session, listeners)
     return replace(work, clearance=cleared)
 
 
@@ -35,7 +35,7 @@ def put(
     """A file that the turn writes, with its label as the engine saves it."""
     info = files_of_turn(work, repeats=repeats).write("mika", path, text.encode())
     effect = FileWritten(path=path, sha256=info.sha256, size=info.size)
-    if labelled and (labels := file_labels(work, (effect,))):
+    if labelled and (labels := turn_file_labels(work, (effect,))):
         work.runtime.home.facts.commit(*labels)
     return info
 
@@ -160,7 +160,7 @@ def test_who_may_not_publish_deletes_nothing_published(owners: TurnWork) -> None
 
 def test_a_turn_that_reads_everything_uses_the_store_itself(owners: TurnWork) -> None:
     assert files_of_turn(owners) is owners.runtime.home.files
-    assert file_labels(owners, (FileWritten(path="a", sha256="b", size=1),)) == ()
+    assert turn_file_labels(owners, (FileWritten(path="a", sha256="b", size=1),)) == ()
 
 
 @dataclass

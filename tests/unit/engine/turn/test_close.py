@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from opencrab.domain.conversation.message import TextPart
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
-from opencrab.engine.turn.close import close_turn, truncate_message
+from opencrab.engine.turn.close import close_turn, truncate_turn_message
 from tests.unit.engine.known_world import World
 
 
@@ -17,7 +17,7 @@ from tests.unit.engine.known_world import World
     "text", ["", "やあ", "hi", "x" * MESSAGE_BYTES, "海" * (MESSAGE_BYTES // 3)]
 )
 def test_what_fits_is_said_as_it_is(text: str) -> None:
-    assert truncate_message(text) == text
+    assert truncate_turn_message(text) == text
 
 
 @given(
@@ -29,7 +29,7 @@ def test_what_is_too_long_is_cut_at_a_character_and_says_so(
     character: str, more: int, shift: int
 ) -> None:
     text = "x" * shift + character * (MESSAGE_BYTES // len(character.encode()) + more)
-    cut = truncate_message(text)
+    cut = truncate_turn_message(text)
     assert cut.endswith(" […]")
     assert text.startswith(cut.removesuffix(" […]"))
     assert MESSAGE_BYTES - 24 < len(cut.encode()) <= MESSAGE_BYTES

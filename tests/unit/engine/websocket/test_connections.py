@@ -28,7 +28,7 @@ from opencrab.engine.access.api_keys import create_api_key
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED, KeyHolders
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.websocket import connections
 from opencrab.engine.websocket.connections import (
     CONNECTION,
@@ -85,21 +85,21 @@ class Place:
                 authority=Authority.USER,
                 parts=(TextPart(text=text),),
             )
-            admit_message(self.runtime, "s1", message)
+            admit_turns_of_message(self.runtime, "s1", message)
 
     def watch(
         self, watched: WatchTarget, connection_id: str = ODD, after: int | None = None
     ) -> int:
         sight = VisibleKinds()
-        return connections.watch_from_connection(
+        return connections.start_websocket_watch(
             self.runtime, connection_id, watched, sight, after
         ).place
 
     def told(self, connection_id: str = ODD) -> list[str]:
         (fact,) = [
             each
-            for each in connections.session_watchers_of(self.runtime, S1)
-            if connections.connection_id_of(each) == connection_id
+            for each in connections.websocket_watchers(self.runtime, S1)
+            if connections.websocket_connection_id(each) == connection_id
         ]
         return [
             line.text for line in connections.claim_lines_for_watcher(self.runtime.home, "s1", fact)
@@ -117,64 +117,64 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 def test_a_ticket_is_used_once_and_is_kept_as_a_hash(place: Place) -> None:
-    ticket, _ = connections.issue_connection_ticket(place.runtime, place.hash)
+    ticket, _ = connections.issue_websocket_ticket(place.runtime, place.hash)
     stored = place.runtime.home.facts.page(INSTALLATION_FACTS, TICKET)
     assert ticket not in str(stored)
     assert place.secret not in str(stored)
-    assert connections.redeem_connection_ticket(place.runtime, ticket) == place.hash
+    assert connections.redeem_websocket_ticket(place.runtime, ticket) == place.hash
     with pytest.raises(Unauthenticated):
-        connections.redeem_connection_ticket(place.runtime, ticket)
+        connections.redeem_websocket_ticket(place.runtime, ticket)
     assert not place.runtime.home.facts.page(INSTALLATION_FACTS, TICKET)
 
 
 def test_a_ticket_lapses_after_a_minute(place: Place) -> None:
-    ticket, expires = connections.issue_connection_ticket(place.runtime, place.hash)
+    ticket, expires = connections.issue_websocket_ticket(place.runtime, place.hash)
     assert (expires - NOW).total_seconds() == 60
     place.clock.advance(60)
     with pytest.raises(Unauthenticated):
-        connections.redeem_connection_ticket(place.runtime, ticket)
+        connections.redeem_websocket_ticket(place.runtime, ticket)
 
 
 @pytest.mark.parametrize("made_up", ["", "x", "秘密の切符", content_hash(b"x")])
 def test_a_ticket_cannot_be_made_up(place: Place, made_up: str) -> None:
-    connections.issue_connection_ticket(place.runtime, place.hash)
+    connections.issue_websocket_ticket(place.runtime, place.hash)
     with pytest.raises(Unauthenticated):
-        connections.redeem_connection_ticket(place.runtime, made_up)
+        connections.redeem_websocket_ticket(place.runtime, made_up)
 
 
 def test_two_who_use_one_ticket_at_once_are_one(place: Place) -> None:
-    ticket, _ = connections.issue_connection_ticket(place.runtime, place.hash)
+    ticket, _ = connections.issue_websocket_ticket(place.runtime, place.hash)
     fact = place.runtime.home.facts.get(INSTALLATION_FACTS, TICKET, content_hash(ticket.encode()))
     assert fact is not None
     place.runtime.home.facts.commit(fact.with_body(fact.read(connections.ConnectionTicket)))
     place.runtime.home.facts.commit(fact.replaced(version=3, body=None))
     with pytest.raises(Unauthenticated):
-        connections.redeem_connection_ticket(place.runtime, ticket)
+        connections.redeem_websocket_ticket(place.runtime, ticket)
 
 
 def test_a_connection_knows_who_opened_it(place: Place) -> None:
-    principal = connections.open_connection(place.runtime, ODD, place.hash)
-    assert connections.count_connection_message(place.runtime, ODD) == principal
+    principal = connections.open_websocket_connection(place.runtime, ODD, place.hash)
+    assert connections.count_websocket_connection_message(place.runtime, ODD) == principal
     assert (principal.id, principal.scope) == (place.made.id, Scope.CHAT)
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
 
 
 def test_nobody_is_heard_over_a_connection_that_nobody_opened(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     for other in ("another", "BFHPhfCWIAMCKlQ"):
         with pytest.raises(Unauthenticated):
-            connections.count_connection_message(place.runtime, other)
+            connections.count_websocket_connection_message(place.runtime, other)
         with pytest.raises(Unauthenticated):
             place.watch(S1, other)
 
 
 def test_a_revoked_key_is_heard_no_more_and_believed_no_longer_than_a_minute(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     holders = KeyHolders(place.runtime)
     assert holders.get(place.hash).id == place.made.id
     place.runtime.home.keys.revoke(place.made.id, NOW)
     with pytest.raises(Unauthenticated):
-        connections.count_connection_message(place.runtime, ODD)
+        connections.count_websocket_connection_message(place.runtime, ODD)
     assert holders.get(place.hash).id == place.made.id
     place.clock.advance(KEY_BELIEVED.total_seconds())
     assert KEY_BELIEVED.total_seconds() <= 60
@@ -182,30 +182,30 @@ def test_a_revoked_key_is_heard_no_more_and_believed_no_longer_than_a_minute(pla
         with pytest.raises(Unauthenticated):
             holders.get(place.hash)
     with pytest.raises(Unauthenticated):
-        connections.open_connection(place.runtime, "later", place.hash)
+        connections.open_websocket_connection(place.runtime, "later", place.hash)
 
 
 def test_a_connection_is_over_after_two_hours(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     place.watch(S1)
     place.clock.advance(CONNECTION_LIVES.total_seconds())
     with pytest.raises(Unauthenticated):
-        connections.count_connection_message(place.runtime, ODD)
-    assert not list(connections.session_watchers_of(place.runtime, S1))
+        connections.count_websocket_connection_message(place.runtime, ODD)
+    assert not list(connections.websocket_watchers(place.runtime, S1))
 
 
 def test_a_flood_is_noticed_and_time_lets_somebody_speak_again(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     for _ in range(MOST_MESSAGES):
-        connections.count_connection_message(place.runtime, ODD)
+        connections.count_websocket_connection_message(place.runtime, ODD)
     with pytest.raises(Flooding):
-        connections.count_connection_message(place.runtime, ODD)
+        connections.count_websocket_connection_message(place.runtime, ODD)
     place.clock.advance(WINDOW_SECONDS)
-    connections.count_connection_message(place.runtime, ODD)
+    connections.count_websocket_connection_message(place.runtime, ODD)
 
 
 def test_a_watcher_is_told_each_line_once(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     place.say("一", "二")
     assert place.watch(S1, after=1) == 1
     assert place.told() == ["二"]
@@ -215,10 +215,10 @@ def test_a_watcher_is_told_each_line_once(place: Place) -> None:
 
 
 def test_of_two_functions_that_tell_one_watcher_each_line_is_told_by_one(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     place.watch(S1)
     place.say("一")
-    (stale,) = connections.session_watchers_of(place.runtime, S1)
+    (stale,) = connections.websocket_watchers(place.runtime, S1)
     assert place.told() == ["一"]
     assert not list(connections.claim_lines_for_watcher(place.runtime.home, "s1", stale))
     place.say("二")
@@ -227,15 +227,15 @@ def test_of_two_functions_that_tell_one_watcher_each_line_is_told_by_one(place: 
 
 
 def test_hidden_lines_are_not_told(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     sight = VisibleKinds(kinds=frozenset({LineKind.APPROVAL}))
-    connections.watch_from_connection(place.runtime, ODD, S1, sight, 0)
+    connections.start_websocket_watch(place.runtime, ODD, S1, sight, 0)
     place.say("一")
     assert place.told() == []
 
 
 def test_a_long_past_is_told_whole_however_many_reads_that_takes(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     texts = [f"{number}番" for number in range(102)]
     place.say(*texts)
     place.watch(S1, after=0)
@@ -244,55 +244,58 @@ def test_a_long_past_is_told_whole_however_many_reads_that_takes(place: Place) -
 
 def test_whoever_closes_is_forgotten_with_all_that_they_watched(place: Place) -> None:
     for connection_id in (ODD, "other"):
-        connections.open_connection(place.runtime, connection_id, place.hash)
+        connections.open_websocket_connection(place.runtime, connection_id, place.hash)
         for watched in (S1, S2, HANA):
             place.watch(watched, connection_id)
-    connections.close_connection(place.runtime.home.facts, ODD)
+    connections.close_websocket_connection(place.runtime.home.facts, ODD)
     for watched in (S1, S2, HANA):
-        (left,) = connections.session_watchers_of(place.runtime, watched)
-        assert connections.connection_id_of(left) == "other"
-    connections.close_connection(place.runtime.home.facts, ODD)
+        (left,) = connections.websocket_watchers(place.runtime, watched)
+        assert connections.websocket_connection_id(left) == "other"
+    connections.close_websocket_connection(place.runtime.home.facts, ODD)
     facts = place.runtime.home.facts.page(INSTALLATION_FACTS, CONNECTION)
-    assert [connections.connection_id_of(fact) for fact in facts] == ["other"]
+    assert [connections.websocket_connection_id(fact) for fact in facts] == ["other"]
 
 
 def test_unwatching_ends_one_and_leaves_the_rest(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     place.watch(S1)
     place.watch(S2)
-    assert connections.unwatch_from_connection(place.runtime, ODD, S1)
-    assert not connections.unwatch_from_connection(place.runtime, ODD, S1)
-    assert not list(connections.session_watchers_of(place.runtime, S1))
-    assert len(list(connections.session_watchers_of(place.runtime, S2))) == 1
+    assert connections.end_websocket_watch(place.runtime, ODD, S1)
+    assert not connections.end_websocket_watch(place.runtime, ODD, S1)
+    assert not list(connections.websocket_watchers(place.runtime, S1))
+    assert len(list(connections.websocket_watchers(place.runtime, S2))) == 1
 
 
 def test_a_connection_watches_at_most_fifty_things_and_each_of_them_once(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     for number in range(MOST_WATCHED):
         place.runtime.home.sessions.create(session(f"n{number}"))
         place.watch(WatchTarget(kind="session", id=f"n{number}"))
     place.watch(WatchTarget(kind="session", id="n0"))
     with pytest.raises(Refused):
         place.watch(S1)
-    assert not list(connections.session_watchers_of(place.runtime, S1))
-    connections.close_connection(place.runtime.home.facts, ODD)
+    assert not list(connections.websocket_watchers(place.runtime, S1))
+    connections.close_websocket_connection(place.runtime.home.facts, ODD)
     assert not list(
-        connections.session_watchers_of(place.runtime, WatchTarget(kind="session", id="n49"))
+        connections.websocket_watchers(place.runtime, WatchTarget(kind="session", id="n49"))
     )
 
 
 def test_what_does_not_exist_is_not_watched(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     with pytest.raises(NotFound):
         place.watch(WatchTarget(kind="session", id="nothing"))
 
 
 def test_whoever_meets_others_waits_a_little_and_is_heard(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     for times in (5, len(PAUSES)):
         pauses: list[float] = []
         runtime = place.contested(times)
-        assert connections.count_connection_message(runtime, ODD, pauses.append).id == place.made.id
+        assert (
+            connections.count_websocket_connection_message(runtime, ODD, pauses.append).id
+            == place.made.id
+        )
         assert len(pauses) == times
         assert all(most / 2 <= each < most for each, most in zip(pauses, PAUSES, strict=False))
         assert len({each / most for each, most in zip(pauses, PAUSES, strict=False)}) > 1
@@ -300,19 +303,19 @@ def test_whoever_meets_others_waits_a_little_and_is_heard(place: Place) -> None:
 
 
 def test_whoever_meets_too_many_others_is_no_flooder(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     for ask in (
-        lambda runtime: connections.count_connection_message(runtime, ODD),
-        lambda runtime: connections.watch_from_connection(runtime, ODD, S1, VisibleKinds(), None),
-        lambda runtime: connections.unwatch_from_connection(runtime, ODD, S1),
+        lambda runtime: connections.count_websocket_connection_message(runtime, ODD),
+        lambda runtime: connections.start_websocket_watch(runtime, ODD, S1, VisibleKinds(), None),
+        lambda runtime: connections.end_websocket_watch(runtime, ODD, S1),
     ):
         with pytest.raises(Unavailable):
             ask(place.contested(len(PAUSES) + 1))
-    assert connections.count_connection_message(place.runtime, ODD).id == place.made.id
+    assert connections.count_websocket_connection_message(place.runtime, ODD).id == place.made.id
 
 
 def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None:
-    connections.open_connection(place.runtime, ODD, place.hash)
+    connections.open_websocket_connection(place.runtime, ODD, place.hash)
     names = [f"n{number}" for number in range(12)]
     for name in names:
         place.runtime.home.sessions.create(session(name))
@@ -320,9 +323,9 @@ def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None
 
     def subscribe(name: str) -> None:
         together.wait(60)
-        connections.count_connection_message(place.runtime, ODD, Event().wait)
+        connections.count_websocket_connection_message(place.runtime, ODD, Event().wait)
         watched = WatchTarget(kind="session", id=name)
-        connections.watch_from_connection(
+        connections.start_websocket_watch(
             place.runtime, ODD, watched, VisibleKinds(), None, pause=Event().wait
         )
 
@@ -336,12 +339,12 @@ def test_all_who_say_something_at_once_are_heard_and_watch(place: Place) -> None
 
 def test_a_key_opens_so_many_connections_and_another_when_one_is_closed(place: Place) -> None:
     for number in range(MOST_OPENED):
-        connections.open_connection(place.runtime, f"c{number}", place.hash)
-    connections.open_connection(place.runtime, "c0", place.hash)
+        connections.open_websocket_connection(place.runtime, f"c{number}", place.hash)
+    connections.open_websocket_connection(place.runtime, "c0", place.hash)
     with pytest.raises(Exhausted):
-        connections.open_connection(place.runtime, "more", place.hash)
-    connections.open_connection(place.runtime, "another", place.key(Scope.READ)[1].hash)
-    connections.close_connection(place.runtime.home.facts, "c3")
-    connections.open_connection(place.runtime, "more", place.hash)
+        connections.open_websocket_connection(place.runtime, "more", place.hash)
+    connections.open_websocket_connection(place.runtime, "another", place.key(Scope.READ)[1].hash)
+    connections.close_websocket_connection(place.runtime.home.facts, "c3")
+    connections.open_websocket_connection(place.runtime, "more", place.hash)
     place.clock.advance(CONNECTION_LIVES.total_seconds())
-    connections.open_connection(place.runtime, "later", place.hash)
+    connections.open_websocket_connection(place.runtime, "later", place.hash)

@@ -21,9 +21,9 @@ from opencrab.domain.world.binding import (
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
-    change_vital_signs,
-    create_vital_signs,
-    stored_vital_signs,
+    change_agent_vital_signs,
+    create_agent_vital_signs,
+    stored_agent_vital_signs,
 )
 from opencrab.engine.world.binding import (
     Reception,
@@ -50,7 +50,7 @@ pytest_plugins = ["tests.unit.engine.kingdom"]
 @pytest.fixture
 def crab(house: House, kingdom: ReferenceWorld) -> WorldBinding:
     house.agent("crab", QUIET)
-    create_vital_signs(house.runtime, house.home.agents.get("crab"))
+    create_agent_vital_signs(house.runtime, house.home.agents.get("crab"))
     return kingdom.admit(bind_to_world(house.runtime, "crab", kingdom.binding()))
 
 
@@ -59,7 +59,7 @@ def happenings(house: House) -> list[AgentEvent]:
 
 
 def signs(house: House) -> VitalSigns:
-    stored = stored_vital_signs(house.runtime.home.facts, "crab")
+    stored = stored_agent_vital_signs(house.runtime.home.facts, "crab")
     assert stored is not None
     return stored.read(VitalSigns)
 
@@ -162,7 +162,7 @@ def test_an_agent_hears_only_what_it_subscribed_to_and_nothing_comes_twice(
 ) -> None:
     deaf = Heartbeat.model_validate({"subscriptions": ({"type": "speech"},)})
     house.home.agents.save(agent(house).replaced(heartbeat=deaf))
-    create_vital_signs(house.runtime, house.home.agents.get("crab"))
+    create_agent_vital_signs(house.runtime, house.home.agents.get("crab"))
     raw = kingdom.say(crab.key_id, "EVENT", {"kind": "commit"})
     assert receive_world_message(house.runtime, raw) is Reception.TAKEN
     assert receive_world_message(house.runtime, raw) is Reception.AGAIN
@@ -175,14 +175,16 @@ def test_a_repeated_message_wakes_whom_a_crash_let_sleep_on(
     raw = kingdom.say(crab.key_id, "EVENT", {"kind": "commit"})
     receive_world_message(house.runtime, raw)
     house.home.agents.save(agent(house).replaced(status=AgentStatus.DORMANT))
-    change_vital_signs(house.runtime, "crab", lambda now: now.replaced(status=AgentStatus.DORMANT))
+    change_agent_vital_signs(
+        house.runtime, "crab", lambda now: now.replaced(status=AgentStatus.DORMANT)
+    )
     assert receive_world_message(house.runtime, raw) is Reception.AGAIN
     assert agent(house).status is signs(house).status is AgentStatus.ACTIVE
 
 
 def test_a_spawned_agent_is_told_what_to_read_first(house: House, kingdom: ReferenceWorld) -> None:
     house.agent("crab", QUIET)
-    create_vital_signs(house.runtime, house.home.agents.get("crab"))
+    create_agent_vital_signs(house.runtime, house.home.agents.get("crab"))
     crab = bind_to_world(house.runtime, "crab", kingdom.binding(knowledge_seeds=("cd" * 32,)))
     body = {"agent_id": bytes.fromhex(crab.key_id), "status": "Active"}
     receive_world_message(house.runtime, kingdom.say(crab.key_id, "AGENT_SPAWN_ACK", body))

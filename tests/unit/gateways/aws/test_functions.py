@@ -12,7 +12,7 @@ import pytest
 from opencrab.domain.autonomy.vital_signs import VitalSigns, heartbeat_slot
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.agents.vital_signs import create_vital_signs, stored_vital_signs
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.gateways.aws.functions import delivery_of_sqs_record
@@ -171,7 +171,7 @@ def beat_of(agent_id: str, slot: int) -> str:
 def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
     house = function.house
     profile = house.home.agents.get("mika")
-    signs = create_vital_signs(house.runtime, profile)
+    signs = create_agent_vital_signs(house.runtime, profile)
     slot = heartbeat_slot(signs.next_beat_at)
     house.clock.advance((signs.next_beat_at - house.clock.now()).total_seconds())
     bodies = (
@@ -185,7 +185,7 @@ def test_a_batch_of_beats_is_decided_one_by_one(function: Function) -> None:
         del record["attributes"]["MessageGroupId"]
     answer = function.worker.run_heartbeats({"Records": records}, Call())
     assert answer == {"batchItemFailures": [{"itemIdentifier": records[2]["messageId"]}]}
-    stored = stored_vital_signs(house.runtime.home.facts, "mika")
+    stored = stored_agent_vital_signs(house.runtime.home.facts, "mika")
     assert stored is not None
     after = stored.read(VitalSigns)
     assert (after.slot, after.beats) == (slot, 1), "a slot fires once, however often it is told"

@@ -16,7 +16,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_proof
+from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_access_proof
 from opencrab.domain.usage.aws_cost import PriceSheet
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import NewestPrices, Options, UpOptions
@@ -64,7 +64,7 @@ class Server:
     def handle(self, request: httpx.Request) -> httpx.Response:
         """What a transport does with a request."""
         if CHALLENGE_HEADER in request.headers:
-            return ok({"proof": instance_proof(INSTANCE, request.headers[CHALLENGE_HEADER])})
+            return ok({"proof": instance_access_proof(INSTANCE, request.headers[CHALLENGE_HEADER])})
         self.requests.append(request)
         raw = request.url.raw_path.decode().partition("?")[0]
         waiting = self.answers.get(f"{request.method} {raw.removeprefix('/api')}")

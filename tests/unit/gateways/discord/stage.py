@@ -14,9 +14,9 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.discord.community import KIND, Community, Presence, Spot
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import session_bound_to_channel
-from opencrab.engine.conversation.delivery import deliver_utterance
-from opencrab.engine.discord.presence import save_discord_presence
+from opencrab.engine.conversation.channel_bindings import conversation_bound_to_channel
+from opencrab.engine.conversation.delivery import deliver_session_utterance
+from opencrab.engine.discord.presence import set_agent_discord_presence
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.discord.interactions.worker import handle_interaction
@@ -81,7 +81,7 @@ class Stage:
     def place(self, agent_id: str, *channels: str, **more: Any) -> None:
         """Let an agent take part in these channels only."""
         spots = tuple(Spot(channel_id=each) for each in channels or (CHANNEL,))
-        save_discord_presence(
+        set_agent_discord_presence(
             self.runtime.home, Presence(agent_id=agent_id, **({"spots": spots} | more))
         )
 
@@ -108,11 +108,11 @@ class Stage:
         """Let speech and panels be delivered, and no turn run."""
         queue = self.house.home.deliveries
         while taken := queue.receive(visibility_seconds=60, wait_seconds=0):
-            deliver_utterance(self.runtime, taken)
+            deliver_session_utterance(self.runtime, taken)
             queue.acknowledge(taken.receipt)
 
     def session(self, channel: str = CHANNEL) -> Session | None:
-        return session_bound_to_channel(self.runtime.home, f"{KIND}.{channel}")
+        return conversation_bound_to_channel(self.runtime.home, f"{KIND}.{channel}")
 
     def lines(self) -> list[Line]:
         """What was said in the channel's session."""

@@ -6,8 +6,8 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.discord.community import KIND
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import SessionOpening, open_channel_session
-from opencrab.gateways.discord.agent_lookup import find_agent
+from opencrab.engine.conversation.channel_bindings import SessionOpening, open_channel_conversation
+from opencrab.gateways.discord.agent_lookup import find_agent_on_discord
 from tests.discord.recording import CHANNEL, GUILD
 from tests.unit.gateways.discord.showing import HOSTILE
 from tests.unit.gateways.discord.stage import Stage
@@ -22,7 +22,7 @@ def found(
     guild: str | None = GUILD,
     language: Language = Language.EN,
 ) -> str:
-    profile, _ = find_agent(
+    profile, _ = find_agent_on_discord(
         stage.runtime.home, option, channel_id=CHANNEL, guild_id=guild, language=language
     )
     return profile.agent.id
@@ -36,7 +36,7 @@ def renamed(stage: Stage, agent_id: str, name: str) -> None:
 def test_in_every_home_an_agent_is_found_with_its_presence(any_stage: Stage) -> None:
     any_stage.agent("crab")
     any_stage.place("crab")
-    profile, presence = find_agent(
+    profile, presence = find_agent_on_discord(
         any_stage.runtime.home, "CRAB", channel_id=CHANNEL, guild_id=GUILD
     )
     assert profile.agent.id == "crab"
@@ -113,7 +113,7 @@ def test_without_a_name_the_one_of_this_place_is_meant(stage: Stage) -> None:
     stage.place("shrimp")
     assert found(stage) == "shrimp"
     opening = SessionOpening(agent_ids=("tuna",), opened_by="discord-1")
-    open_channel_session(stage.runtime, f"{KIND}.{CHANNEL}", opening)
+    open_channel_conversation(stage.runtime, f"{KIND}.{CHANNEL}", opening)
     assert found(stage) == "tuna"
 
 

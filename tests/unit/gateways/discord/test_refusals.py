@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.domain.errors import Conflict, NotFound, OpenCrabError, Refused
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.text.sentences import discord_problem
+from opencrab.gateways.discord.text.sentences import discord_problem_text
 from opencrab.gateways.discord.views.view_commands import ANSWERS
 from tests.unit.gateways.discord.showing import OWNER, USER, asked
 from tests.unit.gateways.discord.stage import Stage
@@ -27,7 +27,7 @@ def named_agent(stage: Stage) -> None:
 
 def problem(error: OpenCrabError) -> str:
     """What somebody whose Discord is Japanese reads, checked for English."""
-    told = discord_problem(error, Language.JA)
+    told = discord_problem_text(error, Language.JA)
     assert not _ENGLISH.search(told), told
     return told
 

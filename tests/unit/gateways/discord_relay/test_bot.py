@@ -12,7 +12,7 @@ from opencrab.domain.discord.community import Presence, Spot
 from opencrab.domain.errors import Invalid, Refused, Unauthenticated, Unavailable
 from opencrab.gateways.discord_relay.bot import run_relay_bot
 from opencrab.gateways.discord_relay.connection import RelayConnection
-from opencrab.gateways.discord_relay.relay import discord_id_at
+from opencrab.gateways.discord_relay.relay import discord_relay_id_at
 from tests.unit.gateways.discord_relay.gateway import (
     BOT,
     GUILD,
@@ -30,7 +30,7 @@ MENTIONS = Presence(agent_id="mika", spots=(Spot(channel_id=HERE),))
 
 
 def number(n: int) -> str:
-    return str(int(discord_id_at(NOW)) + n)
+    return str(int(discord_relay_id_at(NOW)) + n)
 
 
 class Crab:

@@ -14,7 +14,7 @@ from opencrab.gateways.discord_relay.relay import (
     Forward,
     Relay,
     RelayMessage,
-    discord_id_at,
+    discord_relay_id_at,
 )
 from tests.soak import examples
 
@@ -27,7 +27,7 @@ NAMED = Presence(agent_id="ken", spots=(Spot(channel_id=THERE),))
 def said(
     number: int, channel_id: str = HERE, *, mentions: bool = False, author: str = "700"
 ) -> RelayMessage:
-    message_id = str(int(discord_id_at(NOW)) + number)
+    message_id = str(int(discord_relay_id_at(NOW)) + number)
     guild = None if channel_id == PRIVATE else "42"
     return RelayMessage(message_id, channel_id, author, guild, mentions_bot=mentions, body={})
 
@@ -74,7 +74,7 @@ def test_what_was_missed_is_fetched_after_the_last_that_was_brought(relay: Relay
     brought(relay)
     relay.refetch_all()
     jobs = [relay.next(NOW), relay.next(NOW)]
-    assert jobs == [FetchPage(HERE, said(1).id), FetchPage(THERE, discord_id_at(NOW))]
+    assert jobs == [FetchPage(HERE, said(1).id), FetchPage(THERE, discord_relay_id_at(NOW))]
     relay.add_message(said(4))
     relay.add_fetched_page(HERE, [said(3), said(2), said(4)])
     relay.add_fetched_page(THERE, [said(2, THERE), said(3, THERE, mentions=True)])
@@ -110,7 +110,7 @@ def test_a_fetch_that_failed_is_tried_again_and_a_channel_that_is_gone_is_forgot
     relay.refetch_all()
     relay.next(NOW)
     relay.retry_fetch(HERE)
-    assert relay.next(NOW) == FetchPage(HERE, discord_id_at(NOW))
+    assert relay.next(NOW) == FetchPage(HERE, discord_relay_id_at(NOW))
     relay.forget_channel(HERE)
     assert HERE not in relay.seen
     relay.next(NOW)
@@ -131,7 +131,7 @@ def test_a_fetch_from_before_a_new_connection_is_passed_over(relay: Relay) -> No
     relay.next(NOW)
     relay.refetch_all()
     relay.add_fetched_page(HERE, [said(1)])
-    assert relay.next(NOW) == FetchPage(HERE, discord_id_at(NOW))
+    assert relay.next(NOW) == FetchPage(HERE, discord_relay_id_at(NOW))
 
 
 def test_more_than_can_be_held_is_fetched_later() -> None:

@@ -7,15 +7,18 @@ from hypothesis import strategies as st
 from opencrab.domain.errors import Invalid, Unauthenticated
 from opencrab.domain.value import Language
 from opencrab.gateways.rest.conversation.lines import LAST
-from opencrab.gateways.rest.conversation.messages import LONGEST_WAIT, wanted_reply_wait
-from opencrab.gateways.rest.conversation.server_sent_events import last_event_sequence
-from opencrab.gateways.rest.http.accept_language import preferred_language
-from opencrab.gateways.rest.http.access import secret_in
+from opencrab.gateways.rest.conversation.messages import (
+    LONGEST_WAIT,
+    wanted_conversation_reply_wait,
+)
+from opencrab.gateways.rest.conversation.server_sent_events import last_session_event_sequence
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
+from opencrab.gateways.rest.http.access import secret_of_http_request
 
 
 @pytest.mark.parametrize("header", [b"Bearer oc_x", b"bearer oc_x", b"BEARER   oc_x "])
 def test_a_secret_follows_the_word_bearer(header: bytes) -> None:
-    assert secret_in([(b"accept", b"*/*"), (b"authorization", header)]) == "oc_x"
+    assert secret_of_http_request([(b"accept", b"*/*"), (b"authorization", header)]) == "oc_x"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +26,7 @@ def test_a_secret_follows_the_word_bearer(header: bytes) -> None:
 )
 def test_anything_else_is_no_key(headers: list[bytes]) -> None:
     with pytest.raises(Unauthenticated) as caught:
-        secret_in([(b"authorization", header) for header in headers])
+        secret_of_http_request([(b"authorization", header) for header in headers])
     assert caught.value.field == "Authorization"
 
 
@@ -41,7 +44,7 @@ def test_anything_else_is_no_key(headers: list[bytes]) -> None:
     ],
 )
 def test_a_wait_is_read_among_other_wishes(prefer: str | None, seconds: int | None) -> None:
-    assert wanted_reply_wait(prefer) == seconds
+    assert wanted_conversation_reply_wait(prefer) == seconds
 
 
 @given(st.text().filter(lambda text: not text.strip().strip('"').isdecimal()))
@@ -50,7 +53,7 @@ def test_a_wait_that_is_no_number_is_refused(text: str) -> None:
     if value.strip().strip('"').isdecimal():
         return
     with pytest.raises(Invalid, match="whole number"):
-        wanted_reply_wait(f"wait={value}")
+        wanted_conversation_reply_wait(f"wait={value}")
 
 
 @pytest.mark.parametrize(
@@ -65,20 +68,20 @@ def test_a_wait_that_is_no_number_is_refused(text: str) -> None:
     ],
 )
 def test_the_first_language_that_is_spoken_counts(header: str, language: Language) -> None:
-    assert preferred_language(header) is language
+    assert language_of_http_request(header) is language
 
 
 @given(st.integers(0, LAST))
 def test_an_event_id_is_a_sequence(sequence: int) -> None:
-    assert last_event_sequence(str(sequence)) == sequence
+    assert last_session_event_sequence(str(sequence)) == sequence
 
 
 @given(st.text().filter(lambda text: not (text.isascii() and text.isdecimal())))
 def test_no_other_text_is_an_event_id(text: str) -> None:
     with pytest.raises(Invalid) as caught:
-        last_event_sequence(text)
+        last_session_event_sequence(text)
     assert caught.value.field == "Last-Event-ID"
 
 
 def test_an_event_id_beyond_all_lines_is_the_last() -> None:
-    assert last_event_sequence("9" * 10) == LAST
+    assert last_session_event_sequence("9" * 10) == LAST

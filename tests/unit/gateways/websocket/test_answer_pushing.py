@@ -15,7 +15,7 @@ from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
+from opencrab.engine.access.membership import grant_session_access, revoke_session_access
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.engine.conversation.live import VisibleKinds, WatchTarget
 from opencrab.engine.websocket import connections
@@ -235,11 +235,11 @@ def test_who_may_not_read_the_session_any_more_is_told_no_more_within_a_minute(
 ) -> None:
     runtime, home = talk.world.runtime, talk.world.runtime.home
     _, key = create_api_key(runtime, name="健", scope=Scope.CHAT)
-    invite_to_session(home.facts, home.keys, "s1", key.principal.id)
-    connections.open_connection(runtime, "k", key.hash)
-    connections.watch_from_connection(runtime, "k", S1, VisibleKinds(), None)
+    grant_session_access(home.facts, home.keys, "s1", key.principal.id)
+    connections.open_websocket_connection(runtime, "k", key.hash)
+    connections.start_websocket_watch(runtime, "k", S1, VisibleKinds(), None)
     talk.says("一")
-    uninvite_from_session(home.facts, "s1", key.principal.id)
+    revoke_session_access(home.facts, "s1", key.principal.id)
     talk.world.clock.advance(KEY_BELIEVED.total_seconds())
     talk.says("秘密")
     assert talk.sockets.said("k") == ["一"]
@@ -309,11 +309,11 @@ def test_a_stopped_answer_ends_with_the_line_of_what_was_said(talk: Talk) -> Non
 def test_a_watcher_who_comes_again_gets_the_line_whole(talk: Talk) -> None:
     talk.connect("a", S1)
     talk.says("One ")
-    connections.unwatch_from_connection(talk.world.runtime, "a", S1)
+    connections.end_websocket_watch(talk.world.runtime, "a", S1)
     talk.world.clock.advance(WATCHERS_KNOWN_MS / 1_000)
     talk.connect("b", S1)
     talk.says("two ")
-    connections.watch_from_connection(talk.world.runtime, "a", S1, VisibleKinds(), None)
+    connections.start_websocket_watch(talk.world.runtime, "a", S1, VisibleKinds(), None)
     talk.world.clock.advance(WATCHERS_KNOWN_MS / 1_000)
     talk.says("three", ended=True)
     talk.ends("One two three")

@@ -8,8 +8,8 @@ import pytest
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.websocket.connections import issue_connection_ticket
-from opencrab.gateways.websocket.authentication import ConnectionGate, allowed_origins
+from opencrab.engine.websocket.connections import issue_websocket_ticket
+from opencrab.gateways.websocket.authentication import ConnectionGate, allowed_websocket_origins
 from tests.unit.engine.known_world import World, opened
 
 PAGE = "https://crab.example.org"
@@ -23,7 +23,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def entrance(world: World) -> ConnectionGate:
-    return ConnectionGate(world.runtime, allowed_origins([f"{PAGE}/", ""]))
+    return ConnectionGate(world.runtime, allowed_websocket_origins([f"{PAGE}/", ""]))
 
 
 def test_a_key_opens_it(world: World, entrance: ConnectionGate) -> None:
@@ -40,7 +40,7 @@ def test_anything_else_in_the_header_does_not(entrance: ConnectionGate, header: 
 
 def test_a_wrong_header_is_not_saved_by_a_ticket(world: World, entrance: ConnectionGate) -> None:
     _, key = create_api_key(world.runtime, name="鍵", scope=Scope.READ)
-    ticket, _ = issue_connection_ticket(world.runtime, key.hash)
+    ticket, _ = issue_websocket_ticket(world.runtime, key.hash)
     with pytest.raises(Unauthenticated):
         entrance.key({"authorization": "Bearer wrong-wrong-wrong"}, f"ticket={ticket}")
     assert entrance.key({}, f"ticket={ticket}") == key.hash
@@ -56,7 +56,7 @@ def test_a_ticket_of_a_key_that_was_revoked_meanwhile_opens_nothing(
     world: World, entrance: ConnectionGate
 ) -> None:
     _, key = create_api_key(world.runtime, name="鍵", scope=Scope.READ)
-    ticket, _ = issue_connection_ticket(world.runtime, key.hash)
+    ticket, _ = issue_websocket_ticket(world.runtime, key.hash)
     world.runtime.home.keys.revoke(key.id, world.clock.now())
     with pytest.raises(Unauthenticated):
         entrance.key({}, f"ticket={ticket}")

@@ -10,7 +10,7 @@ import pytest
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import invite_to_session
+from opencrab.engine.access.membership import grant_session_access
 from opencrab.engine.conversation.live import WatchTarget
 from opencrab.engine.websocket import connections
 from opencrab.engine.websocket.connections import (
@@ -18,7 +18,7 @@ from opencrab.engine.websocket.connections import (
     MOST_MESSAGES,
     MOST_OPENED,
     PAUSES,
-    issue_connection_ticket,
+    issue_websocket_ticket,
 )
 from opencrab.gateways.websocket.aws import Gateway
 from tests.unit.engine.known_world import World, opened
@@ -44,7 +44,7 @@ class Function:
             for scope in Scope
         }
         home, (_, chat) = world.runtime.home, made[Scope.CHAT]
-        invite_to_session(home.facts, home.keys, "s1", chat.principal.id)
+        grant_session_access(home.facts, home.keys, "s1", chat.principal.id)
         self.secrets = {scope: secret for scope, (secret, _) in made.items()}
         self.keys = {scope: key for scope, (_, key) in made.items()}
 
@@ -63,7 +63,7 @@ class Function:
 
     def opened(self) -> list[str]:
         facts = self.world.runtime.home.facts.page("installation", CONNECTION)
-        return [connections.connection_id_of(fact) for fact in facts]
+        return [connections.websocket_connection_id(fact) for fact in facts]
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_connection_comes_watches_and_goes(function: Function) -> None:
     assert function.status(event("DISCONNECT", ID)) == 200
     assert function.opened() == []
     watched = WatchTarget(kind="session", id="s1")
-    assert not list(connections.session_watchers_of(function.world.runtime, watched))
+    assert not list(connections.websocket_watchers(function.world.runtime, watched))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_foreign_page_is_refused_even_with_a_key(function: Function) -> None:
 
 
 def test_a_ticket_opens_one_connection(function: Function) -> None:
-    ticket, _ = issue_connection_ticket(function.world.runtime, function.keys[Scope.READ].hash)
+    ticket, _ = issue_websocket_ticket(function.world.runtime, function.keys[Scope.READ].hash)
     query = {"queryStringParameters": {"ticket": ticket}}
     assert function.status(event("CONNECT", ID, **query)) == 200
     assert function.status(event("CONNECT", "second", **query)) == 401

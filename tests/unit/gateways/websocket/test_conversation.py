@@ -9,14 +9,14 @@ import pytest
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.errors import Exhausted, Refused, Unauthenticated
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
+from opencrab.engine.access.membership import grant_session_access, revoke_session_access
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED
 from opencrab.engine.websocket.connections import (
     CONNECTION_LIVES,
     MOST_MESSAGES,
     MOST_WATCHED,
 )
-from opencrab.gateways.websocket.authentication import allowed_origins
+from opencrab.gateways.websocket.authentication import allowed_websocket_origins
 from opencrab.gateways.websocket.conversation import Conversation, LocalTalk
 from tests.contract.example import session
 from tests.unit.engine.known_world import World, opened
@@ -31,14 +31,14 @@ class Table:
         feed = world.runtime.home.feed
         assert feed is not None
         self.world = world
-        self.talk = LocalTalk(world.runtime, feed, allowed_origins([]))
+        self.talk = LocalTalk(world.runtime, feed, allowed_websocket_origins([]))
         self.secret, self.key = create_api_key(world.runtime, name="鍵", scope=Scope.CHAT)
         self.invite("s1")
 
     def invite(self, session_id: str) -> None:
         """Share a session with the holder of the key."""
         home = self.world.runtime.home
-        invite_to_session(home.facts, home.keys, session_id, self.key.principal.id)
+        grant_session_access(home.facts, home.keys, session_id, self.key.principal.id)
 
     def sit(self) -> Conversation:
         return self.talk.enter({"authorization": f"Bearer {self.secret}"}, "")
@@ -83,7 +83,7 @@ def test_what_was_returned_and_not_taken_is_withheld_within_a_minute(table: Tabl
         each.check_access()
     table.world.say("一")
     told = [revoked.new_events(), uninvited.new_events()]
-    uninvite_from_session(home.facts, "s1", table.key.principal.id)
+    revoke_session_access(home.facts, "s1", table.key.principal.id)
     table.world.clock.advance(KEY_BELIEVED.total_seconds())
     with pytest.raises(Refused):
         uninvited.check_access()
@@ -137,7 +137,7 @@ def test_a_session_that_is_no_longer_shared_is_told_no_more_within_a_minute(tabl
     conversation = table.sit()
     list(conversation.handle_frame(SUBSCRIBE))
     home = table.world.runtime.home
-    uninvite_from_session(home.facts, "s1", table.key.principal.id)
+    revoke_session_access(home.facts, "s1", table.key.principal.id)
     table.world.clock.advance(KEY_BELIEVED.total_seconds())
     table.world.say("秘密")
     assert not list(conversation.new_events())

@@ -12,9 +12,9 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.conversation.message import Audience, LineKind
 from opencrab.domain.errors import Unavailable
 from opencrab.engine.access.api_keys import create_api_key
-from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
+from opencrab.engine.access.membership import grant_session_access, revoke_session_access
 from opencrab.engine.conversation.key_holders import KEY_BELIEVED
-from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_line_kinds
+from opencrab.engine.conversation.live import VisibleKinds, WatchTarget, visible_session_line_kinds
 from opencrab.engine.websocket import connections
 from opencrab.gateways.websocket.pushing import (
     AT_ONCE,
@@ -27,7 +27,7 @@ from tests.unit.engine.known_world import World, opened
 from tests.unit.gateways.websocket.connected import Sockets
 
 S1, MIKA = WatchTarget(kind="session", id="s1"), WatchTarget(kind="agent", id="mika")
-EVERYTHING = visible_line_kinds(LineKind, is_owner=True)
+EVERYTHING = visible_session_line_kinds(LineKind, is_owner=True)
 
 
 class Slow(Sockets):
@@ -59,9 +59,9 @@ class Desk:
     def connect(self, name: str, *watched: WatchTarget, sight: VisibleKinds | None = None) -> str:
         """A connection with a key of its own; the key's id."""
         _, key = create_api_key(self.world.runtime, name=name, scope=Scope.READ, grants=("all",))
-        connections.open_connection(self.world.runtime, name, key.hash)
+        connections.open_websocket_connection(self.world.runtime, name, key.hash)
         for each in watched:
-            connections.watch_from_connection(
+            connections.start_websocket_watch(
                 self.world.runtime, name, each, sight or VisibleKinds(), None
             )
         return key.id
@@ -78,8 +78,8 @@ class Desk:
         self.pusher.push_entries(self.entries())
 
     def watching(self, watched: WatchTarget = S1) -> list[str]:
-        found = connections.session_watchers_of(self.world.runtime, watched)
-        return sorted(connections.connection_id_of(fact) for fact in found)
+        found = connections.websocket_watchers(self.world.runtime, watched)
+        return sorted(connections.websocket_connection_id(fact) for fact in found)
 
 
 @pytest.fixture
@@ -96,12 +96,12 @@ def test_who_is_no_longer_invited_is_pushed_nothing_more_within_a_minute(desk: D
     runtime = desk.world.runtime
     home = runtime.home
     _, key = create_api_key(runtime, name="健", scope=Scope.CHAT)
-    invite_to_session(home.facts, home.keys, "s1", key.principal.id)
-    connections.open_connection(runtime, "k", key.hash)
-    connections.watch_from_connection(runtime, "k", S1, VisibleKinds(), None)
+    grant_session_access(home.facts, home.keys, "s1", key.principal.id)
+    connections.open_websocket_connection(runtime, "k", key.hash)
+    connections.start_websocket_watch(runtime, "k", S1, VisibleKinds(), None)
     desk.world.say("一")
     desk.push()
-    uninvite_from_session(home.facts, "s1", key.principal.id)
+    revoke_session_access(home.facts, "s1", key.principal.id)
     desk.world.clock.advance(KEY_BELIEVED.total_seconds())
     desk.world.say("秘密")
     desk.push()
@@ -132,7 +132,7 @@ def test_who_loses_the_key_while_it_is_told_the_past_is_told_no_more(desk: Desk)
         clock.advance(KEY_BELIEVED.total_seconds())
 
     desk.over(Revoking(revoke))
-    (watcher,) = connections.session_watchers_of(runtime, S1)
+    (watcher,) = connections.websocket_watchers(runtime, S1)
     assert not desk.pusher.catch_up("s1", watcher)
     assert len(desk.sockets.sent["k"]) == 1
     assert desk.watching() == []
@@ -225,9 +225,9 @@ def test_a_connection_that_takes_nothing_is_cut_and_misses_nothing_when_it_retur
     desk.push()
     assert desk.watching() == []
     (key,) = [each for each in desk.world.runtime.home.keys.list() if each.id == key_id]
-    connections.open_connection(desk.world.runtime, "again", key.hash)
-    connections.watch_from_connection(desk.world.runtime, "again", S1, VisibleKinds(), 0)
-    (watcher,) = connections.session_watchers_of(desk.world.runtime, S1)
+    connections.open_websocket_connection(desk.world.runtime, "again", key.hash)
+    connections.start_websocket_watch(desk.world.runtime, "again", S1, VisibleKinds(), 0)
+    (watcher,) = connections.websocket_watchers(desk.world.runtime, S1)
     assert desk.pusher.catch_up("s1", watcher)
     assert desk.sockets.said("again") == ["一"]
 

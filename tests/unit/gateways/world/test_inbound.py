@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from opencrab.adapters.world_bus import envelope_in, world_event_detail
+from opencrab.adapters.world_bus import envelope_of_eventbridge_event, eventbridge_event_detail
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.world.binding import WorldBinding
 from opencrab.engine.world.binding import bind_to_world, world_of_agent
@@ -31,7 +31,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 def record(house: House, kingdom: ReferenceWorld, raw: bytes, name: str) -> dict[str, Any]:
     """A record of the queue, as the rule of the bus fills it."""
     envelope = kingdom.envelopes.open(raw).envelope
-    body = json.dumps({"source": "a.world", "detail": world_event_detail(raw, envelope)})
+    body = json.dumps({"source": "a.world", "detail": eventbridge_event_detail(raw, envelope)})
     arrived = int(house.clock.now().timestamp() * 1_000)
     return {"messageId": name, "body": body, "attributes": {"SentTimestamp": str(arrived)}}
 
@@ -50,9 +50,9 @@ def test_a_batch_is_taken_what_is_refused_goes_and_what_fails_comes_again(
         record(house, kingdom, forged, "m2"),
         record(house, kingdom, kingdom.allocation(crab, 4), "m3"),
     ]
-    assert world_messages_from_queue(house.runtime, {"Records": records}, envelope_in) == {
-        "batchItemFailures": []
-    }
+    assert world_messages_from_queue(
+        house.runtime, {"Records": records}, envelope_of_eventbridge_event
+    ) == {"batchItemFailures": []}
     assert world_of_agent(house.runtime.home, "crab").units == 4
     told = caplog.text
     assert "m1, code=invalid" in told

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, TypeVar, Unpack, get_type_hints
 from opencrab.domain.access.authority import Authority, authority_permits
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled
+from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled_for_agent
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -25,8 +25,8 @@ from opencrab.ports.turn.action import (
     Prepare,
     Run,
     TargetsOf,
-    error_sentence,
     never_ends_turn,
+    turn_action_error_sentence,
 )
 
 Arguments = TypeVar("Arguments", bound=Value)
@@ -179,7 +179,7 @@ class Registry:
 
 def _enabled_skill_actions(skills: StandardSkills, mind: AgentState) -> frozenset[str]:
     """Return the names of the actions that the agent's enabled standard skills unlock."""
-    enabled = (skill for skill in skills.all() if is_skill_enabled(skill, mind))
+    enabled = (skill for skill in skills.all() if is_skill_enabled_for_agent(skill, mind))
     return frozenset(name for skill in enabled for name in skill.actions)
 
 
@@ -200,7 +200,7 @@ def _answering(
         except (Unavailable, Changed):
             raise
         except OpenCrabError as error:
-            return ActionResult.failure(error_sentence(error))
+            return ActionResult.failure(turn_action_error_sentence(error))
 
     if taints is None:
         return run
@@ -223,7 +223,7 @@ def _keeping_failure(prepare: Prepare) -> Prepare:
         except Unavailable:
             raise
         except OpenCrabError as error:
-            return {FAILURE: error_sentence(error)}
+            return {FAILURE: turn_action_error_sentence(error)}
 
     return keep
 

@@ -28,12 +28,12 @@ from opencrab.domain.memory.memory import (
 from opencrab.domain.memory.search_row import (
     RowKind,
     SearchRow,
+    memory_search_row_of_line,
+    search_row_of_curated_memory,
     search_row_of_experience,
-    search_row_of_line,
-    search_row_of_memory,
     search_row_of_summary,
 )
-from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Summary, memory_summary_document_id
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import DocumentChange, FeedEntry
 from opencrab.ports.conversation.sessions import Sessions
@@ -219,7 +219,7 @@ class SearchRowReader:
     def row_named(self, agent_id: str, kind: RowKind, ref: str) -> SearchRow | None:
         """Return a document's row by kind and `ref`; None if it is gone."""
         return self.read_document_row(
-            agent_id, kind, summary_key(ref) if kind is RowKind.SUMMARY else ref
+            agent_id, kind, memory_summary_document_id(ref) if kind is RowKind.SUMMARY else ref
         )
 
     def read_document_row(self, agent_id: str, kind: str, fact_id: str) -> SearchRow | None:
@@ -288,7 +288,7 @@ class SearchRowReader:
             if not page:
                 return
             after = page[-1].sequence
-            rows = (search_row_of_line(line, session, agent_id) for line in page)
+            rows = (memory_search_row_of_line(line, session, agent_id) for line in page)
             found = tuple(row for row in rows if row is not None)
             yield Batch(rows=found, session_id=session.id, last=after)
             if len(page) < _PAGE:
@@ -335,7 +335,7 @@ class SearchRowReader:
 def row_of_fact(fact: Document) -> SearchRow | None:
     """Convert a document of a searchable kind to a row; None if it is retired."""
     if fact.kind == MEMORY:
-        return search_row_of_memory(fact.read(Memory))
+        return search_row_of_curated_memory(fact.read(Memory))
     if fact.kind == EXPERIENCE:
         lived = fact.read(Experience)
         return None if lived.retired_at else search_row_of_experience(lived)
@@ -372,7 +372,7 @@ def _milliseconds(at: datetime) -> int:
 def _earlier(known: str, now: datetime) -> str:
     """Return the id of five minutes (or five summaries) earlier, as documents may be added late."""
     if known[:1] == "S" and known[1:].isdigit():
-        return summary_key(f"S{max(int(known[1:]) - _LATE_NUMBERS, 0)}")
+        return memory_summary_document_id(f"S{max(int(known[1:]) - _LATE_NUMBERS, 0)}")
     milliseconds = ulid_milliseconds(known)
     if milliseconds is None or milliseconds > _milliseconds(now + LATE):
         return ""

@@ -30,7 +30,7 @@ class EventBridgeBus:
         entry = {
             "Source": SOURCE,
             "DetailType": DETAIL_TYPE,
-            "Detail": json.dumps(world_event_detail(raw, envelope), separators=(",", ":")),
+            "Detail": json.dumps(eventbridge_event_detail(raw, envelope), separators=(",", ":")),
             "EventBusName": self._bus,
         }
         try:
@@ -47,7 +47,7 @@ class EventBridgeBus:
             )
 
 
-def world_event_detail(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
+def eventbridge_event_detail(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
     """Return the `detail` of an event that carries an envelope."""
     return {
         "v": 1,
@@ -59,7 +59,7 @@ def world_event_detail(raw: bytes, envelope: WorldEnvelope) -> dict[str, Any]:
     }
 
 
-def envelope_in(body: str) -> bytes:
+def envelope_of_eventbridge_event(body: str) -> bytes:
     """Return the envelope in an event as SQS delivers it; raise Invalid."""
     if len(body) > 2 * _DETAIL_BYTES:
         raise Invalid("the event is too large for an envelope")

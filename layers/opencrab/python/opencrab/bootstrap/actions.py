@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from opencrab import settings
 from opencrab.actions import GROUPS, Registry
 from opencrab.adapters.skill_files import FileSkills
-from opencrab.bootstrap.web import web_of
+from opencrab.bootstrap.web import configured_web_access
 from opencrab.ports.memory.search import Search
 from opencrab.ports.skills import StandardSkills
 from opencrab.ports.web import SearchEngine, Web
@@ -32,7 +32,7 @@ def configured_actions(
     configured: "Settings", search: Search, carrier: "Callable[[], SearchTransport]"
 ) -> ActionParts:
     """Build the registry of actions, without those that the settings do not configure."""
-    web, web_search, absent = web_of(configured, carrier)
+    web, web_search, absent = configured_web_access(configured, carrier)
     skills = FileSkills(settings.skills_folder())
     return ActionParts(
         actions=Registry(GROUPS, skills, absent),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from opencrab.engine.models.price_list import fetch_public_prices
+from opencrab.engine.models.price_list import update_public_model_prices
 
 if TYPE_CHECKING:
     from opencrab.adapters.providers.transport.exchange import Transport
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def nightly_price_update(
+def configured_nightly_price_update(
     configured: "Settings", transport: "Callable[[], Transport]"
 ) -> "Callable[[Runtime], int]":
     """Return a function that stores today's prices and returns how many are new.
@@ -25,13 +25,13 @@ def nightly_price_update(
     def price(runtime: "Runtime") -> int:
         if not url:
             return 0
-        from opencrab.adapters.providers.catalogue.prices import newest_prices
+        from opencrab.adapters.providers.catalogue.prices import newest_catalogue_prices
 
         today = runtime.clock.now().date()
 
         def fetch(known: "Mapping[str, Price | None]", limits: "Mapping[str, int]") -> "NewPrices":
-            return newest_prices(transport(), url, known, today, limits=limits)
+            return newest_catalogue_prices(transport(), url, known, today, limits=limits)
 
-        return fetch_public_prices(runtime, fetch)[0]
+        return update_public_model_prices(runtime, fetch)[0]
 
     return price

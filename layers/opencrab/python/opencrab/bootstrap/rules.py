@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from opencrab.domain.agents.heartbeat import (
     LONGEST_SECONDS,
     SHORTEST_SECONDS,
-    is_prime_heartbeat_interval,
-    prime_heartbeat_interval,
+    is_prime_agent_interval,
+    prime_agent_interval,
 )
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.errors import Invalid
@@ -27,7 +27,7 @@ _MOST = 10**12
 _WHOLE = 100
 
 
-def rules_of(configured: Settings) -> Rules:
+def configured_engine_rules(configured: Settings) -> Rules:
     """Return the engine's rules from the settings; raises Invalid for a number out of range.
 
     Rules that no setting names keep the engine's defaults.
@@ -65,14 +65,12 @@ def rules_of(configured: Settings) -> Rules:
 def _interval(configured: Settings) -> int:
     name = "agent.heartbeat_interval_secs"
     seconds = int(configured.get(name))
-    if not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS or not is_prime_heartbeat_interval(
-        seconds
-    ):
+    if not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS or not is_prime_agent_interval(seconds):
         raise Invalid(
             f"{name} must be a prime number from {SHORTEST_SECONDS} to {LONGEST_SECONDS:,}, "
             f"not {seconds}",
             field=name,
-            cure=f"take {prime_heartbeat_interval(max(seconds, SHORTEST_SECONDS))}",
+            cure=f"take {prime_agent_interval(max(seconds, SHORTEST_SECONDS))}",
         )
     return seconds
 
@@ -101,12 +99,12 @@ def _whole(configured: Settings, name: str, least: int, most: int) -> int:
     return number
 
 
-def deleted_versions_kept(configured: Settings) -> timedelta:
+def configured_deleted_version_age(configured: Settings) -> timedelta:
     """Return how long a deleted file's versions can be read; raises Invalid out of range."""
     return timedelta(days=_whole(configured, "workspace.deleted_versions_days", 1, 3_650))
 
 
-def budget_limits_of(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:
+def configured_budget_limits(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:
     """Return the limits in force, with names and units as in settings section `budget`.
 
     None is no limit. `changed` names those that were set at run time, which override the settings.

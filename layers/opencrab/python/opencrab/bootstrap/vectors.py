@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _BACKEND = "sqlite"
 
 
-def vectors_enabled(configured: "Settings") -> bool:
+def are_vectors_configured(configured: "Settings") -> bool:
     """Return True if semantic search is enabled; raises Invalid if the backend lacks it."""
     if not configured.get("search.vectors"):
         return False
@@ -29,7 +29,7 @@ def vectors_enabled(configured: "Settings") -> bool:
     return True
 
 
-def vectors_of(
+def configured_vectors(
     configured: "Settings",
     journal: "Journal",
     agents: "Agents",
@@ -37,10 +37,12 @@ def vectors_of(
     clock: "Clock",
 ) -> "Vectors | None":
     """Return the vectors for semantic search; None, and nothing loaded, if it is disabled."""
-    if not vectors_enabled(configured):
+    if not are_vectors_configured(configured):
         return None
     from opencrab.adapters.sqlite_search.vectors import Vectors
-    from opencrab.bootstrap.rules import rules_of
+    from opencrab.bootstrap.rules import configured_engine_rules
     from opencrab.engine.memory.embedding import MeteredEmbedder
 
-    return Vectors(MeteredEmbedder(journal, agents, models, clock, rules_of(configured)))
+    return Vectors(
+        MeteredEmbedder(journal, agents, models, clock, configured_engine_rules(configured))
+    )

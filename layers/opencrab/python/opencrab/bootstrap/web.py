@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _BRAVE, _SEARXNG = "brave", "searxng"
 
 
-def web_of(
+def configured_web_access(
     configured: "Settings", carrier: "Callable[[], SearchTransport]"
 ) -> "tuple[Web | None, SearchEngine | None, frozenset[str]]":
     """Return web access, the search service, and the names of actions that lack either.

@@ -11,26 +11,26 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def local_websocket(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None":
+def configured_local_websocket(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None":
     """Return WebSocket conversations with this process; None if they are disabled."""
-    from opencrab.gateways.websocket.authentication import allowed_origins
+    from opencrab.gateways.websocket.authentication import allowed_websocket_origins
     from opencrab.gateways.websocket.conversation import LocalTalk
 
     if runtime.home.feed is None or not configured.get("gateway.websocket.enabled"):
         return None
-    origins = allowed_origins(configured.get("gateway.websocket.origins"))
+    origins = allowed_websocket_origins(configured.get("gateway.websocket.origins"))
     return LocalTalk(runtime, runtime.home.feed, origins)
 
 
 def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     """Build the handler of API Gateway's WebSocket events and of the table's stream."""
     from opencrab.adapters.aws_client import DeferredAwsClient
-    from opencrab.adapters.dynamodb.stream import stream_entries
+    from opencrab.adapters.dynamodb.stream import dynamodb_stream_entries
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.adapters.websocket_push import SECONDS, ApiGatewayPush
     from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
-    from opencrab.bootstrap.aws.functions import message_admission
-    from opencrab.gateways.websocket.authentication import allowed_origins
+    from opencrab.bootstrap.aws.functions import aws_message_admission
+    from opencrab.gateways.websocket.authentication import allowed_websocket_origins
     from opencrab.gateways.websocket.aws import Gateway
 
     configured = settings.load_settings({})
@@ -39,6 +39,6 @@ def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
     client = DeferredAwsClient(
         "apigatewaymanagementapi", read_seconds=SECONDS, attempts=1, endpoint_url=endpoint
     )
-    origins = allowed_origins(configured.get("gateway.websocket.origins"))
-    runtime = message_admission(configured, SystemClock())
-    return Gateway(runtime, ApiGatewayPush(client), origins, stream_entries)
+    origins = allowed_websocket_origins(configured.get("gateway.websocket.origins"))
+    runtime = aws_message_admission(configured, SystemClock())
+    return Gateway(runtime, ApiGatewayPush(client), origins, dynamodb_stream_entries)

@@ -45,7 +45,7 @@ class LaterBus:
         self._opened().send(raw, envelope)
 
 
-def world_of(configured: "Settings", secrets: "Secrets") -> WorldLink | None:
+def configured_world_link(configured: "Settings", secrets: "Secrets") -> WorldLink | None:
     """Return the connection to worlds; None if `world.bus` is empty."""
     bus = str(configured.get("world.bus"))
     return WorldLink(LaterEnvelopes(), LaterBus(bus), secrets) if bus else None

@@ -3,7 +3,10 @@
 import json
 from datetime import UTC, datetime
 
-from opencrab.adapters.dynamodb.access.key import from_item, to_item
+from opencrab.adapters.dynamodb.access.key import (
+    api_key_from_dynamodb_item,
+    api_key_to_dynamodb_item,
+)
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 
@@ -19,12 +22,14 @@ KEY = ApiKey(
 
 
 def test_principal_and_grants_are_beside_the_body_that_the_release_before_reads() -> None:
-    item = to_item(KEY)
+    item = api_key_to_dynamodb_item(KEY)
     known = {"id", "name", "scope", "hash", "created_at", "revoked_at"}
     assert set(json.loads(item["body"]["S"])) == known
-    assert from_item(item) == KEY
+    assert api_key_from_dynamodb_item(item) == KEY
 
 
 def test_an_item_of_the_release_before_is_a_key_without_them() -> None:
-    old = {name: to_item(KEY)[name] for name in ("pk", "sk", "schema", "body", "list")}
-    assert from_item(old) == KEY.replaced(principal_id=None, grants=None)
+    old = {
+        name: api_key_to_dynamodb_item(KEY)[name] for name in ("pk", "sk", "schema", "body", "list")
+    }
+    assert api_key_from_dynamodb_item(old) == KEY.replaced(principal_id=None, grants=None)

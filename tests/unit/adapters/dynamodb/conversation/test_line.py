@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.dynamodb.conversation.line import from_item, number_session_lines, to_item
-from opencrab.adapters.dynamodb.home import Stores, dynamodb_stores
+from opencrab.adapters.dynamodb.conversation.line import (
+    line_from_dynamodb_item,
+    line_to_dynamodb_item,
+    number_session_lines,
+)
+from opencrab.adapters.dynamodb.home import Stores, stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.item import to_item_microseconds
 from opencrab.adapters.dynamodb.table import Dispatch
 from opencrab.domain.conversation.message import Audience, LineKind
@@ -43,7 +47,7 @@ def replica(dynamo: Dynamo) -> Replica:
 @pytest.fixture
 def stores(dynamo: Dynamo, replica: Replica) -> Stores:
     """The stores of a process that reads from the replica, with an empty session."""
-    opened = dynamodb_stores(dynamo.behind(replica))
+    opened = stores_on_dynamodb_table(dynamo.behind(replica))
     opened.sessions.create(session())
     return opened
 
@@ -79,7 +83,7 @@ def test_a_process_that_saw_nothing_does_not_trust_a_replica(
     dynamo: Dynamo, stores: Stores, replica: Replica
 ) -> None:
     say(stores, 1, 2)
-    newcomer = dynamodb_stores(dynamo.behind(replica))
+    newcomer = stores_on_dynamodb_table(dynamo.behind(replica))
     replica.lines = 1
     assert newest(newcomer) == [2, 1]
     assert replica.reads[-1]
@@ -123,7 +127,7 @@ def test_between_two_neighbours_nothing_is_asked_for(stores: Stores, replica: Re
 )
 def test_any_line_comes_back_exactly(sequence: int, **fields: Any) -> None:
     spoken = line(sequence=sequence, group_line=1, turn_id="t1", **fields)
-    assert from_item(to_item(spoken)) == spoken
+    assert line_from_dynamodb_item(line_to_dynamodb_item(spoken)) == spoken
 
 
 def test_lines_are_numbered_after_the_last_one_and_know_what_they_answer() -> None:
@@ -133,6 +137,6 @@ def test_lines_are_numbered_after_the_last_one_and_know_what_they_answer() -> No
 
 
 def test_lines_never_expire() -> None:
-    item = to_item(line(sequence=1))
+    item = line_to_dynamodb_item(line(sequence=1))
     assert "ttl" not in item
     assert str(to_item_microseconds(NOW)) not in item["body"]["S"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.dynamodb.conversation.recent_lines import KEPT_BYTES, LineCache
-from opencrab.adapters.dynamodb.home import Stores, dynamodb_stores
+from opencrab.adapters.dynamodb.home import Stores, stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.table import Dispatch
 from opencrab.domain.conversation.message import Line
 from tests.contract.example import ENGLISH, JAPANESE, admission, line, session, turn
@@ -38,7 +38,7 @@ def replica(dynamo: Dynamo) -> Replica:
 @pytest.fixture
 def stores(dynamo: Dynamo, replica: Replica) -> Stores:
     """The stores of a process that has read the first four lines of a session."""
-    opened = dynamodb_stores(dynamo.behind(replica))
+    opened = stores_on_dynamodb_table(dynamo.behind(replica))
     opened.sessions.create(session())
     say(opened, 1, 2, 3, 4)
     assert newest(opened, 3) == [4, 3, 2]
@@ -98,7 +98,7 @@ def test_a_gap_behind_known_lines_is_found_out(
 def test_a_line_that_another_process_wrote_is_read(
     dynamo: Dynamo, stores: Stores, replica: Replica
 ) -> None:
-    say(dynamodb_stores(dynamo.behind(dynamo.real)), 5, 6)
+    say(stores_on_dynamodb_table(dynamo.behind(dynamo.real)), 5, 6)
     stores.sessions.get("s1")
     assert newest(stores, 3) == [6, 5, 4]
     assert replica.read == [2]
@@ -126,7 +126,7 @@ def said(session_id: str) -> Line:
 def test_what_another_process_redacted_is_not_remembered(
     dynamo: Dynamo, stores: Stores, replica: Replica
 ) -> None:
-    dynamodb_stores(dynamo.behind(dynamo.real)).eraser.redact("s1", (3,))
+    stores_on_dynamodb_table(dynamo.behind(dynamo.real)).eraser.redact("s1", (3,))
     stores.sessions.get("s1")
     shown = stores.journal.lines("s1", limit=3, newest_first=True)
     assert [one.is_erased for one in shown] == [False, True, False]
@@ -138,11 +138,11 @@ def test_what_another_process_redacted_is_not_remembered(
 def test_where_lines_were_redacted_no_replica_is_asked_that_may_not_know(
     dynamo: Dynamo, replica: Replica
 ) -> None:
-    writer = dynamodb_stores(dynamo.behind(dynamo.real))
+    writer = stores_on_dynamodb_table(dynamo.behind(dynamo.real))
     writer.sessions.create(session())
     say(writer, 1, 2)
     writer.eraser.redact("s1", (1,))
-    reader = dynamodb_stores(dynamo.behind(replica))
+    reader = stores_on_dynamodb_table(dynamo.behind(replica))
     reader.sessions.get("s1")
     replica.hides = {1}
     assert newest(reader, 5) == [2, 1]

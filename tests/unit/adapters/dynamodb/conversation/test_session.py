@@ -7,8 +7,8 @@ import pytest
 from opencrab.adapters.dynamodb.conversation.session import (
     CountedSession,
     SessionCache,
-    from_item,
-    to_item,
+    session_from_dynamodb_item,
+    session_to_dynamodb_item,
 )
 from opencrab.domain.conversation.session import SessionChange, SessionStatus
 from opencrab.domain.errors import Conflict
@@ -75,7 +75,7 @@ def test_a_session_comes_back_with_its_counters() -> None:
     known = CountedSession(
         session().after_turn(SessionChange(agent_id="hana", spoke_at=NOW), NOW), 7, 9
     )
-    assert from_item(to_item(known)) == known
+    assert session_from_dynamodb_item(session_to_dynamodb_item(known)) == known
 
 
 def test_a_session_that_others_change_is_ended_all_the_same(dynamo: Dynamo) -> None:

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.dynamodb.item import Item
-from opencrab.adapters.dynamodb.turn.header import SCHEMA, from_item, to_item, turn_sweep_time
+from opencrab.adapters.dynamodb.turn.header import (
+    SCHEMA,
+    turn_from_dynamodb_item,
+    turn_sweep_time,
+    turn_to_dynamodb_item,
+)
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.errors import Unavailable
@@ -68,28 +73,30 @@ SPENDING = {"allowance": 48_000, "blocks": BLOCK, "scopes": ()}
 
 @given(TURNS)
 def test_any_turn_comes_back_exactly(given_turn: Turn) -> None:
-    assert from_item(to_item(given_turn)) == given_turn
+    assert turn_from_dynamodb_item(turn_to_dynamodb_item(given_turn)) == given_turn
 
 
 def test_what_is_as_usual_takes_no_room() -> None:
     absent = {"stop", "blocks", "receipt", "taint", "hops", "allowance", "spent", "note", "channel"}
-    assert not (absent | {"scopes", "crashes"}) & to_item(turn()).keys()
+    assert not (absent | {"scopes", "crashes"}) & turn_to_dynamodb_item(turn()).keys()
 
 
 def test_a_header_from_before_there_were_scopes_is_read() -> None:
-    item = to_item(turn(blocks=BLOCK, allowance=7))
+    item = turn_to_dynamodb_item(turn(blocks=BLOCK, allowance=7))
     assert not {"scopes"} & item.keys()
     assert "scopes" not in item["blocks"]["S"]
-    assert from_item(item) == turn(blocks=BLOCK, allowance=7)
+    assert turn_from_dynamodb_item(item) == turn(blocks=BLOCK, allowance=7)
 
 
 def test_what_conditions_speak_of_is_always_there() -> None:
-    assert {"status", "epoch", "sequence", "deliveries", "schema"} <= to_item(turn()).keys()
+    assert {"status", "epoch", "sequence", "deliveries", "schema"} <= turn_to_dynamodb_item(
+        turn()
+    ).keys()
 
 
 def test_only_a_turn_that_may_run_is_found_by_the_sweep() -> None:
     for status in TurnStatus:
-        found = "due_list" in to_item(turn(status=status))
+        found = "due_list" in turn_to_dynamodb_item(turn(status=status))
         assert found == (status in {TurnStatus.QUEUED, TurnStatus.RUNNING})
 
 
@@ -104,15 +111,15 @@ def test_the_sweep_looks_early_and_never_late() -> None:
 
 
 def test_an_ended_turn_expires_after_35_days() -> None:
-    item = to_item(turn(status=TurnStatus.COMPLETED, ended_at=NOW, lease_until=None))
+    item = turn_to_dynamodb_item(turn(status=TurnStatus.COMPLETED, ended_at=NOW, lease_until=None))
     assert item["ttl"]["N"] == str(int((NOW + timedelta(days=35)).timestamp()))
-    assert "ttl" not in to_item(turn())
+    assert "ttl" not in turn_to_dynamodb_item(turn())
 
 
 def test_a_header_of_a_newer_version_is_not_read() -> None:
-    item = to_item(turn()) | {"schema": {"N": str(SCHEMA.version + 1)}}
+    item = turn_to_dynamodb_item(turn()) | {"schema": {"N": str(SCHEMA.version + 1)}}
     with pytest.raises(Unavailable, match="newer version"):
-        from_item(item)
+        turn_from_dynamodb_item(item)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,7 @@ def test_a_header_of_a_newer_version_is_not_read() -> None:
     ids=["queued", "claimed", "spending", "ended"],
 )
 def test_a_usual_header_fits_into_one_write_unit(changes: dict[str, Any]) -> None:
-    assert size_of(to_item(usual(**changes))) <= 1_024
+    assert size_of(turn_to_dynamodb_item(usual(**changes))) <= 1_024
 
 
 def usual(**changes: Any) -> Turn:
@@ -185,6 +192,6 @@ def _size(value: dict[str, Any]) -> int:
 
 def test_a_header_keeps_what_people_wrote_as_it_is() -> None:
     stopped = turn(stop=Stop(by="太郎", reason=JAPANESE, at=NOW), channel=CHANNEL)
-    item = to_item(stopped)
+    item = turn_to_dynamodb_item(stopped)
     assert JAPANESE in item["stop"]["S"], "no escapes: they would take twice the room"
-    assert from_item(item) == stopped
+    assert turn_from_dynamodb_item(item) == stopped

@@ -10,7 +10,7 @@ import pytest
 from pynamodb.exceptions import CancellationReason, VerboseClientError
 
 from opencrab.adapters.dynamodb.conversation.session import ATTEMPTS
-from opencrab.adapters.dynamodb.home import Stores, dynamodb_stores
+from opencrab.adapters.dynamodb.home import Stores, stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.table import Dispatch
 from opencrab.domain.conversation.message import Instruction, LineKind
 from opencrab.domain.conversation.session import SessionChange, SessionStatus
@@ -236,7 +236,7 @@ def test_the_sweep_does_not_extend_what_was_claimed_meanwhile(home: Dynamo) -> N
 
 def test_every_header_that_this_process_changed_is_told(home: Dynamo) -> None:
     told: list[tuple[TurnStatus, int]] = []
-    stores = dynamodb_stores(
+    stores = stores_on_dynamodb_table(
         home.table, on_turn=lambda turn: told.append((turn.status, turn.sequence))
     )
     say(stores, 1)
@@ -283,7 +283,7 @@ def insisting(act: Any) -> Any:
 @pytest.mark.parametrize("seed", range(6))
 def test_in_a_crowd_nothing_is_lost_and_nothing_is_twice(home: Dynamo, seed: int) -> None:
     crowds = [Crowded(home.real, seed * 10 + number) for number in range(2)]
-    workers = [dynamodb_stores(home.behind(crowd)) for crowd in crowds]
+    workers = [stores_on_dynamodb_table(home.behind(crowd)) for crowd in crowds]
     for number in range(1, 9):
         insisting(lambda n=number: say(workers[n % 2], n, JAPANESE if n % 3 else ENGLISH))
     for number in range(1, 9):

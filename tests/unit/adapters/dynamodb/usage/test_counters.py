@@ -9,7 +9,7 @@ import pytest
 from opencrab.adapters.dynamodb.item import Item, item_time_to_live, to_attribute
 from opencrab.adapters.dynamodb.table import PATIENT_PAUSES, PAUSES, put_item
 from opencrab.adapters.dynamodb.usage.counters import SHARDS, DynamoTallies
-from opencrab.adapters.dynamodb.usage.ledger import JUDGING, DynamoUsage, to_item
+from opencrab.adapters.dynamodb.usage.ledger import JUDGING, DynamoUsage, usage_row_to_dynamodb_item
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Turn
@@ -18,7 +18,7 @@ from opencrab.domain.usage.counters import (
     KEPT,
     DailyTally,
     merge_usage_tallies,
-    tally_of_call,
+    usage_tally_of_call,
 )
 from opencrab.domain.usage.ledger import Judgement, UsageRow
 from tests.contract.example import NOW, admission, later, session, step, turn, usage_row
@@ -54,7 +54,7 @@ def test_turns_count_in_different_items_and_each_call_in_one(dynamo: Dynamo) -> 
         keys = [write["Update"]["Key"]["pk"]["S"] for write in writes if "Update" in write]
         assert keys.count("TALLY#hana") == 1
     assert 1 < len(counters(dynamo)) <= SHARDS
-    assert told(dynamo) == merge_usage_tallies(map(tally_of_call, rows))
+    assert told(dynamo) == merge_usage_tallies(map(usage_tally_of_call, rows))
     assert len(told(dynamo)) == 1
 
 
@@ -88,7 +88,7 @@ def test_what_cost_nothing_is_given_up_sooner(dynamo: Dynamo) -> None:
 
 def kept(dynamo: Dynamo, row: UsageRow, **said: Any) -> Item:
     """A row as other code wrote it, in other words than ours."""
-    item = to_item(row)
+    item = usage_row_to_dynamodb_item(row)
     body = json.dumps(json.loads(item["body"]["S"]) | said, indent=1)
     dynamo.table.write(put_item(item | {"body": {"S": body}}))
     return item
@@ -107,7 +107,7 @@ def test_a_row_that_changes_meanwhile_is_judged_all_the_same_or_not_at_all(dynam
     kept(dynamo, row)
     ledger, others = DynamoUsage(dynamo.table, FakeClock(NOW)), dynamo.behind(dynamo.real)
     changed = [
-        lambda n=n: others.write(put_item(to_item(row.replaced(latency_ms=n))))
+        lambda n=n: others.write(put_item(usage_row_to_dynamodb_item(row.replaced(latency_ms=n))))
         for n in range(JUDGING)
     ]
     dynamo.wire.before("PutItem", *changed)
@@ -123,7 +123,7 @@ def test_a_row_that_changes_meanwhile_is_judged_all_the_same_or_not_at_all(dynam
 def test_a_judgement_that_the_network_carried_twice_is_one(dynamo: Dynamo) -> None:
     row = usage_row(1)
     kept(dynamo, row)
-    judged = to_item(row.with_judgement(GRADE))
+    judged = usage_row_to_dynamodb_item(row.with_judgement(GRADE))
     dynamo.wire.before("PutItem", lambda: dynamo.behind(dynamo.real).write(put_item(judged)))
     ledger = DynamoUsage(dynamo.table, FakeClock(NOW + timedelta(hours=1)))
     assert ledger.judge("hana", row.id, GRADE) == row.with_judgement(GRADE)

@@ -4,8 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from opencrab.adapters.dynamodb.home import dynamodb_stores
-from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage, from_item, to_item
+from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
+from opencrab.adapters.dynamodb.usage.ledger import (
+    DynamoUsage,
+    usage_row_from_dynamodb_item,
+    usage_row_to_dynamodb_item,
+)
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.money.budget import Price
@@ -21,7 +25,7 @@ def kept(dynamo: Dynamo, *rows: UsageRow) -> None:
     """Rows as if turns had written them."""
     client = dynamo.account.client("dynamodb")
     for row in rows:
-        client.put_item(TableName=dynamo.name, Item=to_item(row))
+        client.put_item(TableName=dynamo.name, Item=usage_row_to_dynamodb_item(row))
     dynamo.wire.calls.clear()
 
 
@@ -45,12 +49,12 @@ def test_a_usual_row_fits_into_one_write_unit() -> None:
         model="anthropic/claude-sonnet-4.5-20250929",
         price=price,
     )
-    assert size_of(to_item(row)) <= 1_024
-    assert from_item(to_item(row)) == row
+    assert size_of(usage_row_to_dynamodb_item(row)) <= 1_024
+    assert usage_row_from_dynamodb_item(usage_row_to_dynamodb_item(row)) == row
 
 
 def test_a_row_never_expires_and_says_nothing_twice() -> None:
-    item = to_item(usage_row())
+    item = usage_row_to_dynamodb_item(usage_row())
     assert item.keys() == {"pk", "sk", "schema", "body"}
     assert item["pk"]["S"] == "USAGE#hana#2026-02"
     assert item["sk"]["S"] == "20260217T090000.000000Z-t1-0001"
@@ -59,7 +63,9 @@ def test_a_row_never_expires_and_says_nothing_twice() -> None:
 
 def test_a_row_of_a_newer_version_is_not_read() -> None:
     with pytest.raises(Unavailable, match="newer version"):
-        from_item(to_item(usage_row()) | {"schema": {"N": "2"}})
+        usage_row_from_dynamodb_item(
+            usage_row_to_dynamodb_item(usage_row()) | {"schema": {"N": "2"}}
+        )
 
 
 def test_a_page_of_this_month_is_one_question(dynamo: Dynamo) -> None:
@@ -70,7 +76,7 @@ def test_a_page_of_this_month_is_one_question(dynamo: Dynamo) -> None:
 
 def test_months_are_walked_back_to_the_agents_first(dynamo: Dynamo) -> None:
     born = datetime(2030, 10, 15, tzinfo=UTC)
-    dynamodb_stores(dynamo.table).agents.create(profile(created_at=born))
+    stores_on_dynamodb_table(dynamo.table).agents.create(profile(created_at=born))
     first = usage_row(1, at=born + timedelta(hours=1))
     kept(dynamo, first)
     old = ledger(dynamo, datetime(2031, 2, 15, tzinfo=UTC))
@@ -85,7 +91,7 @@ def test_months_are_walked_up_from_the_agents_first_as_far_as_rows_are_wanted(
     dynamo: Dynamo,
 ) -> None:
     born = datetime(2030, 10, 15, tzinfo=UTC)
-    dynamodb_stores(dynamo.table).agents.create(profile(created_at=born))
+    stores_on_dynamodb_table(dynamo.table).agents.create(profile(created_at=born))
     first, second = usage_row(1, at=born), usage_row(2, at=born + timedelta(days=40))
     kept(dynamo, first, second)
     old = ledger(dynamo, datetime(2031, 2, 15, tzinfo=UTC))

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.anthropic.replay import (
+    anthropic_history_is_append_only,
+    anthropic_replay_blocks,
     anthropic_tool_name,
-    is_append_only_history,
-    replay_blocks,
     replayed_blocks,
 )
 from opencrab.domain.turn.record import ActionCall
@@ -54,7 +54,7 @@ def test_a_version_has_a_hyphen_at_anthropic(ours: str, theirs: str) -> None:
 def test_newer_models_bind_their_thoughts_to_all_that_came_before(
     model: str, *, bound: bool
 ) -> None:
-    assert is_append_only_history(model) is bound
+    assert anthropic_history_is_append_only(model) is bound
     assert (replayed_blocks([SIGNED, USE], model) is None) is bound
 
 
@@ -74,13 +74,13 @@ def test_what_is_kept_comes_back_from_the_journal_as_it_was() -> None:
     said = ChatMessage(
         "assistant", "", calls=(ActionCall(id="c", name="x", arguments={}),), replay=kept
     )
-    assert replay_blocks(said, "claude-sonnet-5") == [
+    assert anthropic_replay_blocks(said, "claude-sonnet-5") == [
         SIGNED,
         {"type": "text", "text": "では"},
         {"type": "tool_use", "id": "toolu_1"},
         hidden,
     ]
-    assert replay_blocks(said, "claude-opus-5") is None
+    assert anthropic_replay_blocks(said, "claude-opus-5") is None
 
 
 json_values = st.recursive(
@@ -102,5 +102,5 @@ def test_whatever_was_kept_gives_blocks_with_as_many_calls_or_none(kept: dict[st
     said = ChatMessage(
         "assistant", "", calls=(ActionCall(id="c", name="x", arguments={}),), replay=kept
     )
-    blocks = replay_blocks(said, "m")
+    blocks = anthropic_replay_blocks(said, "m")
     assert blocks is None or [block["type"] for block in blocks].count("tool_use") == 1

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
-from opencrab.adapters.providers.catalogue.merge import apply_provider_change, merge_preferences
+from opencrab.adapters.providers.catalogue.merge import (
+    apply_catalogue_provider_change,
+    merge_catalogue_preferences,
+)
 from opencrab.domain.access.origin import key_origin_seal, origin_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice, Preferences, ProviderChange
@@ -139,7 +142,7 @@ OLD, NEW = "https://api.openai.com/v1", "https://new.example/v1"
 def moved(key: str = "sk-old", **change: Any) -> ProviderSettings:
     """The provider after its owner changed it, with whatever key is kept by now."""
     provider = ProviderSettings("openai", "openai", api_key=key, key_name="OPENAI_API_KEY")
-    return apply_provider_change(provider, ProviderChange(**change))
+    return apply_catalogue_provider_change(provider, ProviderChange(**change))
 
 
 @pytest.mark.parametrize("url", [NEW, "https://api.openai.com:8443/v1", "http://localhost/v1"])
@@ -169,7 +172,7 @@ def test_what_stands_for_a_key_that_only_workers_read_is_not_judged() -> None:
     change = ProviderChange(base_url=NEW, key_origin=origin, key_seal=key_origin_seal(origin, "sk"))
     provider = ProviderSettings("openai", "openai", api_key="elsewhere", unseen=True)
     settings = ModelsSettings().with_provider(provider)
-    found = merge_preferences(settings, Preferences(providers={"openai": change})).providers[
-        "openai"
-    ]
+    found = merge_catalogue_preferences(
+        settings, Preferences(providers={"openai": change})
+    ).providers["openai"]
     assert (found.api_key, found.problem) == ("elsewhere", "")

@@ -9,7 +9,7 @@ from opencrab.adapters.providers.catalogue.model_facts import (
     ModelFacts,
     ModelSettings,
     family_facts,
-    listed_facts,
+    listed_catalogue_facts,
     own_facts,
     vendor_facts,
 )
@@ -118,7 +118,7 @@ def test_a_fact_that_is_none_is_invalid_and_named(key: str, value: Any) -> None:
 @pytest.mark.parametrize("entry", [[], {"inputs": 1}, {"input": -1, "output": 1}, {"context": 0}])
 def test_a_line_of_the_public_list_that_is_none_is_invalid(entry: Any) -> None:
     with pytest.raises(Invalid, match=r"models\.json: p:m"):
-        listed_facts(entry, "models.json: p:m", date.min)
+        listed_catalogue_facts(entry, "models.json: p:m", date.min)
 
 
 def test_a_date_that_is_none_is_invalid() -> None:

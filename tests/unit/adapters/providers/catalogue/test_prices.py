@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.catalogue.prices import newest_prices, read_price_list
+from opencrab.adapters.providers.catalogue.prices import newest_catalogue_prices, read_price_list
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.money.budget import Price
 from tests.unit.adapters.providers.fake import Replying
@@ -152,7 +152,7 @@ def test_nonsense_is_an_empty_list_and_no_error(document: Any) -> None:
 
 def fetched(document: Any, known: dict[str, Price | None], **more: Any) -> dict[str, Any]:
     transport = Replying(json.dumps(document).encode())
-    return dict(newest_prices(transport, URL, known, TODAY, **more).taken)
+    return dict(newest_catalogue_prices(transport, URL, known, TODAY, **more).taken)
 
 
 def test_only_known_models_whose_price_changed_are_told() -> None:
@@ -185,7 +185,7 @@ def test_a_model_that_may_take_more_than_the_lower_price_allows_gets_the_dearest
 def test_an_unsafe_address_is_refused_before_anything_is_sent(url: str) -> None:
     transport = Replying(b"[]")
     with pytest.raises(Invalid):
-        newest_prices(transport, url, {}, TODAY)
+        newest_catalogue_prices(transport, url, {}, TODAY)
     assert not transport.sent
 
 
@@ -194,7 +194,7 @@ def test_an_unsafe_address_is_refused_before_anything_is_sent(url: str) -> None:
 )
 def test_what_is_no_list_is_told(body: bytes, status: int) -> None:
     with pytest.raises(Unavailable):
-        newest_prices(Replying(body, status=status), URL, {}, TODAY)
+        newest_catalogue_prices(Replying(body, status=status), URL, {}, TODAY)
 
 
 def test_prices_that_fall_far_are_refused_and_told() -> None:
@@ -203,7 +203,7 @@ def test_prices_that_fall_far_are_refused_and_told() -> None:
     )
     known: dict[str, Price | None] = {"openai:m": price(2, 3), "openai:half": price(2, 3)}
     transport = Replying(json.dumps(document).encode())
-    found = newest_prices(transport, URL, known, TODAY)
+    found = newest_catalogue_prices(transport, URL, known, TODAY)
     assert (dict(found.taken), set(found.refused)) == ({}, set(known))
     fall = found.refused["openai:half"]
     assert (fall.kept, fall.refused) == (price(2, 3), price(0.9, 3))

@@ -13,7 +13,7 @@ from opencrab.adapters.providers.catalogue.connection import BASE_URLS
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.google.stream import GoogleAssembly
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import Endpoint, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -59,7 +59,7 @@ JAPANESE = _frames(
 def _read_or_cut(chunks: Iterable[bytes]) -> ModelAnswer | None:
     """The answer of a stream; None where it was cut."""
     assembly = GoogleAssembly(PARTY)
-    for event in stream_frames(chunks, "sse"):
+    for event in wire_stream_frames(chunks, "sse"):
         assembly.add(event)
     return WIRE.from_wire(assembly.body(), PARTY) if assembly.is_complete else None
 
@@ -161,7 +161,7 @@ def test_a_frame_that_is_no_json_is_nonsense(data: str) -> None:
 
 def test_a_stream_that_came_as_one_list_is_read_as_well() -> None:
     chunks = [
-        parse_provider_json(event.data.encode()) for event in stream_frames([JAPANESE], "sse")
+        parse_provider_json(event.data.encode()) for event in wire_stream_frames([JAPANESE], "sse")
     ]
     assert WIRE.from_wire(chunks, PARTY) == _read_or_cut([JAPANESE])
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opencrab.adapters.providers.ollama.answer import OllamaAssembly, ollama_answer
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.vendor import VendorModel
-from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.wire import Endpoint, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -110,7 +110,7 @@ JAPANESE = _lines(
 def _read_or_cut(chunks: Iterable[bytes]) -> ModelAnswer | None:
     """The answer of a stream; None where it was cut."""
     assembly = OllamaAssembly(PARTY)
-    for event in stream_frames(chunks, "ndjson"):
+    for event in wire_stream_frames(chunks, "ndjson"):
         assembly.add(event)
     return ollama_answer(assembly.body(), PARTY) if assembly.is_complete else None
 

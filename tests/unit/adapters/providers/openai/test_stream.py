@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
-from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.wire import StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.turn.record import ModelAnswer
@@ -79,7 +79,7 @@ def test_a_stream_cut_at_any_byte_is_whole_or_no_answer(stream: bytes) -> None:
     answers = 0
     for length in range(len(stream)):
         assembly = WIRE.assembly(PARTY)
-        for event in stream_frames([stream[:length]], "sse"):
+        for event in wire_stream_frames([stream[:length]], "sse"):
             assembly.add(event)
         if assembly.is_complete:
             answer = WIRE.from_wire(assembly.body(), PARTY)
@@ -106,7 +106,7 @@ def test_two_recorded_streams_cut_at_any_byte_are_whole_or_no_answer(wire: Path)
             if stream[length - 1 : length] not in (b"\n", b"}", b"]"):
                 continue
             assembly = WIRE.assembly(PARTY)
-            for event in stream_frames([stream[:length]], "sse"):
+            for event in wire_stream_frames([stream[:length]], "sse"):
                 assembly.add(event)
             if assembly.is_complete:
                 answer = WIRE.from_wire(assembly.body(), PARTY)
@@ -286,7 +286,7 @@ def test_a_chunk_that_is_no_json_is_nonsense(data: str) -> None:
 @pytest.mark.parametrize("stream", [b"", DONE, _sent([3, [], None, {"choices": []}]) + DONE])
 def test_a_stream_without_a_choice_is_no_answer(stream: bytes) -> None:
     assembly = WIRE.assembly(PARTY)
-    for event in stream_frames([stream], "sse"):
+    for event in wire_stream_frames([stream], "sse"):
         assembly.add(event)
     assert assembly.is_complete == bool(stream)
     with pytest.raises(ModelCallFailed):

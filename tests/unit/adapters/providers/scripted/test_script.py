@@ -11,8 +11,8 @@ from opencrab.adapters.providers.scripted.script import (
     ScriptedCall,
     last_scripted_words,
     load_script,
-    messages_since_last_words,
     scripted_answer,
+    scripted_turns_since_user_message,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault
@@ -122,8 +122,8 @@ def test_what_a_person_said_is_told_from_the_facts_around_it() -> None:
 def test_what_happened_since_is_everything_after_a_persons_words() -> None:
     result = CallReturn("c0", "ws_list", "{}")
     turns = (ChatMessage("user", "見て", name="rin"), ChatMessage("assistant", ""), result)
-    assert messages_since_last_words(_request(*turns)) == turns[1:]
-    assert messages_since_last_words(_request(result)) == (result,)
+    assert scripted_turns_since_user_message(_request(*turns)) == turns[1:]
+    assert scripted_turns_since_user_message(_request(result)) == (result,)
 
 
 @pytest.mark.parametrize("fault", Fault)

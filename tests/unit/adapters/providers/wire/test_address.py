@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.address import (
-    checked_provider_base_url,
+    checked_wire_base_url,
     is_private_address,
     is_this_machine,
 )
@@ -24,8 +24,8 @@ from tests.cases import for_each
     ],
 )  # fmt: skip
 def test_a_safe_address_is_taken_as_it_is(url: str) -> None:
-    assert checked_provider_base_url(url, provider="openai") == url
-    assert checked_provider_base_url(f"{url}/", provider="openai") == url
+    assert checked_wire_base_url(url, provider="openai") == url
+    assert checked_wire_base_url(f"{url}/", provider="openai") == url
 
 
 @for_each(
@@ -37,7 +37,7 @@ def test_a_safe_address_is_taken_as_it_is(url: str) -> None:
 )  # fmt: skip
 def test_a_key_does_not_travel_in_the_open(url: str) -> None:
     with pytest.raises(Invalid, match="https"):
-        checked_provider_base_url(url, provider="openai")
+        checked_wire_base_url(url, provider="openai")
 
 
 @for_each(
@@ -55,7 +55,7 @@ def test_a_key_does_not_travel_in_the_open(url: str) -> None:
 )  # fmt: skip
 def test_where_clouds_hand_out_credentials_is_refused(url: str) -> None:
     with pytest.raises(Invalid, match="metadata"):
-        checked_provider_base_url(url, provider="openai")
+        checked_wire_base_url(url, provider="openai")
 
 
 @for_each(
@@ -71,7 +71,7 @@ def test_where_clouds_hand_out_credentials_is_refused(url: str) -> None:
 )  # fmt: skip
 def test_a_host_that_a_look_up_may_read_otherwise_is_refused(url: str) -> None:
     with pytest.raises(Invalid):
-        checked_provider_base_url(url, provider="openai")
+        checked_wire_base_url(url, provider="openai")
     try:
         private = is_private_address(url) or is_this_machine(url)
     except ValueError:
@@ -81,7 +81,7 @@ def test_a_host_that_a_look_up_may_read_otherwise_is_refused(url: str) -> None:
 
 def test_whoever_writes_another_script_is_told_of_punycode() -> None:
     with pytest.raises(Invalid) as caught:
-        checked_provider_base_url("https://例え.jp/v1", provider="openai")
+        checked_wire_base_url("https://例え.jp/v1", provider="openai")
     assert "punycode" in (caught.value.cure or "")
 
 
@@ -91,7 +91,7 @@ def test_whoever_writes_another_script_is_told_of_punycode() -> None:
 )  # fmt: skip
 def test_an_unusual_spelling_of_a_number_is_refused(url: str) -> None:
     with pytest.raises(Invalid, match="an unusual IP address"):
-        checked_provider_base_url(url, provider="openai")
+        checked_wire_base_url(url, provider="openai")
 
 
 @for_each(
@@ -106,7 +106,7 @@ def test_an_unusual_spelling_of_a_number_is_refused(url: str) -> None:
 )  # fmt: skip
 def test_what_is_no_address_is_invalid_and_tells_where_it_stands(url: str) -> None:
     with pytest.raises(Invalid) as caught:
-        checked_provider_base_url(url, provider="蟹屋")
+        checked_wire_base_url(url, provider="蟹屋")
     assert caught.value.field == "llm.providers.蟹屋.base_url"
     assert caught.value.cure
     assert "蟹屋" in caught.value.message
@@ -117,7 +117,7 @@ def test_what_is_no_address_is_invalid_and_tells_where_it_stands(url: str) -> No
 def test_any_text_is_an_address_or_invalid(text: str) -> None:
     for url in (text, f"http://{text}", f"https://{text}/v1"):
         try:
-            checked = checked_provider_base_url(url, provider="x")
+            checked = checked_wire_base_url(url, provider="x")
         except Invalid:
             continue
         assert checked.lower().startswith("https://") or is_private_address(checked)
@@ -127,7 +127,7 @@ def test_any_text_is_an_address_or_invalid(text: str) -> None:
 def test_plain_http_reaches_no_public_number(address: object) -> None:
     url = f"http://{address}/v1"
     try:
-        checked_provider_base_url(url, provider="x")
+        checked_wire_base_url(url, provider="x")
     except Invalid:
         return
     assert is_private_address(url)

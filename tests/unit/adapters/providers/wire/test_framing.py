@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.wire.framing import BARE, LINE_BYTES, stream_frames
+from opencrab.adapters.providers.wire.framing import BARE, LINE_BYTES, wire_stream_frames
 from opencrab.adapters.providers.wire.wire import Framing, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -19,7 +19,7 @@ STREAM = st.lists(st.sampled_from(FIELDS + ENDS)).map(lambda parts: "".join(part
 
 
 def _framed(*chunks: bytes, kind: Framing = "sse") -> list[StreamFrame]:
-    return list(stream_frames(chunks, kind))
+    return list(wire_stream_frames(chunks, kind))
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_where_the_bytes_are_cut_makes_no_difference(
     places = sorted(data.draw(st.lists(st.integers(0, len(stream)))))
     edges = [0, *places, len(stream)]
     cut = [stream[start:end] for start, end in pairwise(edges)]
-    assert list(stream_frames(cut, kind)) == list(stream_frames([stream], kind))
+    assert list(wire_stream_frames(cut, kind)) == list(wire_stream_frames([stream], kind))
 
 
 @given(st.binary(), st.sampled_from(["sse", "ndjson"]))
 def test_byte_for_byte_is_the_same_as_at_once(stream: bytes, kind: Framing) -> None:
     single = [stream[place : place + 1] for place in range(len(stream))]
-    assert list(stream_frames(single, kind)) == list(stream_frames([stream], kind))
+    assert list(wire_stream_frames(single, kind)) == list(wire_stream_frames([stream], kind))
 
 
 @pytest.mark.parametrize("kind", ["sse", "ndjson"])
@@ -126,7 +126,7 @@ def test_frames_come_as_soon_as_they_are_whole() -> None:
             taken.append(number)
             yield f"data: {number}\n\n".encode()
 
-    found = stream_frames(chunks(), "sse")
+    found = wire_stream_frames(chunks(), "sse")
     assert next(found) == StreamFrame("0")
     assert taken == [0]
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.wire.history import pair_calls_with_results
+from opencrab.adapters.providers.wire.history import pair_wire_calls_with_results
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import CallReturn, ChatMessage
 
@@ -20,7 +20,7 @@ TURNS = st.lists(
 @given(TURNS)
 def test_each_call_is_answered_right_after_it(turns: list[ChatMessage | CallReturn]) -> None:
     open_ids: list[str] = []
-    for turn in pair_calls_with_results(turns):
+    for turn in pair_wire_calls_with_results(turns):
         if isinstance(turn, CallReturn):
             open_ids.remove(turn.call_id)
         else:
@@ -31,7 +31,7 @@ def test_each_call_is_answered_right_after_it(turns: list[ChatMessage | CallRetu
 
 @given(TURNS)
 def test_nothing_that_was_said_is_lost(turns: list[ChatMessage | CallReturn]) -> None:
-    found = list(pair_calls_with_results(turns))
+    found = list(pair_wire_calls_with_results(turns))
     assert [turn for turn in turns if isinstance(turn, ChatMessage)] == [
         turn for turn in found if isinstance(turn, ChatMessage) and not turn.text.startswith("[")
     ]
@@ -45,7 +45,7 @@ def test_what_was_sent_before_the_last_turn_stays_as_it_was(
     turns: list[ChatMessage | CallReturn],
 ) -> None:
     whole, ended = (
-        list(pair_calls_with_results([*turns, ChatMessage("user", "次")])),
-        list(pair_calls_with_results(turns)),
+        list(pair_wire_calls_with_results([*turns, ChatMessage("user", "次")])),
+        list(pair_wire_calls_with_results(turns)),
     )
     assert whole[: len(ended)] == ended

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from opencrab.adapters.providers.wire.lenient import (
     RAW_BYTES,
-    as_label,
     as_token_count,
+    as_wire_label,
     dict_or_empty,
-    duration_seconds,
     list_or_empty,
     parse_provider_json,
-    provider_retry_after,
     raw_tool_arguments,
     read_tool_arguments,
     reply_json_excerpt,
+    wire_duration_seconds,
+    wire_retry_after,
 )
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -66,9 +66,9 @@ def test_tokens_are_counted_and_nonsense_counts_as_none(value: Any, tokens: int)
 
 
 def test_a_label_is_short_and_whole() -> None:
-    assert as_label("蟹" * 500) == "蟹" * 200
-    assert as_label("a\ud83d\x00") == "a\ufffd"
-    assert as_label(None) == as_label(3) == ""
+    assert as_wire_label("蟹" * 500) == "蟹" * 200
+    assert as_wire_label("a\ud83d\x00") == "a\ufffd"
+    assert as_wire_label(None) == as_wire_label(3) == ""
 
 
 def test_a_value_is_shown_as_the_beginning_of_its_json() -> None:
@@ -107,7 +107,7 @@ def test_unreadable_arguments_are_kept_up_to_a_size() -> None:
     ],
 )  # fmt: skip
 def test_a_duration_is_read_in_seconds(text: Any, expected: float | None) -> None:
-    found = duration_seconds(text)
+    found = wire_duration_seconds(text)
     assert found == (None if expected is None else pytest.approx(expected))
 
 
@@ -124,4 +124,4 @@ def test_a_duration_is_read_in_seconds(text: Any, expected: float | None) -> Non
 def test_how_long_to_wait_is_taken_from_the_headers(
     headers: dict[str, str], expected: float | None
 ) -> None:
-    assert provider_retry_after(headers) == expected
+    assert wire_retry_after(headers) == expected

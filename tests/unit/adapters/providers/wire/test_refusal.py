@@ -7,11 +7,11 @@ import pytest
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.refusal import (
-    provider_key_place,
-    redirect_refusal,
-    refusal_by_status,
-    refusal_of,
-    vendor_message,
+    wire_fault_of_status,
+    wire_redirect_refusal,
+    wire_refusal_key_place,
+    wire_refusal_of_reply,
+    wire_vendor_message,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -24,8 +24,8 @@ def _sort(
 ) -> ModelCallFailed:
     wait = body.get("wait") if isinstance(body, dict) else None
     return ModelCallFailed(
-        f"{party.provider}: {vendor_message(body)}",
-        refusal_by_status(status, {418: Fault.BLOCKED}),
+        f"{party.provider}: {wire_vendor_message(body)}",
+        wire_fault_of_status(status, {418: Fault.BLOCKED}),
         billed=billed,
         retry_after_seconds=wait,
     )
@@ -45,7 +45,7 @@ def test_a_status_tells_the_fault_and_the_bill(
     fault: Fault,
     billed: bool,  # noqa: FBT001
 ) -> None:
-    found = refusal_of(Reply(status, "混雑".encode()), PARTY, _sort)
+    found = wire_refusal_of_reply(Reply(status, "混雑".encode()), PARTY, _sort)
     assert (found.fault, found.may_be_billed) == (fault, billed)
     assert found.message == "蟹屋: 混雑"
 
@@ -53,22 +53,22 @@ def test_a_status_tells_the_fault_and_the_bill(
 @pytest.mark.parametrize(("body", "wait"), [({"wait": 2.5}, 2.5), ({}, 7.0)])
 def test_a_wait_told_in_the_body_weighs_more_than_that_of_a_header(body: Any, wait: float) -> None:
     reply = Reply(429, json.dumps(body).encode(), {"retry-after": "7"})
-    assert refusal_of(reply, PARTY, _sort).retry_after_seconds == wait
+    assert wire_refusal_of_reply(reply, PARTY, _sort).retry_after_seconds == wait
 
 
 def test_a_redirect_is_explained_and_nothing_else_is_one() -> None:
-    moved = refusal_of(Reply(308, b"elsewhere"), PARTY, _sort)
+    moved = wire_refusal_of_reply(Reply(308, b"elsewhere"), PARTY, _sort)
     assert (moved.fault, moved.may_be_billed) == (Fault.BAD_REQUEST, False)
     assert "base_url" in (moved.cure or "")
-    assert redirect_refusal(Reply(400, b""), PARTY) is None
-    assert redirect_refusal(Reply(204, b""), PARTY) is None
+    assert wire_redirect_refusal(Reply(400, b""), PARTY) is None
+    assert wire_redirect_refusal(Reply(204, b""), PARTY) is None
 
 
 def test_what_was_told_is_one_short_line_and_a_key_has_a_place() -> None:
-    assert vendor_message("一行目\n二行目\x00") == "一行目 二行目"
-    assert len(vendor_message("長い" * 5_000)) == 500
-    assert vendor_message({"蟹": 1}) == json.dumps({"蟹": 1})
-    assert (provider_key_place(PARTY), provider_key_place(ErrorParty())) == (
+    assert wire_vendor_message("一行目\n二行目\x00") == "一行目 二行目"
+    assert len(wire_vendor_message("長い" * 5_000)) == 500
+    assert wire_vendor_message({"蟹": 1}) == json.dumps({"蟹": 1})
+    assert (wire_refusal_key_place(PARTY), wire_refusal_key_place(ErrorParty())) == (
         "CRAB_API_KEY",
         "the api_key of this provider",
     )

@@ -13,8 +13,8 @@ from opencrab.domain.learning.skill_lifecycle import index_skill
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStatus, SourceType
 from opencrab.domain.statistics.confidence import MomentSums
-from opencrab.engine.learning.aggregation import split_open_and_closed_days
-from opencrab.engine.learning.nightly.skills import UNSEEN, decide_skill_trials
+from opencrab.engine.learning.aggregation import split_open_and_closed_evidence
+from opencrab.engine.learning.nightly.skills import UNSEEN, decide_skill_trials_nightly
 from opencrab.engine.learning.snapshot import EvidenceSnapshot
 
 NOW = datetime(2026, 11, 22, 18, tzinfo=UTC)
@@ -50,7 +50,9 @@ def findings(*skills: AcquiredSkill, turns: int = 0, candidates: int = 2) -> Evi
         agent=Agent(id="mika", name="Mika", created_at=NOW, updated_at=NOW),
         mind=mind,
         skills=skills,
-        aggregated=split_open_and_closed_days(day, ClosedEvidence(), {day: Evidence(skills=known)}),
+        aggregated=split_open_and_closed_evidence(
+            day, ClosedEvidence(), {day: Evidence(skills=known)}
+        ),
         tallies=(),
         recent=(),
         at=NOW,
@@ -67,7 +69,7 @@ def made(known: EvidenceSnapshot) -> dict[str, str]:
     """What becomes of each skill."""
     return {
         each.adjustment.subject: each.adjustment.after["status"]
-        for each in decide_skill_trials(known)
+        for each in decide_skill_trials_nightly(known)
     }
 
 
@@ -90,7 +92,7 @@ def test_a_trial_of_which_nobody_hears_makes_room_where_others_wait() -> None:
     assert made(findings(skill(), waiting, candidates=1)) == {}
     assert made(findings(silent, waiting, turns=3, candidates=1))["calm"] == "disabled"
     assert made(findings(silent, waiting, turns=15, candidates=1))["calm"] == "active"
-    (change, _) = decide_skill_trials(findings(silent, waiting, candidates=1))
+    (change, _) = decide_skill_trials_nightly(findings(silent, waiting, candidates=1))
     mind, after = change.apply(index_skill(AgentState(), silent), silent)
     assert (after and after.waits, mind.skills) == (True, ())
     assert change.adjustment.id == adjustment_id(NOW, "daily-2026-11-21", "skill:calm", "disabled")

@@ -16,7 +16,7 @@ from opencrab.domain.memory.knowledge_graph import (
     NODE,
     KnowledgeEdge,
     KnowledgeNode,
-    edge_id,
+    knowledge_edge_id,
 )
 from opencrab.domain.memory.memory import EXPERIENCE, MEMORY, Experience
 from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
@@ -222,7 +222,7 @@ def test_what_comes_in_points_at_no_file_and_a_stranger_speaks_of_no_turn(
 
 def test_a_relation_comes_back_as_the_one_that_is_there(runtime: Runtime) -> None:
     edge = KnowledgeEdge(origin="n1", target="n2", relation="is", updated_at=NOW)
-    runtime.home.facts.commit(new_fact("mika", EDGE, edge_id("n1", "is", "n2"), edge))
+    runtime.home.facts.commit(new_fact("mika", EDGE, knowledge_edge_id("n1", "is", "n2"), edge))
     wanted = ExportSelection()
     content = export_memory_archive(runtime.home, runtime.clock, "mika", wanted)
     report = restore_memory_archive(runtime.home, runtime.clock, "mika", content, trusted=True)

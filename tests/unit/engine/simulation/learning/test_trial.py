@@ -11,13 +11,13 @@ from opencrab.engine.simulation.learning.scores import (
     LearningTrial,
     MeasuredInterval,
     SkillFate,
-    combine_lessons,
-    interval_coverage,
+    combine_simulation_results,
+    simulated_interval_coverage,
 )
 from opencrab.engine.simulation.learning.trial import (
-    optimal_mix,
-    run_learning_trial,
-    run_quality_drop,
+    optimal_mix_in_simulation,
+    run_simulated_learning_trial,
+    simulate_model_quality_drop,
 )
 from opencrab.engine.simulation.learning.world import learning_world, simulated_judgement_rates
 
@@ -26,16 +26,16 @@ SEEDS = (1, 2)
 
 @pytest.fixture(scope="module")
 def honest() -> Sequence[LearningTrial]:
-    return [run_learning_trial(seed, nights=45) for seed in SEEDS]
+    return [run_simulated_learning_trial(seed, nights=45) for seed in SEEDS]
 
 
 @pytest.fixture(scope="module")
 def lying() -> Sequence[LearningTrial]:
-    return [run_learning_trial(SEEDS[0], nights=45, lying=True)]
+    return [run_simulated_learning_trial(SEEDS[0], nights=45, lying=True)]
 
 
 def test_intervals_hold_the_truth(honest: Sequence[LearningTrial]) -> None:
-    found = combine_lessons(honest)
+    found = combine_simulation_results(honest)
     for each in (found.effects_at_decision, found.effects, found.qualities):
         assert each.share is not None
         assert each.share >= 0.95
@@ -44,7 +44,7 @@ def test_intervals_hold_the_truth(honest: Sequence[LearningTrial]) -> None:
 
 
 def test_what_helps_is_promoted_and_what_harms_goes_soon(honest: Sequence[LearningTrial]) -> None:
-    skills = combine_lessons(honest).skills
+    skills = combine_simulation_results(honest).skills
     assert skills["harmful"].promoted == 0
     assert skills["harmful"].retired >= 0.8 * skills["harmful"].skills
     assert skills["helpful"].promoted >= 0.5 * skills["helpful"].skills
@@ -65,7 +65,7 @@ def test_no_day_ever_costs_more_than_its_budget(
 def test_regret_is_below_greed_and_below_self_praise(
     worlds: str, request: pytest.FixtureRequest
 ) -> None:
-    regret = combine_lessons(request.getfixturevalue(worlds)).late
+    regret = combine_simulation_results(request.getfixturevalue(worlds)).late
     assert regret["ours"] < regret["greedy"]
     assert regret["ours"] < regret["self_grade"]
 
@@ -73,14 +73,16 @@ def test_regret_is_below_greed_and_below_self_praise(
 def test_changes_are_undone_whole_and_none_is_taken_back_for_nothing(
     honest: Sequence[LearningTrial],
 ) -> None:
-    found = combine_lessons(honest)
+    found = combine_simulation_results(honest)
     assert found.undone == len(SEEDS)
     assert found.changes > 3
     assert found.taken_back_for_nothing == 0
 
 
 def test_a_model_that_gets_worse_loses_its_place() -> None:
-    back, left = (run_quality_drop(learning_world(seed, turns=100), nights=20) for seed in (1, 3))
+    back, left = (
+        simulate_model_quality_drop(learning_world(seed, turns=100), nights=20) for seed in (1, 3)
+    )
     assert back.taken_back_after is not None
     assert back.taken_back_after <= 7
     assert left.taken_back_after is None
@@ -89,7 +91,9 @@ def test_a_model_that_gets_worse_loses_its_place() -> None:
 
 
 def test_the_same_seed_is_the_same_world_and_another_seed_another() -> None:
-    first, again, other = (run_learning_trial(seed, nights=2, turns=20) for seed in (5, 5, 6))
+    first, again, other = (
+        run_simulated_learning_trial(seed, nights=2, turns=20) for seed in (5, 5, 6)
+    )
     assert first == again
     assert first != other
     assert LearningTrial.model_validate_json(first.model_dump_json()) == first
@@ -100,7 +104,7 @@ def test_a_world_is_as_it_was_ordered() -> None:
     kinds = [skill.kind for skill in found.skills]
     assert [kinds.count(kind) for kind in ("helpful", "harmful", "idle")] == [5, 5, 10]
     assert len(found.models) == 5
-    best = optimal_mix(found)
+    best = optimal_mix_in_simulation(found)
     costs = {model.name: model.cost for model in found.models}
     mean = sum(
         share * weight * costs[name]
@@ -119,9 +123,11 @@ def test_what_can_be_seen_rises_with_quality_and_stays_a_little_below_it() -> No
 
 def test_only_intervals_are_counted() -> None:
     known = MeasuredInterval(turns=9, points=5, low=0, high=9, truth=3)
-    found = interval_coverage([known, known.replaced(truth=10.0), known.replaced(low=None)])
+    found = simulated_interval_coverage(
+        [known, known.replaced(truth=10.0), known.replaced(low=None)]
+    )
     assert (found.held, found.of, found.share) == (1, 2, 0.5)
-    assert interval_coverage([]).share is None
+    assert simulated_interval_coverage([]).share is None
     unseen = SkillFate(skill="s", kind="idle", verdict="waiting", turns=0, true_quality=0)
     assert unseen.holds is None
 
@@ -129,7 +135,7 @@ def test_only_intervals_are_counted() -> None:
 @pytest.mark.parametrize(("nights", "turns"), [(0, 100), (1_001, 100), (1, 0), (1, 10_001)])
 def test_a_number_out_of_range_is_refused(nights: int, turns: int) -> None:
     with pytest.raises(Invalid, match=r"--nights|--turns"):
-        run_learning_trial(1, nights=nights, turns=turns)
+        run_simulated_learning_trial(1, nights=nights, turns=turns)
 
 
 def test_a_trial_that_no_turn_tells_of_makes_room_for_those_that_wait() -> None:

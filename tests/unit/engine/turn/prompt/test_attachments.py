@@ -11,7 +11,7 @@ from opencrab.domain.conversation.attachment import PICTURE_BYTES, PICTURES
 from opencrab.domain.conversation.message import FilePart, ImagePart, TextPart
 from opencrab.domain.models.routing import CallOptions
 from opencrab.engine.turn.prompt.attachments import TEXT_BYTES
-from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, Image
 from tests.unit.engine.known_world import INFO, QUIET, World
@@ -27,7 +27,7 @@ def _begun(world: World, *references: str, **changes: Any) -> TurnWork:
 
 
 def _pictures(work: TurnWork, info: object = SEEING) -> list[tuple[Image, ...]]:
-    request = build_model_request(work, info, CallOptions(), work.look(QUIET))  # type: ignore[arg-type]
+    request = build_turn_prompt_request(work, info, CallOptions(), work.look(QUIET))  # type: ignore[arg-type]
     return [turn.images for turn in request.turns if isinstance(turn, ChatMessage) and turn.images]
 
 
@@ -48,7 +48,7 @@ def test_a_model_that_sees_nothing_gets_the_reference_alone(world: World) -> Non
     _keep(world, crab=PNG)
     work = _begun(world, "workspace:写真/crab")
     assert _pictures(work, INFO) == []
-    shown = build_model_request(work, INFO, CallOptions(), work.look(QUIET)).turns
+    shown = build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET)).turns
     assert any(
         "[image workspace:写真/crab]" in turn.text
         for turn in shown
@@ -97,7 +97,7 @@ def test_a_text_that_looks_like_a_picture_is_none(world: World) -> None:
 
 def _shown(work: TurnWork, info: object = SEEING) -> str:
     """All texts of the request; the turn's own message is the last but one."""
-    request = build_model_request(work, info, CallOptions(), work.look(QUIET))  # type: ignore[arg-type]
+    request = build_turn_prompt_request(work, info, CallOptions(), work.look(QUIET))  # type: ignore[arg-type]
     return "\n".join(turn.text for turn in request.turns if isinstance(turn, ChatMessage))
 
 

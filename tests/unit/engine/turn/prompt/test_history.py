@@ -15,7 +15,7 @@ from opencrab.domain.memory.summary import COMPACTION, CompactionState, SummaryT
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.prompt.system_text import CORE_BYTES, core_memory_text
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import ChatMessage, ChatRequest, ModelInfo
@@ -32,7 +32,7 @@ READ: dict[str, Any] = {"kind": LineKind.ACTION, "audience": Audience.SELF}
 
 
 def request(work: TurnWork, info: ModelInfo = INFO, share: float = 1.0) -> ChatRequest:
-    return build_model_request(work, info, CallOptions(), work.look(QUIET), share)
+    return build_turn_prompt_request(work, info, CallOptions(), work.look(QUIET), share)
 
 
 def texts(made: ChatRequest) -> list[str]:

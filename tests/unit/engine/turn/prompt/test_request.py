@@ -12,7 +12,7 @@ from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.turn.record import ActionCall, CallResult, CallState, ModelAnswer
 from opencrab.domain.value import Language
-from opencrab.engine.turn.prompt.request import build_model_request, render_history
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request, render_history
 from opencrab.engine.turn.prompt.system_text import system_text, volatile_text
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
@@ -24,7 +24,9 @@ READ = ActionCall(id="c1_1", name="ws_read", arguments={"path": "メモ.md"})
 
 
 def request(work: TurnWork, *instructions: Instruction) -> ChatRequest:
-    return build_model_request(work, INFO, CallOptions(), work.look(StepState(None, instructions)))
+    return build_turn_prompt_request(
+        work, INFO, CallOptions(), work.look(StepState(None, instructions))
+    )
 
 
 def instruction(text: str, key: str = "i1") -> Instruction:

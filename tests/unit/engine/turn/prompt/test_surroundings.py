@@ -15,30 +15,35 @@ from opencrab.domain.autonomy.settings import Autonomy, Shares
 from opencrab.domain.autonomy.vital_signs import (
     VITALS,
     VitalSigns,
-    first_vital_signs,
-    vital_signs_fact,
+    first_heartbeat_signs,
+    heartbeat_signs_document,
 )
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import Hearing, Mode, Participant, Session
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, GoalSource, goal_key
+from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, GoalSource, goal_document_id
 from opencrab.domain.goals.value_estimate import ValueEstimate
 from opencrab.domain.memory.belief import Belief
-from opencrab.domain.memory.clearance import Listeners, turn_clearance
+from opencrab.domain.memory.clearance import Listeners, memory_clearance_of_turn
 from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.memory.peer import Peer
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_belief, with_peer
+from opencrab.domain.memory.salient_beliefs import (
+    OUTLOOK,
+    SalientBeliefs,
+    remember_belief,
+    remember_peer,
+)
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
-from opencrab.engine.turn.admission import admit_message
-from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.admission import admit_turns_of_message
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.prompt.surroundings import (
     EVENTS_READ,
     orientation_text,
-    read_surroundings,
+    read_prompt_surroundings,
 )
 from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
 from opencrab.engine.turn.prompt.system_text import system_text
@@ -75,7 +80,7 @@ def outlook() -> SalientBeliefs:
     belief = Belief(id="b1", claim="海は夜に静か", confidence=0.83, formed_at=AGO)
     foreign = Belief(id="b2", claim="よその噂", confidence=0.9, formed_at=AGO, tainted=True)
     ken = Peer(agent_id="ken", interactions=2, successes=1, last_at=NOW, interests=("灯台",))
-    return with_peer(with_belief(with_belief(SalientBeliefs(), belief), foreign), ken)
+    return remember_peer(remember_belief(remember_belief(SalientBeliefs(), belief), foreign), ken)
 
 
 def lives(
@@ -83,14 +88,14 @@ def lives(
 ) -> None:
     """Let Mika have goals, an outlook, unread events and notes to herself."""
     profile = world.runtime.home.agents.get("mika")
-    signs = first_vital_signs(profile.agent, 0.5, NOW).replaced(unread=len(events), in_vain=4)
+    signs = first_heartbeat_signs(profile.agent, 0.5, NOW).replaced(unread=len(events), in_vain=4)
     listed = [goal(number) for number in range(1, goals + 1)]
     mind = AgentState(agenda=Agenda(last_number=goals, open=tuple(each.id for each in listed)))
     facts = world.runtime.home.facts
-    facts.commit(vital_signs_fact(signs, None), new_fact("mika", MIND, MIND, mind))
+    facts.commit(heartbeat_signs_document(signs, None), new_fact("mika", MIND, MIND, mind))
     facts.commit(new_fact("mika", OUTLOOK, OUTLOOK, outlook()))
     for each in listed:
-        facts.commit(new_fact("mika", GOAL, goal_key(each.id), each))
+        facts.commit(new_fact("mika", GOAL, goal_document_id(each.id), each))
     for happening in events:
         facts.commit(new_fact("mika", HAPPENING, happening.id, happening))
     if notes:
@@ -122,7 +127,9 @@ def wakes(world: World, *, authority: Authority = Authority.SELF, **heartbeat: A
         authority=authority,
         parts=(TextPart(text="心拍: unread, goal"),),
     )
-    return world.work(admit_message(world.runtime, "own", beat, trigger=Trigger.HEARTBEAT)[0])
+    return world.work(
+        admit_turns_of_message(world.runtime, "own", beat, trigger=Trigger.HEARTBEAT)[0]
+    )
 
 
 def oriented_in(work: TurnWork) -> str:
@@ -239,12 +246,12 @@ def test_where_others_hear_only_that_something_happened_is_known(world: World) -
     lives(world, event(1, "Ken の秘密", tainted=False))
     work = wakes(world)
     home, yui = world.runtime.home, Listeners(people=frozenset({"yui"}))
-    heard = turn_clearance(Authority.OWNER, "owner", work.session, yui)
+    heard = memory_clearance_of_turn(Authority.OWNER, "owner", work.session, yui)
     for clearance, source, text in (
         (work.clearance, "ken", "Ken の秘密"),
         (heard, "private", ""),
     ):
-        around = read_surroundings(home, work.turn, work.profile, clearance)
+        around = read_prompt_surroundings(home, work.turn, work.profile, clearance)
         assert around is not None
         assert [(each.source, each.text) for each in around.events] == [(source, text)]
 
@@ -268,7 +275,7 @@ def test_a_turn_that_somebody_asked_for_is_told_nothing_of_this(world: World) ->
     lives(world, event(1, "灯台"))
     work = world.begun()
     assert work.prompt.around is None
-    made = build_model_request(work, INFO, CallOptions(), work.look(QUIET))
+    made = build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET))
     assert made.system == system_text(work.profile, work.session)
 
 
@@ -278,9 +285,9 @@ def test_all_that_is_told_stays_within_its_shares() -> None:
     )
     seen = outlook()
     for belief in beliefs:
-        seen = with_belief(seen, belief)
+        seen = remember_belief(seen, belief)
     for number in range(30):
-        seen = with_peer(seen, Peer(agent_id=f"peer{number}", last_at=NOW))
+        seen = remember_peer(seen, Peer(agent_id=f"peer{number}", last_at=NOW))
     receipts = tuple(ActionReceipt(action="ws_write", path="長い" * 200) for _ in range(9))
     around = Surroundings(
         goals=tuple(goal(n, "海" * 300, receipts=receipts) for n in range(1, 30)),
@@ -318,12 +325,12 @@ def test_the_parts_of_an_autonomous_prompt_that_never_change_keep_to_their_share
     )
     work.profile = profile.replaced(mind=profile.mind.replaced(core=core))
     world.spoken(work.turn, *("波の音がする" * 20 for _ in range(30)))
-    made = build_model_request(work, INFO, CallOptions(), work.look(QUIET))
+    made = build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET))
     assert estimated_tokens(made.system) <= shares.rules + shares.identity + shares.memory
     assert "残りは省略" in made.system
     usual = system_text(work.profile, work.session)
     assert estimated_tokens(usual) > estimated_tokens(made.system)
-    assert made == build_model_request(work, INFO, CallOptions(), work.look(QUIET))
+    assert made == build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET))
 
 
 def test_the_history_of_an_agents_own_session_has_the_share_of_recent_actions(
@@ -340,9 +347,9 @@ def test_the_history_of_an_agents_own_session_has_the_share_of_recent_actions(
         authority=Authority.SELF,
         parts=(TextPart(text="心拍: goal"),),
     )
-    turn = admit_message(world.runtime, "own", next_beat, trigger=Trigger.HEARTBEAT)[0]
+    turn = admit_turns_of_message(world.runtime, "own", next_beat, trigger=Trigger.HEARTBEAT)[0]
     work = world.work(turn)
-    made = build_model_request(work, INFO, CallOptions(), work.look(QUIET))
+    made = build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET))
     history = "".join(getattr(each, "text", "") for each in made.turns[:-1])
     assert 400 < estimated_tokens(history) <= Shares().recent
     assert "行は省略されています" in history
@@ -380,11 +387,11 @@ def test_looking_around_is_one_read_and_a_second_for_what_is_unread(world: World
     assert signs is not None
     reads = []
     for unread in (0, 3):
-        changed = vital_signs_fact(signs.read(VitalSigns).replaced(unread=unread), None)
+        changed = heartbeat_signs_document(signs.read(VitalSigns).replaced(unread=unread), None)
         world.runtime.home.facts.commit(changed.replaced(version=0))
         facts = Counted(world.runtime.home.facts)
         runtime = replace(world.runtime, home=replace(world.runtime.home, facts=facts))
-        around = read_surroundings(runtime.home, work.turn, work.profile, work.clearance)
+        around = read_prompt_surroundings(runtime.home, work.turn, work.profile, work.clearance)
         assert around is not None
         assert len(around.goals) == 20
         reads.append(facts.reads)

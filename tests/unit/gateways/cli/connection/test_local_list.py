@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.gateways.cli.app import build_cli
-from opencrab.gateways.cli.completion.candidates import Candidates, candidates
+from opencrab.gateways.cli.completion.candidates import Candidates, completion_candidates
 from opencrab.gateways.cli.connection.address import find_server_address
 from opencrab.gateways.cli.connection.local_list import items_of_local_server
 from opencrab.gateways.cli.terminal.options import Options
@@ -88,5 +88,5 @@ def test_names_are_completed_by_it(listener: Listener, tmp_path: Path) -> None:
     listener.pages = pages([agent("Ada", "a"), agent("さくら", "s"), gone])
     options = Options(data=folder_of_server(tmp_path, endpoint=listener.url, secret="s3cret"))
     program = get_command(build_cli(lambda _options: 0))
-    found = candidates(program, ["chat", ""], options)
+    found = completion_candidates(program, ["chat", ""], options)
     assert found == Candidates("values", (("Ada", "a"), ("さくら", "s")))

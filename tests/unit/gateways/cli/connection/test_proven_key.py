@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_proof
+from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_access_proof
 from opencrab.domain.errors import Unauthenticated, Unavailable
 from opencrab.gateways.cli.connection.address import find_server_address
 from opencrab.gateways.cli.connection.client import Client
@@ -51,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
             value = next(self.server.pages)
         if self.server.secret is not None and CHALLENGE_HEADER in self.headers:
             challenge = self.headers[CHALLENGE_HEADER]
-            value = {"status": "ok", "proof": instance_proof(self.server.secret, challenge)}
+            value = {"status": "ok", "proof": instance_access_proof(self.server.secret, challenge)}
         body = json.dumps(value).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.engine.goals.progress import Standing
-from opencrab.gateways.cli.goals.task_panel import task_status_text
+from opencrab.gateways.cli.goals.task_panel import goal_task_status_text
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog
 
 
@@ -12,11 +12,11 @@ from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalo
 )
 def test_a_task_with_only_words_says_so(language: str, told: str) -> None:
     words = SentenceCatalog(CliLanguage(language))
-    assert task_status_text(words, {"status": Standing.ANSWERED.value}) == told
+    assert goal_task_status_text(words, {"status": Standing.ANSWERED.value}) == told
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_every_status_has_a_word(language: str) -> None:
     words = SentenceCatalog(CliLanguage(language))
-    told = {task_status_text(words, {"status": each.value}) for each in Standing}
+    told = {goal_task_status_text(words, {"status": each.value}) for each in Standing}
     assert len(told) == len(Standing)

@@ -13,9 +13,9 @@ from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.conversation.live_events import (
     Event,
     TurnMoved,
-    events_of_line,
-    events_of_turn,
+    events_of_session_line,
     gap_event,
+    session_events_of_turn,
 )
 from tests.contract.example import NOW, turn
 from tests.unit.gateways.cli.insight.test_live_panes import PANES
@@ -83,7 +83,7 @@ def lasts(server: Server) -> list[str | None]:
 
 @pytest.mark.parametrize("text", ["海へ行きましょう🦀", "To the sea"])
 def test_a_person_reads_who_says_what(program: Program, server: Server, text: str) -> None:
-    server.on(PLACE, stream(events_of_line(line(text, 8))))
+    server.on(PLACE, stream(events_of_session_line(line(text, 8))))
     leaving(program, 1)
     shown = program.sit("watch", "--session", "s1")
     assert shown.code == 0
@@ -93,7 +93,7 @@ def test_a_person_reads_who_says_what(program: Program, server: Server, text: st
 
 def test_a_script_gets_every_event_as_a_line_of_json(program: Program, server: Server) -> None:
     moved = TurnMoved(turn=turn(), status=TurnStatus.RUNNING, at=NOW)
-    events = (*events_of_turn(moved), *events_of_line(line("はい", 8)))
+    events = (*session_events_of_turn(moved), *events_of_session_line(line("はい", 8)))
     server.on(PLACE, stream(events))
     leaving(program, 1)
     shown = program.run("watch", "--session", "s1")
@@ -105,7 +105,10 @@ def test_a_lost_connection_is_taken_up_after_the_last_line(
 ) -> None:
     lost = httpx.ReadError("gone")
     server.on(
-        PLACE, stream(events_of_line(line("一", 8))), lost, stream(events_of_line(line("二", 9)))
+        PLACE,
+        stream(events_of_session_line(line("一", 8))),
+        lost,
+        stream(events_of_session_line(line("二", 9))),
     )
     leaving(program, 3)
     shown = program.run("watch", "--session", "s1")
@@ -132,7 +135,7 @@ def test_a_server_that_stays_away_ends_it(program: Program, server: Server) -> N
 
 def test_a_long_line_is_shown_when_all_of_it_has_come(program: Program, server: Server) -> None:
     text = "海" * 4_000 + "の終わり"
-    server.on(PLACE, stream(events_of_line(line(text, 8))))
+    server.on(PLACE, stream(events_of_session_line(line(text, 8))))
     leaving(program, 1)
     shown = program.sit("watch", "--session", "s1")
     assert "".join(shown.out.split()).endswith("の終わり")
@@ -141,9 +144,12 @@ def test_a_long_line_is_shown_when_all_of_it_has_come(program: Program, server: 
 @pytest.mark.parametrize(
     ("events", "words"),
     [
-        (lambda: events_of_line(line("考え中", 8, kind=LineKind.INNER_VOICE)), ("(Ada: 考え中)",)),
         (
-            lambda: events_of_line(
+            lambda: events_of_session_line(line("考え中", 8, kind=LineKind.INNER_VOICE)),
+            ("(Ada: 考え中)",),
+        ),
+        (
+            lambda: events_of_session_line(
                 line(
                     "ws_write completed",
                     8,
@@ -159,15 +165,19 @@ def test_a_long_line_is_shown_when_all_of_it_has_come(program: Program, server: 
             ("✓ ws_write", "海.md", "ok"),
         ),
         (
-            lambda: events_of_line(line("送信してよいですか", 8, kind=LineKind.APPROVAL, data={})),
+            lambda: events_of_session_line(
+                line("送信してよいですか", 8, kind=LineKind.APPROVAL, data={})
+            ),
             ("送信してよいですか",),
         ),
         (
-            lambda: events_of_line(line("短く", 8, kind=LineKind.SYSTEM, audience=Audience.AGENTS)),
+            lambda: events_of_session_line(
+                line("短く", 8, kind=LineKind.SYSTEM, audience=Audience.AGENTS)
+            ),
             ("短く",),
         ),
         (
-            lambda: events_of_turn(
+            lambda: session_events_of_turn(
                 TurnMoved(turn=turn(note="予算切れ"), status=TurnStatus.EXHAUSTED, at=NOW)
             ),
             ("予算切れ",),
@@ -190,7 +200,7 @@ def test_everything_that_happens_has_its_look(
 
 def test_nobodys_words_can_speak_to_the_terminal(program: Program, server: Server) -> None:
     hostile = line("\x1b]0;x\x07\x1b[2J見て", 8, speaker_name="A\x1b[31mda")
-    server.on(PLACE, stream(events_of_line(hostile)))
+    server.on(PLACE, stream(events_of_session_line(hostile)))
     leaving(program, 1)
     shown = program.sit("watch", "--session", "s1")
     assert "見て" in shown.out
@@ -201,7 +211,9 @@ def test_nobodys_words_can_speak_to_the_terminal(program: Program, server: Serve
 def test_panes_are_drawn_anew_with_each_event(program: Program, server: Server) -> None:
     server.on("GET /agents", page(agent_view("Ada")))
     server.on("GET /agents/ada-id/panes", ok({"items": PANES}))
-    server.on(PLACE, stream(events_of_line(line("一", 8)), events_of_line(line("二", 9))))
+    server.on(
+        PLACE, stream(events_of_session_line(line("一", 8)), events_of_session_line(line("二", 9)))
+    )
     leaving(program, 1)
     shown = program.sit("watch", "Ada", "--session", "s1", COLUMNS="100", LINES="60")
     assert shown.code == 0

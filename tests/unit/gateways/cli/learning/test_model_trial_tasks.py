@@ -5,7 +5,11 @@ from pathlib import Path
 import pytest
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.learning.model_trial_tasks import SHIPPED, AnswerCheck, read_tasks
+from opencrab.gateways.cli.learning.model_trial_tasks import (
+    SHIPPED,
+    AnswerCheck,
+    read_learning_trial_tasks,
+)
 
 RIGHT = {
     "name": ("I am 蟹.", "蟹です。"),
@@ -28,7 +32,7 @@ WRONG = {
 
 
 def test_the_shipped_tasks_tell_right_from_wrong_in_both_languages() -> None:
-    tasks = read_tasks(SHIPPED)
+    tasks = read_learning_trial_tasks(SHIPPED)
     assert {task.id for task in tasks} == RIGHT.keys() == WRONG.keys()
     for task in tasks:
         english, japanese = task.question("en", "蟹"), task.question("ja", "蟹")
@@ -51,7 +55,7 @@ def test_a_file_of_ones_own_is_read(tmp_path: Path) -> None:
     path.write_text(
         '[[tasks]]\nid = "hi"\nask = "Greet {name}."\nchecks = [{ contains = ["hello", "やあ"] }]'
     )
-    (task,) = read_tasks(path)
+    (task,) = read_learning_trial_tasks(path)
     assert task.question("ja", "Ada") == "Greet Ada."
     assert (task.score("HELLO!", "Ada"), task.score("bye", "Ada")) == (1.0, 0.0)
 
@@ -77,4 +81,4 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, text: str | None, sa
     if text is not None:
         path.write_text(text)
     with pytest.raises(Invalid, match=says):
-        read_tasks(path)
+        read_learning_trial_tasks(path)

@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.models.preferences import DatedPrice
-from opencrab.domain.models.price_check import NewPrices, classify_prices
+from opencrab.domain.models.price_check import NewPrices, classify_model_prices
 from opencrab.domain.money.budget import Price
 from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 
@@ -61,7 +61,7 @@ class List:
         self.asked.append((dict(known), dict(limits)))
         if self.error is not None:
             raise self.error
-        return classify_prices(self.prices, known, allow_lower=allow_lower)
+        return classify_model_prices(self.prices, known, allow_lower=allow_lower)
 
 
 NEWEST = DatedPrice(

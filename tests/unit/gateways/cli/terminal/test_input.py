@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.gateways.cli.terminal.input import FENCE, read_piped_text, terminal_line_editing
+from opencrab.gateways.cli.terminal.input import FENCE, read_terminal_text, terminal_line_editing
 
 plain = st.text(st.characters(exclude_characters="\r\n\\"))
 
@@ -38,12 +38,12 @@ def typed(*lines: str) -> Callable[[str], str]:
     ],
 )
 def test_lines_become_one_text(lines: list[str], text: str) -> None:
-    assert read_piped_text(typed(*lines), "you> ", "… ") == text
+    assert read_terminal_text(typed(*lines), "you> ", "… ") == text
 
 
 @given(lines=st.lists(plain.filter(lambda line: line.strip() != FENCE)))
 def test_a_block_keeps_every_line(lines: list[str]) -> None:
-    assert read_piped_text(typed(FENCE, *lines, FENCE), "you> ", "… ") == "\n".join(lines)
+    assert read_terminal_text(typed(FENCE, *lines, FENCE), "you> ", "… ") == "\n".join(lines)
 
 
 def test_the_prompt_changes_while_more_is_expected() -> None:
@@ -54,14 +54,14 @@ def test_the_prompt_changes_while_more_is_expected() -> None:
         prompts.append(prompt)
         return read(prompt)
 
-    read_piped_text(watched, "you> ", "… ")
+    read_terminal_text(watched, "you> ", "… ")
     assert prompts == ["you> ", "… "]
 
 
 @pytest.mark.parametrize("lines", [[], ["a\\"], [FENCE, "a"]])
 def test_the_end_of_input_is_the_end_anywhere(lines: list[str]) -> None:
     with pytest.raises(EOFError):
-        read_piped_text(typed(*lines), "you> ", "… ")
+        read_terminal_text(typed(*lines), "you> ", "… ")
 
 
 def test_the_history_is_readable_by_its_user_only(tmp_path: Path) -> None:

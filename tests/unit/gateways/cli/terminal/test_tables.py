@@ -9,11 +9,15 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from opencrab.domain.amounts import format_micro_usd
-from opencrab.gateways.cli.agents.profile_view import trait_bar
+from opencrab.gateways.cli.agents.profile_view import agent_trait_bar
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.tables import draw_fact_table, draw_table, render_markdown
+from opencrab.gateways.cli.terminal.tables import (
+    draw_fact_table_on_terminal,
+    draw_table,
+    render_markdown,
+)
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Cf", "Zl", "Zp"]))
 
@@ -52,7 +56,7 @@ def test_prose_is_cleaned_before_it_is_drawn() -> None:
 
 @given(text=words, length=st.integers(1, 50))
 def test_what_is_cut_says_so_and_is_never_longer(text: str, length: int) -> None:
-    short = truncate_line(text, length)
+    short = truncate_terminal_line(text, length)
     assert len(short) <= length
     assert short == " ".join(text.split()) or short.endswith("…")
 
@@ -68,7 +72,7 @@ def test_a_table_never_breaks_what_names_a_thing() -> None:
 def test_facts_without_a_value_are_left_out() -> None:
     out = io.StringIO()
     screen = Terminal(Options(), out, io.StringIO(), io.StringIO())
-    draw_fact_table(
+    draw_fact_table_on_terminal(
         screen.console, [("name", "Ada"), ("purpose", ""), ("model", None), ("turns", 0)]
     )
     screen.print_dim("[b]hint[/b]")
@@ -81,7 +85,7 @@ def test_facts_without_a_value_are_left_out() -> None:
 
 @given(share=st.floats(-2, 2))
 def test_a_bar_is_always_ten_wide(share: float) -> None:
-    marks = trait_bar(share).split(" ")[0]
+    marks = agent_trait_bar(share).split(" ")[0]
     assert len(marks) == 10
     assert set(marks) <= {"━", "╌"}
     assert marks.count("━") == round(min(max(share, 0), 1) * 10)

@@ -11,12 +11,15 @@ from tests.discord.spec import judge
 
 CALLBACK = "/interactions/{interaction_id}/{interaction_token}/callback"
 ANSWERS: list[Any] = [
-    acks.ack_of_command("ask"),
-    acks.ack_of_command("memory"),
+    acks.ack_of_command_interaction("ask"),
+    acks.ack_of_command_interaction("memory"),
     acks.ack_of_component(),
     acks.ack_of_form(),
     *(acks.interaction_not_taken(language) for language in ("ja", "en")),
-    *(acks.steering_form(f"{acks.STEER}01crab:G1", language) for language in ("ja", "en")),
+    *(
+        acks.steering_form_of_interaction(f"{acks.STEER}01crab:G1", language)
+        for language in ("ja", "en")
+    ),
 ]
 
 
@@ -29,7 +32,7 @@ def test_discord_takes_every_answer(answer: Any) -> None:
 @pytest.mark.parametrize("command", ["ask", "task", "session", "Ask about this"])
 def test_the_channel_sees_answers_that_concern_it(command: str) -> None:
     assert command in acks.PUBLIC_COMMANDS
-    assert acks.ack_of_command(command) == {"type": 5}
+    assert acks.ack_of_command_interaction(command) == {"type": 5}
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ def test_the_channel_sees_answers_that_concern_it(command: str) -> None:
 )
 def test_only_who_asked_sees_the_rest(command: str) -> None:
     assert command not in acks.PUBLIC_COMMANDS
-    assert acks.ack_of_command(command) == {"type": 5, "data": {"flags": 64}}
+    assert acks.ack_of_command_interaction(command) == {"type": 5, "data": {"flags": 64}}
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,7 @@ def test_who_speaks_japanese_is_answered_so(locale: str | None, language: str) -
 
 def test_a_steering_form_fits_discord_however_long_its_ids_are() -> None:
     asked = acks.STEER + "x" * (100 - len(acks.STEER))
-    form: Any = acks.steering_form(asked, "ja")
+    form: Any = acks.steering_form_of_interaction(asked, "ja")
     assert len(form["data"]["custom_id"]) == 100
     judge(CALLBACK, "post", form)
 

@@ -24,7 +24,7 @@ from opencrab.domain.memory.memory import MEMORY, Memory, Provenance
 from opencrab.domain.value import Language
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.turn.pace import MessageOutcome
-from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
+from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent_of_interaction
 from opencrab.gateways.discord.interactions.interaction import parse_interaction
 from tests.crash.outside import Reply as Said
 from tests.discord.recording import CHANNEL, GUILD, HANA, TARO
@@ -93,7 +93,9 @@ def test_a_session_that_ends_before_the_question_comes_in_is_followed_by_another
     assert session is not None
     raw = stage.door.command("ask", agent="crab", text="二")
     reply = parse_interaction(json.dumps(raw)).reply
-    ask_intent(stage.runtime, reply, lambda: AskIntent(agent_id="crab", session_id=session.id))
+    ask_intent_of_interaction(
+        stage.runtime, reply, lambda: AskIntent(agent_id="crab", session_id=session.id)
+    )
     stage.house.home.sessions.end(session.id, stage.house.clock.now())
     stage.does(raw)
     stage.does(raw)

@@ -32,7 +32,7 @@ def asks(stage: Stage) -> Ask:
         stage.house.home.agents.save(changed)
         stage.does(stage.door.command("ask", agent="crab", text="鐘を鳴らして"))
         stage.works()
-        (opened,) = approvals.page_of_approvals(stage.runtime.home.facts, decided=False)
+        (opened,) = approvals.open_or_decided_approvals(stage.runtime.home.facts, decided=False)
         return opened
 
     return ask

@@ -10,8 +10,8 @@ from opencrab.gateways.discord.interactions.door import (
     FRESH_SECONDS,
     MOST_BYTES,
     REMEMBERED,
-    as_result,
-    headers_and_body_of_event,
+    interaction_headers_and_body,
+    interaction_http_result,
 )
 from tests.unit.gateways.discord.doorway import CHANNEL, NOW, PERSON, TOKEN, Doorway, interaction
 
@@ -26,7 +26,7 @@ def doorway() -> Doorway:
 def test_a_ping_is_answered_with_a_pong(doorway: Doorway) -> None:
     answer = doorway.ask({"type": 1, "id": "1", "token": "x"})
     assert (answer.status, answer.body) == (200, {"type": 1})
-    assert as_result(answer) == {
+    assert interaction_http_result(answer) == {
         "statusCode": 200,
         "headers": {"content-type": "application/json"},
         "body": '{"type": 1}',
@@ -39,7 +39,7 @@ def test_a_command_is_kept_as_it_came_then_acknowledged_then_accepted(doorway: D
     kept, acknowledged = doorway.done
     assert kept == ("kept", json.dumps(told, ensure_ascii=False), CHANNEL, told["id"])
     assert acknowledged == ("acknowledged", told["id"], TOKEN, {"type": 5})
-    assert as_result(answer) == {"statusCode": 202, "headers": {}, "body": ""}
+    assert interaction_http_result(answer) == {"statusCode": 202, "headers": {}, "body": ""}
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_an_event_is_read_to_the_byte(doorway: Doorway, encoded: bool) -> None: 
         name.title(): text for name, text in doorway.signer.headers(str(int(NOW)), body).items()
     }
     event = {"headers": headers, "body": content, "isBase64Encoded": encoded}
-    assert headers_and_body_of_event(event)[1] == body
-    assert doorway.answer(*headers_and_body_of_event(event)).status == 202
+    assert interaction_headers_and_body(event)[1] == body
+    assert doorway.answer(*interaction_headers_and_body(event)).status == 202
 
 
 @pytest.mark.parametrize(
@@ -331,4 +331,7 @@ def test_an_event_is_read_to_the_byte(doorway: Doorway, encoded: bool) -> None: 
     ],
 )
 def test_an_event_without_a_request_is_refused(doorway: Doorway, event: Any) -> None:
-    assert as_result(doorway.answer(*headers_and_body_of_event(event)))["statusCode"] == 401
+    assert (
+        interaction_http_result(doorway.answer(*interaction_headers_and_body(event)))["statusCode"]
+        == 401
+    )

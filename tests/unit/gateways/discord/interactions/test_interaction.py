@@ -11,7 +11,7 @@ from opencrab.domain.value import Language
 from opencrab.gateways.discord.interactions.interaction import (
     Interaction,
     Kind,
-    discord_user_name,
+    interaction_user_name,
     parse_interaction,
 )
 from tests.discord.recording import CHANNEL, GUILD, HANA, TARO, Door
@@ -189,7 +189,7 @@ def test_broken_characters_are_made_whole(door: Door) -> None:
     ],
 )
 def test_names_are_one_short_line(wanted: str, name: str) -> None:
-    assert discord_user_name(wanted) == name
+    assert interaction_user_name(wanted) == name
 
 
 def test_who_has_no_name_is_called_by_the_id(door: Door) -> None:

@@ -13,7 +13,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.goals.goal import Goal, GoalStatus
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import InstructionGiver, goals_of_agent
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.models.model import ChatMessage
 from tests.crash.outside import Reply
@@ -38,7 +38,7 @@ def given(desk: Stage, text: str = "メモを整理して", **more: Any) -> Goal
 
 
 def goal(desk: Stage, label: str = "G1") -> Goal:
-    return stored_goal(desk.runtime.home.facts, "crab", label).read(Goal)
+    return require_goal_document(desk.runtime.home.facts, "crab", label).read(Goal)
 
 
 def test_an_instruction_becomes_a_goal_whose_panel_is_the_answer(any_stage: Stage) -> None:

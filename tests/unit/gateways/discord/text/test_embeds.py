@@ -11,7 +11,7 @@ from opencrab.gateways.discord.text.embeds import (
     EMBEDS_TOGETHER,
     Colour,
     Style,
-    cut_to_discord_units,
+    cut_discord_text,
     discord_timestamp,
     embed_lines_that_fit,
     embeds_message,
@@ -54,7 +54,7 @@ def test_any_message_fits_discord(made: list[dict[str, Any]]) -> None:
 @given(long_texts, some.integers(0, 300))
 def test_a_cut_leaves_no_half_of_anything(text: str, most: int) -> None:
     whole = escape_discord_markdown(text)
-    made = cut_to_discord_units(whole, most)
+    made = cut_discord_text(whole, most)
     assert utf16_length(made) <= most
     if utf16_length(whole) > most > 0:
         kept = made.removesuffix("…")
@@ -78,13 +78,13 @@ def test_a_cut_goes_around_an_emoji(emoji: str) -> None:
     text = f"ab{emoji}{emoji}c"
     whole = {"", "a", "ab", f"ab{emoji}", f"ab{emoji * 2}"}
     for most in range(1, utf16_length(text)):
-        assert cut_to_discord_units(text, most).removesuffix("…") in whole
+        assert cut_discord_text(text, most).removesuffix("…") in whole
 
 
 @pytest.mark.parametrize("text", ["now <t:1767603600:R> and so on", "x \\* y \\* z \\* w"])
 def test_a_cut_goes_around_a_time_and_an_escape(text: str) -> None:
     for most in range(1, utf16_length(text)):
-        kept = cut_to_discord_units(text, most).removesuffix("…")
+        kept = cut_discord_text(text, most).removesuffix("…")
         assert "<" not in kept or ">" in kept
         assert not kept.endswith("\\")
 

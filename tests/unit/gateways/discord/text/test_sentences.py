@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from opencrab.domain.errors import Conflict
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.text.sentences import _ERRORS, discord_problem
+from opencrab.gateways.discord.text.sentences import _ERRORS, discord_problem_text
 from tests.architecture.source import modules
 
 
@@ -36,6 +36,6 @@ def test_every_pattern_finds_a_message_of_the_code() -> None:
 
 def test_a_conflict_is_told_in_japanese_without_an_english_tail() -> None:
     error = Conflict("concurrent updates to goal 'G1'; retries exhausted", cure="try again")
-    told = discord_problem(error, Language.JA)
+    told = discord_problem_text(error, Language.JA)
     assert told == "⚠️ ほかの操作と重なりました。もう一度お試しください。"
-    assert "concurrent" in discord_problem(error, Language.EN)
+    assert "concurrent" in discord_problem_text(error, Language.EN)

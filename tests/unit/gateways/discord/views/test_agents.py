@@ -12,7 +12,7 @@ from opencrab.engine.goals.instructions import (
     InstructionGiver,
     NewInstruction,
     cancel_goal,
-    start_instruction,
+    start_instruction_as_goal,
 )
 from tests.crash.outside import Reply, Script
 from tests.discord.recording import CHANNEL
@@ -51,7 +51,7 @@ def given(stage: Stage, person: Person, text: str, *, channel: str | None, key: 
     asker = InstructionGiver(
         person.principal_id, person.name, Source.DISCORD, Authority.OWNER, where
     )
-    goal = start_instruction(
+    goal = start_instruction_as_goal(
         stage.runtime, "crab", NewInstruction(instruction=text), asker, key=key
     )
     return goal.id

@@ -11,7 +11,7 @@ from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.discord.community import Person
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.value import Language
-from opencrab.engine.approvals.approvals import find_approval, page_of_approvals
+from opencrab.engine.approvals.approvals import find_approval, open_or_decided_approvals
 from opencrab.engine.approvals.signed_links import read_approval_link
 from opencrab.ports.discord import Payload
 from tests.crash.outside import Reply
@@ -125,7 +125,7 @@ def asks(stage: Stage, name: str, arguments: dict[str, Any]) -> Approval:
     stage.house.home.agents.save(agent.replaced(policy=ApprovalPolicy.STRICT))
     stage.does(stage.door.command("ask", agent="crab", text="書いて"))
     stage.works()
-    (approval,) = page_of_approvals(stage.runtime.home.facts, decided=False)
+    (approval,) = open_or_decided_approvals(stage.runtime.home.facts, decided=False)
     return approval
 
 

@@ -14,7 +14,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.value import Language
-from opencrab.engine.conversation.channel_bindings import session_bound_to_channel
+from opencrab.engine.conversation.channel_bindings import conversation_bound_to_channel
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from tests.crash.outside import Reply
 from tests.discord.recording import CHANNEL, GUILD, HANA
@@ -168,7 +168,7 @@ def test_everything_of_a_person_is_shown_and_then_forgotten(stage: Stage) -> Non
     shown = answer(stage, "memory forget", person=HANA, confirm=True)
     assert "has forgotten" in told(shown)
     assert "spoken" not in found(stage, OWNER)
-    session = session_bound_to_channel(stage.runtime.home, f"{KIND}.{CHANNEL}")
+    session = conversation_bound_to_channel(stage.runtime.home, f"{KIND}.{CHANNEL}")
     assert session is not None
     lines = stage.house.home.journal.lines(session.id, limit=100)
     assert all("夕凪" not in line.text for line in lines)

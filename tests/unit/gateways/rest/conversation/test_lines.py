@@ -11,7 +11,7 @@ from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid, Refused
-from opencrab.engine.conversation.live import PUBLIC, VisibleKinds, collect_visible_lines
+from opencrab.engine.conversation.live import PUBLIC, VisibleKinds, collect_visible_session_lines
 from opencrab.gateways.rest.conversation.lines import lines_visible_to
 from opencrab.gateways.rest.http.access import Caller
 from opencrab.ports.turn.journal import Journal
@@ -69,7 +69,7 @@ def test_pages_together_are_all_that_may_be_seen(
     found: list[Line] = []
     place: int | None = None
     for _ in range(len(kinds) + 2):
-        lines, place = collect_visible_lines(
+        lines, place = collect_visible_session_lines(
             cast("Journal", kept),
             "s",
             visible,
@@ -92,7 +92,9 @@ def test_a_long_hidden_stretch_ends_a_page_early_and_goes_on() -> None:
     place: int | None = 0
     pages, found = 0, list[str]()
     while place is not None:
-        lines, place = collect_visible_lines(kept, "s", VisibleKinds(), limit=50, after=place)
+        lines, place = collect_visible_session_lines(
+            kept, "s", VisibleKinds(), limit=50, after=place
+        )
         found += [line.text for line in lines]
         pages += 1
     assert found == ["行 2001"]

@@ -17,7 +17,7 @@ from opencrab.domain.errors import Exhausted, OpenCrabError, Unauthenticated, Un
 from opencrab.gateways.rest.conversation.websocket import (
     FRAME_BYTES,
     OpenSocket,
-    offer_websocket,
+    offer_conversation_websocket,
     router,
 )
 from opencrab.gateways.rest.http.polling import NextChange, PollingWatch, Watch
@@ -196,7 +196,7 @@ class Listens(uvicorn.Server):
 def test_a_refusal_is_no_error_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
     app = FastAPI()
     app.include_router(router)
-    offer_websocket(app, None)
+    offer_conversation_websocket(app, None)
     server = Listens(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run, daemon=True)
     with caplog.at_level(logging.WARNING):

@@ -63,7 +63,7 @@ class Refusing:
 def test_a_batch_that_is_taken_slowly_is_not_sent_to_its_end() -> None:
     async def take() -> list[str]:
         api, taken = cast("RestContext", SimpleNamespace(watch=PollingWatch(0.01))), list[str]()
-        stream = event_stream.events(api, "s1", Refusing(), None, check_seconds=0.05)
+        stream = event_stream.stream_http_events(api, "s1", Refusing(), None, check_seconds=0.05)
         async for event in stream:
             taken.append(event)
             await asyncio.sleep(0.03)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from opencrab.gateways.rest.http.lambda_entry import Answer, http_event_handler
+from opencrab.gateways.rest.http.lambda_entry import Answer, http_request_handler
 
 OFFICIAL = (
     "powertools-apiGatewayProxyV2Event",
@@ -27,7 +27,7 @@ class Echo:
     def __init__(self, status: int = 200, content: bytes = b"{}", media: str = "") -> None:
         self.scope: Scope = {}
         self.body = b""
-        self.answer: Answer = http_event_handler(self)
+        self.answer: Answer = http_request_handler(self)
         self._status = status
         self._content = content
         self._headers = [(b"content-type", (media or "application/json").encode())]

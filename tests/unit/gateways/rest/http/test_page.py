@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.rest.http.page import page_cursor, page_of, page_place
+from opencrab.gateways.rest.http.page import http_page_cursor, page_of, page_place
 
 PLACES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 
 
 @given(place=PLACES)
 def test_a_cursor_leads_back_to_its_place(place: str) -> None:
-    cursor = page_cursor("files", place)
+    cursor = http_page_cursor("files", place)
     assert page_place("files", cursor) == place
     with pytest.raises(Invalid):
         page_place("agents", cursor)
@@ -25,7 +25,7 @@ def test_any_other_text_is_no_cursor(text: str) -> None:
     except Invalid:
         return
     assert place is not None
-    assert page_cursor("files", place) == text
+    assert http_page_cursor("files", place) == text
 
 
 def test_no_cursor_is_the_beginning() -> None:

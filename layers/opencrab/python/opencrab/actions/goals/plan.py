@@ -22,11 +22,11 @@ from opencrab.domain.goals.goal import (
     GoalSource,
     Line,
     PlannedTask,
-    goal_id_of,
-    goal_key,
+    goal_document_id,
+    goal_id_of_label,
     with_plan,
 )
-from opencrab.domain.goals.plan import PLAN, plan_key, replan_goal
+from opencrab.domain.goals.plan import PLAN, abandoned_goal_plan_id, replan_goal
 from opencrab.domain.goals.selection import (
     PROMISES,
     open_goal_limit,
@@ -149,7 +149,7 @@ def add_goal(arguments: AddGoal, context: ActionContext) -> ActionResult:
     grown = agenda.replaced(last_number=number, open=(*agenda.open, goal.id))
     return result.keeping(
         fact.with_body(mind.replaced(agenda=grown)),
-        new_fact(goal.agent_id, GOAL, goal_key(goal.id), goal),
+        new_fact(goal.agent_id, GOAL, goal_document_id(goal.id), goal),
     )
 
 
@@ -170,7 +170,7 @@ def _require_room(context: ActionContext, agenda: Agenda, horizon: Horizon) -> N
         raise Conflict(f"you have {OPEN_GOALS} open goals", cure="complete or abandon one first")
     if authority is not Authority.SELF or len(agenda.open) < open_goal_limit(horizon, authority):
         return
-    names = ((GOAL, goal_key(goal_id)) for goal_id in agenda.open)
+    names = ((GOAL, goal_document_id(goal_id)) for goal_id in agenda.open)
     found = context.reach.facts.get_many(context.agent.id, *names)
     taken = sum(fact.read(Goal).horizon is horizon for fact in found)
     require_goal_room(horizon, taken, authority)
@@ -183,7 +183,7 @@ def _parent(context: ActionContext) -> Document | None:
     """
     if context.goal is None:
         return None
-    fact, goal = open_goal(context, context.goal.id)
+    fact, goal = find_open_goal_for_action(context, context.goal.id)
     if goal.depth >= DEPTH or goal.children >= CHILDREN:
         raise Refused(
             f"goal {goal.id} has reached the limit of subgoals ({CHILDREN}, {DEPTH} levels deep)",
@@ -222,7 +222,7 @@ def _planned_anew(arguments: PlanGoal, context: ActionContext) -> ActionResult:
         )
     require_checkable_conditions(arguments.tasks)
     anew, old = replan_goal(goal, arguments.tasks, context.clock.now())
-    kept = new_fact(goal.agent_id, PLAN, plan_key(goal.id, old.revision), old)
+    kept = new_fact(goal.agent_id, PLAN, abandoned_goal_plan_id(goal.id, old.revision), old)
     return _with_plan(context, fact, anew).keeping(kept)
 
 
@@ -247,7 +247,7 @@ def _with_plan(context: ActionContext, fact: Document, goal: Goal) -> ActionResu
 )
 def start_task(arguments: StartTask, context: ActionContext) -> ActionResult:
     """Begin to carry out a goal: its tasks run in order, after this turn and goals before it."""
-    _, goal = _own_goal(context, goal_id_of(arguments.task_id))
+    _, goal = _own_goal(context, goal_id_of_label(arguments.task_id))
     if goal.runs:
         raise Conflict(f"{goal.id} has already begun", cure="wait: its tasks run one after another")
     if goal.horizon is Horizon.ASPIRATION:
@@ -259,9 +259,9 @@ def start_task(arguments: StartTask, context: ActionContext) -> ActionResult:
     return ActionResult.ok(GoalBegun(goal=goal.id), goal_id=goal.id, begins="after this turn")
 
 
-def open_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
+def find_open_goal_for_action(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
     """Return an open goal of the agent with its document; raises NotFound, Conflict if ended."""
-    fact = context.reach.facts.get(context.agent.id, GOAL, goal_key(goal_id))
+    fact = context.reach.facts.get(context.agent.id, GOAL, goal_document_id(goal_id))
     if fact is None:
         raise NotFound(f"there is no goal {goal_id!r}", cure="add it with add_goal")
     goal = fact.read(Goal)
@@ -272,7 +272,7 @@ def open_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
 
 def _own_goal(context: ActionContext, goal_id: str) -> tuple[Document, Goal]:
     """Return an open goal that this turn may plan and start; raises Refused for another's."""
-    fact, goal = open_goal(context, goal_id)
+    fact, goal = find_open_goal_for_action(context, goal_id)
     turn = context.turn
     serves = context.goal is not None and context.goal.id == goal.id
     same = (goal.authority, goal.principal_id) == (turn.authority, turn.principal_id)

@@ -4,11 +4,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from opencrab.actions.goals.plan import group, open_goal
+from opencrab.actions.goals.plan import find_open_goal_for_action, group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Invalid
-from opencrab.domain.goals.condition import first_unmet_condition
+from opencrab.domain.goals.condition import first_unmet_goal_condition
 from opencrab.domain.goals.goal import (
     RECEIPTS,
     ActionReceipt,
@@ -108,7 +108,7 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
     """Report what came of your goal, and end it. In `results` name only files that you made."""
     if context.goal is None:
         raise Invalid("this turn serves no goal", cure="answer in plain words")
-    fact, goal = open_goal(context, context.goal.id)
+    fact, goal = find_open_goal_for_action(context, context.goal.id)
     left = [task.id for task in goal.tasks if not task.status.is_end]
     if left:
         raise Invalid(
@@ -139,7 +139,7 @@ def _current(context: ActionContext, task_id: str) -> tuple[Document, Goal, Task
     """Return the task that this turn serves; raises Invalid if task_id is not that task."""
     if context.goal is None:
         raise Invalid("this turn serves no task", cure="start_task begins one")
-    fact, goal = open_goal(context, context.goal.id)
+    fact, goal = find_open_goal_for_action(context, context.goal.id)
     task = goal.current
     if task is None:
         raise Invalid(
@@ -168,7 +168,9 @@ def _missing(context: ActionContext, goal: Goal, text: str) -> str | None:
         other = goal.task(task_id)
         return other is not None and other.status is TaskStatus.DONE
 
-    return first_unmet_condition(text, lambda path: files.info(agent_id, path) is not None, is_done)
+    return first_unmet_goal_condition(
+        text, lambda path: files.info(agent_id, path) is not None, is_done
+    )
 
 
 def _task_ended(

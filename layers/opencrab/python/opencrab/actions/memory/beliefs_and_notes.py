@@ -20,7 +20,7 @@ from opencrab.domain.memory.belief import BELIEF, CLAIM, EVIDENCE, Belief, Evide
 from opencrab.domain.memory.belief_index import (
     BELIEFS,
     PEERS,
-    belief_id,
+    belief_id_in_memory,
     belief_with_same_claim,
     salient_beliefs_change,
 )
@@ -30,11 +30,16 @@ from opencrab.domain.memory.knowledge_graph import (
     KnowledgeNode,
     KnowledgeSource,
     Relation,
-    node_id,
+    knowledge_node_id,
 )
 from opencrab.domain.memory.knowledge_link import KnowledgeLink
-from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, record_collaboration
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_belief, with_peer
+from opencrab.domain.memory.peer import INTERESTS, PEER, Peer, peer_trust_after_collaboration
+from opencrab.domain.memory.salient_beliefs import (
+    OUTLOOK,
+    SalientBeliefs,
+    remember_belief,
+    remember_peer,
+)
 from opencrab.domain.memory.working_memory import (
     WORKING,
     WORKING_BYTES,
@@ -221,7 +226,9 @@ def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionRe
     origin = node(label=_label("origin", arguments.origin), content=content)
     target = node(label=_label("target", arguments.target))
     facts, agent_id = context.reach.facts, context.agent.id
-    if content and not _may_reword(facts.get(agent_id, NODE, node_id(origin.label)), context):
+    if content and not _may_reword(
+        facts.get(agent_id, NODE, knowledge_node_id(origin.label)), context
+    ):
         origin = origin.replaced(content="")
     linking = KnowledgeLink(origin, edge, target)
     stored = facts.get_many(agent_id, *linking.names)
@@ -262,7 +269,7 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
     # An agent's own session never changes, so each collaboration in it counts.
     here = "" if context.session.created_by == agent_id else context.session.id
     outcome = Outcome(arguments.outcome)
-    after = record_collaboration(earlier, outcome, here, context.clock.now()).replaced(
+    after = peer_trust_after_collaboration(earlier, outcome, here, context.clock.now()).replaced(
         **given, tainted=earlier.tainted or not may_vouch_for_skill(context.turn)
     )
     fact = stored.with_body(after) if stored else new_fact(agent_id, PEER, peer_id, after)
@@ -274,7 +281,7 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
             interactions=after.interactions,
             successes=after.successes,
         )
-    return told.keeping(fact, *_outlook(context, lambda outlook: with_peer(outlook, after)))
+    return told.keeping(fact, *_outlook(context, lambda outlook: remember_peer(outlook, after)))
 
 
 def _belief(arguments: FormBelief, context: ActionContext) -> Belief:
@@ -290,7 +297,7 @@ def _belief(arguments: FormBelief, context: ActionContext) -> Belief:
     tainted = not may_vouch_for_skill(turn)
     confidence = 0.5 if arguments.confidence is None else arguments.confidence
     return Belief(
-        id=belief_id(claim),
+        id=belief_id_in_memory(claim),
         claim=claim,
         confidence=min(confidence, TAINTED_CONFIDENCE) if tainted else confidence,
         evidence=_evidence(arguments.evidence, context),
@@ -339,7 +346,7 @@ def _require_vouching(known: Belief, context: ActionContext) -> None:
 def _keeping_belief(
     fact: Document, belief: Belief, context: ActionContext, *, confirmed: bool
 ) -> ActionResult:
-    outlook = _outlook(context, lambda outlook: with_belief(outlook, belief))
+    outlook = _outlook(context, lambda outlook: remember_belief(outlook, belief))
     return _belief_result(belief, confirmed=confirmed).keeping(fact, *outlook)
 
 

@@ -17,10 +17,10 @@ from opencrab.domain.memory.search_row import (
     RowKind,
     SearchClearance,
     SearchRow,
-    search_row_of_line,
+    memory_search_row_of_line,
     search_row_of_summary,
 )
-from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Summary, memory_summary_document_id
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext, json_byte_count
@@ -128,7 +128,7 @@ def _lines(wanted: _Wanted, context: ActionContext, cleared: SearchClearance) ->
     )
     # A private line of this session was perhaps written while fewer people listened.
     told_here = (line for line in lines if _may_show(line, wanted.session, context))
-    rows = (search_row_of_line(line, wanted.session, context.agent.id) for line in told_here)
+    rows = (memory_search_row_of_line(line, wanted.session, context.agent.id) for line in told_here)
     heard = [row for row in rows if row is not None and cleared.allows(row)]
     shown, cut = _fitting(heard)
     told: dict[str, Any] = {"session_id": wanted.session.id, "lines": shown}
@@ -173,7 +173,9 @@ def _read_summary(
     summary_id: str, first: int, context: ActionContext, cleared: SearchClearance
 ) -> ActionResult:
     """Return a summary from character `first` of its text on, as much as fits into one result."""
-    fact = context.reach.facts.get(context.agent.id, SUMMARY, summary_key(summary_id))
+    fact = context.reach.facts.get(
+        context.agent.id, SUMMARY, memory_summary_document_id(summary_id)
+    )
     summary = None if fact is None else fact.read(Summary)
     if summary is None or not cleared.allows(search_row_of_summary(summary)):
         raise NotFound(
@@ -205,7 +207,7 @@ def _list_summaries(before: str, context: ActionContext, cleared: SearchClearanc
         raise Invalid(
             f"{before[:100]!r} is not a valid ID", field="before", cure="ids look like S12"
         )
-    key = summary_key(before.upper()) if before else ""
+    key = memory_summary_document_id(before.upper()) if before else ""
     heard = list(islice(_visible_summaries(key, context, cleared), LISTED + 1))
     more, heard = len(heard) > LISTED, heard[:LISTED]
     told: dict[str, Any] = {"summaries": [_head(summary) for summary in heard]}

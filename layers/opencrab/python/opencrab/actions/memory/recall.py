@@ -20,7 +20,7 @@ from opencrab.actions.memory.writes import (
     store_memory,
 )
 from opencrab.actions.registry import Group
-from opencrab.actions.workspace.provenance import writes_clean_file
+from opencrab.actions.workspace.provenance import writes_untainted_workspace_file
 from opencrab.actions.workspace.write import file_change
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.call_text import TextChange
@@ -291,7 +291,7 @@ def _moment(field: str, text: str, *, after: bool) -> datetime:
 
 def _write_summary_file(path: str, text: str, context: ActionContext) -> FileWritten:
     """Write the summary as a file; raises Conflict if the file was changed meanwhile."""
-    condition, clean = context.prepared["condition"], writes_clean_file(context)
+    condition, clean = context.prepared["condition"], writes_untainted_workspace_file(context)
     files = context.reach.files
     try:
         info = files.write(context.agent.id, path, text.encode(), condition=condition, clean=clean)

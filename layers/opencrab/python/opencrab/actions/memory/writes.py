@@ -19,7 +19,7 @@ from opencrab.domain.memory.memory import (
     Memory,
     Provenance,
 )
-from opencrab.domain.memory.search_row import RowKind, search_row_of_memory
+from opencrab.domain.memory.search_row import RowKind, search_row_of_curated_memory
 from opencrab.domain.memory.write_policy import (
     GATE,
     MEMORIES,
@@ -131,7 +131,9 @@ def drop_memory(fact: Document, context: ActionContext) -> ActionResult:
     other memories; a link to a deleted memory is not shown.
     """
     agent_id, memory, now = context.agent.id, fact.read(Memory), context.clock.now()
-    mark = ErasureMark(scope=ErasureScope.MEMORY, refs=(search_row_of_memory(memory).id,), at=now)
+    mark = ErasureMark(
+        scope=ErasureScope.MEMORY, refs=(search_row_of_curated_memory(memory).id,), at=now
+    )
     marked = new_fact(
         agent_id, FORGOTTEN, context.clock.new_id(), mark, expires_at=now + MARKS_KEPT
     )
@@ -139,7 +141,7 @@ def drop_memory(fact: Document, context: ActionContext) -> ActionResult:
     stored = context.reach.facts.get(agent_id, MIND, MIND)
     if stored is not None:
         mind = stored.read(AgentState)
-        without = core_memory.without_core_memory(mind, memory.id)
+        without = core_memory.agent_state_without_core_memory(mind, memory.id)
         changes.extend([stored.with_body(without)] if without != mind else [])
     for linked_id in memory.links:
         linked = context.reach.facts.get(agent_id, MEMORY, linked_id)
@@ -184,7 +186,9 @@ def may_hear_memory(memory: Memory, context: ActionContext) -> bool:
         return True
     users = memory.provenance is Provenance.USER and bool(cleared.person_id)
     own = users and memory.person_id == cleared.person_id
-    told = memory.hearing is not Hearing.PRIVATE and cleared.allows(search_row_of_memory(memory))
+    told = memory.hearing is not Hearing.PRIVATE and cleared.allows(
+        search_row_of_curated_memory(memory)
+    )
     return own or told
 
 
@@ -261,7 +265,7 @@ def _mind(memory: Memory, context: ActionContext) -> tuple[Document, ...]:
     agent_id = context.agent.id
     stored = context.reach.facts.get(agent_id, MIND, MIND)
     mind = stored.read(AgentState) if stored else AgentState()
-    aware = core_memory.with_core_memory(mind, memory)
+    aware = core_memory.agent_state_with_core_memory(mind, memory)
     if aware == mind:
         return ()
     return (stored.with_body(aware) if stored else new_fact(agent_id, MIND, MIND, aware),)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from opencrab.actions.models.measure import group
-from opencrab.actions.models.text import model_action_text
+from opencrab.actions.models.text import action_text_for_models
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid
@@ -70,7 +70,7 @@ def recall_model_experiences(
     if len(shown) < len(found):
         data["next_before"] = found[len(shown) - 1].id
     if not shown:
-        data["note"] = model_action_text("no_experience", context.agent.language)
+        data["note"] = action_text_for_models("no_experience", context.agent.language)
     tainted = any(lived.tainted for lived in found[: len(shown)])
     return ActionResult.ok(**data).replaced(taint=tainted)
 

@@ -11,22 +11,26 @@ from typing import Any, Literal
 from pydantic import Field
 
 from opencrab.actions.models.view import (
-    model_analysis_result,
-    model_comparison_result,
+    model_analysis_action_result,
+    model_comparison_action_result,
     model_row_result,
 )
 from opencrab.actions.registry import Group
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent import selectable_aliases
+from opencrab.domain.agents.agent import aliases_selectable_by_agent
 from opencrab.domain.errors import Conflict, Invalid, NotFound, Refused
-from opencrab.domain.insight.figures import usage_tally_weeks
-from opencrab.domain.insight.recommendations import Focus, analyse_usage, compare_usage
+from opencrab.domain.insight.figures import analytics_weeks_of_period
+from opencrab.domain.insight.recommendations import (
+    Focus,
+    compare_models_for_analytics,
+    compute_usage_analytics,
+)
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.usage.counters import DailyTally
-from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parse_task_key
+from opencrab.domain.usage.ledger import Grouping, Judgement, Period, UsageRow, parse_usage_task_key
 from opencrab.domain.value import ShortText, Value
 from opencrab.ports.learning import load_learning_data
 from opencrab.ports.models.model import ModelInfo, distinct_models, selectable_model_choices
@@ -126,7 +130,7 @@ def evaluate_response(arguments: EvaluateResponse, context: ActionContext) -> Ac
 def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> ActionResult:
     """Analyse your use of models: cost, quality with its interval, latency, recommendations."""
     require_insider_for_models(context)
-    found = analyse_usage(
+    found = compute_usage_analytics(
         _tallies(arguments.period, context),
         _evidence(context),
         period=arguments.period,
@@ -135,7 +139,7 @@ def analyze_llm_usage(arguments: AnalyzeLlmUsage, context: ActionContext) -> Act
         focus=arguments.focus,
         choices={alias: info.name for alias, info in selectable_models(context).items()},
     )
-    return ActionResult.ok(**model_analysis_result(found, context.agent.language))
+    return ActionResult.ok(**model_analysis_action_result(found, context.agent.language))
 
 
 @group.action(
@@ -173,7 +177,7 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
     """Compare models on the same kinds of work, or learn that there is too little data."""
     require_insider_for_models(context)
     evidence = _evidence(context)
-    used = {parse_task_key(key)[2] for key in evidence.models}
+    used = {parse_usage_task_key(key)[2] for key in evidence.models}
     names = dict.fromkeys(_resolve_model_name(each, used, context) for each in arguments.models)
     if len(names) < 2:  # noqa: PLR2004  - two sides of a comparison
         raise Invalid(
@@ -181,14 +185,14 @@ def compare_models(arguments: CompareModels, context: ActionContext) -> ActionRe
             field="models",
             cure="give another model",
         )
-    found = compare_usage(
+    found = compare_models_for_analytics(
         _tallies(Period.LAST_MONTH, context),
         evidence,
         tuple(names),
         purpose=Use(arguments.purpose) if arguments.purpose else None,
         task_type=arguments.task_type.strip() or None,
     )
-    return ActionResult.ok(**model_comparison_result(found))
+    return ActionResult.ok(**model_comparison_action_result(found))
 
 
 def selectable_models(context: ActionContext) -> dict[str, ModelInfo]:
@@ -213,7 +217,7 @@ def _judgement(arguments: EvaluateResponse, context: ActionContext) -> Judgement
             field="quality_score",
             cure="0 is useless, 0.5 average, 1 excellent",
         )
-    allowed = selectable_aliases(context.agent, context.reach.models.routing)
+    allowed = aliases_selectable_by_agent(context.agent, context.reach.models.routing)
     if suggested and suggested not in allowed:
         raise Refused(
             f"{suggested[:100]!r} is not a model that you may select",
@@ -246,7 +250,7 @@ def _latest(context: ActionContext) -> UsageRow:
 
 def _tallies(period: Period, context: ActionContext) -> Iterator[DailyTally]:
     """Yield a period's daily tallies, read week by week to bound memory."""
-    for first, last in usage_tally_weeks(period, context.clock.now()):
+    for first, last in analytics_weeks_of_period(period, context.clock.now()):
         yield from context.reach.tallies.between(context.agent.id, first, last)
 
 

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from opencrab.actions.models.experience import group
 from opencrab.actions.models.measure import require_insider_for_models, selectable_models
-from opencrab.actions.models.text import model_action_text
-from opencrab.actions.models.view import model_cost_dollars, quality_estimate_result
+from opencrab.actions.models.text import action_text_for_models
+from opencrab.actions.models.view import model_action_cost_dollars, model_quality_action_result
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent_state import MIND, AgentState
@@ -35,16 +35,16 @@ from opencrab.domain.learning.model_selection import (
     ExpectedGain,
     SelectionInput,
     adjustments_ended_by,
-    choose_models,
-    current_model_alias,
-    day_budget_for_models,
+    bandit_current_alias,
+    bandit_routed_model,
+    choose_models_by_evidence,
+    day_budget_of_bandit,
     expected_mix_gain,
     expected_quality,
     expected_savings,
     mix_adjustment,
     mix_of_bandit,
-    open_model_choices,
-    routed_model,
+    open_bandit_choices,
 )
 from opencrab.domain.learning.regression_watch import mix_adjustments
 from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
@@ -92,13 +92,13 @@ def optimize_model_selection(
     aim = _aim(arguments, context)
     ground = _ground(aim, stored.read(AgentState) if stored else AgentState(), context)
     seed = f"{context.agent.id}/{context.turn.id}"
-    follows = choose_models(ground, aim, context.clock.now(), seed=seed)
+    follows = choose_models_by_evidence(ground, aim, context.clock.now(), seed=seed)
     found, still = follows.found, follows.still
     told = _optimization_report(ground, found, still)
     if not found:
         word = "no_choice" if not ground.choices else _nothing(still)
         return ActionResult.ok(
-            status=word, note=model_action_text(word, context.agent.language), **told
+            status=word, note=action_text_for_models(word, context.agent.language), **told
         )
     word = _leave(aim, context) if arguments.apply_immediately else "advice"
     made = _Made(ground.mind)
@@ -106,7 +106,7 @@ def optimize_model_selection(
         _make(made, word, ground, found, context)
         told |= {"changes": made.changes, "left_for_another_call": made.left}
     result = ActionResult.ok(
-        status=word, note=model_action_text(word, context.agent.language), **told
+        status=word, note=action_text_for_models(word, context.agent.language), **told
     )
     if word == "applied" and made.mind != ground.mind:
         new = new_fact(context.agent.id, MIND, MIND, made.mind)
@@ -155,7 +155,7 @@ def _ground(aim: Aim, mind: AgentState, context: ActionContext) -> SelectionInpu
             if info.price is not None
         },
         earlier=tuple(fact.read(Adjustment) for fact in page),
-        day_micro_usd=day_budget_for_models(agent, limit, aim.day_micro_usd),
+        day_micro_usd=day_budget_of_bandit(agent, limit, aim.day_micro_usd),
     )
 
 
@@ -232,7 +232,7 @@ def _optimization_report(
     ground: SelectionInput, found: Mapping[str, BanditMix], still: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return current and optimised traffic splits with the expected savings and quality change."""
-    present = {name: _present(ground, name) for name in open_model_choices(ground)[:TOLD]}
+    present = {name: _present(ground, name) for name in open_bandit_choices(ground)[:TOLD]}
     better = {
         name: describe_mix(mix_of_bandit(name, each))["weights"] for name, each in found.items()
     }
@@ -241,7 +241,7 @@ def _optimization_report(
     return {
         "current_config": present,
         "optimized_config": present | dict(list(better.items())[:TOLD]),
-        "expected_savings": None if savings is None else model_cost_dollars(savings),
+        "expected_savings": None if savings is None else model_action_cost_dollars(savings),
         "expected_quality_change": None if quality is None else round(quality, 3),
         "task_specific_recommendations": [
             _task(ground, each, found[each.subject]) for each in gains[:TOLD]
@@ -255,7 +255,7 @@ def _present(ground: SelectionInput, name: str) -> dict[str, float]:
     return (
         dict(held.weights)
         if held
-        else {current_model_alias(ground, name) or routed_model(ground, name): 1.0}
+        else {bandit_current_alias(ground, name) or bandit_routed_model(ground, name): 1.0}
     )
 
 
@@ -263,16 +263,17 @@ def _task(ground: SelectionInput, change: ExpectedGain, mixed: BanditMix) -> dic
     purpose, _, task_type = change.subject.partition("/")
     expected = {
         "quality": change.quality,
-        "cost_usd_a_turn": change.cost_micro_usd and model_cost_dollars(change.cost_micro_usd),
+        "cost_usd_a_turn": change.cost_micro_usd
+        and model_action_cost_dollars(change.cost_micro_usd),
         "latency_ms": change.latency_ms,
     }
     return {
         "purpose": purpose,
         "task_type": task_type,
-        "current_model": current_model_alias(ground, change.subject)
-        or routed_model(ground, change.subject),
+        "current_model": bandit_current_alias(ground, change.subject)
+        or bandit_routed_model(ground, change.subject),
         "suggested_model": max(sorted(mixed.weights), key=lambda alias: mixed.weights[alias]),
-        "quality": quality_estimate_result(mixed.quality),
+        "quality": model_quality_action_result(mixed.quality),
         "reason": mixed.reason,
         "expected_improvement": {
             name: round(value, 6) for name, value in expected.items() if value is not None

@@ -6,6 +6,6 @@ from opencrab.ports.texts import Texts
 _SENTENCES = Texts(__file__)
 
 
-def model_action_text(name: str, language: Language) -> str:
+def action_text_for_models(name: str, language: Language) -> str:
     """Return one of the texts in a language."""
     return _SENTENCES[name][language]

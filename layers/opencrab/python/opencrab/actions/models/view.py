@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from opencrab.actions.models.text import model_action_text
+from opencrab.actions.models.text import action_text_for_models
 from opencrab.domain.insight.figures import Figures
 from opencrab.domain.insight.recommendations import (
     Analysis,
@@ -22,23 +22,23 @@ RECOMMENDED = 10
 _MILLION = 1_000_000
 
 
-def model_analysis_result(found: Analysis, language: Language) -> dict[str, Any]:
+def model_analysis_action_result(found: Analysis, language: Language) -> dict[str, Any]:
     """Convert an analysis to a result; `since` is the start that was really counted."""
     totals = found.totals
     told: dict[str, Any] = {
         "period": found.period.value,
         "since": found.since.isoformat() if found.since else None,
         "calls": totals.calls,
-        "total_cost": model_cost_dollars(totals.cost_micro_usd),
+        "total_cost": model_action_cost_dollars(totals.cost_micro_usd),
         "total_tokens": totals.total_tokens,
         "success_rate": None if totals.success_rate is None else round(totals.success_rate, 3),
         "avg_latency": totals.mean_latency_ms,
-        "avg_quality": quality_estimate_result(totals.quality),
+        "avg_quality": model_quality_action_result(totals.quality),
         "cost_efficiency": totals.cost_efficiency,
         "by_model": _groups(found.by_model),
         "by_purpose": _groups(found.by_purpose),
         "quality_by_model": {
-            model: quality_estimate_result(known)
+            model: model_quality_action_result(known)
             for model, known in list(found.quality_by_model.items())[:GROUPS]
         },
         "recommendations": [_recommendation(each) for each in found.recommendations[:RECOMMENDED]],
@@ -46,13 +46,13 @@ def model_analysis_result(found: Analysis, language: Language) -> dict[str, Any]
     if found.group_by in {Grouping.TASK_TYPE, Grouping.COMPLEXITY}:
         told[f"by_{found.group_by.value}"] = _groups(found.groups)
     if not totals.calls:
-        told["note"] = model_action_text("no_calls", language)
+        told["note"] = action_text_for_models("no_calls", language)
     elif totals.quality is None:
-        told["note"] = model_action_text("no_quality", language)
+        told["note"] = action_text_for_models("no_quality", language)
     return told
 
 
-def model_comparison_result(found: Comparison) -> dict[str, Any]:
+def model_comparison_action_result(found: Comparison) -> dict[str, Any]:
     """Convert a comparison to a result: figures of each model and of each pair."""
     return {
         "models": {name: _figures(each) for name, each in found.models.items()},
@@ -71,14 +71,14 @@ def model_row_result(row: UsageRow) -> dict[str, Any]:
         "state": row.state.value,
         "input_tokens": row.usage.input_tokens,
         "output_tokens": row.usage.output_tokens,
-        "cost_usd": model_cost_dollars(row.cost),
+        "cost_usd": model_action_cost_dollars(row.cost),
         "latency_ms": row.latency_ms,
         "quality_score": row.quality_score,
     }
     return {name: value for name, value in told.items() if value is not None}
 
 
-def quality_estimate_result(known: Estimate | None) -> dict[str, Any] | None:
+def model_quality_action_result(known: Estimate | None) -> dict[str, Any] | None:
     """Convert a mean to a result with its 95 % interval and sample size; None stays None."""
     if known is None:
         return None
@@ -90,7 +90,7 @@ def quality_estimate_result(known: Estimate | None) -> dict[str, Any] | None:
     }
 
 
-def model_cost_dollars(micro: MicroUsd | float) -> float:
+def model_action_cost_dollars(micro: MicroUsd | float) -> float:
     """Convert micro-dollars to dollars."""
     return round(micro / _MILLION, 6)
 
@@ -105,9 +105,9 @@ def _groups(parts: Mapping[str, Figures]) -> dict[str, Any]:
 def _figures(part: Figures) -> dict[str, Any]:
     return {
         "usage_count": part.calls,
-        "total_cost": model_cost_dollars(part.cost_micro_usd),
+        "total_cost": model_action_cost_dollars(part.cost_micro_usd),
         "avg_latency": part.mean_latency_ms,
-        "avg_quality": quality_estimate_result(part.quality),
+        "avg_quality": model_quality_action_result(part.quality),
         "success_rate": None if part.success_rate is None else round(part.success_rate, 3),
         "cost_efficiency": part.cost_efficiency,
     }
@@ -136,6 +136,6 @@ def _difference(each: QualityDifference) -> dict[str, Any]:
         "first": each.first,
         "second": each.second,
         "outcome": each.outcome.value,
-        "quality": quality_estimate_result(each.quality),
+        "quality": model_quality_action_result(each.quality),
         "judged_turns": list(each.judged),
     }

@@ -20,11 +20,11 @@ from opencrab.actions.skills.writes import (
     store_skill,
 )
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.agent_state import is_skill_enabled
+from opencrab.domain.agents.agent_state import is_skill_enabled_for_agent
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NoRoom, Refused, TooLarge
 from opencrab.domain.identifier import new_ulid
-from opencrab.domain.learning.signals import withheld_skills
+from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
     may_vouch_for_skill,
@@ -199,14 +199,16 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     name = skill_name(arguments.name)
     standard = context.reach.skills.find(name)
     if standard is not None:
-        if not is_skill_enabled(standard, context.mind):
+        if not is_skill_enabled_for_agent(standard, context.mind):
             raise no_skill(name)
         text = standard.text(context.agent.language)
         return ActionResult.ok(SkillUsed(name=name), name=name, text=text)
     skill = readable_skill(name, context)
     if skill is None:
         raise no_skill(name)
-    if name in withheld_skills(context.mind, context.turn.id, context.trials.skill_percent):
+    if name in learned_skills_withheld_from_turn(
+        context.mind, context.turn.id, context.trials.skill_percent
+    ):
         why, cure = skill_withheld_error(name, context.agent.language)
         raise Refused(why, field="name", cure=cure)
     result = ActionResult.ok(SkillUsed(name=name), name=name, text=skill.guidance)

@@ -7,7 +7,7 @@ from opencrab.ports.texts import Texts
 _TOLD = Texts(__file__)
 
 
-def skill_hint(skill: AcquiredSkill, language: Language) -> str:
+def skill_action_hint(skill: AcquiredSkill, language: Language) -> str:
     """Return when a skill will be used, or "" if it is used already or retired."""
     if skill.status is SkillStatus.CANDIDATE:
         return _TOLD["tried"][language]

@@ -1,11 +1,11 @@
 """The only functions that store, change, retire or restore an agent's skills."""
 
-from opencrab.actions.skills.text import skill_hint
+from opencrab.actions.skills.text import skill_action_hint
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Refused
-from opencrab.domain.learning.signals import skill_pin
+from opencrab.domain.learning.signals import learned_skill_pin
 from opencrab.domain.learning.skill_lifecycle import (
     SkillLesson,
     SkillTeaching,
@@ -136,7 +136,7 @@ def _storing(
         changed.append(known.with_body(aware) if known else new_fact(agent_id, MIND, MIND, aware))
     effect = SkillLearned(name=skill.name, status=skill.status.value)
     shown = {"skill_name": skill.name, "version": skill.version, "status": skill.status.value}
-    if hint := skill_hint(skill, context.agent.language):
+    if hint := skill_action_hint(skill, context.agent.language):
         shown["hint"] = hint
     return ActionResult.ok(effect, **shown, **told).keeping(*changed)
 
@@ -145,7 +145,10 @@ def _require_owners_words(
     stored: AcquiredSkill | None, skill: AcquiredSkill, mind: AgentState, context: ActionContext
 ) -> None:
     """Raise Refused if a pinned skill would change, except in a turn of the owner."""
-    if context.turn.authority is Authority.OWNER or skill_pin(skill.name) not in mind.pinned:
+    if (
+        context.turn.authority is Authority.OWNER
+        or learned_skill_pin(skill.name) not in mind.pinned
+    ):
         return
     if stored is None or any(getattr(stored, each) != getattr(skill, each) for each in _WORDS):
         raise Refused(

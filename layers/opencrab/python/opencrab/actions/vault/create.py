@@ -10,34 +10,44 @@ from pydantic import Field, JsonValue
 
 from opencrab.actions.vault.lookup import (
     StoredNote,
-    append_note_lines,
-    call_targets,
-    find_note_path,
-    note_files,
-    note_front_matter_now,
-    note_write_result,
+    append_vault_note_lines,
+    find_vault_note_path,
     prepare_note_write,
-    read_one_note,
+    read_one_vault_note,
+    vault_action_targets,
+    vault_front_matter_time,
+    vault_note_files,
+    vault_note_write_result,
     write_prepared_note,
 )
 from opencrab.actions.vault.search import group
-from opencrab.actions.workspace.provenance import is_foreign_file
+from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Name, Text, Value, join_surrogates
-from opencrab.domain.vault.note import CREATED, TITLE, UPDATED, Note, note_title, parse_note
-from opencrab.domain.vault.note_template import has_template_placeholder, render_template
+from opencrab.domain.vault.note import (
+    CREATED,
+    TITLE,
+    UPDATED,
+    Note,
+    parse_vault_note,
+    vault_note_title,
+)
+from opencrab.domain.vault.note_template import (
+    has_vault_template_placeholder,
+    render_vault_note_template,
+)
 from opencrab.domain.vault.wikilink import (
     TEMPLATES,
     is_note_template,
-    note_file_name,
-    note_name_key,
-    note_path,
-    path_for_note_title,
     require_linkable_path,
+    vault_note_file_name,
+    vault_note_name_key,
+    vault_note_path,
+    vault_path_for_note_title,
 )
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.workspace.files import ABSENT
@@ -73,7 +83,7 @@ class Template:
 
 
 def _template_key(name: str) -> str:
-    return note_name_key(name).removeprefix("templates/")
+    return vault_note_name_key(name).removeprefix("templates/")
 
 
 def _template_path(name: str, context: ActionContext) -> tuple[str, ...]:
@@ -83,8 +93,8 @@ def _template_path(name: str, context: ActionContext) -> tuple[str, ...]:
     """
     key = _template_key(name)
     own = {
-        note_name_key(info.path.removeprefix(f"{TEMPLATES}/")): info.path
-        for info in note_files(context)
+        vault_note_name_key(info.path.removeprefix(f"{TEMPLATES}/")): info.path
+        for info in vault_note_files(context)
         if info.path.startswith(f"{TEMPLATES}/")
     }
     if key in own:
@@ -98,21 +108,21 @@ def _template_path(name: str, context: ActionContext) -> tuple[str, ...]:
 def _template(name: str, path: Sequence[str], context: ActionContext) -> Template:
     """Read a template of the vault by its path, a shipped one by its name; raises NotFound."""
     for own in path:
-        stored = read_one_note(context, own)
-        return Template(stored.note.text, not is_foreign_file(stored.info))
+        stored = read_one_vault_note(context, own)
+        return Template(stored.note.text, not is_foreign_workspace_file(stored.info))
     file = _FOLDER / f"{_template_key(name)}.{context.agent.language.value}.md"
     return Template(file.read_text(encoding="utf-8"))
 
 
 def _create_targets(arguments: CreateNote, context: ActionContext) -> tuple[str, ...]:
     """Return the new note's path, and that of a template of the vault."""
-    path = path_for_note_title(arguments.title, arguments.folder or "")
+    path = vault_path_for_note_title(arguments.title, arguments.folder or "")
     template = _template_path(arguments.template, context) if arguments.template else ()
     return (path, *template)
 
 
 def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
-    path, *own = call_targets(_create_targets, arguments, context)
+    path, *own = vault_action_targets(_create_targets, arguments, context)
     if context.reach.files.info(context.agent.id, path) is not None:
         raise Conflict(f"there is a note {path!r} already", cure="change it with update_note")
     if is_note_template(path) and arguments.template:
@@ -121,7 +131,7 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
             field="template",
             cure="omit it and give content",
         )
-    now = note_front_matter_now(context)
+    now = vault_front_matter_time(context)
     text = _new_note_text(arguments, context, path, own, now)
     ready = prepare_note_write(context, path, text, over=None, now=now, template=own)
     is_clean = not arguments.template or _template(arguments.template, own, context).is_clean
@@ -129,8 +139,8 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
 
 
 def _create_change(arguments: CreateNote, context: ActionContext) -> TextChange:
-    path, *own = call_targets(_create_targets, arguments, context)
-    text = _new_note_text(arguments, context, path, own, note_front_matter_now(context))
+    path, *own = vault_action_targets(_create_targets, arguments, context)
+    text = _new_note_text(arguments, context, path, own, vault_front_matter_time(context))
     return file_change(context, path, text)
 
 
@@ -152,25 +162,31 @@ def create_note(arguments: CreateNote, context: ActionContext) -> ActionResult:
         own = _prepared_template(arguments.template, context) if arguments.template else ()
         return _new_note_text(arguments, context, path, own, now)
 
-    return note_write_result(write_prepared_note(context, text))
+    return vault_note_write_result(write_prepared_note(context, text))
 
 
 def _fill_targets(arguments: ApplyTemplate, context: ActionContext) -> tuple[str, ...]:
     """Return the path of the note to fill or create, and that of a template of the vault."""
     template = _template_path(arguments.template_name, context)
     if arguments.target_note is None:
-        today = note_front_matter_now(context)[:10]
+        today = vault_front_matter_time(context)[:10]
         usual = f"{_template_key(arguments.template_name)} {today}"
-        return (path_for_note_title(str(arguments.variables.get("title") or usual)), *template)
+        return (
+            vault_path_for_note_title(str(arguments.variables.get("title") or usual)),
+            *template,
+        )
     try:
-        return (find_note_path(context, arguments.target_note), *template)
+        return (find_vault_note_path(context, arguments.target_note), *template)
     except NotFound:
-        return (require_linkable_path(note_path(arguments.target_note)), *template)
+        return (require_linkable_path(vault_note_path(arguments.target_note)), *template)
 
 
 def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
-    path, *own = call_targets(_fill_targets, arguments, context)
-    now, template = note_front_matter_now(context), _template(arguments.template_name, own, context)
+    path, *own = vault_action_targets(_fill_targets, arguments, context)
+    now, template = (
+        vault_front_matter_time(context),
+        _template(arguments.template_name, own, context),
+    )
     stored = _note_to_fill(arguments, context, path)
     if is_note_template(path):
         raise Invalid(
@@ -182,8 +198,11 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
 
 
 def _fill_change(arguments: ApplyTemplate, context: ActionContext) -> TextChange:
-    path, *own = call_targets(_fill_targets, arguments, context)
-    now, template = note_front_matter_now(context), _template(arguments.template_name, own, context)
+    path, *own = vault_action_targets(_fill_targets, arguments, context)
+    now, template = (
+        vault_front_matter_time(context),
+        _template(arguments.template_name, own, context),
+    )
     stored = _note_to_fill(arguments, context, path)
     text = _templated_note_text(arguments, template.text, path, stored, now)
     return file_change(context, path, text)
@@ -204,12 +223,12 @@ def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionRe
     is_new = ready["condition"] == ABSENT
 
     def text() -> str:
-        stored = None if is_new else read_one_note(context, ready["path"])
+        stored = None if is_new else read_one_vault_note(context, ready["path"])
         own = _prepared_template(arguments.template_name, context)
         template = _template(arguments.template_name, own, context)
         return _templated_note_text(arguments, template.text, ready["path"], stored, ready["now"])
 
-    return note_write_result(write_prepared_note(context, text), created=is_new)
+    return vault_note_write_result(write_prepared_note(context, text), created=is_new)
 
 
 def _prepared_template(name: str, context: ActionContext) -> Sequence[str]:
@@ -221,7 +240,7 @@ def _prepared_template(name: str, context: ActionContext) -> Sequence[str]:
 def _new_note_text(
     arguments: CreateNote, context: ActionContext, path: str, own: Sequence[str], now: str
 ) -> str:
-    given = parse_note(arguments.content)
+    given = parse_vault_note(arguments.content)
     if is_note_template(path):
         return arguments.content
     if not arguments.template:
@@ -229,8 +248,8 @@ def _new_note_text(
     template = _template(arguments.template, own, context).text
     variables: dict[str, JsonValue] = {"content": given.body}
     filled = _fill_template(template, variables, arguments.title, now)
-    if not has_template_placeholder(template, "content") and given.body:
-        filled = filled.with_body(append_note_lines(filled.body, given.body))
+    if not has_vault_template_placeholder(template, "content") and given.body:
+        filled = filled.with_body(append_vault_note_lines(filled.body, given.body))
     return _add_front_matter(
         given.with_body(filled.body).completed_by(filled), arguments.title, now
     )
@@ -240,7 +259,7 @@ def _note_to_fill(arguments: ApplyTemplate, context: ActionContext, path: str) -
     """Return the note to fill a template into, None for a new one; raises Conflict."""
     if arguments.target_note is not None:
         with suppress(NotFound):
-            return read_one_note(context, path)
+            return read_one_vault_note(context, path)
     if context.reach.files.info(context.agent.id, path) is not None:
         raise Conflict(f"there is a note {path!r} already", cure="use it as target_note")
     return None
@@ -249,22 +268,22 @@ def _note_to_fill(arguments: ApplyTemplate, context: ActionContext, path: str) -
 def _templated_note_text(
     arguments: ApplyTemplate, template: str, path: str, stored: StoredNote | None, now: str
 ) -> str:
-    name, variables = note_file_name(path), dict(arguments.variables)
+    name, variables = vault_note_file_name(path), dict(arguments.variables)
     if stored is None:
         title = str(variables.get("title") or name)
         return _add_front_matter(_fill_template(template, variables, title, now), title, now)
-    filled = _fill_template(template, variables, note_title(stored.note, name), now)
-    note = stored.note.with_body(append_note_lines(stored.note.body, filled.body)).completed_by(
-        filled
-    )
+    filled = _fill_template(template, variables, vault_note_title(stored.note, name), now)
+    note = stored.note.with_body(
+        append_vault_note_lines(stored.note.body, filled.body)
+    ).completed_by(filled)
     return note.with_value(UPDATED, now).text
 
 
 def _fill_template(template: str, variables: dict[str, JsonValue], title: str, now: str) -> Note:
     """Fill a template with title, date and time, and with the given variables."""
     known: dict[str, JsonValue] = {"title": title, "date": now[:10], "time": now[11:16]}
-    return parse_note(
-        join_surrogates(render_template(template, known | variables)).replace("\x00", "")
+    return parse_vault_note(
+        join_surrogates(render_vault_note_template(template, known | variables)).replace("\x00", "")
     )
 
 

@@ -12,38 +12,41 @@ from pydantic import Field
 from opencrab.actions.vault.create import group
 from opencrab.actions.vault.lookup import (
     StoredNote,
-    append_note_lines,
-    call_targets,
-    find_note_path,
-    note_files,
-    note_front_matter_now,
-    note_write_result,
+    append_vault_note_lines,
+    find_vault_note_path,
     prepare_note_write,
-    read_one_note,
+    read_one_vault_note,
     read_vault_notes,
+    vault_action_targets,
+    vault_front_matter_time,
+    vault_note_files,
+    vault_note_write_result,
     write_prepared_note,
 )
-from opencrab.actions.workspace.provenance import has_foreign_name, is_foreign_file
+from opencrab.actions.workspace.provenance import (
+    is_foreign_workspace_file,
+    names_foreign_workspace_file,
+)
 from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted
 from opencrab.domain.value import Language, ShortText, Text, Value
-from opencrab.domain.vault.note import UPDATED, Note, parse_note
+from opencrab.domain.vault.note import UPDATED, Note, parse_vault_note
 from opencrab.domain.vault.wikilink import (
     NoteIndex,
-    add_link_in_context,
-    add_link_under_heading,
+    add_vault_wikilink_in_context,
+    add_vault_wikilink_under_heading,
     is_note_template,
-    link_context_line,
-    note_card,
-    note_path,
     require_linkable_path,
-    shadowed_note_name,
-    shortest_wikilink,
-    wikilinks_in,
-    with_note_path,
+    shadowed_vault_note_name,
+    shortest_vault_wikilink,
+    vault_note_card,
+    vault_note_path,
+    vault_note_with_path,
+    vault_wikilink_context_line,
+    wikilinks_in_vault_note,
 )
 from opencrab.ports.turn.action import ActionContext, one_line
 
@@ -73,21 +76,21 @@ class RenameNote(Value):
 
 
 def _update_targets(arguments: UpdateNote, context: ActionContext) -> tuple[str, ...]:
-    return (find_note_path(context, arguments.path),)
+    return (find_vault_note_path(context, arguments.path),)
 
 
 def _update(arguments: UpdateNote, context: ActionContext) -> dict[str, Any]:
-    (path,) = call_targets(_update_targets, arguments, context)
-    stored = read_one_note(context, path)
-    now = note_front_matter_now(context)
+    (path,) = vault_action_targets(_update_targets, arguments, context)
+    stored = read_one_vault_note(context, path)
+    now = vault_front_matter_time(context)
     text = _updated_note_text(arguments, stored, now)
     return prepare_note_write(context, stored.info.path, text, over=stored, now=now)
 
 
 def _update_change(arguments: UpdateNote, context: ActionContext) -> TextChange:
-    (path,) = call_targets(_update_targets, arguments, context)
-    stored = read_one_note(context, path)
-    text = _updated_note_text(arguments, stored, note_front_matter_now(context))
+    (path,) = vault_action_targets(_update_targets, arguments, context)
+    stored = read_one_vault_note(context, path)
+    text = _updated_note_text(arguments, stored, vault_front_matter_time(context))
     return file_change(context, stored.info.path, text)
 
 
@@ -104,9 +107,9 @@ def _update_change(arguments: UpdateNote, context: ActionContext) -> TextChange:
 def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
     """Replace a note's content, or add to its end with `append`."""
     path, now = context.prepared["path"], context.prepared["now"]
-    return note_write_result(
+    return vault_note_write_result(
         write_prepared_note(
-            context, lambda: _updated_note_text(arguments, read_one_note(context, path), now)
+            context, lambda: _updated_note_text(arguments, read_one_vault_note(context, path), now)
         )
     )
 
@@ -114,32 +117,38 @@ def update_note(arguments: UpdateNote, context: ActionContext) -> ActionResult:
 def _link_targets(arguments: CreateLink, context: ActionContext) -> tuple[str, ...]:
     """Return the note that gets the link, and the note that it leads to."""
     return (
-        find_note_path(context, arguments.source_note),
-        find_note_path(context, arguments.target_note),
+        find_vault_note_path(context, arguments.source_note),
+        find_vault_note_path(context, arguments.target_note),
     )
 
 
 def _link(arguments: CreateLink, context: ActionContext) -> dict[str, Any]:
-    changed_path, path = call_targets(_link_targets, arguments, context)
-    source, now = read_one_note(context, changed_path), note_front_matter_now(context)
-    index = read_vault_notes(context, note_files(context)).index
+    changed_path, path = vault_action_targets(_link_targets, arguments, context)
+    source, now = read_one_vault_note(context, changed_path), vault_front_matter_time(context)
+    index = read_vault_notes(context, vault_note_files(context)).index
     text = arguments.link_text or ""
-    link = shortest_wikilink(path, index, text)
+    link = shortest_vault_wikilink(path, index, text)
     body = source.note.body
-    scope = body if arguments.context is None else link_context_line(body, arguments.context)
+    scope = (
+        body if arguments.context is None else vault_wikilink_context_line(body, arguments.context)
+    )
     exists = any(
-        index.follow(each) == (path,) and text in {"", each.text} for each in wikilinks_in(scope)
+        index.follow(each) == (path,) and text in {"", each.text}
+        for each in wikilinks_in_vault_note(scope)
     )
     ready = {"link": link, "added": not exists, "now": now}
     changed = _linked_note_text(arguments, context, source, ready)
     note = prepare_note_write(context, source.info.path, changed, over=source, **ready)
     # The link is the target's name, and whoever named that note has written these words.
-    return {**note, "is_clean": note["is_clean"] and not has_foreign_name(context, link)}
+    return {
+        **note,
+        "is_clean": note["is_clean"] and not names_foreign_workspace_file(context, link),
+    }
 
 
 def _link_change(arguments: CreateLink, context: ActionContext) -> TextChange:
     ready = _link(arguments, context)
-    text = _linked_note_text(arguments, context, read_one_note(context, ready["path"]), ready)
+    text = _linked_note_text(arguments, context, read_one_vault_note(context, ready["path"]), ready)
     return file_change(context, ready["path"], text)
 
 
@@ -160,20 +169,22 @@ def create_link(arguments: CreateLink, context: ActionContext) -> ActionResult:
     ready = context.prepared
     info = write_prepared_note(
         context,
-        lambda: _linked_note_text(arguments, context, read_one_note(context, ready["path"]), ready),
+        lambda: _linked_note_text(
+            arguments, context, read_one_vault_note(context, ready["path"]), ready
+        ),
     )
-    return note_write_result(info, link=ready["link"], added=ready["added"])
+    return vault_note_write_result(info, link=ready["link"], added=ready["added"])
 
 
 def _rename_targets(arguments: RenameNote, context: ActionContext) -> tuple[str, ...]:
     """Return the note's path and its new one."""
-    new = require_linkable_path(note_path(arguments.new_path))
-    return find_note_path(context, arguments.path), new
+    new = require_linkable_path(vault_note_path(arguments.new_path))
+    return find_vault_note_path(context, arguments.path), new
 
 
 def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
-    old, new = call_targets(_rename_targets, arguments, context)
-    source = read_one_note(context, old)
+    old, new = vault_action_targets(_rename_targets, arguments, context)
+    source = read_one_vault_note(context, old)
     if is_note_template(old) or is_note_template(new):
         raise Invalid(
             f"{old!r} cannot be renamed to {new!r}: templates keep their paths, and no other note "
@@ -182,14 +193,14 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
         )
     if old == new or context.reach.files.info(context.agent.id, new) is not None:
         raise Conflict(f"there is a note {new!r} already", cure="choose another new_path")
-    note = with_note_path(source.note, old, new)
-    reading = read_vault_notes(context, note_files(context))
+    note = vault_note_with_path(source.note, old, new)
+    reading = read_vault_notes(context, vault_note_files(context))
     others = [card for card in reading.cards if card.path != old]
     before, after = (
-        NoteIndex([*others, note_card(old, source.note)]),
-        NoteIndex([*others, note_card(new, note)]),
+        NoteIndex([*others, vault_note_card(old, source.note)]),
+        NoteIndex([*others, vault_note_card(new, note)]),
     )
-    lost = shadowed_note_name(before, after, old, new)
+    lost = shadowed_vault_note_name(before, after, old, new)
     if lost is not None:
         raise Conflict(
             f"[[{one_line(lost)}]] would then mean another note, or be ambiguous",
@@ -199,14 +210,16 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
         context, new, note.text, over=None, source=old, was=source.info.version
     )
     # The old name becomes an alias, and so a part of the text.
-    is_clean = not (is_foreign_file(source.info) or has_foreign_name(context, repr(old)))
+    is_clean = not (
+        is_foreign_workspace_file(source.info) or names_foreign_workspace_file(context, repr(old))
+    )
     return {**ready, **reading.omission_counts(), "is_clean": is_clean}
 
 
 def _rename_change(arguments: RenameNote, context: ActionContext) -> TextChange:
     ready = _rename(arguments, context)
-    note = read_one_note(context, ready["source"]).note
-    after = with_note_path(note, ready["source"], ready["path"]).text
+    note = read_one_vault_note(context, ready["source"]).note
+    after = vault_note_with_path(note, ready["source"], ready["path"]).text
     name = f"{ready['source']} → {ready['path']}"
     return TextChange(name=name, before=note.text, after=after)
 
@@ -228,7 +241,7 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     ready, files = context.prepared, context.reach.files
     old, new = ready["source"], ready["path"]
     info = write_prepared_note(
-        context, lambda: with_note_path(read_one_note(context, old).note, old, new).text
+        context, lambda: vault_note_with_path(read_one_vault_note(context, old).note, old, new).text
     )
     try:
         files.delete(context.agent.id, old, condition=ready["was"])
@@ -240,7 +253,7 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
             cure="read both, then decide which to keep",
         ) from error
     unread = {"unread": ready["unread"]} if "unread" in ready else {}
-    result = note_write_result(info, renamed_from=old, **unread)
+    result = vault_note_write_result(info, renamed_from=old, **unread)
     return result.replaced(side_effects=(*result.side_effects, FileDeleted(path=old)))
 
 
@@ -248,15 +261,15 @@ def _updated_note_text(arguments: UpdateNote, stored: StoredNote, now: str) -> s
     old, path = stored.note, stored.info.path
     if is_note_template(path):
         return (
-            append_note_lines(old.text, arguments.content)
+            append_vault_note_lines(old.text, arguments.content)
             if arguments.append
             else arguments.content
         )
     if arguments.append:
         return _stamp_update_time(
-            path, old.with_body(append_note_lines(old.body, arguments.content)), now
+            path, old.with_body(append_vault_note_lines(old.body, arguments.content)), now
         )
-    new = parse_note(arguments.content)
+    new = parse_vault_note(arguments.content)
     note = new.completed_by(old) if new.opening else old.with_body(new.body)
     return _stamp_update_time(path, note, now)
 
@@ -270,10 +283,10 @@ def _linked_note_text(
         return source.note.text
     if arguments.context is None:
         own = RELATED[context.agent.language]
-        changed = add_link_under_heading(body, link, (own, *RELATED.values()))
+        changed = add_vault_wikilink_under_heading(body, link, (own, *RELATED.values()))
     else:
-        changed = add_link_in_context(body, link, arguments.context)
-    if len(wikilinks_in(changed)) == len(wikilinks_in(body)):
+        changed = add_vault_wikilink_in_context(body, link, arguments.context)
+    if len(wikilinks_in_vault_note(changed)) == len(wikilinks_in_vault_note(body)):
         raise Invalid(
             "the link would be inside code, where links do not work", cure="use another context"
         )

@@ -6,20 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from opencrab.actions.workspace.provenance import is_foreign_file, writes_clean_file
+from opencrab.actions.workspace.provenance import (
+    is_foreign_workspace_file,
+    writes_untainted_workspace_file,
+)
 from opencrab.actions.workspace.read import decode_file_text
 from opencrab.actions.workspace.write import WRITE_BYTES
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, FileWritten
-from opencrab.domain.vault.note import Note, parse_note
+from opencrab.domain.vault.note import Note, parse_vault_note
 from opencrab.domain.vault.wikilink import (
     VAULT,
     NoteCard,
     NoteIndex,
     is_note_template,
-    note_card,
-    note_path,
+    vault_note_card,
+    vault_note_path,
 )
 from opencrab.ports.turn.action import ActionContext, TargetsOf
 from opencrab.ports.workspace.files import ABSENT, FileInfo
@@ -57,7 +60,7 @@ class Reading:
         return {"unread": self.unread} if self.unread else {}
 
 
-def note_files(context: ActionContext) -> tuple[FileInfo, ...]:
+def vault_note_files(context: ActionContext) -> tuple[FileInfo, ...]:
     """Return all notes and templates of the vault, by path."""
     found = context.reach.files.list(context.agent.id, VAULT)
     return tuple(info for info in found if info.path.casefold().endswith(".md"))
@@ -71,37 +74,39 @@ def read_vault_notes(context: ActionContext, files: Iterable[FileInfo]) -> Readi
         room -= info.size
         if len(stored) < SCAN_NOTES and room >= 0:
             with suppress(Invalid, NotFound):
-                stored.append(read_one_note(context, info.path))
-                cards.append(note_card(info.path, stored[-1].note))
+                stored.append(read_one_vault_note(context, info.path))
+                cards.append(vault_note_card(info.path, stored[-1].note))
                 continue
-        cards.append(note_card(info.path, None))
+        cards.append(vault_note_card(info.path, None))
     return Reading(tuple(stored), tuple(cards), len(notes) - len(stored))
 
 
-def read_one_note(context: ActionContext, path: str) -> StoredNote:
+def read_one_vault_note(context: ActionContext, path: str) -> StoredNote:
     """Read one note; raises NotFound, and Invalid if it is not UTF-8 text."""
     info, content = context.reach.files.read(context.agent.id, path)
-    return StoredNote(info, parse_note(decode_file_text(path, content)))
+    return StoredNote(info, parse_vault_note(decode_file_text(path, content)))
 
 
-def find_note_path(context: ActionContext, name: str) -> str:
+def find_vault_note_path(context: ActionContext, name: str) -> str:
     """Return the path of the note with this path, file name, title or alias.
 
     Raises NotFound, and Invalid if the name is ambiguous.
     """
     path = None
     with suppress(Invalid):
-        path = note_path(name)
+        path = vault_note_path(name)
     if path is not None and context.reach.files.info(context.agent.id, path) is not None:
         return path
-    files = note_files(context)
+    files = vault_note_files(context)
     found = NoteIndex(
-        note_card(info.path, None) for info in files if not is_note_template(info.path)
+        vault_note_card(info.path, None) for info in files if not is_note_template(info.path)
     ).find(name) or read_vault_notes(context, files).index.find(name)
     return the_one_note(name, found)
 
 
-def call_targets(resolve: TargetsOf, arguments: Any, context: ActionContext) -> tuple[str, ...]:
+def vault_action_targets(
+    resolve: TargetsOf, arguments: Any, context: ActionContext
+) -> tuple[str, ...]:
     """Return the paths that were ruled on for a call; resolve them now where nobody ruled."""
     return resolve(arguments, context) if context.targets is None else context.targets
 
@@ -134,7 +139,7 @@ def prepare_note_write(
         "path": path,
         "condition": over.info.version if over else ABSENT,
         "sha256": content_hash(content),
-        "is_clean": over is None or not is_foreign_file(over.info),
+        "is_clean": over is None or not is_foreign_workspace_file(over.info),
         **more,
     }
 
@@ -162,22 +167,22 @@ def write_prepared_note(context: ActionContext, text_of: Callable[[], str]) -> F
             f"note {path!r} was changed concurrently and was not written",
             cure="read it again, then decide what to write",
         )
-    clean = writes_clean_file(context, own_words=ready["is_clean"])
+    clean = writes_untainted_workspace_file(context, own_words=ready["is_clean"])
     return files.write(agent_id, path, content, condition=ready["condition"], clean=clean)
 
 
-def note_write_result(info: FileInfo, **data: Any) -> ActionResult:
+def vault_note_write_result(info: FileInfo, **data: Any) -> ActionResult:
     """Return the result of a write, with the written file as a side effect."""
     written = FileWritten(path=info.path, sha256=info.sha256, size=info.size)
     return ActionResult.ok(written, path=info.path, size=info.size, **data)
 
 
-def note_front_matter_now(context: ActionContext) -> str:
+def vault_front_matter_time(context: ActionContext) -> str:
     """Return the current time in UTC in the format of front matter."""
     return context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def append_note_lines(text: str, more: str) -> str:
+def append_vault_note_lines(text: str, more: str) -> str:
     """Append text on lines of its own; the result ends with a line break."""
     above = text if not text or text.endswith("\n") else f"{text}\n"
     return f"{above}{more}" if not more or more.endswith("\n") else f"{above}{more}\n"

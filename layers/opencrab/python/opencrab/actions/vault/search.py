@@ -11,16 +11,16 @@ from opencrab.actions.registry import Group
 from opencrab.actions.vault.lookup import (
     Reading,
     StoredNote,
-    call_targets,
-    find_note_path,
-    note_files,
-    read_one_note,
+    find_vault_note_path,
+    read_one_vault_note,
     read_vault_notes,
+    vault_action_targets,
+    vault_note_files,
 )
 from opencrab.actions.workspace.provenance import (
-    is_foreign_file,
-    lists_foreign_names,
-    shows_foreign_name,
+    is_foreign_workspace_file,
+    lists_foreign_workspace_files,
+    shows_foreign_workspace_file,
 )
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid
@@ -28,12 +28,12 @@ from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
 from opencrab.domain.vault.note import (
     UPDATED,
-    note_summary,
-    note_tags,
-    note_title,
-    truncate_note_text,
+    truncate_vault_note_text,
+    vault_note_summary,
+    vault_note_tags,
+    vault_note_title,
 )
-from opencrab.domain.vault.wikilink import VAULT, note_file_name, wikilinks_in
+from opencrab.domain.vault.wikilink import VAULT, vault_note_file_name, wikilinks_in_vault_note
 from opencrab.domain.workspace.path import path_collision_key
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 
@@ -50,7 +50,7 @@ _TAGS = 10
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?Z?)?")
 
-group = Group("vault", taints=shows_foreign_name)
+group = Group("vault", taints=shows_foreign_workspace_file)
 
 
 class SearchNotes(Value):
@@ -84,7 +84,7 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     ]
     if not words:
         raise Invalid("query is empty", field="query", cure="give a word to search for")
-    reading = read_vault_notes(context, note_files(context))
+    reading = read_vault_notes(context, vault_note_files(context))
     hits = [
         (hit, stored)
         for stored in reading.stored
@@ -93,13 +93,13 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     hits.sort(key=lambda each: (not each[0]["in_title"], -each[0]["hits"], each[1].info.path))
     shown = hits[: arguments.limit]
     results = [{key: value for key, value in hit.items() if value} for hit, _ in shown]
-    tainted = any(is_foreign_file(stored.info) for _, stored in shown)
+    tainted = any(is_foreign_workspace_file(stored.info) for _, stored in shown)
     told = ActionResult.ok(results=results, total=len(hits), **reading.omission_counts())
     return told.replaced(taint=tainted)
 
 
 def _note(arguments: ReadNote, context: ActionContext) -> tuple[str, ...]:
-    return (find_note_path(context, arguments.path),)
+    return (find_vault_note_path(context, arguments.path),)
 
 
 @group.action(
@@ -112,8 +112,8 @@ def _note(arguments: ReadNote, context: ActionContext) -> tuple[str, ...]:
 )
 def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
     """Read a note from line `offset` on, with its links and the notes that link to it."""
-    (found,) = call_targets(_note, arguments, context)
-    stored = read_one_note(context, found)
+    (found,) = vault_action_targets(_note, arguments, context)
+    stored = read_one_vault_note(context, found)
     path, text = stored.info.path, stored.note.text
     lines = _LINE.findall(text)
     first = arguments.offset - 1
@@ -124,10 +124,12 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
         )
     page, cut = _page(lines[first : first + arguments.limit])
     following = first + len(page)
-    reading = read_vault_notes(context, note_files(context))
+    reading = read_vault_notes(context, vault_note_files(context))
     told = {
         "path": path,
-        "title": truncate_note_text(note_title(stored.note, note_file_name(path)), _TITLE),
+        "title": truncate_vault_note_text(
+            vault_note_title(stored.note, vault_note_file_name(path)), _TITLE
+        ),
         "content": "".join(page),
         "lines": len(lines),
         **({"cut": "the line is longer than a page: only its beginning is shown"} if cut else {}),
@@ -135,7 +137,7 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
         **_links(stored, reading),
         **reading.omission_counts(),
     }
-    return ActionResult.ok(**told).replaced(taint=is_foreign_file(stored.info))
+    return ActionResult.ok(**told).replaced(taint=is_foreign_workspace_file(stored.info))
 
 
 @group.action(
@@ -147,7 +149,7 @@ def read_note(arguments: ReadNote, context: ActionContext) -> ActionResult:
 )
 def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) -> ActionResult:
     """Show the vault's folders and notes, `max_depth` levels deep, with summaries if wanted."""
-    files, depth = note_files(context), arguments.max_depth
+    files, depth = vault_note_files(context), arguments.max_depth
     summaries = arguments.include_content_summary
     near = [info for info in files if info.path.count("/") <= depth]
     shown = near[: SHOWN_SUMMARIES if summaries else SHOWN_NOTES]
@@ -170,13 +172,13 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
     ]
     left_out = {"left_out": len(near) - len(shown)} if len(near) > len(shown) else {}
     result = ActionResult.ok(folders=tree, total=len(files), **left_out)
-    return result.replaced(taint=lists_foreign_names(context, files))
+    return result.replaced(taint=lists_foreign_workspace_files(context, files))
 
 
 def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict[str, Any] | None:
     """Return a note's search result, or None if it contains none of the words."""
     path, note = stored.info.path, stored.note
-    title, tags = note_title(note, note_file_name(path)), note_tags(note)
+    title, tags = vault_note_title(note, vault_note_file_name(path)), vault_note_tags(note)
     head = [path_collision_key(text) for text in (title, path.removeprefix(f"{VAULT}/"), *tags)]
     body = path_collision_key(note.body) if include_content else ""
     hits = sum(text.count(word) for text in (*head, body) for word in words)
@@ -184,8 +186,8 @@ def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict
         return None
     return {
         "path": path,
-        "title": truncate_note_text(title, _TITLE),
-        "tags": [truncate_note_text(tag, _TITLE) for tag in tags[:_TAGS]],
+        "title": truncate_vault_note_text(title, _TITLE),
+        "tags": [truncate_vault_note_text(tag, _TITLE) for tag in tags[:_TAGS]],
         "in_title": any(word in head[0] for word in words),
         "hits": hits,
         "excerpt": _excerpt(note.body, words) if include_content else "",
@@ -201,7 +203,7 @@ def _excerpt(body: str, words: list[str]) -> str:
             # Case folding may change the length, so the position is approximate.
             place = min(places) * len(line) // max(len(folded), 1)
             begin = max(place - _BEFORE, 0) if len(line) > _EXCERPT else 0
-            cut = truncate_note_text(line[begin : begin + _EXCERPT].strip(), _EXCERPT)
+            cut = truncate_vault_note_text(line[begin : begin + _EXCERPT].strip(), _EXCERPT)
             return f"…{cut}" if begin else cut
     return ""
 
@@ -210,9 +212,9 @@ def _links(stored: StoredNote, reading: Reading) -> dict[str, Any]:
     """Return a note's links, its broken links, and the notes that link to it."""
     path = stored.info.path
     resolved, broken = dict[str, str](), dict[str, list[str]]()
-    for link in wikilinks_in(stored.note.body):
+    for link in wikilinks_in_vault_note(stored.note.body):
         found = reading.index.follow(link)
-        name = truncate_note_text(link.target, _TITLE)
+        name = truncate_vault_note_text(link.target, _TITLE)
         if len(found) == 1:
             resolved[name] = found[0]
         else:
@@ -221,7 +223,10 @@ def _links(stored: StoredNote, reading: Reading) -> dict[str, Any]:
         other.info.path
         for other in reading.stored
         if other.info.path != path
-        and any(reading.index.follow(link) == (path,) for link in wikilinks_in(other.note.body))
+        and any(
+            reading.index.follow(link) == (path,)
+            for link in wikilinks_in_vault_note(other.note.body)
+        )
     ]
     left_out = sum(max(len(each) - LINKS, 0) for each in (resolved, broken, backlinks))
     return {
@@ -248,7 +253,7 @@ def _page(lines: list[str]) -> tuple[list[str], bool]:
 def _entry(path: str, stored: StoredNote | None, *, with_summary: bool) -> dict[str, Any]:
     """Return a note's entry in the tree; a malformed `updated` is left out as untrusted text."""
     updated = stored.note.value(UPDATED) if stored else ""
-    summary = note_summary(stored.note.body) if stored and with_summary else ""
+    summary = vault_note_summary(stored.note.body) if stored and with_summary else ""
     return {
         "name": path.rpartition("/")[2],
         **({"updated": updated} if _MOMENT.fullmatch(updated) else {}),

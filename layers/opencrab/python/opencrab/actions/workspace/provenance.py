@@ -24,12 +24,12 @@ _SHOWN = 40
 """A name that is shown may be cut: so many of its characters are looked for."""
 
 
-def is_foreign_file(info: FileInfo) -> bool:
+def is_foreign_workspace_file(info: FileInfo) -> bool:
     """Return True unless an untainted turn wrote the file."""
     return not info.clean
 
 
-def writes_clean_file(context: ActionContext, *, own_words: bool = True) -> bool:
+def writes_untainted_workspace_file(context: ActionContext, *, own_words: bool = True) -> bool:
     """Return True if the text is the agent's own and the turn is not tainted."""
     return own_words and not context.turn.taint
 
@@ -45,22 +45,22 @@ def files_with_own_names(context: ActionContext, found: Iterable[FileInfo]) -> t
     return tuple(each for each in found if each.clean and each.path not in marked)
 
 
-def lists_foreign_names(context: ActionContext, found: Iterable[FileInfo]) -> bool:
+def lists_foreign_workspace_files(context: ActionContext, found: Iterable[FileInfo]) -> bool:
     """Check whether a list of these files shows a foreign name."""
     listed = tuple(found)
     return len(files_with_own_names(context, listed)) < len(listed)
 
 
-def shows_foreign_name(context: ActionContext, result: ActionResult) -> bool:
+def shows_foreign_workspace_file(context: ActionContext, result: ActionResult) -> bool:
     """Check whether a result, or its error, shows a foreign name.
 
     A note is found by its title or an earlier name, so the model need not know what it is called.
     """
     shown = f"{json.dumps(result.data, ensure_ascii=False)} {result.error or ''}"
-    return has_foreign_name(context, shown)
+    return names_foreign_workspace_file(context, shown)
 
 
-def has_foreign_name(context: ActionContext, text: str) -> bool:
+def names_foreign_workspace_file(context: ActionContext, text: str) -> bool:
     """Check whether a text holds the foreign name of a file, as a path, a link or in quotes."""
     marked, folded = _marked_names(context), _fold_text(text)
     foreign = (

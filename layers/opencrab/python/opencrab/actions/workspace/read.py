@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
-from opencrab.actions.workspace.provenance import files_with_own_names, is_foreign_file
+from opencrab.actions.workspace.provenance import files_with_own_names, is_foreign_workspace_file
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -16,8 +16,8 @@ from opencrab.domain.value import Value
 from opencrab.domain.workspace.path import (
     STANDARD_FOLDERS,
     path_collision_key,
+    workspace_folder_path,
     workspace_path,
-    workspace_prefix,
 )
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
 from opencrab.ports.workspace.files import FileInfo
@@ -53,7 +53,7 @@ def _file(arguments: WsRead, _context: ActionContext) -> tuple[str, ...]:
 
 
 def _listed_folder(arguments: WsList, _context: ActionContext) -> tuple[str, ...]:
-    return (f"{workspace_prefix(arguments.path)}/",)
+    return (f"{workspace_folder_path(arguments.path)}/",)
 
 
 @group.action(
@@ -82,7 +82,7 @@ def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
     if has_more:
         note = f"{note} The next page begins at offset={following}.".strip()
     result = ActionResult.ok(**shown, has_more=has_more, **({"note": note} if note else {}))
-    return result.replaced(taint=is_foreign_file(info))
+    return result.replaced(taint=is_foreign_workspace_file(info))
 
 
 @group.action(
@@ -96,7 +96,7 @@ def ws_read(arguments: WsRead, context: ActionContext) -> ActionResult:
 )
 def ws_list(arguments: WsList, context: ActionContext) -> ActionResult:
     """List what is in one folder of your workspace."""
-    folder = workspace_prefix(arguments.path)
+    folder = workspace_folder_path(arguments.path)
     found = context.reach.files.list(context.agent.id, folder)
     if folder and not found and folder not in STANDARD_FOLDERS:
         raise NotFound(f"there is no folder {folder!r}", cure="list the folder above it")
@@ -127,7 +127,7 @@ def _binary(path: str, content: bytes) -> Invalid:
     )
 
 
-def is_folder_marker(info: FileInfo) -> bool:
+def is_workspace_folder_marker(info: FileInfo) -> bool:
     """Return True if a file is the empty marker that keeps its folder in existence."""
     return info.size == 0 and info.path.rpartition("/")[2] == MARKER
 
@@ -154,7 +154,7 @@ def _entries(found: Iterable[FileInfo], folder: str) -> list[dict[str, Any]]:
     sizes: dict[tuple[str, bool], int] = {}
     for info in found:
         name, slash, _ = info.path[skip:].partition("/")
-        if slash or not is_folder_marker(info):
+        if slash or not is_workspace_folder_marker(info):
             sizes[name, bool(slash)] = sizes.get((name, bool(slash)), 0) + info.size
     if not folder:
         taken = {path_collision_key(name) for name, _ in sizes}

@@ -9,15 +9,23 @@ from typing import Any
 
 from pydantic import Field
 
-from opencrab.actions.workspace.provenance import is_foreign_file, writes_clean_file
-from opencrab.actions.workspace.read import MARKER, decode_file_text, group, is_folder_marker
+from opencrab.actions.workspace.provenance import (
+    is_foreign_workspace_file,
+    writes_untainted_workspace_file,
+)
+from opencrab.actions.workspace.read import (
+    MARKER,
+    decode_file_text,
+    group,
+    is_workspace_folder_marker,
+)
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted, FileWritten
 from opencrab.domain.value import Text, Value
-from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_path, workspace_prefix
+from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_folder_path, workspace_path
 from opencrab.ports.turn.action import ActionContext
 from opencrab.ports.workspace.files import ABSENT, FileInfo
 
@@ -63,7 +71,7 @@ def _file(arguments: WsWrite | WsEdit, _context: ActionContext) -> tuple[str, ..
 
 
 def _file_or_folder(arguments: WsDelete | WsMkdir, _context: ActionContext) -> tuple[str, ...]:
-    return (workspace_prefix(arguments.path),)
+    return (workspace_folder_path(arguments.path),)
 
 
 def file_change(context: ActionContext, path: str, after: str | None) -> TextChange:
@@ -86,7 +94,7 @@ def _edit_change(arguments: WsEdit, context: ActionContext) -> TextChange:
 
 
 def _delete_change(arguments: WsDelete, context: ActionContext) -> TextChange:
-    return file_change(context, workspace_prefix(arguments.path), None)
+    return file_change(context, workspace_folder_path(arguments.path), None)
 
 
 def _condition(arguments: WsWrite, context: ActionContext) -> dict[str, Any]:
@@ -112,7 +120,7 @@ def _condition(arguments: WsWrite, context: ActionContext) -> dict[str, Any]:
 def ws_write(arguments: WsWrite, context: ActionContext) -> ActionResult:
     """Write a file in your workspace, replacing it whole if it exists."""
     path, content = workspace_path(arguments.path), arguments.content.encode()
-    files, clean = context.reach.files, writes_clean_file(context)
+    files, clean = context.reach.files, writes_untainted_workspace_file(context)
     if len(content) > WRITE_BYTES:
         raise TooLarge(
             f"content has {len(content)} bytes, at most {WRITE_BYTES} are allowed",
@@ -138,7 +146,7 @@ def _edit(arguments: WsEdit, context: ActionContext) -> dict[str, Any]:
         "condition": info.version,
         "before": info.sha256,
         "sha256": content_hash(wanted),
-        "is_clean": not is_foreign_file(info),
+        "is_clean": not is_foreign_workspace_file(info),
     }
 
 
@@ -165,7 +173,7 @@ def ws_edit(arguments: WsEdit, context: ActionContext) -> ActionResult:
                 path,
                 _replace_text(arguments, path, content),
                 condition=ready["condition"],
-                clean=writes_clean_file(context, own_words=ready["is_clean"]),
+                clean=writes_untainted_workspace_file(context, own_words=ready["is_clean"]),
             )
     except (Conflict, NotFound):
         return _came_in_between(path, "edited")
@@ -177,7 +185,7 @@ def _existing(arguments: WsDelete, context: ActionContext) -> dict[str, Any]:
 
     Raises NotFound, and Invalid for a folder that is not empty or is standard.
     """
-    path = workspace_prefix(arguments.path)
+    path = workspace_folder_path(arguments.path)
     info = context.reach.files.info(context.agent.id, workspace_path(path))
     if info is not None:
         return {"condition": info.version}
@@ -197,7 +205,7 @@ def _existing(arguments: WsDelete, context: ActionContext) -> dict[str, Any]:
 )
 def ws_delete(arguments: WsDelete, context: ActionContext) -> ActionResult:
     """Delete a file, or an empty folder, of your workspace."""
-    path, condition = workspace_prefix(arguments.path), context.prepared["condition"]
+    path, condition = workspace_folder_path(arguments.path), context.prepared["condition"]
     files, agent_id = context.reach.files, context.agent.id
     if condition is None:
         if files.list(agent_id, path):
@@ -215,7 +223,7 @@ def ws_delete(arguments: WsDelete, context: ActionContext) -> ActionResult:
 
 def _folder(arguments: WsMkdir, context: ActionContext) -> dict[str, Any]:
     """Return whether the folder exists, so that a retry gives the same result."""
-    path = workspace_prefix(arguments.path)
+    path = workspace_folder_path(arguments.path)
     found = context.reach.files.list(context.agent.id, path)
     return {"exists": not path or path in STANDARD_FOLDERS or bool(found)}
 
@@ -231,11 +239,11 @@ def _folder(arguments: WsMkdir, context: ActionContext) -> dict[str, Any]:
 )
 def ws_mkdir(arguments: WsMkdir, context: ActionContext) -> ActionResult:
     """Make a folder in your workspace; one that exists is fine."""
-    path = workspace_prefix(arguments.path)
+    path = workspace_folder_path(arguments.path)
     if context.prepared["exists"]:
         return ActionResult.ok(path=path, created=False)
     marker = f"{path}/{MARKER}"
-    files, clean = context.reach.files, writes_clean_file(context)
+    files, clean = context.reach.files, writes_untainted_workspace_file(context)
     try:
         info = files.write(context.agent.id, marker, b"", condition=ABSENT, clean=clean)
     except Conflict:
@@ -278,7 +286,9 @@ def _require_only_marker(context: ActionContext, folder: str) -> None:
     if not found:
         raise NotFound(f"there is no file or folder {folder!r}", cure="list the workspace")
     others = [
-        info for info in found if info.path != f"{folder}/{MARKER}" or not is_folder_marker(info)
+        info
+        for info in found
+        if info.path != f"{folder}/{MARKER}" or not is_workspace_folder_marker(info)
     ]
     if others:
         raise Invalid(

@@ -17,8 +17,8 @@ from opencrab import __version__
 from opencrab.adapters.backup.checking import (
     BEING_WRITTEN,
     check_backup,
-    check_data_folder,
-    is_within,
+    check_data_folder_for_backup,
+    is_within_backup_folders,
 )
 from opencrab.adapters.backup.manifest import (
     MANIFEST,
@@ -31,19 +31,19 @@ from opencrab.adapters.backup.manifest import (
 from opencrab.adapters.local_files.disk import translate_disk_errors
 from opencrab.adapters.local_files.tree import (
     FileEntry,
-    copy_file,
-    describe_file,
+    copy_local_file,
+    describe_local_file,
     sync_folder,
-    sync_tree,
+    sync_local_file_tree,
     tree_files,
 )
 from opencrab.adapters.sqlite.backup import (
-    accept_lost_commits,
-    copy_database,
-    finish_restored_database,
+    accept_lost_sqlite_commits,
+    copy_sqlite_database,
+    finish_restored_sqlite_database,
 )
 from opencrab.adapters.sqlite.home import FILE
-from opencrab.adapters.sqlite.marker import marker_path
+from opencrab.adapters.sqlite.marker import sqlite_marker_path
 from opencrab.domain.errors import Invalid, NotFound, Refused
 from opencrab.ports.backup import BackupSummary, VerifyReport
 from opencrab.ports.clock import Clock
@@ -67,7 +67,7 @@ class _Copy:
         """Copy files that were not copied yet."""
         for path in paths:
             if path not in self.files:
-                found = copy_file(self.source, self.target, path)
+                found = copy_local_file(self.source, self.target, path)
                 if found is not None:
                     self.files[path] = found
 
@@ -80,7 +80,7 @@ class FolderBackups:
 
     def back_up(self, data: Path, into: Path, *, with_secrets: bool = False) -> BackupSummary:
         database = data / FILE
-        if not database.exists() and not marker_path(database).exists():
+        if not database.exists() and not sqlite_marker_path(database).exists():
             raise NotFound(
                 f"there is no database in {str(data)!r}", cure="name the data folder with --data"
             )
@@ -96,8 +96,8 @@ class FolderBackups:
             copy.take(_sound(tree_files(data, below=_BLOBS)))
             # What ended before is what a restart may judge: not how long the backup took.
             created_at = self._clock.now()
-            commits = copy_database(database, copy.target / FILE)
-            described = describe_file(copy.target, FILE)
+            commits = copy_sqlite_database(database, copy.target / FILE)
+            described = describe_local_file(copy.target, FILE)
             if described is not None:
                 copy.files[FILE] = described
             copy.take(_belonging(data, with_secrets=with_secrets))
@@ -129,7 +129,7 @@ class FolderBackups:
             copy.take(each.path for each in manifest.files)
             if set(copy.files.values()) != set(manifest.files):
                 raise Invalid(f"backup {str(folder)!r} changed while it was read", cure="try again")
-            finish_restored_database(growing / FILE, manifest.created_at)
+            finish_restored_sqlite_database(growing / FILE, manifest.created_at)
         return _summary(folder, manifest)
 
     def verify(self, folder: Path) -> VerifyReport:
@@ -143,19 +143,19 @@ class FolderBackups:
                 commits=manifest.commits,
                 problems=check_backup(folder / CONTENT, manifest),
             )
-        if (folder / FILE).exists() or marker_path(folder / FILE).exists():
-            return check_data_folder(folder, secrets=sorted(SECRETS))
+        if (folder / FILE).exists() or sqlite_marker_path(folder / FILE).exists():
+            return check_data_folder_for_backup(folder, secrets=sorted(SECRETS))
         raise NotFound(
             f"{str(folder)!r} is neither a data folder nor a backup",
             cure="name the folder of a backup, or the data folder with --data",
         )
 
     def accept_loss(self, data: Path) -> int | None:
-        if not (data / FILE).exists() and not marker_path(data / FILE).exists():
+        if not (data / FILE).exists() and not sqlite_marker_path(data / FILE).exists():
             raise NotFound(
                 f"there is no database in {str(data)!r}", cure="name the data folder with --data"
             )
-        lost = accept_lost_commits(data / FILE)
+        lost = accept_lost_sqlite_commits(data / FILE)
         # An index that leads its database would hide what comes in its place.
         for name in (_SEARCH, SEARCH_COPIES):
             shutil.rmtree(data / name, ignore_errors=True)
@@ -175,7 +175,7 @@ def _appearing(folder: Path) -> Iterator[Path]:
     growing.mkdir(mode=0o700)
     try:
         yield growing
-        sync_tree(growing)
+        sync_local_file_tree(growing)
         growing.replace(folder)
         sync_folder(folder.parent)
     except BaseException:
@@ -200,7 +200,7 @@ def _no_backup(folder: Path) -> NotFound:
 
 def _sound(paths: Iterable[str]) -> Iterator[str]:
     """Leave out files that are being written."""
-    return (each for each in paths if not is_within(each, BEING_WRITTEN))
+    return (each for each in paths if not is_within_backup_folders(each, BEING_WRITTEN))
 
 
 def _is_growing(path: str) -> bool:

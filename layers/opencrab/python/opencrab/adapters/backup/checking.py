@@ -6,15 +6,15 @@ from pathlib import Path, PurePosixPath
 
 from opencrab.adapters.backup.manifest import SEARCH_COPIES, BackupManifest
 from opencrab.adapters.local_files.tree import (
-    describe_file,
-    open_to_others,
-    strange_files,
+    describe_local_file,
+    local_files_open_to_others,
+    strange_local_files,
     tree_files,
 )
-from opencrab.adapters.sqlite.backup import blobs_of_database, check_database
-from opencrab.adapters.sqlite.file import missing_file_error
+from opencrab.adapters.sqlite.backup import blobs_of_sqlite_database, check_sqlite_database
+from opencrab.adapters.sqlite.file import missing_sqlite_file_error
 from opencrab.adapters.sqlite.home import FILE
-from opencrab.adapters.sqlite.marker import read_marker
+from opencrab.adapters.sqlite.marker import read_sqlite_marker
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.ports.backup import IntegrityProblem, VerifyReport
 
@@ -30,7 +30,7 @@ def check_backup(content: Path, manifest: BackupManifest) -> tuple[IntegrityProb
     if not database.is_file():
         return tuple(problems)
     try:
-        found = check_database(database, alone=True)
+        found = check_sqlite_database(database, alone=True)
         if found != (manifest.database_id, manifest.commits):
             problems.append(IntegrityProblem("other_database", {"path": FILE}))
         problems += _blobs(content, alone=True)
@@ -39,14 +39,14 @@ def check_backup(content: Path, manifest: BackupManifest) -> tuple[IntegrityProb
     return tuple(problems)
 
 
-def check_data_folder(data: Path, *, secrets: Iterable[str]) -> VerifyReport:
+def check_data_folder_for_backup(data: Path, *, secrets: Iterable[str]) -> VerifyReport:
     """Look through a data folder, whose process may run; `secrets` are for their owner alone."""
     problems: list[IntegrityProblem] = []
     commits = None
     try:
         if not (data / FILE).exists():
             raise _missing(data)
-        found = check_database(data / FILE)
+        found = check_sqlite_database(data / FILE)
         commits = None if found is None else found.commits
         problems += _blobs(data)
     except OpenCrabError as error:
@@ -55,14 +55,14 @@ def check_data_folder(data: Path, *, secrets: Iterable[str]) -> VerifyReport:
     problems += _contents(data, files)
     problems += [
         IntegrityProblem("strange", {"path": path})
-        for path in strange_files(data)
+        for path in strange_local_files(data)
         if _is_kept(path)
     ]
     problems += [
         IntegrityProblem(
             "permissions", {"path": str(data / path), "mode": mode, "wanted": _mode(data / path)}
         )
-        for path, mode in open_to_others(data, (FILE, *secrets))
+        for path, mode in local_files_open_to_others(data, (FILE, *secrets))
     ]
     return VerifyReport(
         folder=data,
@@ -81,18 +81,18 @@ def _differences(content: Path, manifest: BackupManifest) -> Iterator[IntegrityP
     present = set(tree_files(content))
     for path, entry in named.items():
         # A path through a link is not among those present.
-        found = describe_file(content, path) if path in present else None
+        found = describe_local_file(content, path) if path in present else None
         if found is None:
             yield IntegrityProblem("missing", {"path": path})
         elif found != entry:
             yield IntegrityProblem("changed", {"path": path})
-    for path in sorted({*present, *strange_files(content)} - named.keys()):
+    for path in sorted({*present, *strange_local_files(content)} - named.keys()):
         yield IntegrityProblem("unknown", {"path": path})
 
 
 def _blobs(data: Path, *, alone: bool = False) -> Iterator[IntegrityProblem]:
     """Yield blobs that the journal points to and that are not there."""
-    for digest in sorted(blobs_of_database(data / FILE, alone=alone)):
+    for digest in sorted(blobs_of_sqlite_database(data / FILE, alone=alone)):
         path = f"blobs/{digest[:2]}/{digest[2:]}"
         if not (data / path).is_file():
             yield IntegrityProblem("blob_missing", {"path": path})
@@ -103,7 +103,7 @@ def _contents(data: Path, files: list[str]) -> Iterator[IntegrityProblem]:
     for path in files:
         expected = _named_hash(PurePosixPath(path))
         if expected is not None:
-            found = describe_file(data, path)
+            found = describe_local_file(data, path)
             if found is not None and found.sha256 != expected:
                 yield IntegrityProblem("content", {"path": path})
 
@@ -118,20 +118,20 @@ def _named_hash(path: PurePosixPath) -> str | None:
     return None
 
 
-def is_within(path: str, folders: Iterable[str]) -> bool:
+def is_within_backup_folders(path: str, folders: Iterable[str]) -> bool:
     """Check whether a path is one of these folders or below one."""
     place = PurePosixPath(path)
     return any(place.is_relative_to(folder) for folder in folders)
 
 
 def _is_kept(path: str) -> bool:
-    return not is_within(path, (SEARCH_COPIES, *BEING_WRITTEN))
+    return not is_within_backup_folders(path, (SEARCH_COPIES, *BEING_WRITTEN))
 
 
 def _missing(data: Path) -> Unavailable:
-    marker = read_marker(data / FILE)
+    marker = read_sqlite_marker(data / FILE)
     if marker is not None:
-        return missing_file_error(data / FILE, marker.commits)
+        return missing_sqlite_file_error(data / FILE, marker.commits)
     return Unavailable(
         f"there is no database file {str(data / FILE)!r}",
         cure="check the folder's name, or restore a backup with "

@@ -88,7 +88,7 @@ class DiscordChannel:
         now, kept, reply = self._kept(place)
         if kept is None or reply is None:
             return
-        message = rendering.task_panel_message(panel)
+        message = rendering.discord_message_of_task_panel(panel)
         if reply.is_open(now):
             message_id = self._discord.edit_reply(reply, message)
             if message_id and message_id != reply.message_id:

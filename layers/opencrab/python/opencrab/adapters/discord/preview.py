@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Protocol
 
-from opencrab.adapters.discord.rendering import preview_content, preview_message
+from opencrab.adapters.discord.rendering import discord_preview_content, discord_preview_message
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.discord.community import REPLY, InteractionReply, discord_address
 from opencrab.domain.document import INSTALLATION_FACTS
@@ -91,7 +91,7 @@ class _ReplyEdits:
         reply = self._reply = self._reply or self._found()
         if reply is None or not reply.is_open(self._clock.now()):
             return False
-        message = preview_message(content, self._turn_id, reply.language)
+        message = discord_preview_message(content, self._turn_id, reply.language)
         self._discord.update_reply(reply, message)
         return True
 
@@ -138,7 +138,7 @@ class DiscordPreview:
         if self._running is not None and self._running.is_alive():
             return
         self._next_ms = now_ms + EVERY_MS
-        content = preview_content(text())
+        content = discord_preview_content(text())
         if content != self._shown:
             self._shown = content
             self._running = self._start(lambda: self._edit(content))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.domain.approvals.call_text import hash_shown_in
+from opencrab.domain.approvals.call_text import hash_shown_in_approval
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.discord.community import InteractionReply
 from opencrab.domain.text.message_split import LIMIT, first_message_piece, split_message
@@ -75,7 +75,7 @@ def messages_of_utterance(
     )
 
 
-def preview_content(text: str) -> str:
+def discord_preview_content(text: str) -> str:
     """Render the words of an answer so far; the hourglass says that more comes.
 
     What does not fit one message follows when the answer is complete.
@@ -84,13 +84,13 @@ def preview_content(text: str) -> str:
     return f"{piece} {_WRITING}".strip()
 
 
-def preview_message(content: str, turn_id: str, language: Language) -> Payload:
+def discord_preview_message(content: str, turn_id: str, language: Language) -> Payload:
     """Return a message with the button that stops a turn."""
     button = _button(_WORDS["stop"][language], f"{_STOP}{turn_id}", _PLAIN)
     return {"content": content, "components": [{"type": 1, "components": [button]}]}
 
 
-def task_panel_message(shown: Panel) -> Payload:
+def discord_message_of_task_panel(shown: Panel) -> Payload:
     """Render an instruction's progress, tasks and control buttons."""
     language, filled = shown.language, min(max(shown.percent, 0), 100) * _CELLS // 100
     head = f"{'▰' * filled}{'▱' * (_CELLS - filled)} {shown.percent}%"
@@ -135,7 +135,7 @@ def _rows(utterance: Utterance, reply: InteractionReply | None) -> list[dict[str
     """
     if utterance.approval is not None:
         name = f"oc:ap:{utterance.approval}"
-        shown = hash_shown_in(utterance.text)
+        shown = hash_shown_in_approval(utterance.text)
         buttons = [
             _button(_localized_text("approve", reply, " / "), f"{name}:y:{shown}", _GREEN)
             if shown and _units(utterance.text) <= LIMIT

@@ -193,7 +193,7 @@ class _Connection:
         return line.decode("latin-1").rstrip("\r\n")
 
 
-def tls_roots(bundle: str = "") -> ssl.SSLContext:
+def door_tls_context(bundle: str = "") -> ssl.SSLContext:
     """Return a TLS context that trusts a bundle of root certificates, or the layer's folder.
 
     From the folder, each root is loaded when it is needed. A bundle is loaded whole, some 140

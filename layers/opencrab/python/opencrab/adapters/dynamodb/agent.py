@@ -117,7 +117,7 @@ def _profile(parts: dict[str, Item]) -> Profile | None:
     if not {AGENT, IDENTITY, SOUL} <= parts.keys():
         return None
     mind = (
-        facts.from_item(parts[facts.MIND_KEY]).read(AgentState)
+        facts.document_from_dynamodb_item(parts[facts.MIND_KEY]).read(AgentState)
         if facts.MIND_KEY in parts
         else AgentState()
     )

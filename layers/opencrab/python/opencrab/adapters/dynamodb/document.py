@@ -18,7 +18,7 @@ from opencrab.adapters.dynamodb.item import (
     item_with_defaults,
     to_item_microseconds,
 )
-from opencrab.adapters.dynamodb.listing import due_items as due_items_of
+from opencrab.adapters.dynamodb.listing import dynamodb_due_items as due_items_of
 from opencrab.adapters.dynamodb.listing import readable_items
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
@@ -64,8 +64,8 @@ class DynamoFacts:
         self._table = table
 
     def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
-        item = self._table.get(*document_key(owner, kind, fact_id))
-        return None if item is None else from_item(item)
+        item = self._table.get(*dynamodb_document_key(owner, kind, fact_id))
+        return None if item is None else document_from_dynamodb_item(item)
 
     def page(
         self,
@@ -87,16 +87,18 @@ class DynamoFacts:
             f"FACT#{owner}", low, high, limit=limit + 1, newest_first=newest_first
         )
         found = [item for item in items if item["sk"]["S"] != bound]
-        return tuple(from_item(item) for item in found[:limit])
+        return tuple(document_from_dynamodb_item(item) for item in found[:limit])
 
     def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
-        places = [document_key(owner, kind, fact_id) for kind, fact_id in names]
+        places = [dynamodb_document_key(owner, kind, fact_id) for kind, fact_id in names]
         found = self._table.get_many(places)
-        return tuple(from_item(found[place]) for place in places if place in found)
+        return tuple(
+            document_from_dynamodb_item(found[place]) for place in places if place in found
+        )
 
     def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         items = due_items_of(self._table, _due_list(kind), to_item_microseconds(now), DUE_SHARDS)
-        found = readable_items(from_item, items)
+        found = readable_items(document_from_dynamodb_item, items)
         due = (fact for fact in found if fact.due_at is not None and fact.due_at <= now)
         # An index that is behind may show one item twice: where it was, and where it is.
         return tuple({fact.key: fact for fact in islice(due, limit)}.values())
@@ -116,7 +118,7 @@ def document_writes(facts: tuple[Document, ...]) -> tuple[Write, ...]:
     return tuple(_write(fact) for fact in unique_facts(facts))
 
 
-def from_item(item: Item) -> Document:
+def document_from_dynamodb_item(item: Item) -> Document:
     """Deserialize a document from an item."""
     fields = SCHEMA.decode_item(item)
     kind, _, fact_id = fields["sk"].partition("#")
@@ -135,7 +137,7 @@ def from_item(item: Item) -> Document:
 
 
 def _write(fact: Document) -> Write:
-    pk, sk = document_key(*fact.key)
+    pk, sk = dynamodb_document_key(*fact.key)
     if fact.body is None:
         return delete_item(pk, sk, _version_condition(fact))
     fields = {
@@ -197,7 +199,7 @@ def _due_list(kind: str) -> str:
     return f"fact-{kind}"
 
 
-def document_key(owner: str, kind: str, fact_id: str) -> tuple[str, str]:
+def dynamodb_document_key(owner: str, kind: str, fact_id: str) -> tuple[str, str]:
     """Return the key of a document."""
     if kind == fact_id == MIND:
         return f"AGENT#{owner}", MIND_KEY

@@ -56,26 +56,29 @@ class DynamoEraser:
         )
 
     def turns_of(self, *groups: str) -> dict[str, tuple[str, ...]]:
-        keys = {group: (markers.message_partition(group), markers.MARK) for group in groups}
+        keys = {group: (markers.turn_message_partition(group), markers.MARK) for group in groups}
         found = self._table.get_many(list(keys.values()))
         # That of an instruction names no turns.
-        return {group: markers.turns_in(found.get(key, {})) for group, key in keys.items()}
+        return {
+            group: markers.turn_ids_of_marker_item(found.get(key, {}))
+            for group, key in keys.items()
+        }
 
     def records_of(self, turn_id: str) -> tuple[Record, ...]:
         return records.fetch_turn_records(self._table, turn_id)
 
     def erase_turn(self, turn_id: str) -> None:
         stored = self._table.get(headers.turn_partition(turn_id), headers.HEADER)
-        turn = None if stored is None else headers.from_item(stored)
+        turn = None if stored is None else headers.turn_from_dynamodb_item(stored)
         if turn is not None and not turn.status.is_end:
             raise erasure_not_ended(turn)
         gone: list[Item] = []
         if turn is not None and turn.channel is not None:
-            gone += utterances.utterances_of_turn(self._table, turn.channel.target, turn_id)
-        gone += records.items_of(self._table, turn_id)
+            gone += utterances.query_utterance_items(self._table, turn.channel.target, turn_id)
+        gone += records.query_turn_record_items(self._table, turn_id)
         self._remove(gone)
         if turn is not None:
-            self._table.write(put_item(headers.to_item(turn.without_content())))
+            self._table.write(put_item(headers.turn_to_dynamodb_item(turn.without_content())))
 
     def drop_letters(self, person_id: str) -> None:
         """Do nothing: SQS dead-letter queues cannot be searched; their messages expire."""
@@ -84,12 +87,12 @@ class DynamoEraser:
         """Do nothing: DynamoDB's storage cannot be overwritten."""
 
     def _redacting(self, session_id: str, sequences: Iterable[int]) -> tuple[Write, ...]:
-        pk = sessions.session_partition(session_id)
+        pk = sessions.dynamodb_session_partition(session_id)
         found = self._table.get_many([(pk, line_items.line_sort_key(one)) for one in sequences])
-        lines = [line_items.from_item(item) for item in found.values()]
+        lines = [line_items.line_from_dynamodb_item(item) for item in found.values()]
         told = [line.message_id for line in lines if line.message_id is not None]
         known = self._table.get_many(
-            [(markers.message_partition(one), markers.MARK) for one in told]
+            [(markers.turn_message_partition(one), markers.MARK) for one in told]
         )
         return tuple(write for line in lines for write in _erasing(line, known))
 
@@ -106,7 +109,7 @@ class DynamoEraser:
                 return
             changed = after(known)
             try:
-                self._table.transact(sessions.session_update(known, changed), *writes)
+                self._table.transact(sessions.dynamodb_session_update(known, changed), *writes)
             except Cancelled:
                 continue
             self._seen.note(changed)
@@ -121,8 +124,8 @@ class DynamoEraser:
 
 def _erasing(line: Line, known: dict[tuple[str, str], Item]) -> Iterator[Write]:
     """Yield the writes that remove a line's text, and that of the instruction it was."""
-    yield put_item(line_items.to_item(line.without_content()))
+    yield put_item(line_items.line_to_dynamodb_item(line.without_content()))
     if line.message_id is None:
         return
-    marker = known.get((markers.message_partition(line.message_id), markers.MARK))
-    yield from inbox.instruction_erasure(marker, line.session_id, line.sequence)
+    marker = known.get((markers.turn_message_partition(line.message_id), markers.MARK))
+    yield from inbox.turn_instruction_erasure_writes(marker, line.session_id, line.sequence)

@@ -37,7 +37,7 @@ class Stores:
     eraser: DynamoEraser
 
 
-def dynamodb_stores(
+def stores_on_dynamodb_table(
     table: Table, *, consistent: bool = True, on_turn: OnTurn | None = None
 ) -> Stores:
     """Create the stores on one table; `consistent` is for agents, see `DynamoAgents`."""

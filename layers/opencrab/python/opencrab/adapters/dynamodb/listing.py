@@ -38,7 +38,9 @@ def readable_items(read: Callable[[Item], T], items: Iterable[Item]) -> Iterator
             log.warning("cannot read item, skipping it: key=%s, error=%s", key, why)
 
 
-def due_items(table: Table, name: str, before: int, shards: int = SHARDS) -> Iterator[Item]:
+def dynamodb_due_items(
+    table: Table, name: str, before: int, shards: int = SHARDS
+) -> Iterator[Item]:
     """Yield items of a due list up to a time, oldest first.
 
     Read each again, as the index may lag.

@@ -12,7 +12,7 @@ from opencrab.adapters.dynamodb.turn import header as headers
 from opencrab.ports.conversation.feed import INDEXED_KINDS, DocumentChange, FeedEntry
 
 
-def stream_entries(records: Iterable[Mapping[str, Any]]) -> Iterator[FeedEntry]:
+def dynamodb_stream_entries(records: Iterable[Mapping[str, Any]]) -> Iterator[FeedEntry]:
     """Convert stream records to feed entries: new lines, changed turn states, changed documents.
 
     An entry's position is its sequence number, which grows within one partition of the table. Other
@@ -30,11 +30,11 @@ def stream_entries(records: Iterable[Mapping[str, Any]]) -> Iterator[FeedEntry]:
             continue
         if partition.startswith("SESSION#") and place.startswith("L#"):
             if record["eventName"] == "INSERT":
-                line = line_items.from_item(new)
+                line = line_items.line_from_dynamodb_item(new)
                 body = line.model_dump_json()
                 yield FeedEntry(position, "line", line.session_id, line.turn_id, body)
         elif partition.startswith("TURN#") and place == headers.HEADER:
-            turn = headers.from_item(new)
+            turn = headers.turn_from_dynamodb_item(new)
             before = change.get("OldImage", {}).get("status", {}).get("S")
             if turn.status.value != before:
                 status = turn.status.value

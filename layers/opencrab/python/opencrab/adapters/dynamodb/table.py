@@ -139,7 +139,7 @@ class Table:
         pause: Callable[[float], object] | None = None,
     ) -> None:
         self.name = name
-        self._dispatch = dispatch or connect_dynamodb()
+        self._dispatch = dispatch or open_dynamodb_connection()
         self._pause = pause or threading.Event().wait
 
     def get(self, pk: str, sk: str, *, consistent: bool = True) -> Item | None:
@@ -332,7 +332,7 @@ class Table:
         )
 
 
-def connect_dynamodb(region: str | None = None, **credentials: Any) -> Dispatch:
+def open_dynamodb_connection(region: str | None = None, **credentials: Any) -> Dispatch:
     """Open a connection and return its call function; the SDK retries transient errors.
 
     Credentials default to the function's own; `credentials` are pynamodb's parameters.

@@ -71,14 +71,16 @@ class DynamoLedger:
             saved = self._saved.get((agent_id, path))
         if saved is not None:
             return saved
-        item = self._table.get(workspace_partition(agent_id), workspace_sort_key(path))
-        entry = None if item is None else from_item(item)
+        item = self._table.get(workspace_partition(agent_id), dynamodb_sort_key_of_path(path))
+        entry = None if item is None else workspace_entry_from_dynamodb_item(item)
         return entry if entry is not None and entry.path == path else LedgerEntry(path)
 
     def entries(self, agent_id: str, folder: str = "") -> tuple[LedgerEntry, ...]:
-        below = f"{workspace_sort_key(folder)}/" if folder else "F#"
+        below = f"{dynamodb_sort_key_of_path(folder)}/" if folder else "F#"
         items = self._table.query_prefix(workspace_partition(agent_id), below)
-        return tuple(entry for entry in map(from_item, items) if entry is not None)
+        return tuple(
+            entry for entry in map(workspace_entry_from_dynamodb_item, items) if entry is not None
+        )
 
     def save(
         self, agent_id: str, entry: LedgerEntry, *, quota_bytes: int | None = None
@@ -132,12 +134,12 @@ def workspace_partition(agent_id: str) -> str:
     return f"WORKSPACE#{agent_id}"
 
 
-def workspace_sort_key(path: str) -> str:
+def dynamodb_sort_key_of_path(path: str) -> str:
     """Return the sort key of a path, the same for all paths that look alike."""
     return "F#" + "/".join(map(_short, twin_file_names(path)))
 
 
-def to_item(agent_id: str, entry: LedgerEntry) -> Item:
+def workspace_entry_to_dynamodb_item(agent_id: str, entry: LedgerEntry) -> Item:
     """Serialize an entry to an item."""
     reservations = {
         each.token: [each.size, to_item_microseconds(each.at)] for each in entry.reservations
@@ -152,10 +154,12 @@ def to_item(agent_id: str, entry: LedgerEntry) -> Item:
         "counted": entry.counted,
         "revision": entry.revision,
     }
-    return FILE.encode_item(workspace_partition(agent_id), workspace_sort_key(entry.path), fields)
+    return FILE.encode_item(
+        workspace_partition(agent_id), dynamodb_sort_key_of_path(entry.path), fields
+    )
 
 
-def from_item(item: Item) -> LedgerEntry | None:
+def workspace_entry_from_dynamodb_item(item: Item) -> LedgerEntry | None:
     """Deserialize an entry from an item; None for a folder's item."""
     if "revision" not in item:
         return None
@@ -192,8 +196,10 @@ def _short(name: str) -> str:
 def _entry_write(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> Write:
     condition = _was(before) if before.revision else _is_free()
     if after.is_empty:
-        return delete_item(workspace_partition(agent_id), workspace_sort_key(after.path), condition)
-    return put_item(to_item(agent_id, after), condition)
+        return delete_item(
+            workspace_partition(agent_id), dynamodb_sort_key_of_path(after.path), condition
+        )
+    return put_item(workspace_entry_to_dynamodb_item(agent_id, after), condition)
 
 
 def _was(before: LedgerEntry) -> Condition:
@@ -218,7 +224,7 @@ def _folders(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> list[Wri
         return [
             update_item(
                 pk,
-                workspace_sort_key(folder),
+                dynamodb_sort_key_of_path(folder),
                 Update(Path("files").add(-1)),
                 Path("files").exists(),
             )
@@ -227,7 +233,7 @@ def _folders(agent_id: str, before: LedgerEntry, after: LedgerEntry) -> list[Wri
     return [
         update_item(
             pk,
-            workspace_sort_key(folder),
+            dynamodb_sort_key_of_path(folder),
             Update(
                 Path("files").add(1),
                 Path("path").set(folder),

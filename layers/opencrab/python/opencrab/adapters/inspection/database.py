@@ -14,12 +14,12 @@ from typing import Any
 
 from opencrab.adapters.sqlite.file import (
     explain_sqlite_error,
-    inspect_database_file,
-    lock_path,
-    missing_file_error,
+    missing_sqlite_file_error,
+    require_sound_sqlite_file,
+    sqlite_lock_path,
 )
 from opencrab.adapters.sqlite.home import FILE
-from opencrab.adapters.sqlite.marker import read_marker
+from opencrab.adapters.sqlite.marker import read_sqlite_marker
 
 _LOCKS = Path("/proc/locks")
 _WAITING = "SELECT queue, count(*), min(visible_at) FROM queue WHERE visible_at<=? GROUP BY queue"
@@ -37,33 +37,35 @@ class PendingQueue:
     since: datetime
 
 
-def database_file(data: Path) -> Path:
+def database_file_for_inspection(data: Path) -> Path:
     """Return the database file of a data folder."""
     return data / FILE
 
 
-def examine_database(data: Path) -> int | None:
+def inspect_database(data: Path) -> int | None:
     """Return the size of a sound database in bytes, None if there never was one.
 
     Raises DamagedDatabase or Unavailable, with what to do.
     """
-    path = database_file(data)
-    marker = read_marker(path)
+    path = database_file_for_inspection(data)
+    marker = read_sqlite_marker(path)
     if not path.exists():
         if marker is not None and marker.commits:
-            raise missing_file_error(path, marker.commits)
+            raise missing_sqlite_file_error(path, marker.commits)
         return None
     try:
-        inspect_database_file(path, patience_seconds=_PATIENCE_SECONDS, marker=marker)
+        require_sound_sqlite_file(path, patience_seconds=_PATIENCE_SECONDS, marker=marker)
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise explain_sqlite_error(path, error) from error
     return path.stat().st_size
 
 
-def process_holding(data: Path) -> int | None:
+def inspect_holding_process(data: Path) -> int | None:
     """Return the id of the process that runs on a data folder, 0 if it cannot be told; or None."""
     try:
-        handle = os.open(lock_path(database_file(data)), os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(
+            sqlite_lock_path(database_file_for_inspection(data)), os.O_RDONLY | os.O_CLOEXEC
+        )
     except OSError:
         return None
     try:
@@ -75,14 +77,16 @@ def process_holding(data: Path) -> int | None:
     return None
 
 
-def last_alive(data: Path) -> datetime | None:
+def inspect_last_alive_time(data: Path) -> datetime | None:
     """Return when a process last ran on a data folder, by the clock of that time."""
     with suppress(OSError):
-        return datetime.fromtimestamp(lock_path(database_file(data)).stat().st_mtime, UTC)
+        return datetime.fromtimestamp(
+            sqlite_lock_path(database_file_for_inspection(data)).stat().st_mtime, UTC
+        )
     return None
 
 
-def waiting_messages(data: Path, now: datetime) -> tuple[PendingQueue, ...]:
+def inspect_waiting_messages(data: Path, now: datetime) -> tuple[PendingQueue, ...]:
     """Return the queues in which messages wait that could be taken; raises Unavailable."""
     rows = _read(data, _WAITING, (int(now.timestamp() * 1_000),))
     return tuple(
@@ -91,18 +95,18 @@ def waiting_messages(data: Path, now: datetime) -> tuple[PendingQueue, ...]:
     )
 
 
-def timed_items(data: Path) -> int:
+def inspect_timed_items(data: Path) -> int:
     """Return how many heartbeats, schedules and other items wait for their time."""
     return int(_read(data, _DUE)[0][0])
 
 
-def dead_letters(data: Path) -> tuple[str, ...]:
+def inspect_dead_letters(data: Path) -> tuple[str, ...]:
     """Return the bodies of all dead letters, newest first, as they are stored."""
     return tuple(body for _, body in _read(data, _DEAD))
 
 
 def _read(data: Path, statement: str, facts: tuple[object, ...] = ()) -> list[Any]:
-    path = database_file(data)
+    path = database_file_for_inspection(data)
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE_SECONDS)) as connection:

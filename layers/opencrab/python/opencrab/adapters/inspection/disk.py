@@ -20,6 +20,6 @@ def probe_write(folder: Path) -> None:
         os.unlink(name)  # noqa: PTH108 - its name is text
 
 
-def free_bytes(folder: Path) -> int:
+def inspect_free_disk_bytes(folder: Path) -> int:
     """Return how many bytes this user may still write to the disk of a folder."""
     return shutil.disk_usage(folder).free

@@ -19,20 +19,20 @@ from opencrab.adapters.local_files.disk import (
     prepare_files_root,
     translate_disk_errors,
 )
-from opencrab.adapters.local_files.history import VersionHistory, describe_file_version
+from opencrab.adapters.local_files.history import VersionHistory, describe_local_file_version
 from opencrab.adapters.local_files.marks import Marks
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.workspace.path import (
-    current_version_error,
+    current_file_version_error,
     file_conflict_error,
     file_not_found_error,
     file_version_gone_error,
     is_workspace_path,
     path_collision_key,
     workspace_folder_of_agent,
+    workspace_folder_path,
     workspace_path,
-    workspace_prefix,
 )
 from opencrab.ports.workspace.files import ABSENT, VERSIONS, FileInfo, FileVersion
 
@@ -126,7 +126,7 @@ class LocalFiles:
             return self._marked(agent_id, stored)
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
-        prefix = workspace_prefix(prefix)
+        prefix = workspace_folder_path(prefix)
         with translate_disk_errors(self._root):
             with self._lock:
                 place, exists = self._locate(agent_id, prefix, folder=True)
@@ -161,7 +161,7 @@ class LocalFiles:
             older = self._history.versions(agent_id, path)
         if current is None:
             return older[:VERSIONS]
-        newest = describe_file_version(current.version, current.size, is_current=True)
+        newest = describe_local_file_version(current.version, current.size, is_current=True)
         # A crash in the middle of a write may have left the current content among the older ones.
         others = [each for each in older if each.version != current.version]
         return (newest, *others)[:VERSIONS]
@@ -183,7 +183,7 @@ class LocalFiles:
         with self._lock, translate_disk_errors(self._root):
             current = self._current(agent_id, path)
             if current is not None and current.version == version:
-                raise current_version_error(path, version)
+                raise current_file_version_error(path, version)
             ended = self._history.erase(agent_id, path, version)
             if version is not None and not ended:
                 raise file_version_gone_error(path, version)

@@ -72,7 +72,9 @@ class VersionHistory:
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
         """Return the older versions of a file, newest first."""
         kept = sorted(_stored_versions(self._folder(agent_id, path)), key=_by_name, reverse=True)
-        return tuple(describe_file_version(_version(each.place.name), each.size) for each in kept)
+        return tuple(
+            describe_local_file_version(_version(each.place.name), each.size) for each in kept
+        )
 
     def read(self, agent_id: str, path: str, version: str) -> bytes | None:
         """Return the content of a version; None if it is gone or damaged."""
@@ -169,7 +171,9 @@ class VersionHistory:
                 yield from _stored_versions(folder)
 
 
-def describe_file_version(version: str, size: int, *, is_current: bool = False) -> FileVersion:
+def describe_local_file_version(
+    version: str, size: int, *, is_current: bool = False
+) -> FileVersion:
     """Return a FileVersion; its time is parsed from the version's name."""
     at = datetime.fromtimestamp(int(version.rpartition("-")[2], 16) / _NANOSECONDS, UTC)
     return FileVersion(version=version, size=size, at=at, is_current=is_current)

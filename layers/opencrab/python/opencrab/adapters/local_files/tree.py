@@ -41,7 +41,7 @@ def tree_files(top: Path, *, below: str = "") -> Iterator[str]:
                     yield place.relative_to(top).as_posix()
 
 
-def copy_file(source: Path, target: Path, path: str) -> FileEntry | None:
+def copy_local_file(source: Path, target: Path, path: str) -> FileEntry | None:
     """Copy a file to a new one, fsync it and keep its time; None if there is none any more."""
     try:
         descriptor = os.open(source / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -64,7 +64,7 @@ def copy_file(source: Path, target: Path, path: str) -> FileEntry | None:
     return FileEntry(path, size, digest.hexdigest())
 
 
-def describe_file(top: Path, path: str) -> FileEntry | None:
+def describe_local_file(top: Path, path: str) -> FileEntry | None:
     """Return a file's size and hash; None if it is not there."""
     try:
         descriptor = os.open(top / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -75,7 +75,7 @@ def describe_file(top: Path, path: str) -> FileEntry | None:
         return FileEntry(path, size, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def sync_tree(top: Path) -> None:
+def sync_local_file_tree(top: Path) -> None:
     """Call fsync on all folders of a tree, which makes its names durable."""
     for folder, _, _ in os.walk(top, topdown=False):
         sync_folder(Path(folder))
@@ -90,7 +90,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def open_to_others(top: Path, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+def local_files_open_to_others(top: Path, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the top folder and those files that other users may use, with the mode, as in 0644."""
     for path in (".", *paths):
         with suppress(FileNotFoundError):
@@ -99,7 +99,7 @@ def open_to_others(top: Path, paths: Iterable[str]) -> Iterator[tuple[str, str]]
                 yield path, f"{mode:04o}"
 
 
-def strange_files(top: Path) -> Iterator[str]:
+def strange_local_files(top: Path) -> Iterator[str]:
     """Yield the paths of links and devices, which OpenCrab neither makes nor follows.
 
     Raises Unavailable for a folder that cannot be read.

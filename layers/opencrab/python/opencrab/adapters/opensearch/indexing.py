@@ -14,15 +14,15 @@ from opencrab.adapters.opensearch.client import (
     OpenSearchClient,
     all_documents_written,
 )
-from opencrab.adapters.opensearch.query_plan import kept_rows_query
+from opencrab.adapters.opensearch.query_plan import kept_rows_in_opensearch
 from opencrab.adapters.opensearch.schema import (
     document_of_row,
     index_creation_body,
     index_document_id,
-    index_made_at,
     index_name,
     line_document_id,
-    place_search_row,
+    opensearch_index_made_at,
+    place_opensearch_row,
     row_document_id,
 )
 from opencrab.adapters.opensearch.watermark import Watermarks
@@ -105,7 +105,7 @@ class OpenSearchIndexing:
             run.take(batch)
         changed = [(RowKind(kind), search_row_ref(kind, fact_id)) for kind, fact_id in hinted.kept]
         if whole:
-            changed.extend(kept_rows_query(self._client, name) - run.kept)
+            changed.extend(kept_rows_in_opensearch(self._client, name) - run.kept)
         run.reread({each: self._past.row_named(agent_id, *each) for each in changed})
         self._obey_late(agent_id, name, forgotten)
         run.finish()
@@ -118,7 +118,7 @@ class OpenSearchIndexing:
         """
         about = self._client.about(name)
         reached = Watermarks(self._client, name)
-        since = None if about is None else index_made_at(about)
+        since = None if about is None else opensearch_index_made_at(about)
         if since is not None and not (forgotten.until and since <= forgotten.until):
             reached.load()
             agent = reached.agent_watermark()
@@ -217,7 +217,7 @@ class _Run:
             place += row.is_spoken
             if not self._forgotten.has(row):
                 yield DocumentWrite(
-                    row_document_id(row), document_of_row(place_search_row(row, place))
+                    row_document_id(row), document_of_row(place_opensearch_row(row, place))
                 )
 
 

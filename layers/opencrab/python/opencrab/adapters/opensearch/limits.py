@@ -34,7 +34,7 @@ def any_of_filters(clauses: list[Clause]) -> Clause:
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
-def audible_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
+def opensearch_audible_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     """Return filters for the rows that the caller may see; the same rule as `row_is_audible`."""
     clauses = [term_filter("doc", ROW), *_clearance(query.clearance, heard)]
     if query.before is not None:
@@ -47,7 +47,7 @@ def audible_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Cla
 
 def answering_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[Clause]:
     """Return filters for possible hits; the same rule as `row_may_answer`."""
-    clauses = audible_rows_filter(query, heard)
+    clauses = opensearch_audible_rows_filter(query, heard)
     if query.session_id is not None:
         clauses.append(term_filter("session", query.session_id))
     if query.speaker is not None:
@@ -67,7 +67,7 @@ def answering_rows_filter(query: SearchQuery, heard: AbstractSet[str]) -> list[C
     return clauses
 
 
-def row_is_audible(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
+def opensearch_row_is_audible(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
     """Check whether the caller may see a row at all, for example in an excerpt."""
     if not query.clearance.allows(row, heard):
         return False
@@ -77,11 +77,11 @@ def row_is_audible(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) 
     return row.session_id != session_id or row.sequence < max(sequence, 1)
 
 
-def row_may_answer(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
+def opensearch_row_may_answer(row: SearchRow, query: SearchQuery, heard: AbstractSet[str]) -> bool:
     """Check whether a row may be a hit of a query."""
     at = search_row_micros(row.at)
     return (
-        row_is_audible(row, query, heard)
+        opensearch_row_is_audible(row, query, heard)
         and query.session_id in {None, row.session_id}
         and query.speaker in {None, row.speaker, row.speaker_id}
         and (not query.kinds or row.kind in query.kinds)

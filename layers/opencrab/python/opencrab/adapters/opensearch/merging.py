@@ -6,10 +6,10 @@ It asks nobody; whoever looks puts in what the server found and what the stores 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from opencrab.adapters.opensearch.limits import row_is_audible, row_may_answer
+from opencrab.adapters.opensearch.limits import opensearch_row_is_audible, opensearch_row_may_answer
 from opencrab.adapters.opensearch.query_plan import QueryContext
-from opencrab.adapters.opensearch.schema import PlacedRow, place_search_row
-from opencrab.adapters.opensearch.terms import query_term_shares
+from opencrab.adapters.opensearch.schema import PlacedRow, place_opensearch_row
+from opencrab.adapters.opensearch.terms import opensearch_term_shares
 from opencrab.adapters.search_rows import search_row_micros
 from opencrab.domain.memory.search_row import SearchRow
 from opencrab.domain.text.query import ParsedQuery
@@ -18,7 +18,7 @@ from opencrab.domain.text.ranking import (
     MOST_HITS,
     RankedRow,
     RankingCandidate,
-    rank_search_candidates,
+    rank_text_search_candidates,
 )
 from opencrab.ports.memory.search import MOST_FOUND, SearchHit, SearchQuery, search_excerpt_line
 
@@ -72,7 +72,9 @@ class RowPool:
                 continue
             if hits:
                 self._pool.add(key)
-            if key not in self._rows and row_is_audible(found.row, self.query, self.before.heard):
+            if key not in self._rows and opensearch_row_is_audible(
+                found.row, self.query, self.before.heard
+            ):
                 self._rows[key] = found
                 if found.place:
                     self._places[found.row.session_id, found.place] = found.row
@@ -85,7 +87,7 @@ class RowPool:
         del self._rows[key]
         if row is not None:
             self._pool.add(key)
-            self.add({key: place_search_row(row, 0)})
+            self.add({key: place_opensearch_row(row, 0)})
 
     def row(self, key: str) -> SearchRow:
         """Return one of the rows."""
@@ -96,7 +98,7 @@ class RowPool:
         fitting = [
             key
             for key in sorted(self._pool.intersection(self._rows))
-            if row_may_answer(self.row(key), self.query, self.before.heard)
+            if opensearch_row_may_answer(self.row(key), self.query, self.before.heard)
         ]
         scores = self._scored(fitting)
         best = sorted(((points, key) for key, points in scores.items()), key=self._rank)
@@ -119,9 +121,9 @@ class RowPool:
             self._candidate(key, found, hits.get(key, 0.0))
             for key, found in self._rows.items()
             if key in hits or (found.row.session_id, found.place) in near
-            if row_may_answer(found.row, self.query, self.before.heard)
+            if opensearch_row_may_answer(found.row, self.query, self.before.heard)
         ]
-        return rank_search_candidates(
+        return rank_text_search_candidates(
             candidates,
             named=self._asked.named,
             asks_when=self._asked.asks_when,
@@ -154,7 +156,7 @@ class RowPool:
         scores = {key: self._scores[key] for key in keys if self._scores.get(key, 0.0) > 0}
         if len(scores) == len(keys):
             return scores
-        share = query_term_shares(self._sought, {key: self.row(key).text for key in keys})
+        share = opensearch_term_shares(self._sought, {key: self.row(key).text for key in keys})
         told = [points / share[key] for key, points in scores.items() if share.get(key)]
         usual = sum(told) / len(told) if told else 1.0
         return {key: part * usual for key, part in share.items()} | scores

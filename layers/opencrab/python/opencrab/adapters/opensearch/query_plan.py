@@ -6,13 +6,17 @@ from datetime import datetime
 from typing import Any
 
 from opencrab.adapters.opensearch.client import OpenSearchClient
-from opencrab.adapters.opensearch.limits import audible_rows_filter, row_is_audible, term_filter
-from opencrab.adapters.opensearch.recent_rows import RecentRows, recent_search_rows
+from opencrab.adapters.opensearch.limits import (
+    opensearch_audible_rows_filter,
+    opensearch_row_is_audible,
+    term_filter,
+)
+from opencrab.adapters.opensearch.recent_rows import RecentRows, rows_newer_than_opensearch
 from opencrab.adapters.opensearch.schema import ROW
 from opencrab.adapters.opensearch.watermark import SETTLED, Watermarks, newest_watermarks_query
 from opencrab.adapters.search_rows import KEPT, SearchRowReader
 from opencrab.domain.memory.search_row import RowKind
-from opencrab.domain.text.query import speakers_named_in_query
+from opencrab.domain.text.query import speakers_named_in_text
 from opencrab.ports.memory.search import SearchQuery
 
 MOST_SPEAKERS = 1_000
@@ -37,7 +41,7 @@ class QueryContext:
     speakers: frozenset[str] = frozenset()
 
 
-def run_query(
+def read_opensearch_query_context(
     client: OpenSearchClient,
     index: str,
     past: SearchRowReader,
@@ -51,7 +55,7 @@ def run_query(
     answer = client.search(index, _watermark_query(person))
     reached = Watermarks(client, index, until=now - SETTLED)
     reached.read(answer)
-    tail = recent_search_rows(past, agent_id, query, reached)
+    tail = rows_newer_than_opensearch(past, agent_id, query, reached)
     rows = [found.row for found in tail.rows.values()]
     found = answer["aggregations"]["all"]["rows"] if answer else {}
     speakers = {row.speaker for row in rows}.union(_names(found.get("speakers"))) - {""}
@@ -59,11 +63,11 @@ def run_query(
     heard.update(_names(found.get("heard", {}).get("in")))
     here = past.sessions_taken_part_in(person, heard) if person else frozenset[str]()
     before = QueryContext(tail=tail, heard=here)
-    called = speakers_named_in_query(query.text, speakers)
+    called = speakers_named_in_text(query.text, speakers)
     return replace(before, speakers=_visible_speakers(client, index, query, called, before))
 
 
-def kept_rows_query(client: OpenSearchClient, index: str) -> set[tuple[RowKind, str]]:
+def kept_rows_in_opensearch(client: OpenSearchClient, index: str) -> set[tuple[RowKind, str]]:
     """Return kind and id of the stored documents that are in an index."""
     kinds = [kind for kind in RowKind if kind.value in KEPT]
     aggs = {
@@ -93,11 +97,11 @@ def _visible_speakers(
     if query.clearance.whole:
         return speakers
     rows = (found.row for found in before.tail.rows.values())
-    near = {row.speaker for row in rows if row_is_audible(row, query, before.heard)}
+    near = {row.speaker for row in rows if opensearch_row_is_audible(row, query, before.heard)}
     rest = sorted(speakers - near)
     if not rest:
         return speakers
-    limits = [{"terms": {"speaker": rest}}, *audible_rows_filter(query, before.heard)]
+    limits = [{"terms": {"speaker": rest}}, *opensearch_audible_rows_filter(query, before.heard)]
     aggs = {"speakers": {"terms": {"field": "speaker", "size": len(rest)}}}
     body = {"size": 0, "query": {"bool": {"filter": limits}}, "aggs": aggs}
     answer = client.search(index, body)

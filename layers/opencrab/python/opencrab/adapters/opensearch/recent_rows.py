@@ -7,7 +7,7 @@ rely on, so that everybody reads what they just wrote.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.opensearch.schema import PlacedRow, place_search_row, row_document_id
+from opencrab.adapters.opensearch.schema import PlacedRow, place_opensearch_row, row_document_id
 from opencrab.adapters.opensearch.watermark import Watermarks
 from opencrab.adapters.search_rows import Batch, ForgottenRows, SearchRowReader
 from opencrab.ports.memory.search import SearchQuery
@@ -24,7 +24,7 @@ class RecentRows:
     forgotten: ForgottenRows = field(default_factory=ForgottenRows)
 
 
-def recent_search_rows(
+def rows_newer_than_opensearch(
     past: SearchRowReader, agent_id: str, query: SearchQuery, reached: Watermarks
 ) -> RecentRows:
     """Read rows that are newer than the watermarks from the stores, without erased ones."""
@@ -51,7 +51,7 @@ def _rows(
         if row.is_spoken:
             place = places[row.session_id] = places.get(row.session_id, 0) + 1
         if not forgotten.has(row):
-            yield row_document_id(row), place_search_row(row, place)
+            yield row_document_id(row), place_opensearch_row(row, place)
 
 
 def _newest(rows: dict[str, PlacedRow]) -> dict[str, PlacedRow]:

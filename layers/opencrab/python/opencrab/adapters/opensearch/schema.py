@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from opencrab.adapters.opensearch.terms import index_text
+from opencrab.adapters.opensearch.terms import opensearch_index_text
 from opencrab.adapters.search_rows import search_row_micros, search_row_time
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.errors import Invalid
@@ -70,7 +70,7 @@ def index_creation_body(now: datetime) -> dict[str, Any]:
     }
 
 
-def index_made_at(about: Mapping[str, Any]) -> datetime | None:
+def opensearch_index_made_at(about: Mapping[str, Any]) -> datetime | None:
     """Return when an index was created; None if it has another schema."""
     if about.get("opencrab") != SCHEMA or not isinstance(about.get("made_at"), int):
         return None
@@ -90,7 +90,7 @@ class PlacedRow:
     timed: bool
 
 
-def place_search_row(row: SearchRow, place: int) -> PlacedRow:
+def place_opensearch_row(row: SearchRow, place: int) -> PlacedRow:
     """Return a row with its place; 0 unless it is speech."""
     return PlacedRow(row, place if row.is_spoken else 0, has_time_word(row.text))
 
@@ -135,7 +135,7 @@ def row_document_id(row: SearchRow) -> str:
 def document_of_row(found: PlacedRow) -> dict[str, Any]:
     """Convert a row to an index document."""
     row = found.row
-    terms, text = index_text(row.text), join_surrogates(row.text)
+    terms, text = opensearch_index_text(row.text), join_surrogates(row.text)
     return {
         "doc": ROW,
         "terms": terms,
@@ -158,7 +158,7 @@ def document_of_row(found: PlacedRow) -> dict[str, Any]:
     }
 
 
-def row_of_document(source: Mapping[str, Any]) -> PlacedRow:
+def row_of_opensearch_document(source: Mapping[str, Any]) -> PlacedRow:
     """Convert an index document to a row."""
     row = SearchRow(
         session_id=source["session"],

@@ -11,22 +11,22 @@ from opencrab.adapters.opensearch.indexing import OpenSearchIndexing
 from opencrab.adapters.opensearch.limits import (
     answering_rows_filter,
     any_of_filters,
-    audible_rows_filter,
+    opensearch_audible_rows_filter,
     term_filter,
 )
 from opencrab.adapters.opensearch.merging import Place, RowPool
-from opencrab.adapters.opensearch.query_plan import QueryContext, run_query
+from opencrab.adapters.opensearch.query_plan import QueryContext, read_opensearch_query_context
 from opencrab.adapters.opensearch.schema import (
     ROW,
     SCHEMA,
     PlacedRow,
     index_name,
     row_document_id,
-    row_of_document,
+    row_of_opensearch_document,
 )
-from opencrab.adapters.opensearch.terms import plain_term
+from opencrab.adapters.opensearch.terms import plain_opensearch_term
 from opencrab.adapters.opensearch.watermark import Watermarks, newest_watermarks_query
-from opencrab.domain.text.query import parse_search_query
+from opencrab.domain.text.query import parse_query_text
 from opencrab.domain.text.ranking import MOST_HITS, RankedRow
 from opencrab.ports.memory.search import IndexStatus, SearchHit, SearchQuery
 
@@ -50,12 +50,14 @@ class OpenSearch(OpenSearchIndexing):
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         index = index_name(self._stage, agent_id)
-        if query.limit < 1 or not parse_search_query(query.text).terms:
+        if query.limit < 1 or not parse_query_text(query.text).terms:
             return ()
         now = self._clock.now()
-        before = run_query(self._client, index, self._past, agent_id, query, now=now)
-        asked = parse_search_query(query.text, before.speakers)
-        sought = tuple(dict.fromkeys(map(plain_term, asked.terms)))
+        before = read_opensearch_query_context(
+            self._client, index, self._past, agent_id, query, now=now
+        )
+        asked = parse_query_text(query.text, before.speakers)
+        sought = tuple(dict.fromkeys(map(plain_opensearch_term, asked.terms)))
         look = RowPool(query, asked, sought, before, now)
         hits = self._client.search(index, _hits_asked(query, sought, before))
         look.add(_rows(hits), hits=True, scores=_scores(hits))
@@ -152,7 +154,10 @@ def _beside_asked(look: RowPool, beside: Iterable[Place]) -> dict[str, Any]:
         {"bool": {"filter": [term_filter("session", session_id), {"terms": {"place": listed}}]}}
         for session_id, listed in places.items()
     ]
-    limits = [any_of_filters(wanted), *audible_rows_filter(look.query, look.before.heard)]
+    limits = [
+        any_of_filters(wanted),
+        *opensearch_audible_rows_filter(look.query, look.before.heard),
+    ]
     size = sum(map(len, places.values()))
     return {"size": size, "query": {"bool": {"filter": limits}}, "track_total_hits": False}
 
@@ -161,7 +166,7 @@ def _rows(answer: Mapping[str, Any] | None) -> dict[str, PlacedRow]:
     """Return the rows of a response by document id, computed from each row's content."""
     if answer is None:
         return {}
-    rows = (row_of_document(hit["_source"]) for hit in answer["hits"]["hits"])
+    rows = (row_of_opensearch_document(hit["_source"]) for hit in answer["hits"]["hits"])
     return {row_document_id(found.row): found for found in rows}
 
 
@@ -170,6 +175,6 @@ def _scores(answer: Mapping[str, Any] | None) -> dict[str, float]:
     if answer is None:
         return {}
     return {
-        row_document_id(row_of_document(hit["_source"]).row): float(hit["sort"][0])
+        row_document_id(row_of_opensearch_document(hit["_source"]).row): float(hit["sort"][0])
         for hit in answer["hits"]["hits"]
     }

@@ -22,25 +22,25 @@ _TABLE = """
 """
 
 
-def index_text(text: str) -> str:
+def opensearch_index_text(text: str) -> str:
     """Return a text's terms, separated by spaces; the server only splits and stems them.
 
     Latin letters lose their accents, as in SQLite's FTS5 index.
     """
     terms: Iterable[str] = list(index_terms(text))
     if _accents().search(text) or max(map(len, terms), default=0) > _LONGEST_TERM:
-        terms = map(plain_term, terms)
+        terms = map(plain_opensearch_term, terms)
     return " ".join(terms)
 
 
-def plain_term(term: str) -> str:
+def plain_opensearch_term(term: str) -> str:
     """Return a term without accents, lower case, cut to 100 characters."""
     if not term.isascii():
         term = "".join(map(_letter, unicodedata.normalize("NFC", term))).lower()
     return term[:_LONGEST_TERM]
 
 
-def query_term_shares(terms: Iterable[str], texts: Mapping[str, str]) -> dict[str, float]:
+def opensearch_term_shares(terms: Iterable[str], texts: Mapping[str, str]) -> dict[str, float]:
     """Return each text's share of the query's terms, up to 1; rare terms weigh more.
 
     Texts that contain none of the terms are left out.
@@ -50,7 +50,7 @@ def query_term_shares(terms: Iterable[str], texts: Mapping[str, str]) -> dict[st
     whole = 0.0
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute(_TABLE)
-        rows = ((place, index_text(texts[key])) for place, key in enumerate(keys))
+        rows = ((place, opensearch_index_text(texts[key])) for place, key in enumerate(keys))
         database.executemany("INSERT INTO word (rowid, terms) VALUES (?, ?)", rows)
         for term in terms:
             quoted = '"{}"'.format(term.replace('"', '""'))

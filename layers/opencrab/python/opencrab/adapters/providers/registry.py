@@ -18,14 +18,14 @@ from opencrab.adapters.providers.catalogue.configuration import (
 from opencrab.adapters.providers.catalogue.detect import LocalServer
 from opencrab.adapters.providers.catalogue.merge import (
     ALWAYS_THERE,
-    check_provider_settings,
-    default_model,
-    merge_preferences,
-    resolve_model,
-    routing_of,
+    catalogue_routing,
+    check_catalogue_preferences,
+    default_catalogue_model,
+    merge_catalogue_preferences,
+    resolve_catalogue_model,
 )
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
-from opencrab.adapters.providers.catalogue.model_info import known_model_info, model_info
+from opencrab.adapters.providers.catalogue.model_info import catalogue_model_info, known_model_info
 from opencrab.adapters.providers.readiness import ProviderReadiness
 from opencrab.adapters.providers.transport.exchange import Transport
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
@@ -124,7 +124,7 @@ class ProviderModels:
         able = {
             each.name
             for each in self._known(reading)
-            if not connection.missing_provider_setting(each)
+            if not connection.missing_catalogue_provider_setting(each)
         }
         listed = {
             name
@@ -134,7 +134,7 @@ class ProviderModels:
         infos: dict[str, ModelInfo] = {}
         for name in {settings.default, reading.routing.default, SCRIPTED, *named, *listed}:
             try:
-                provider, model = resolve_model(settings, name)
+                provider, model = resolve_catalogue_model(settings, name)
             except Invalid:
                 continue
             info = self._info(reading, provider, model)
@@ -147,15 +147,15 @@ class ProviderModels:
             ProviderState(
                 name=each.name,
                 kind=each.kind,
-                base_url=connection.provider_address(each),
+                base_url=connection.catalogue_provider_address(each),
                 enabled=each.enabled,
-                private=connection.provider_stays_private(each),
+                private=connection.catalogue_provider_stays_private(each),
                 has_key=bool(each.api_key),
-                missing=connection.missing_provider_key(each)
-                or connection.missing_provider_setting(each),
-                default_model=default_model(reading.settings, each),
+                missing=connection.missing_catalogue_provider_key(each)
+                or connection.missing_catalogue_provider_setting(each),
+                default_model=default_catalogue_model(reading.settings, each),
                 key_name="" if each.kind == "scripted" else each.key_name,
-                configured_url=connection.provider_address(each, each.configured_url),
+                configured_url=connection.catalogue_provider_address(each, each.configured_url),
             )
             for each in sorted(self._known(reading), key=lambda each: each.name)
         )
@@ -163,12 +163,12 @@ class ProviderModels:
     def price(self, name: str) -> Price | None:
         reading = self._current()
         try:
-            return self._info(reading, *resolve_model(reading.settings, name)).price
+            return self._info(reading, *resolve_catalogue_model(reading.settings, name)).price
         except Invalid:
             return None
 
     def check(self, preferences: Preferences) -> None:
-        check_provider_settings(self._current().settings, preferences)
+        check_catalogue_preferences(self._current().settings, preferences)
 
     def health(self, provider: str, *, timeout_seconds: float) -> ProviderHealth:
         known = {each.name: each for each in self._known(self._current())}
@@ -192,7 +192,7 @@ class ProviderModels:
             each
             for each in self._known(self._current())
             if (names is None or each.name in names)
-            and not connection.missing_provider_setting(each)
+            and not connection.missing_catalogue_provider_setting(each)
         )
         return self._readiness.answers(
             usable, wait_seconds=wait_seconds, newer_than_seconds=newer_than_seconds
@@ -216,7 +216,7 @@ class ProviderModels:
             )
         if scripted:
             return ProviderHealth(ok=True, latency_ms=0, models=(default_model_of(settings),))
-        return connection.provider_health(settings, self._transport(), timeout_seconds)
+        return connection.catalogue_provider_health(settings, self._transport(), timeout_seconds)
 
     def call_usage(self, provider: str, call_id: str, *, timeout_seconds: float) -> CallUsage:
         known = {each.name: each for each in self._known(self._current())}
@@ -246,7 +246,7 @@ class ProviderModels:
         provider, model = self._able(reading, wanted)
         info = self._info(reading, provider, model)
         with _unusable():
-            return connection.build_embedding_model(provider, model, info, self._transport())
+            return connection.build_catalogue_embedder(provider, model, info, self._transport())
 
     def _current(self) -> _Reading:
         reading = self._reading
@@ -275,13 +275,13 @@ class ProviderModels:
 
     def _read(self) -> _Reading:
         stored = self._stored_now()
-        settings = merge_preferences(self._configured(), stored.preferences)
+        settings = merge_catalogue_preferences(self._configured(), stored.preferences)
         facts = ModelFacts(settings.models, settings.listing, stored.preferences.prices)
         before = self._reading
         made = {}
         if before is not None and before.settings == settings and before.facts == facts:
             made = before.made
-        self._reading = _Reading(settings, stored, routing_of(settings), facts, made)
+        self._reading = _Reading(settings, stored, catalogue_routing(settings), facts, made)
         if self._now is not None and self._keep_for is not None:
             self._until = self._now() + self._keep_for
         return self._reading
@@ -299,15 +299,15 @@ class ProviderModels:
         return tuple(known.values())
 
     def _able(self, reading: _Reading, name: str) -> tuple[ProviderSettings, str]:
-        provider, model = resolve_model(reading.settings, name)
+        provider, model = resolve_catalogue_model(reading.settings, name)
         self._require(provider)
         return provider, model
 
     def _require(self, provider: ProviderSettings) -> None:
-        problem = connection.missing_provider_setting(provider)
+        problem = connection.missing_catalogue_provider_setting(provider)
         if not problem:
             return
-        variable = connection.missing_provider_key(provider)
+        variable = connection.missing_catalogue_provider_key(provider)
         if not provider.enabled:
             raise Invalid(
                 f"provider {provider.name!r} is disabled",
@@ -324,7 +324,7 @@ class ProviderModels:
     def _make(self, reading: _Reading, provider: ProviderSettings, model: str) -> ChatModel:
         info = self._info(reading, provider, model)
         if provider.kind == "scripted":
-            return connection.build_scripted_model(provider, info)
+            return connection.build_catalogue_scripted_model(provider, info)
         connection.address_of_provider(provider)
         if self._known_of(reading, provider, model).chat is False:
             raise Invalid(
@@ -334,10 +334,10 @@ class ProviderModels:
                 cure="choose another model, or set chat = true for it in config/pricing.toml",
             )
         with _unusable():
-            return connection.build_chat_model(provider, model, info, self._transport())
+            return connection.build_catalogue_chat_model(provider, model, info, self._transport())
 
     def _info(self, reading: _Reading, provider: ProviderSettings, model: str) -> ModelInfo:
-        return model_info(provider, model, self._known_of(reading, provider, model))
+        return catalogue_model_info(provider, model, self._known_of(reading, provider, model))
 
     def _known_of(self, reading: _Reading, provider: ProviderSettings, model: str) -> ModelSettings:
         return known_model_info(reading.settings, reading.facts, provider, model)
@@ -362,7 +362,7 @@ def default_model_of(provider: ProviderSettings) -> str:
     return provider.default_model or connection.DEFAULT_MODELS[provider.kind]
 
 
-def settings_with_usable_default(
+def provider_settings_with_usable_default(
     settings: ModelsSettings, server: LocalServer | None
 ) -> ModelsSettings:
     """Return the settings with a default model that can be used.
@@ -374,11 +374,11 @@ def settings_with_usable_default(
     if server is not None:
         settings = _with_local(settings, server)
     provider = settings.providers.get(settings.default.partition(":")[0])
-    if provider is not None and not connection.missing_provider_setting(provider):
+    if provider is not None and not connection.missing_catalogue_provider_setting(provider):
         return settings
     if server is not None:
         return replace(settings, default=f"{server.provider}:{server.model}")
-    other = routing_of(settings).default
+    other = catalogue_routing(settings).default
     return replace(settings, default=SCRIPTED if other == settings.default else other)
 
 

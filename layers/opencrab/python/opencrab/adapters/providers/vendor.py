@@ -14,7 +14,7 @@ from opencrab.adapters.providers.transport.exchange import (
     Transport,
 )
 from opencrab.adapters.providers.vendor_line import VendorLine
-from opencrab.adapters.providers.wire.framing import stream_frames
+from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
@@ -123,7 +123,7 @@ class VendorModel(_Vendor):
         """
         first, assembly = None, call.assembly
         try:
-            for event in stream_frames(opened.chunks, self.wire.framing):
+            for event in wire_stream_frames(opened.chunks, self.wire.framing):
                 self._line.add(event, assembly)
                 if first is None and assembly.has_content:
                     first = _milliseconds(self.clock() - started)
@@ -180,7 +180,7 @@ class VendorEmbedder(_Vendor):
             )
 
 
-def provider_health(
+def probe_provider_health(
     wire: Wire,
     endpoint: Endpoint,
     transport: Transport,
@@ -221,7 +221,7 @@ def _time_in(headers: Mapping[str, str]) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def look_up_call_usage(
+def look_up_provider_call_usage(
     wire: UsageLookupWire,
     endpoint: Endpoint,
     call_id: str,

@@ -10,10 +10,10 @@ from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Tra
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.secrecy import ProviderKeyRedactor
 from opencrab.adapters.providers.wire.text import (
-    complete_characters,
-    repair_text,
-    sort_content_blocks,
-    text_before_open_block,
+    complete_wire_characters,
+    repair_wire_text,
+    sort_wire_content_blocks,
+    wire_text_before_open_block,
 )
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
@@ -156,10 +156,10 @@ class VendorLine:
     def shown(self, assembly: StreamAssembly) -> str:
         """Return the text of an answer that may be shown, as much as has arrived for certain."""
         if assembly.is_complete:
-            whole = sort_content_blocks(repair_text(assembly.text)).text
+            whole = sort_wire_content_blocks(repair_wire_text(assembly.text)).text
             return self.secrecy.redact_text(whole)
-        text = repair_text(complete_characters(assembly.text))
-        return self.secrecy.redact_beginning(text_before_open_block(text))
+        text = repair_wire_text(complete_wire_characters(assembly.text))
+        return self.secrecy.redact_beginning(wire_text_before_open_block(text))
 
     def partial(self, assembly: StreamAssembly, call_id: str) -> ModelAnswer:
         """Return what has arrived of an answer whose call was stopped, without tool calls.

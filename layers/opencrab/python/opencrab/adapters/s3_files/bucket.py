@@ -280,7 +280,7 @@ def new_object_version(etag: str, version_id: str) -> str:
     return f"{etag}:{version_id}"
 
 
-def etag_of(version: str) -> str:
+def s3_etag_of_version(version: str) -> str:
     """Return the etag of a version, which S3 accepts as a condition."""
     return version.partition(":")[0]
 

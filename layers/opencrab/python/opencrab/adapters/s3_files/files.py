@@ -18,21 +18,21 @@ from opencrab.adapters.s3_files.bucket import (
     HistoryEntry,
     ObjectEntry,
     ObjectHead,
-    etag_of,
     new_object_version,
+    s3_etag_of_version,
     version_id_of,
 )
 from opencrab.domain.errors import Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.workspace.path import (
-    current_version_error,
+    current_file_version_error,
     file_conflict_error,
     file_not_found_error,
     file_version_gone_error,
     is_workspace_path,
     workspace_folder_of_agent,
+    workspace_folder_path,
     workspace_path,
-    workspace_prefix,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.workspace.files import (
@@ -149,7 +149,7 @@ class S3Files:
         raise _busy(place.path)
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
-        prefix = workspace_prefix(prefix)
+        prefix = workspace_folder_path(prefix)
         root = _root(agent_id)
         entries = {entry.path: entry for entry in self._ledger.entries(agent_id, prefix)}
         found = []
@@ -194,7 +194,11 @@ class S3Files:
     def read_version(self, agent_id: str, path: str, version: str) -> bytes:
         place, version_id = _place(agent_id, path), version_id_of(version)
         found = self._bucket.get(place.key, self._file_bytes, version_id) if version_id else None
-        if found is None or found[0].etag != etag_of(version) or self._is_over(place.key):
+        if (
+            found is None
+            or found[0].etag != s3_etag_of_version(version)
+            or self._is_over(place.key)
+        ):
             raise file_version_gone_error(place.path, version)
         stored, content = found
         if content is None:
@@ -210,7 +214,7 @@ class S3Files:
             if not stored:
                 raise file_version_gone_error(place.path, version)
             if stored[0].is_latest:
-                raise current_version_error(place.path, version)
+                raise current_file_version_error(place.path, version)
         elif not is_deleted:
             stored = [each for each in stored if not each.is_latest]
         for each in stored:
@@ -239,7 +243,7 @@ class S3Files:
         reserved = self._ledger.save(place.agent_id, wanted, quota_bytes=self._quota_bytes)
         if reserved is None:
             return None
-        over = {"IfMatch": etag_of(stored.version)} if stored else {"IfNoneMatch": "*"}
+        over = {"IfMatch": s3_etag_of_version(stored.version)} if stored else {"IfNoneMatch": "*"}
         made = self._bucket.put(place.key, change.content, change.sha256, over, clean=change.clean)
         if made is None:
             return None
@@ -330,11 +334,14 @@ def _is_same(stored: FileInfo, change: _Change) -> bool:
 def _is_still(entry: LedgerEntry, listed: ObjectEntry) -> bool:
     """Check whether an object is unchanged since the ledger entry; every write changes the etag."""
     info = entry.info
-    return info is not None and (info.size, etag_of(info.version)) == (listed.size, listed.etag)
+    return info is not None and (info.size, s3_etag_of_version(info.version)) == (
+        listed.size,
+        listed.etag,
+    )
 
 
 def _is_version(entry: HistoryEntry, version: str) -> bool:
-    return (entry.etag, entry.version_id) == (etag_of(version), version_id_of(version))
+    return (entry.etag, entry.version_id) == (s3_etag_of_version(version), version_id_of(version))
 
 
 def _too_large(path: str, size: int, at_most: int) -> TooLarge:

@@ -14,8 +14,8 @@ from typing import Any
 from opencrab.adapters.s3_files.bucket import (
     Bucket,
     ObjectHead,
-    etag_of,
     new_object_version,
+    s3_etag_of_version,
     version_id_of,
 )
 from opencrab.domain.errors import Unavailable
@@ -51,7 +51,7 @@ class S3Snapshots:
         self, agent_id: str, file: Path, *, rows: int, tokenizer: int, over: Snapshot | None
     ) -> Snapshot | None:
         key, now, sha256 = _key(agent_id), self._clock.now(), _hash(file)
-        condition = {"IfMatch": etag_of(over.version)} if over else {"IfNoneMatch": "*"}
+        condition = {"IfMatch": s3_etag_of_version(over.version)} if over else {"IfNoneMatch": "*"}
         notes = {"rows": str(rows), "tokenizer": str(tokenizer), "published-at": now.isoformat()}
         with file.open("rb") as content:
             made = self._bucket.put(key, content, sha256, condition, notes=notes)

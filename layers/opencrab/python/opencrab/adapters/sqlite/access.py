@@ -9,7 +9,7 @@ from opencrab.adapters.sqlite.database import (
     Database,
     ItemRow,
     SqliteItems,
-    to_milliseconds,
+    sqlite_milliseconds,
 )
 from opencrab.domain.access.principal import (
     ADDED_LATER,
@@ -103,7 +103,7 @@ class SqliteIdempotency:
         with self._database.write_transaction() as items:
             row = items.execute(
                 "SELECT body FROM item WHERE pk=? AND sk='I' AND expires_at>?",
-                (f"IDEMPOTENCY#{key}", to_milliseconds(now)),
+                (f"IDEMPOTENCY#{key}", sqlite_milliseconds(now)),
             ).fetchone()
             if row is not None:
                 return RememberedRequest(*json.loads(row[0]))

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, ItemRow, Place, WriteBatch
-from opencrab.adapters.sqlite.documents import MIND_KEY, document_key
+from opencrab.adapters.sqlite.documents import MIND_KEY, sqlite_document_key
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.conversation.unanswered import decode_unanswered, encode_unanswered
+from opencrab.domain.conversation.unanswered import decode_unanswered, encode_unanswered_messages
 from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.errors import Conflict, NotFound
 
@@ -112,12 +112,12 @@ class SqliteSessions:
 
     def get(self, session_id: str) -> Session:
         with self._database.read_transaction() as items:
-            found = items.get_many(session_places(session_id))
-        return session_of_rows(session_id, found)
+            found = items.get_many(sqlite_session_places(session_id))
+        return session_of_sqlite_rows(session_id, found)
 
     def get_with_access(self, session_id: str) -> tuple[Session, SessionAccess]:
         stored = (f"SESSION#{session_id}", "S")
-        beside = document_key(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
+        beside = sqlite_document_key(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
         with self._database.read_transaction() as items:
             found = items.get_many((stored, beside))
         session = Session.read(session_id, found.get(stored))
@@ -172,25 +172,25 @@ def _rows(agent: Agent, soul: Soul | None, identity: Identity | None) -> list[It
     return rows
 
 
-def session_places(session_id: str) -> tuple[Place, Place]:
+def sqlite_session_places(session_id: str) -> tuple[Place, Place]:
     """Return the keys of a session and of its unanswered messages."""
     return (f"SESSION#{session_id}", "S"), (f"SESSION#{session_id}", _UNANSWERED)
 
 
-def session_of_rows(session_id: str, stored: Mapping[Place, str]) -> Session:
+def session_of_sqlite_rows(session_id: str, stored: Mapping[Place, str]) -> Session:
     """Parse a session with its unanswered messages; raise NotFound."""
-    body, waiting = (stored.get(place) for place in session_places(session_id))
+    body, waiting = (stored.get(place) for place in sqlite_session_places(session_id))
     session = Session.read(session_id, body)
     return session.replaced(unanswered=decode_unanswered(waiting)) if waiting else session
 
 
-def add_unanswered(batch: WriteBatch, before: Session, after: Session) -> None:
+def add_sqlite_unanswered_messages(batch: WriteBatch, before: Session, after: Session) -> None:
     """Add the write of a session's unanswered messages if they have changed."""
     if after.unanswered == before.unanswered:
         return
-    _, place = session_places(after.id)
+    _, place = sqlite_session_places(after.id)
     if after.unanswered:
-        batch.put.append(ItemRow(*place, encode_unanswered(after.unanswered)))
+        batch.put.append(ItemRow(*place, encode_unanswered_messages(after.unanswered)))
     else:
         batch.removed.append(place)
 

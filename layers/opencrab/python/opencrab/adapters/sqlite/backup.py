@@ -14,17 +14,17 @@ from pathlib import Path
 from opencrab.adapters.sqlite.file import (
     explain_sqlite_error,
     hold_database_file,
-    inspect_database_file,
-    lock_path,
+    require_sound_sqlite_file,
+    sqlite_lock_path,
     write_ahead_log,
 )
 from opencrab.adapters.sqlite.guard import MarkerFile
 from opencrab.adapters.sqlite.marker import (
     Commits,
     count_commits,
-    marker_path,
-    read_database_commits,
-    read_marker,
+    read_sqlite_commits,
+    read_sqlite_marker,
+    sqlite_marker_path,
 )
 from opencrab.domain.errors import Unavailable
 
@@ -33,12 +33,12 @@ _POINTER = re.compile(r'"kind":"pointer"[^{}]*?"sha256":"([0-9a-f]{64})"')
 _POINTERS = """SELECT body FROM item WHERE body LIKE '%"kind":"pointer"%'"""
 
 
-def copy_database(path: Path, into: Path) -> Commits:
+def copy_sqlite_database(path: Path, into: Path) -> Commits:
     """Copy a sound database to a new file and fsync it; the number of commits that it holds.
 
     Raises DamagedDatabase if the database, or the copy, is not sound.
     """
-    check_database(path)
+    check_sqlite_database(path)
     # The source was just read as a whole: what fails now is, as a rule, the disk of the copy.
     with _explain_errors(into), closing(_reader(path)) as source:
         os.close(os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -51,45 +51,45 @@ def copy_database(path: Path, into: Path) -> Commits:
         os.fsync(handle)
     finally:
         os.close(handle)
-    check_database(into, alone=True)
+    check_sqlite_database(into, alone=True)
     return found
 
 
-def check_database(path: Path, *, alone: bool = False) -> Commits | None:
+def check_sqlite_database(path: Path, *, alone: bool = False) -> Commits | None:
     """Look through the whole database and compare it with its marker; its number of commits.
 
     None if an older OpenCrab wrote it. With `alone`, nobody else has the file open, and nothing is
     made beside it. Raises DamagedDatabase.
     """
     # Before the database: a process that runs may go on, and then the marker would lead.
-    marker = None if alone else read_marker(path)
+    marker = None if alone else read_sqlite_marker(path)
     with _explain_errors(path):
-        inspect_database_file(
+        require_sound_sqlite_file(
             path, patience_seconds=PATIENCE_SECONDS, marker=marker, whole=True, alone=alone
         )
         with closing(_reader(path, alone=alone)) as connection:
-            return read_database_commits(connection)
+            return read_sqlite_commits(connection)
 
 
-def blobs_of_database(path: Path, *, alone: bool = False) -> frozenset[str]:
+def blobs_of_sqlite_database(path: Path, *, alone: bool = False) -> frozenset[str]:
     """Return the hashes of all blobs that the journal points to."""
     with _explain_errors(path), closing(_reader(path, alone=alone)) as connection:
         found = (_POINTER.findall(body) for (body,) in connection.execute(_POINTERS))
         return frozenset(digest for digests in found for digest in digests)
 
 
-def finish_restored_database(path: Path, stopped_at: datetime) -> None:
+def finish_restored_sqlite_database(path: Path, stopped_at: datetime) -> None:
     """Give a restored database its marker, and the lock file of a process that ended then."""
     with _explain_errors(path):
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             commits = count_commits(connection)
         MarkerFile.create(path, commits, durable=True).close()
-        lock = lock_path(path)
+        lock = sqlite_lock_path(path)
         os.close(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o600))
         os.utime(lock, (stopped_at.timestamp(), stopped_at.timestamp()))
 
 
-def accept_lost_commits(path: Path) -> int | None:
+def accept_lost_sqlite_commits(path: Path) -> int | None:
     """Make the marker say what the database holds; how many commits that gives up.
 
     None if that cannot be known. Raises DamagedDatabase for a database that is not sound, and
@@ -97,7 +97,7 @@ def accept_lost_commits(path: Path) -> int | None:
     """
     handle = hold_database_file(path)
     try:
-        marker = read_marker(path)
+        marker = read_sqlite_marker(path)
         if path.exists():
             return _accept(path, marker)
         log = write_ahead_log(path)
@@ -106,7 +106,7 @@ def accept_lost_commits(path: Path) -> int | None:
                 f"database file {str(path)!r} is missing, but {log.name!r} is there",
                 cure=f"put the database back, or move {log.name!r} to another folder first",
             )
-        marker_path(path).unlink(missing_ok=True)
+        sqlite_marker_path(path).unlink(missing_ok=True)
         return None if marker is None else marker.commits
     finally:
         os.close(handle)
@@ -114,7 +114,7 @@ def accept_lost_commits(path: Path) -> int | None:
 
 def _accept(path: Path, marker: Commits | None) -> int | None:
     with _explain_errors(path):
-        inspect_database_file(path, patience_seconds=PATIENCE_SECONDS, whole=True)
+        require_sound_sqlite_file(path, patience_seconds=PATIENCE_SECONDS, whole=True)
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             found = count_commits(connection)
         MarkerFile.create(path, found, durable=True).close()

@@ -138,7 +138,7 @@ class SqlitePreferences:
         return saved
 
 
-def read_step_state(database: Database, turn: Turn) -> StepState:
+def read_sqlite_step_state(database: Database, turn: Turn) -> StepState:
     """Read what a turn needs before its next model call: freezes, instructions, limits, health."""
     inbox = f"INBOX#{turn.session_id}"
     scopes = (INSTALLATION, turn.agent_id)
@@ -160,14 +160,14 @@ def read_step_state(database: Database, turn: Turn) -> StepState:
     )
 
 
-def frozen_scope(items: SqliteItems, turn: Turn) -> str | None:
+def sqlite_frozen_scope(items: SqliteItems, turn: Turn) -> str | None:
     """Return the scope whose switch freezes a turn's agent, or None."""
     scopes = (INSTALLATION, turn.agent_id)
     stored = items.get_many([(f"{_SWITCH}{scope}", "S") for scope in scopes])
     return next((s for s in scopes if stored.get((f"{_SWITCH}{s}", "S")) == _IS_FROZEN), None)
 
 
-def add_budget_draws(
+def add_sqlite_budget_draws(
     batch: WriteBatch, draws: Iterable[BudgetDraw], stored: Mapping[Place, str]
 ) -> None:
     """Add the new totals of budgets to a batch; raise Exhausted if one exceeds its limit."""
@@ -184,7 +184,7 @@ def add_budget_draws(
         batch.put.append(ItemRow(*place, str(total)))
 
 
-def budget_keys(draws: Iterable[BudgetDraw]) -> list[Place]:
+def sqlite_budget_keys(draws: Iterable[BudgetDraw]) -> list[Place]:
     """Return the keys of the budgets that are drawn from."""
     return [(f"BUDGET#{drawn.scope}", drawn.day) for drawn in draws]
 

@@ -15,15 +15,15 @@ from pathlib import Path
 from queue import Empty, LifoQueue
 
 from opencrab.adapters.sqlite.file import (
-    connect_database,
+    connect_sqlite_database,
     explain_sqlite_error,
     hold_database_file,
-    inspect_database_file,
     is_disk_fault,
     make_database_file,
+    require_sound_sqlite_file,
 )
 from opencrab.adapters.sqlite.guard import CommitGuard
-from opencrab.adapters.sqlite.marker import read_marker
+from opencrab.adapters.sqlite.marker import read_sqlite_marker
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
     FeedItem,
@@ -43,7 +43,7 @@ __all__ = [
     "Place",
     "SqliteItems",
     "WriteBatch",
-    "to_milliseconds",
+    "sqlite_milliseconds",
 ]
 
 _PURGES = 20
@@ -120,7 +120,7 @@ class SqliteItems:
         """Return the bodies of a due list whose time is not after now, oldest first."""
         rows = self.execute(
             "SELECT body FROM item WHERE due_list=? AND due_at<=? ORDER BY due_at LIMIT ?",
-            (due_list, to_milliseconds(now), limit),
+            (due_list, sqlite_milliseconds(now), limit),
         )
         return [row[0] for row in rows]
 
@@ -155,7 +155,7 @@ class SqliteItems:
         for pk, expires_at in batch.expiring:
             # After the rows of this batch are there: a partition expires as a whole.
             self.execute(
-                "UPDATE item SET expires_at=? WHERE pk=?", (to_milliseconds(expires_at), pk)
+                "UPDATE item SET expires_at=? WHERE pk=?", (sqlite_milliseconds(expires_at), pk)
             )
         if batch.feed:
             self._tell(batch.feed)
@@ -174,8 +174,8 @@ class SqliteItems:
         values: list[str | int | None] = []
         for pk, sk, body, listing, due, expires_at in rows:
             values += (pk, sk, body, listing)
-            values += (None, None) if due is None else (due[0], to_milliseconds(due[1]))
-            values.append(None if expires_at is None else to_milliseconds(expires_at))
+            values += (None, None) if due is None else (due[0], sqlite_milliseconds(due[1]))
+            values.append(None if expires_at is None else sqlite_milliseconds(expires_at))
         marks = ",".join(["(?,?,?,?,?,?,?)"] * len(rows))
         self.execute(f"{verb} INTO item VALUES {marks}", values)
 
@@ -185,7 +185,7 @@ class SqliteItems:
         newest: int | None = None
         for at, *rest in entries:
             if at is not None:
-                newest = to_milliseconds(at)
+                newest = sqlite_milliseconds(at)
             elif newest is None:
                 newest = self._newest_at()
             values += (newest, *rest)
@@ -363,10 +363,12 @@ class Database:
 
     def _prepare(self) -> None:
         try:
-            marker = read_marker(self.path)
+            marker = read_sqlite_marker(self.path)
             if not self.path.exists():
                 make_database_file(self.path, durable=self._durable, marker=marker)
-            inspect_database_file(self.path, patience_seconds=self._patience_seconds, marker=marker)
+            require_sound_sqlite_file(
+                self.path, patience_seconds=self._patience_seconds, marker=marker
+            )
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain_sqlite_error(self.path, error) from error
         except OSError as error:
@@ -384,13 +386,13 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return connect_database(
+            return connect_sqlite_database(
                 self.path, durable=self._durable, patience_seconds=self._patience_seconds
             )
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain_sqlite_error(self.path, error) from error
 
 
-def to_milliseconds(moment: datetime) -> int:
+def sqlite_milliseconds(moment: datetime) -> int:
     """Return a time as integer milliseconds since 1970."""
     return int(moment.timestamp() * 1000)

@@ -29,7 +29,7 @@ class SqliteFacts:
         self._database = database
 
     def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
-        pk, sk = document_key(owner, kind, fact_id)
+        pk, sk = sqlite_document_key(owner, kind, fact_id)
         with self._database.read_transaction() as items:
             body = items.get(pk, sk)
         return None if body is None else Document.model_validate_json(body)
@@ -56,7 +56,7 @@ class SqliteFacts:
         return tuple(Document.model_validate_json(body) for _, body in rows)
 
     def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
-        places = [document_key(owner, kind, fact_id) for kind, fact_id in names]
+        places = [sqlite_document_key(owner, kind, fact_id) for kind, fact_id in names]
         with self._database.read_transaction() as items:
             found = items.get_many(places)
         return tuple(Document.model_validate_json(found[one]) for one in places if one in found)
@@ -68,23 +68,25 @@ class SqliteFacts:
 
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
         places, batch = (
-            document_places(facts),
+            sqlite_document_places(facts),
             WriteBatch(put=[due_queue_row(item) for item in due]),
         )
         with self._database.write_transaction() as items:
-            add_facts(batch, facts, items.get_many(places))
+            add_sqlite_documents(batch, facts, items.get_many(places))
             items.write(batch)
 
 
-def document_places(facts: tuple[Document, ...]) -> list[Place]:
+def sqlite_document_places(facts: tuple[Document, ...]) -> list[Place]:
     """Return the keys of documents that one transaction writes."""
-    return [document_key(*fact.key) for fact in unique_facts(facts)]
+    return [sqlite_document_key(*fact.key) for fact in unique_facts(facts)]
 
 
-def add_facts(batch: WriteBatch, facts: tuple[Document, ...], stored: Mapping[Place, str]) -> None:
+def add_sqlite_documents(
+    batch: WriteBatch, facts: tuple[Document, ...], stored: Mapping[Place, str]
+) -> None:
     """Add documents to a batch; raise Changed if another version is stored."""
     for fact in facts:
-        place = document_key(*fact.key)
+        place = sqlite_document_key(*fact.key)
         body = stored.get(place)
         # Version 0 replaces whatever there is, and is counted after it.
         version = 0 if body is None else Document.model_validate_json(body).version
@@ -127,7 +129,7 @@ def _due_list(kind: str) -> str:
     return f"fact#{kind}"
 
 
-def document_key(owner: str, kind: str, fact_id: str) -> Place:
+def sqlite_document_key(owner: str, kind: str, fact_id: str) -> Place:
     """Return the key of a document."""
     if kind == fact_id == MIND:
         return f"AGENT#{owner}", MIND_KEY

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection
 
 from opencrab.adapters.sqlite.database import Database, SqliteItems
-from opencrab.adapters.sqlite.journal import RETENTION, records_of_turn_row
+from opencrab.adapters.sqlite.journal import RETENTION, turn_records_in_sqlite
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.record import Record
@@ -53,7 +53,7 @@ class SqliteEraser:
 
     def records_of(self, turn_id: str) -> tuple[Record, ...]:
         with self._database.read_transaction() as items:
-            return records_of_turn_row(items, turn_id)
+            return turn_records_in_sqlite(items, turn_id)
 
     def erase_turn(self, turn_id: str) -> None:
         pk = f"TURN#{turn_id}"

@@ -13,8 +13,8 @@ from pathlib import Path
 from opencrab.adapters.sqlite.marker import (
     COUNT_SCHEMA,
     Commits,
-    marker_path,
-    read_database_commits,
+    read_sqlite_commits,
+    sqlite_marker_path,
 )
 from opencrab.domain.errors import Unavailable
 
@@ -67,7 +67,7 @@ def hold_database_file(path: Path) -> int:
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(lock_path(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(sqlite_lock_path(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Unavailable(
             f"data directory {str(path.parent)!r} cannot be used: {error.strerror}",
@@ -84,7 +84,7 @@ def hold_database_file(path: Path) -> int:
     return handle
 
 
-def connect_database(
+def connect_sqlite_database(
     path: Path, *, durable: bool, patience_seconds: float, creating: bool = False
 ) -> sqlite3.Connection:
     """Open a read-write connection in WAL mode; call it after `inspect_database_file`.
@@ -117,7 +117,7 @@ def make_database_file(path: Path, *, durable: bool, marker: Commits | None = No
     Raises DamagedDatabase if its marker or its write-ahead log say that there was one.
     """
     if marker is not None and marker.commits:
-        raise missing_file_error(path, marker.commits)
+        raise missing_sqlite_file_error(path, marker.commits)
     wal = write_ahead_log(path)
     if wal.exists() and wal.stat().st_size:
         raise DamagedDatabase(
@@ -129,7 +129,7 @@ def make_database_file(path: Path, *, durable: bool, marker: Commits | None = No
     for leftover in (new, _beside(new, "-wal"), _beside(new, "-shm")):
         leftover.unlink(missing_ok=True)
     with closing(
-        connect_database(new, durable=durable, patience_seconds=0, creating=True)
+        connect_sqlite_database(new, durable=durable, patience_seconds=0, creating=True)
     ) as connection:
         schema = f"{_SCHEMA} {COUNT_SCHEMA}"
         connection.executescript(f"BEGIN; {schema} PRAGMA user_version={SCHEMA_VERSION}; COMMIT;")
@@ -142,7 +142,7 @@ def make_database_file(path: Path, *, durable: bool, marker: Commits | None = No
             os.close(folder)
 
 
-def inspect_database_file(
+def require_sound_sqlite_file(
     path: Path,
     *,
     patience_seconds: float,
@@ -175,11 +175,11 @@ def inspect_database_file(
             if verdict != "ok":
                 raise _damaged_file_error(path, verdict)
         if marker is not None:
-            _check_commits(path, read_database_commits(connection), marker)
+            _check_commits(path, read_sqlite_commits(connection), marker)
 
 
 def _check_commits(path: Path, found: Commits | None, marker: Commits) -> None:
-    recorded = f"{marker_path(path).name!r} records {marker.commits}"
+    recorded = f"{sqlite_marker_path(path).name!r} records {marker.commits}"
     if found is None or found.database_id != marker.database_id:
         raise _lost_commits_error(path, f"is not the one of which {recorded} commits")
     if found.commits < marker.commits:
@@ -228,7 +228,7 @@ def explain_sqlite_error(
     )
 
 
-def lock_path(path: Path) -> Path:
+def sqlite_lock_path(path: Path) -> Path:
     """Return the place of a database file's lock file."""
     return _beside(path, ".lock")
 
@@ -250,9 +250,9 @@ def _damaged_file_error(path: Path, detail: str) -> DamagedDatabase:
     )
 
 
-def missing_file_error(path: Path, commits: int) -> DamagedDatabase:
+def missing_sqlite_file_error(path: Path, commits: int) -> DamagedDatabase:
     """Return the error for a database file that had commits and is gone; its cure loses least."""
-    marker = marker_path(path).name
+    marker = sqlite_marker_path(path).name
     return DamagedDatabase(
         f"database file {str(path)!r} is missing, but {marker!r} records {commits} commits",
         cure=_rescue_cure(path)

@@ -13,7 +13,7 @@ from pathlib import Path
 from zlib import crc32
 
 from opencrab.adapters.sqlite.file import RESCUED, DamagedDatabase, write_ahead_log
-from opencrab.adapters.sqlite.marker import Commits, count_commits, marker_path
+from opencrab.adapters.sqlite.marker import Commits, count_commits, sqlite_marker_path
 
 _COUNT = "UPDATE commit_count SET commits=? WHERE row=1"
 
@@ -29,7 +29,7 @@ class MarkerFile:
     @classmethod
     def create(cls, database: Path, commits: Commits, *, durable: bool) -> "MarkerFile":
         """Create or replace a database's marker in one step; raises OSError."""
-        path = marker_path(database)
+        path = sqlite_marker_path(database)
         new = path.with_name(f"{path.name}.new")
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         marker = cls(path, commits.database_id, os.open(new, flags, 0o600))

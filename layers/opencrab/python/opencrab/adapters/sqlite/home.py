@@ -15,7 +15,7 @@ from opencrab.adapters.sqlite.documents import SqliteFacts
 from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.queue import SqliteDueItems, SqliteOutbox, SqliteQueue
-from opencrab.adapters.sqlite.restart import give_back_turn_leases
+from opencrab.adapters.sqlite.restart import give_back_sqlite_leases
 from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock
@@ -35,7 +35,7 @@ def open_sqlite_database(directory: Path, *, durable: bool = True) -> Database:
     return Database(directory / FILE, durable=durable)
 
 
-def home_on(
+def sqlite_home_on_database(
     database: Database,
     clock: Clock,
     *,
@@ -50,7 +50,7 @@ def home_on(
     interactions = SqliteQueue(database, "interactions", clock)
     beats = SqliteQueue(database, "beats", clock, ordered=False)
     nights = SqliteQueue(database, "nights", clock, ordered=False)
-    give_back_turn_leases(database, ("turns", "compactions"), rule, clock.now())
+    give_back_sqlite_leases(database, ("turns", "compactions"), rule, clock.now())
     for queue in (deliveries, interactions, beats, nights):
         queue.release()
     return Home(
@@ -94,7 +94,9 @@ def open_sqlite_home(
     """Open the database and create the home on it; the caller closes the database."""
     database = open_sqlite_database(directory, durable=durable)
     try:
-        return home_on(database, clock, files=files, blobs=blobs, rule=rule), database
+        return sqlite_home_on_database(
+            database, clock, files=files, blobs=blobs, rule=rule
+        ), database
     except BaseException:
         database.close()
         raise

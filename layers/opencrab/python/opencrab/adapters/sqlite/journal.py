@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 from opencrab.adapters.sqlite import board as boards
 from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.agents import (
-    add_unanswered,
-    session_of_rows,
-    session_places,
+    add_sqlite_unanswered_messages,
+    session_of_sqlite_rows,
+    sqlite_session_places,
     sqlite_session_row,
 )
 from opencrab.adapters.sqlite.database import (
@@ -26,9 +26,9 @@ from opencrab.adapters.sqlite.database import (
     SqliteItems,
     WriteBatch,
 )
-from opencrab.adapters.sqlite.documents import add_facts, document_places
+from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
 from opencrab.adapters.sqlite.queue import due_queue_row
-from opencrab.adapters.sqlite.usage import CallCount, add_usage_counts, call_counts
+from opencrab.adapters.sqlite.usage import CallCount, add_sqlite_usage_counts, sqlite_call_counts
 from opencrab.domain.conversation.message import Instruction, Line, Utterance
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document
@@ -57,14 +57,14 @@ class SqliteJournal:
         message = (f"MESSAGE#{admission.message_id}", "M")
         session_id, batch = admission.line.session_id, WriteBatch()
         with self._database.write_transaction() as items:
-            stored = items.get_many((message, *session_places(session_id)))
+            stored = items.get_many((message, *sqlite_session_places(session_id)))
             last = items.last_key(f"SESSION#{session_id}", "L#", "L$")
             # The marker comes before all else: the same message again is answered as it was the
             # first time, also in a session that has ended since (ADR 0003).
             if message in stored:
                 return self._admitted_before(items, admission, stored[message])
             session = _require_active(session_id, stored)
-            add_unanswered(batch, session, admission.asked_in(session))
+            add_sqlite_unanswered_messages(batch, session, admission.asked_in(session))
             (line,) = _add_lines(batch, (admission.line,), last)
             turns = tuple(
                 turn.replaced(trigger_line=line.sequence, group=line.group)
@@ -91,7 +91,7 @@ class SqliteJournal:
             try:
                 items.write(batch)
             except AlreadyThere:
-                return turn_in_journal(items, turn.id)
+                return sqlite_turn(items, turn.id)
             return turn
 
     def claim(
@@ -105,13 +105,13 @@ class SqliteJournal:
             # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
             turn = turn.with_claim(lease_until=lease_until, receipt=receipt)
             put_sqlite_turn(items, turn)
-            records = records_of_turn_row(items, turn_id) if turn.sequence > 1 else ()
+            records = turn_records_in_sqlite(items, turn_id) if turn.sequence > 1 else ()
             return RecordedTurn(turn, records)
 
     def commit(self, change: TurnChange) -> Turn:
         turn = change.turn
         places = _read_for(change)
-        counts = call_counts(change.usage) if change.usage else []
+        counts = sqlite_call_counts(change.usage) if change.usage else []
         with self._database.write_transaction() as items:
             stored = items.get_many([*places, *(one.place for one in counts)])
             last = None
@@ -124,7 +124,7 @@ class SqliteJournal:
             batch = WriteBatch()
             # The feed tells of facts first, then of lines, then of the turn that wrote both.
             if change.facts:
-                add_facts(batch, change.facts, stored)
+                add_sqlite_documents(batch, change.facts, stored)
             if change.lines:
                 _add_lines(batch, change.lines, last)
             _add_turn(batch, turn, before=before.status)
@@ -153,11 +153,11 @@ class SqliteJournal:
         return _turn(turn_id, body)
 
     def read_step_state(self, turn: Turn) -> StepState:
-        return boards.read_step_state(self._database, turn)
+        return boards.read_sqlite_step_state(self._database, turn)
 
     def interruption(self, turn: Turn) -> Interruption:
         with self._database.read_transaction() as items:
-            stored, scope = turn_in_journal(items, turn.id), boards.frozen_scope(items, turn)
+            stored, scope = sqlite_turn(items, turn.id), boards.sqlite_frozen_scope(items, turn)
         return Interruption(stored.stop, scope, superseded=stored.epoch != turn.epoch)
 
     def instruct(self, instruction: Instruction, line: Line) -> Instruction:
@@ -182,7 +182,7 @@ class SqliteJournal:
 
     def stop(self, turn_id: str, stop: Stop) -> Turn:
         with self._database.write_transaction() as items:
-            turn = turn_in_journal(items, turn_id)
+            turn = sqlite_turn(items, turn_id)
             stopped = turn.with_stop(stop)
             if stopped is not turn:
                 put_sqlite_turn(items, stopped)
@@ -190,7 +190,7 @@ class SqliteJournal:
 
     def resume(self, turn_id: str) -> Turn:
         with self._database.write_transaction() as items:
-            turn = turn_in_journal(items, turn_id)
+            turn = sqlite_turn(items, turn_id)
             if turn.status.is_end or turn.stop is None or not turn.stop.pause:
                 return turn
             turn = _requeue_waiting(turn.replaced(stop=None))
@@ -199,9 +199,9 @@ class SqliteJournal:
 
     def decide(self, turn_id: str, decision: ApprovalDecision, *facts: Document) -> Turn:
         with self._database.write_transaction() as items:
-            turn = turn_in_journal(items, turn_id)
+            turn = sqlite_turn(items, turn_id)
             asked = [
-                r for r in records_of_turn_row(items, turn_id) if isinstance(r, ApprovalRequest)
+                r for r in turn_records_in_sqlite(items, turn_id) if isinstance(r, ApprovalRequest)
             ]
             if (
                 turn.status is not TurnStatus.WAITING
@@ -214,7 +214,7 @@ class SqliteJournal:
                     cure="read the turn again: it may have been decided or stopped already",
                 )
             batch = WriteBatch()
-            add_facts(batch, facts, items.get_many(document_places(facts)))
+            add_sqlite_documents(batch, facts, items.get_many(sqlite_document_places(facts)))
             body = decision.model_dump_json()
             batch.new.append(ItemRow(f"TURN#{turn_id}", turn_record_key(decision), body))
             turn = _requeue_waiting(turn)
@@ -250,7 +250,7 @@ class SqliteJournal:
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         with self._database.write_transaction() as items:
             # Whoever saw the turn lapse may be late: another sweep, or its own worker, was first.
-            stored = turn_in_journal(items, turn.id)
+            stored = sqlite_turn(items, turn.id)
             same = (turn.epoch, turn.status, turn.lease_until)
             if (stored.epoch, stored.status, stored.lease_until) != same:
                 return False
@@ -268,15 +268,15 @@ class SqliteJournal:
                 field="Idempotency-Key",
                 cure="use a new id for a new message",
             )
-        return tuple(turn_in_journal(items, turn_id) for turn_id in turn_ids)
+        return tuple(sqlite_turn(items, turn_id) for turn_id in turn_ids)
 
 
-def turn_in_journal(items: SqliteItems, turn_id: str) -> Turn:
+def sqlite_turn(items: SqliteItems, turn_id: str) -> Turn:
     """Read a turn's header; raise NotFound."""
     return _turn(turn_id, items.get(f"TURN#{turn_id}", "H"))
 
 
-def records_of_turn_row(items: SqliteItems, turn_id: str) -> tuple[Record, ...]:
+def turn_records_in_sqlite(items: SqliteItems, turn_id: str) -> tuple[Record, ...]:
     """Return a turn's records in order of their sort keys."""
     rows = items.between(f"TURN#{turn_id}", "0", ":")
     return tuple(_RECORD.validate_json(body) for _, body in rows)
@@ -317,11 +317,11 @@ def _read_for(change: TurnChange) -> list[Place]:
     """Return the keys of all items that a change depends on, except lines and tallies."""
     places = [(f"TURN#{change.turn.id}", "H")]
     if change.draws:
-        places += boards.budget_keys(change.draws)
+        places += boards.sqlite_budget_keys(change.draws)
     if change.facts:
-        places += document_places(change.facts)
+        places += sqlite_document_places(change.facts)
     if change.session is not None:
-        places += session_places(change.turn.session_id)
+        places += sqlite_session_places(change.turn.session_id)
     return places
 
 
@@ -336,17 +336,17 @@ def _add_others(
     ]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
-        boards.add_budget_draws(batch, change.draws, stored)
+        boards.add_sqlite_budget_draws(batch, change.draws, stored)
     if change.usage:
-        batch.new += map(ledger.stored_usage_row, change.usage)
-        add_usage_counts(batch, counts, stored)
+        batch.new += map(ledger.sqlite_usage_row, change.usage)
+        add_sqlite_usage_counts(batch, counts, stored)
     batch.put += map(due_queue_row, change.due)
     if change.session is not None and change.at is not None:
         session_id = change.turn.session_id
-        before = session_of_rows(session_id, stored)
+        before = session_of_sqlite_rows(session_id, stored)
         session = before.after_turn(change.session, change.at)
         batch.put.append(sqlite_session_row(session))
-        add_unanswered(batch, before, session)
+        add_sqlite_unanswered_messages(batch, before, session)
 
 
 def _utterance_row(utterance: Utterance) -> ItemRow:
@@ -394,7 +394,7 @@ def _add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> 
 
 
 def _require_active(session_id: str, stored: Mapping[Place, str]) -> Session:
-    session = session_of_rows(session_id, stored)
+    session = session_of_sqlite_rows(session_id, stored)
     if session.status is SessionStatus.ENDED:
         raise Conflict(f"session {session_id!r} has ended", cure="create a new session")
     return session

@@ -35,15 +35,15 @@ class Commits(NamedTuple):
     commits: int
 
 
-def marker_path(path: Path) -> Path:
+def sqlite_marker_path(path: Path) -> Path:
     """Return the place of a database file's marker."""
     return path.with_name(f"{path.name}{SUFFIX}")
 
 
-def read_marker(path: Path) -> Commits | None:
+def read_sqlite_marker(path: Path) -> Commits | None:
     """Read the marker of a database file; None if there is none or it cannot be understood."""
     try:
-        descriptor = os.open(marker_path(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(sqlite_marker_path(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -56,7 +56,7 @@ def read_marker(path: Path) -> Commits | None:
     return Commits(found[2], int(found[3]))
 
 
-def read_database_commits(connection: sqlite3.Connection) -> Commits | None:
+def read_sqlite_commits(connection: sqlite3.Connection) -> Commits | None:
     """Read a database's own count of commits; None if it was last written by an older OpenCrab."""
     if connection.execute(_KNOWN).fetchone() is None:
         return None
@@ -66,11 +66,11 @@ def read_database_commits(connection: sqlite3.Connection) -> Commits | None:
 
 def count_commits(connection: sqlite3.Connection) -> Commits:
     """Read a database's count of commits, and begin to count where nobody did."""
-    found = read_database_commits(connection)
+    found = read_sqlite_commits(connection)
     if found is None:
         drop = f"DROP TABLE IF EXISTS {COUNT_TABLE};"
         connection.executescript(f"BEGIN IMMEDIATE; {drop} {COUNT_SCHEMA} COMMIT;")
-        found = read_database_commits(connection)
+        found = read_sqlite_commits(connection)
     if found is None:
         raise sqlite3.DatabaseError("its commits cannot be counted")
     return found

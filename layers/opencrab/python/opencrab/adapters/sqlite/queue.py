@@ -5,12 +5,12 @@ import secrets
 import time
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import Database, ItemRow, WriteBatch, to_milliseconds
+from opencrab.adapters.sqlite.database import Database, ItemRow, WriteBatch, sqlite_milliseconds
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.clock import Clock
-from opencrab.ports.turn.queue import Delivery, check_delay
+from opencrab.ports.turn.queue import Delivery, check_turn_queue_delay
 
 DEDUPLICATION = timedelta(minutes=5)
 _DEAD_KEPT = timedelta(days=14)
@@ -40,8 +40,8 @@ class SqliteQueue:
         self._ordered = ordered
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
-        check_delay(delay_seconds, ordered=self._ordered)
-        now = to_milliseconds(self._clock.now())
+        check_turn_queue_delay(delay_seconds, ordered=self._ordered)
+        now = sqlite_milliseconds(self._clock.now())
         until = now + int(DEDUPLICATION.total_seconds() * 1000)
         with self._database.write_transaction() as items:
             # What is remembered of a message is committed with it: neither is ever there alone.
@@ -70,7 +70,7 @@ class SqliteQueue:
             self._topic.wait(generation, min(left, self._until_visible()))
 
     def acknowledge(self, receipt: str) -> None:
-        now = to_milliseconds(self._clock.now())
+        now = sqlite_milliseconds(self._clock.now())
         with self._database.write_transaction() as items:
             # One transaction: a head that is removed while the next one stays covered would let its
             # group stand still for ever (ADR 0005).
@@ -86,7 +86,7 @@ class SqliteQueue:
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
-                (to_milliseconds(self._clock.now()) + seconds * 1000, receipt),
+                (sqlite_milliseconds(self._clock.now()) + seconds * 1000, receipt),
             ).fetchone()
             items.touched.add(self._name)
             return row is not None
@@ -96,7 +96,7 @@ class SqliteQueue:
         with self._database.write_transaction() as items:
             items.put(
                 f"DEAD#{self._name}",
-                f"{to_milliseconds(now):015d}#{secrets.token_hex(4)}",
+                f"{sqlite_milliseconds(now):015d}#{secrets.token_hex(4)}",
                 json.dumps([body, reason, group], ensure_ascii=False),
                 expires_at=now + _DEAD_KEPT,
             )
@@ -115,7 +115,7 @@ class SqliteQueue:
         with self._database.write_transaction() as items:
             items.execute(
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE queue=? AND receipt IS NOT NULL",
-                (to_milliseconds(self._clock.now()), self._name),
+                (sqlite_milliseconds(self._clock.now()), self._name),
             )
 
     def depth(self) -> int:
@@ -131,7 +131,7 @@ class SqliteQueue:
         # Looked at first, since whoever polls an empty queue must not write, nor wait for those who
         # do. Between here and there another worker may take it.
         visible_at = self._first_visible_at()
-        if visible_at is None or visible_at > (now := to_milliseconds(self._clock.now())):
+        if visible_at is None or visible_at > (now := sqlite_milliseconds(self._clock.now())):
             return None
         receipt = secrets.token_hex(16)
         with self._database.write_transaction() as items:
@@ -147,7 +147,7 @@ class SqliteQueue:
         visible_at = self._first_visible_at()
         if visible_at is None:
             return 60.0
-        return max((visible_at - to_milliseconds(self._clock.now())) / 1000, 0.001)
+        return max((visible_at - sqlite_milliseconds(self._clock.now())) / 1000, 0.001)
 
     def _first_visible_at(self) -> int | None:
         with self._database.read_transaction() as items:

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from opencrab.adapters.sqlite.database import Database, SqliteItems, to_milliseconds
-from opencrab.adapters.sqlite.journal import put_sqlite_turn, turn_in_journal
+from opencrab.adapters.sqlite.database import Database, SqliteItems, sqlite_milliseconds
+from opencrab.adapters.sqlite.journal import put_sqlite_turn, sqlite_turn
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.crash import CrashRule
 from opencrab.domain.turn.turn import Turn, TurnStatus
@@ -16,7 +16,7 @@ _Row = tuple[int, str, str | None, int]
 """Position, body, receipt, and since when or from when on it is visible."""
 
 
-def give_back_turn_leases(
+def give_back_sqlite_leases(
     database: Database, queues: Sequence[str], rule: CrashRule, now: datetime
 ) -> None:
     """Make messages visible again that a crashed process held; call once, at startup.
@@ -41,7 +41,7 @@ def give_back_turn_leases(
             turns[position] = turn
         for position, _body, receipt, visible_at in rows:
             turn = turns.get(position)
-            at = to_milliseconds(now if turn is None else now + rule.start_delay(turn))
+            at = sqlite_milliseconds(now if turn is None else now + rule.start_delay(turn))
             if receipt is None:
                 at = max(visible_at, at) if turn is not None and turn.is_suspect else visible_at
             items.execute(_GIVEN_BACK, (at, position))
@@ -60,7 +60,7 @@ def _turn_of_message(items: SqliteItems, body: str) -> Turn | None:
     """Return the turn that a message names; None if it names none or the turn is gone."""
     try:
         turn_id = json.loads(body)["turn"]
-        return turn_in_journal(items, str(turn_id))
+        return sqlite_turn(items, str(turn_id))
     except (ValueError, TypeError, KeyError, RecursionError, NotFound):
         return None
 

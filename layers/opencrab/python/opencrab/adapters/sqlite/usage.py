@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from opencrab.adapters.sqlite.board import add_budget_draws, budget_keys
+from opencrab.adapters.sqlite.board import add_sqlite_budget_draws, sqlite_budget_keys
 from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
-from opencrab.adapters.sqlite.documents import add_facts, document_places
+from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.money.budget import BudgetDraw
@@ -14,15 +14,15 @@ from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
     KEPT,
     DailyTally,
-    tally_correction,
-    tally_of_call,
+    usage_tally_correction,
+    usage_tally_of_call,
 )
 from opencrab.domain.usage.ledger import (
     Judgement,
     Settlement,
     UsageRow,
-    is_ledger_row_id,
-    ledger_row_bounds,
+    is_usage_row_id,
+    usage_row_id_bounds,
 )
 
 
@@ -42,7 +42,7 @@ class SqliteUsage:
         limit: int = 100,
         oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
-        low, high = ledger_row_bounds(since, until, after, oldest_first=oldest_first)
+        low, high = usage_row_id_bounds(since, until, after, oldest_first=oldest_first)
         with self._database.read_transaction() as items:
             found = items.between(
                 _partition(agent_id),
@@ -75,14 +75,14 @@ class SqliteUsage:
             settled = row.with_settlement(settlement)
             if settled == row:
                 return row
-            tally = tally_correction(row, settled, settlement.at)
+            tally = usage_tally_correction(row, settled, settlement.at)
             counts = [] if tally is None else [_call_count(tally, row.at)]
-            places = [*budget_keys(draws), *document_places(facts)]
+            places = [*sqlite_budget_keys(draws), *sqlite_document_places(facts)]
             stored = items.get_many([*places, *(one.place for one in counts)])
-            batch.put.append(stored_usage_row(settled))
-            add_budget_draws(batch, draws, stored)
-            add_facts(batch, facts, stored)
-            add_usage_counts(batch, counts, stored)
+            batch.put.append(sqlite_usage_row(settled))
+            add_sqlite_budget_draws(batch, draws, stored)
+            add_sqlite_documents(batch, facts, stored)
+            add_sqlite_usage_counts(batch, counts, stored)
             items.write(batch)
             return settled
 
@@ -98,13 +98,13 @@ class SqliteUsage:
             return changed
 
 
-def stored_usage_row(row: UsageRow) -> ItemRow:
+def sqlite_usage_row(row: UsageRow) -> ItemRow:
     """Serialize a usage row to an item row."""
     return ItemRow(_partition(row.agent_id), row.id, row.model_dump_json())
 
 
 def _row_in(items: SqliteItems, agent_id: str, row_id: str) -> UsageRow:
-    body = items.get(_partition(agent_id), row_id) if is_ledger_row_id(row_id) else None
+    body = items.get(_partition(agent_id), row_id) if is_usage_row_id(row_id) else None
     if body is None:
         raise NotFound(
             f"agent {agent_id!r} has no usage row {row_id!r}",
@@ -144,9 +144,9 @@ class SqliteTallies:
         return tuple(agent_id for agent_id, _ in rows)
 
 
-def call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
+def sqlite_call_counts(rows: Iterable[UsageRow]) -> list[CallCount]:
     """Convert usage rows to the counters that each call adds, with their keys."""
-    return [_call_count(tally_of_call(row), row.at) for row in rows]
+    return [_call_count(usage_tally_of_call(row), row.at) for row in rows]
 
 
 def _call_count(tally: DailyTally, at: datetime) -> CallCount:
@@ -154,7 +154,7 @@ def _call_count(tally: DailyTally, at: datetime) -> CallCount:
     return CallCount(place, tally, at)
 
 
-def add_usage_counts(
+def add_sqlite_usage_counts(
     batch: WriteBatch, counts: Iterable[CallCount], stored: Mapping[Place, str]
 ) -> None:
     """Add counters to a batch, in the transaction that writes the usage rows."""

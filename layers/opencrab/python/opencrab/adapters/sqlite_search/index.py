@@ -16,20 +16,20 @@ from typing import Any, TypeVar
 
 from opencrab.adapters.search_rows import Batch, ForgottenRows, IndexProgress, search_row_time
 from opencrab.adapters.sqlite_search.ingest import IndexIngestTransaction
-from opencrab.adapters.sqlite_search.query import Sense, find_search_rows
+from opencrab.adapters.sqlite_search.query import Sense, find_sqlite_search_rows
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
     IndexStringTable,
-    search_row_from_stored,
+    sqlite_search_row_from_stored,
 )
 from opencrab.adapters.sqlite_search.schema import (
     KINDS,
     TOKENIZER,
     CorruptIndex,
     DamagedIndex,
-    check_index_schema,
-    open_search_index,
-    translate_index_errors,
+    open_sqlite_search_index,
+    translate_sqlite_search_decoding_errors,
+    translate_sqlite_search_errors,
 )
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -47,7 +47,7 @@ class Index:
     def __init__(self, agent_id: str, path: Path | None, source: str = "") -> None:
         self._path = path
         self._lock = threading.RLock()
-        self._connection = open_search_index(agent_id, path, source)
+        self._connection = open_sqlite_search_index(agent_id, path, source)
         self._names = IndexStringTable(self._connection)
         self._forgotten = ForgottenRows()
         self._speakers: tuple[str, ...] | None = None
@@ -61,7 +61,7 @@ class Index:
 
     def progress(self) -> IndexProgress:
         """Return how far the index has come."""
-        with self._used() as connection, check_index_schema():
+        with self._used() as connection, translate_sqlite_search_decoding_errors():
             at = self._about("at")
             lines = dict(connection.execute("SELECT session, last FROM line"))
             kept = dict(connection.execute("SELECT kind, last FROM kept"))
@@ -99,7 +99,7 @@ class Index:
         with self._used() as connection:
             if self._speakers is None:
                 self._speakers = _speakers(connection)
-            return find_search_rows(
+            return find_sqlite_search_rows(
                 connection, self._names, query, self._speakers, now, sense=sense, heard=heard
             )
 
@@ -158,7 +158,7 @@ class Index:
         """Return kind and id of every indexed document (not lines)."""
         with self._used() as connection:
             found = connection.execute("SELECT kind, ref FROM row WHERE ref IS NOT NULL")
-            with check_index_schema():
+            with translate_sqlite_search_decoding_errors():
                 return frozenset((_KIND_OF[number], ref) for number, ref in found)
 
     def size(self) -> int:
@@ -174,7 +174,7 @@ class Index:
                 "CREATE VIRTUAL TABLE IF NOT EXISTS temp.term USING fts5vocab(main, words, row)"
             )
             rows = [
-                search_row_from_stored(columns, self._names)
+                sqlite_search_row_from_stored(columns, self._names)
                 for columns in connection.execute(f"SELECT {COLUMNS} FROM row").fetchall()  # noqa: S608 - values are parameters
             ]
             spoke = [
@@ -192,7 +192,7 @@ class Index:
 
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, translate_index_errors(self._path):
+        with self._lock, translate_sqlite_search_errors(self._path):
             yield self._connection
 
     @contextmanager
@@ -220,7 +220,7 @@ class Index:
         self._names.forget()
         self._speakers = None
         marks = self._connection.execute("SELECT id, body FROM mark").fetchall()
-        with check_index_schema():
+        with translate_sqlite_search_decoding_errors():
             self._forgotten = ForgottenRows(
                 (name, ErasureMark.model_validate_json(body)) for name, body in marks
             )

@@ -11,10 +11,10 @@ from typing import Any
 from opencrab.adapters.search_rows import Batch, ForgottenRows, search_row_micros
 from opencrab.adapters.sqlite_search.row_codec import (
     IndexStringTable,
-    clean_utf8,
+    clean_sqlite_search_text,
     stored_search_row,
 )
-from opencrab.adapters.sqlite_search.schema import KINDS, check_index_schema
+from opencrab.adapters.sqlite_search.schema import KINDS, translate_sqlite_search_decoding_errors
 from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.text.terms import index_terms
@@ -59,11 +59,16 @@ class IndexIngestTransaction:
         for row in batch.rows:
             self.put(row)
         if batch.session_id:
-            self._reached("line", "session", clean_utf8(batch.session_id), batch.last)
+            self._reached("line", "session", clean_sqlite_search_text(batch.session_id), batch.last)
         elif batch.kind:
-            self._reached("kept", "kind", clean_utf8(batch.kind), clean_utf8(batch.last_id))
+            self._reached(
+                "kept",
+                "kind",
+                clean_sqlite_search_text(batch.kind),
+                clean_sqlite_search_text(batch.last_id),
+            )
         elif batch.last_id:
-            self._reached("about", "key", "mark", clean_utf8(batch.last_id))
+            self._reached("about", "key", "mark", clean_sqlite_search_text(batch.last_id))
 
     def put(self, row: SearchRow, *, newest: bool = False) -> None:
         """Index a row, unless it was erased or a newer version of its document is indexed.
@@ -89,7 +94,7 @@ class IndexIngestTransaction:
 
     def remove(self, kind: RowKind, ref: str) -> None:
         """Remove a document's row."""
-        self._remove("kind = ? AND ref = ?", KINDS[kind], clean_utf8(ref))
+        self._remove("kind = ? AND ref = ?", KINDS[kind], clean_sqlite_search_text(ref))
 
     def reach(self, at: datetime) -> None:
         """Record when the index was brought up to date, zero-padded to compare as text."""
@@ -104,7 +109,7 @@ class IndexIngestTransaction:
     def _obey(self, mark_id: str, mark: ErasureMark) -> None:
         added = self._connection.execute(
             "INSERT INTO mark VALUES (?, ?) ON CONFLICT DO NOTHING",
-            (clean_utf8(mark_id), mark.model_dump_json()),
+            (clean_sqlite_search_text(mark_id), mark.model_dump_json()),
         )
         if added.rowcount != 1:
             return
@@ -127,7 +132,7 @@ class IndexIngestTransaction:
         known = self._connection.execute(_KEPT, (kind, ref)).fetchone()
         if known is None:
             return True
-        with check_index_schema():
+        with translate_sqlite_search_decoding_errors():
             is_old = known[1:] == columns or (not newest and known[_AT] > columns[_AT - 1])
         if is_old:
             return False
@@ -137,7 +142,7 @@ class IndexIngestTransaction:
 
     def _remove(self, where: str, *parameters: str | int) -> None:
         found = self._connection.execute(f"SELECT id, text FROM row WHERE {where}", parameters)  # noqa: S608 - values are parameters
-        with check_index_schema():
+        with translate_sqlite_search_decoding_errors():
             gone = [(number, " ".join(index_terms(text))) for number, text in found.fetchall()]
         self._connection.executemany(
             "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", gone

@@ -25,7 +25,7 @@ _RARER = " AND +words.rowid IN (SELECT rowid FROM words WHERE words MATCH :rarer
 _ORDER = " ORDER BY score, row.at DESC, name.text, row.sequence, row.kind, row.ref LIMIT :most"
 
 
-def best_search_hits(
+def best_sqlite_search_hits(
     connection: sqlite3.Connection, terms: tuple[str, ...], limits: Conditions
 ) -> dict[int, float]:
     """Return row numbers with BM25 scores, for at most the `MOST_TERMS` rarest terms."""

@@ -13,22 +13,26 @@ from datetime import datetime
 
 from opencrab.adapters.search_rows import search_row_time
 from opencrab.adapters.sqlite_search.conditions import Conditions, search_conditions
-from opencrab.adapters.sqlite_search.matching import best_search_hits
+from opencrab.adapters.sqlite_search.matching import best_sqlite_search_hits
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
     USUAL_IMPORTANCE,
     IndexStringTable,
-    search_row_from_stored,
+    sqlite_search_row_from_stored,
 )
-from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, check_index_schema
+from opencrab.adapters.sqlite_search.schema import (
+    SPEECH,
+    TIMED,
+    translate_sqlite_search_decoding_errors,
+)
 from opencrab.domain.memory.search_row import SearchRow
-from opencrab.domain.text.query import parse_search_query, speakers_named_in_query
+from opencrab.domain.text.query import parse_query_text, speakers_named_in_text
 from opencrab.domain.text.ranking import (
     LENT,
     RankedRow,
     RankingCandidate,
-    least_neighbour_search_score,
-    rank_search_candidates,
+    least_neighbour_text_score,
+    rank_text_search_candidates,
 )
 from opencrab.ports.memory.search import SearchHit, SearchQuery, search_excerpt_line
 
@@ -73,7 +77,7 @@ class _Around:
     previous: int | None
 
 
-def find_search_rows(
+def find_sqlite_search_rows(
     connection: sqlite3.Connection,
     names: IndexStringTable,
     query: SearchQuery,
@@ -87,20 +91,23 @@ def find_search_rows(
     limits = search_conditions(query, names, heard)
     if limits is None or query.limit < 1:
         return ()
-    called = speakers_named_in_query(query.text, speakers)
+    called = speakers_named_in_text(query.text, speakers)
     if called and not query.clearance.whole:
         called = _visible_speakers(connection, names, called, limits)
-    asked = parse_search_query(query.text, called)
-    hits, why = best_search_hits(connection, asked.terms, limits), dict[int, tuple[str, ...]]()
+    asked = parse_query_text(query.text, called)
+    hits, why = (
+        best_sqlite_search_hits(connection, asked.terms, limits),
+        dict[int, tuple[str, ...]](),
+    )
     if sense is not None:
         hits, why = sense(connection, hits, limits)
     around = _around(connection, hits)
-    least = least_neighbour_search_score(
+    least = least_neighbour_text_score(
         hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit
     )
     listed = _candidates(connection, names, hits, _near(hits, around, least), limits)
     candidates = (each._replace(why=why.get(int(each.key), each.why)) for each in listed)
-    best = rank_search_candidates(
+    best = rank_text_search_candidates(
         candidates, named=asked.named, asks_when=asked.asks_when, now=now, limit=query.limit
     )
     return _fetch_with_neighbours(connection, names, best, limits)
@@ -169,7 +176,7 @@ def _candidates(
         placed[number] = last = next(known, last + _APART)
         if not allowed:
             continue
-        with check_index_schema():
+        with translate_sqlite_search_decoding_errors():
             candidate = RankingCandidate(
                 number,
                 names.text(session),
@@ -200,7 +207,7 @@ def _fetch_with_neighbours(
         f" AND {limits.visible_sql}",
         {**limits.values, "numbers": json.dumps(list(numbers))},
     )
-    rows = {columns[0]: search_row_from_stored(columns, names) for columns in found}
+    rows = {columns[0]: sqlite_search_row_from_stored(columns, names) for columns in found}
     return tuple(_search_result(each, rows, around) for each in best)
 
 

@@ -11,7 +11,7 @@ from opencrab.adapters.sqlite_search.schema import (
     TAINTED,
     TIMED,
     CorruptIndex,
-    check_index_schema,
+    translate_sqlite_search_decoding_errors,
 )
 from opencrab.domain.memory.search_row import SearchRow
 from opencrab.domain.text.query import has_time_word
@@ -38,7 +38,7 @@ class IndexStringTable:
     def find_id(self, text: str) -> int | None:
         """Return the id of a text; None if no row has it."""
         if text not in self._numbers:
-            if clean_utf8(text) != text:
+            if clean_sqlite_search_text(text) != text:
                 return None
             found = self._connection.execute("SELECT id FROM name WHERE text = ?", (text,))
             row = found.fetchone()
@@ -75,27 +75,27 @@ class IndexStringTable:
 
 def stored_search_row(row: SearchRow, names: IndexStringTable) -> tuple[Any, ...]:
     """Return a row's columns after its id."""
-    text = clean_utf8(row.text)
+    text = clean_sqlite_search_text(row.text)
     flags = TIMED * has_time_word(text) | TAINTED * row.taint
     return (
-        names.get_or_add(clean_utf8(row.session_id)),
+        names.get_or_add(clean_sqlite_search_text(row.session_id)),
         row.sequence,
         KINDS[row.kind],
         HEARINGS[row.hearing],
-        names.get_or_add(clean_utf8(row.guild_id)) if row.guild_id else None,
-        names.get_or_add(clean_utf8(row.speaker_id)),
-        names.get_or_add(clean_utf8(row.speaker)),
+        names.get_or_add(clean_sqlite_search_text(row.guild_id)) if row.guild_id else None,
+        names.get_or_add(clean_sqlite_search_text(row.speaker_id)),
+        names.get_or_add(clean_sqlite_search_text(row.speaker)),
         flags,
         search_row_micros(row.at),
         None if row.importance == USUAL_IMPORTANCE else row.importance,
-        clean_utf8(row.ref) or None,
+        clean_sqlite_search_text(row.ref) or None,
         text,
     )
 
 
-def search_row_from_stored(columns: Iterable[Any], names: IndexStringTable) -> SearchRow:
+def sqlite_search_row_from_stored(columns: Iterable[Any], names: IndexStringTable) -> SearchRow:
     """Decode a stored row; raise CorruptIndex if it is invalid."""
-    with check_index_schema():
+    with translate_sqlite_search_decoding_errors():
         return _row(columns, names)
 
 
@@ -131,6 +131,6 @@ def _row(columns: Iterable[Any], names: IndexStringTable) -> SearchRow:
     )
 
 
-def clean_utf8(text: str) -> str:
+def clean_sqlite_search_text(text: str) -> str:
     """Replace lone surrogates, which UTF-8 cannot encode, by question marks."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

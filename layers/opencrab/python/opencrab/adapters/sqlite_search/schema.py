@@ -101,7 +101,9 @@ class DamagedIndex(Unavailable):
     code = "damaged"
 
 
-def open_search_index(agent_id: str, path: Path | None, source: str = "") -> sqlite3.Connection:
+def open_sqlite_search_index(
+    agent_id: str, path: Path | None, source: str = ""
+) -> sqlite3.Connection:
     """Open or create an agent's index; raise DamagedIndex for an unsound file.
 
     `source` names the database that the index copies: an index of another one is refused.
@@ -109,7 +111,7 @@ def open_search_index(agent_id: str, path: Path | None, source: str = "") -> sql
     fresh = path is None or not path.exists()
     if path is not None and not fresh:
         _look_at(path)
-    with translate_index_errors(path):
+    with translate_sqlite_search_errors(path):
         connection = _open_connection(path)
         try:
             if fresh:
@@ -125,7 +127,7 @@ def open_search_index(agent_id: str, path: Path | None, source: str = "") -> sql
 
 
 @contextmanager
-def translate_index_errors(path: Path | None) -> Iterator[None]:
+def translate_sqlite_search_errors(path: Path | None) -> Iterator[None]:
     """Translate SQLite's errors: damage to DamagedIndex, all others to Unavailable."""
     try:
         yield
@@ -144,7 +146,7 @@ def translate_index_errors(path: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def check_index_schema() -> Iterator[None]:
+def translate_sqlite_search_decoding_errors() -> Iterator[None]:
     """Turn errors in decoding stored values into CorruptIndex."""
     try:
         yield

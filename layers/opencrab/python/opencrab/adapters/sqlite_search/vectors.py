@@ -12,14 +12,14 @@ from heapq import nsmallest
 
 from opencrab.adapters.sqlite_search.conditions import Conditions
 from opencrab.adapters.sqlite_search.index import Index
-from opencrab.adapters.sqlite_search.row_codec import clean_utf8
-from opencrab.adapters.sqlite_search.schema import VECTORS, check_index_schema
+from opencrab.adapters.sqlite_search.row_codec import clean_sqlite_search_text
+from opencrab.adapters.sqlite_search.schema import VECTORS, translate_sqlite_search_decoding_errors
 from opencrab.domain.text.vectors import (
     MOST_NEAR,
     QuantizedVector,
-    cosine_similarity,
-    fuse_search_scores,
-    quantize_vector,
+    fuse_text_search_scores,
+    quantize_text_vector,
+    text_vector_cosine_similarity,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.search import SearchQuery, TextEmbedder
@@ -68,14 +68,14 @@ class Vectors:
 
         None if no vectors of the current model can be compared.
         """
-        text = clean_utf8(query.text[:LONGEST_TEXT])
+        text = clean_sqlite_search_text(query.text[:LONGEST_TEXT])
         about = index.ask(_about)
         if not text.strip() or query.limit < 1 or about is None or not self._is_asked(about[1]):
             return None
         meant = self._meaning.embed(agent_id, (text,), at_most_seconds=ASKING_SECONDS)
         if meant is None or (len(meant.vectors[0]), meant.model) != about:
             return None
-        return QueryVector(quantize_vector(meant.vectors[0]))
+        return QueryVector(quantize_text_vector(meant.vectors[0]))
 
     def vector_writer(self, agent_id: str, clock: Clock) -> Callable[[Index], int]:
         """Return a function that adds missing vectors to an index and returns their number.
@@ -123,7 +123,7 @@ class Vectors:
             known.update(
                 ((model, text), each) for text, each in zip(new, meant.vectors, strict=True)
             )
-        return tuple((number, quantize_vector(known[model, text])) for number, text in lacking)
+        return tuple((number, quantize_text_vector(known[model, text])) for number, text in lacking)
 
 
 class QueryVector:
@@ -135,10 +135,10 @@ class QueryVector:
     def __call__(
         self, connection: sqlite3.Connection, hits: dict[int, float], limits: Conditions
     ) -> tuple[dict[int, float], dict[int, tuple[str, ...]]]:
-        with check_index_schema():
+        with translate_sqlite_search_decoding_errors():
             near = frozenset(_nearest(connection, self._asked, limits))
             likeness = _cosines(connection, self._asked, {*near, *hits})
-        scores = fuse_search_scores(hits, likeness)
+        scores = fuse_text_search_scores(hits, likeness)
         why = {
             number: ("words",) * (number in hits) + ("meaning",) * (number in near)
             for number in scores
@@ -152,7 +152,7 @@ def _about(connection: sqlite3.Connection) -> tuple[int, str] | None:
     if found is None:
         return None
     dimensions, _, model = str(found[0]).partition(":")
-    with check_index_schema():
+    with translate_sqlite_search_decoding_errors():
         return int(dimensions), model
 
 
@@ -218,4 +218,4 @@ def _cosines(
         " WHERE vector.row IN (SELECT value FROM json_each(?))",
         (json.dumps(list(numbers)),),
     )
-    return {number: cosine_similarity(body, asked.body) for number, body in found}
+    return {number: text_vector_cosine_similarity(body, asked.body) for number, body in found}

@@ -11,7 +11,7 @@ BODY_BYTES = 2 * 1024 * 1024
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-def body_of(chunks: Iterable[bytes], encoding: str) -> bytes:
+def web_response_body(chunks: Iterable[bytes], encoding: str) -> bytes:
     """Read and decompress the body.
 
     Raise TooLarge, Unavailable, or Invalid for another encoding.

@@ -8,15 +8,15 @@ import httpcore
 import httpx
 
 from opencrab.adapters.web.address import Address, AllowList
-from opencrab.adapters.web.body import body_of
+from opencrab.adapters.web.body import web_response_body
 from opencrab.adapters.web.charset import decode_page
 from opencrab.adapters.web.connection import Clock, Resolve, resolve_web_host
 from opencrab.adapters.web.extraction import extract_page
 from opencrab.adapters.web.guarded_get import MOVED, GuardedGet, check_status, headers_of
 from opencrab.adapters.web.plain import (
-    clip_page_text,
-    one_visible_page_line,
+    clip_web_page_text,
     strip_invisible_page_text,
+    visible_web_page_line,
 )
 from opencrab.domain.errors import Invalid, Refused
 from opencrab.ports.web import WebPage
@@ -88,7 +88,7 @@ class HttpPages:
             check_status("page", response.status)
             kind = _kind(headers)
             chunks = self._get.pieces(response, deadline)
-            body = body_of(chunks, headers.get("content-encoding", "").strip().lower())
+            body = web_response_body(chunks, headers.get("content-encoding", "").strip().lower())
             return self._page(address, kind, decode_page(body, headers["content-type"]), deadline)
 
     def _moved(self, address: Address, location: str) -> Address:
@@ -107,10 +107,10 @@ class HttpPages:
         title, more = "", False
         if kind in _HTML:
             title, text, more = extract_page(text, _READ, lambda: self._get.check_time(deadline))
-        shown, cut = clip_page_text(strip_invisible_page_text(text[:_READ]), TEXT_BYTES)
+        shown, cut = clip_web_page_text(strip_invisible_page_text(text[:_READ]), TEXT_BYTES)
         return WebPage(
             url=address.url,
-            title=one_visible_page_line(title, _TITLE),
+            title=visible_web_page_line(title, _TITLE),
             text=shown,
             cut=cut or more or len(text) > _READ,
         )

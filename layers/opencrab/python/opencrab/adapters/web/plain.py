@@ -23,13 +23,13 @@ def strip_invisible_page_text(text: str) -> str:
     return _EMPTY_LINES.sub("\n\n", _SELECTORS.sub(r"\1", kept)).strip()
 
 
-def one_visible_page_line(text: str, characters: int) -> str:
+def visible_web_page_line(text: str, characters: int) -> str:
     """Return the visible text on one line, cut to a number of characters."""
     line = " ".join(strip_invisible_page_text(text[: 4 * characters]).split())
     return line if len(line) <= characters else f"{line[: characters - 1]}…"
 
 
-def clip_page_text(text: str, size: int) -> tuple[str, bool]:
+def clip_web_page_text(text: str, size: int) -> tuple[str, bool]:
     """Cut a text to a number of bytes, at a character; True if it was cut."""
     whole = text.encode()
     return (text, False) if len(whole) <= size else (whole[:size].decode(errors="ignore"), True)

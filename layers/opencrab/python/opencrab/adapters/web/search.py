@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from opencrab.adapters.web.extraction import extract_page
-from opencrab.adapters.web.plain import one_visible_page_line
+from opencrab.adapters.web.plain import visible_web_page_line
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.ports.web import WebResult
 
@@ -115,13 +115,13 @@ def _results(
 
 
 def _result(item: Mapping[str, Any], snippet: str, secret: str) -> WebResult | None:
-    url = one_visible_page_line(str(item.get("url") or ""), _LONGEST_URL)
+    url = visible_web_page_line(str(item.get("url") or ""), _LONGEST_URL)
     if not url.lower().startswith(("http://", "https://")):
         return None
 
     def words(name: str, length: int) -> str:
         _, text, _ = extract_page(str(item.get(name) or "")[: 4 * length], 4 * length)
-        return _without(one_visible_page_line(text, length), secret)
+        return _without(visible_web_page_line(text, length), secret)
 
     return WebResult(
         title=words("title", _TITLE), url=_without(url, secret), snippet=words(snippet, _SNIPPET)

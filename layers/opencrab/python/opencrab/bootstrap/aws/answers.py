@@ -9,7 +9,7 @@ from opencrab.gateways.websocket.answer_pushing import AnswerPusher
 from opencrab.gateways.websocket.pushing import AT_ONCE
 
 
-def answer_pusher(endpoint: str, runtime: Runtime) -> AnswerPusher:
+def aws_answer_pusher(endpoint: str, runtime: Runtime) -> AnswerPusher:
     """Build what sends the words of running model calls; it connects when somebody watches."""
     client = DeferredAwsClient(
         "apigatewaymanagementapi", read_seconds=PART_SECONDS, attempts=1, endpoint_url=endpoint

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
 from opencrab.adapters.aws_client import DeferredAwsClient
-from opencrab.adapters.dynamodb.home import dynamodb_stores
+from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
 from opencrab.adapters.dynamodb.usage.counters import DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
@@ -23,13 +23,13 @@ from opencrab.adapters.sqs import SqsQueue
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.actions import configured_actions
 from opencrab.bootstrap.aws.environment import aws_setting, dynamodb_table_name, lambda_log
-from opencrab.bootstrap.aws.models import models_from_settings
-from opencrab.bootstrap.aws.search import search_of
+from opencrab.bootstrap.aws.models import aws_models_from_settings
+from opencrab.bootstrap.aws.search import aws_search_from_settings
 from opencrab.bootstrap.aws.status import aws_setup_status
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.channel import discord_of
-from opencrab.bootstrap.rules import deleted_versions_kept, rules_of
-from opencrab.bootstrap.world import world_of
+from opencrab.bootstrap.rules import configured_deleted_version_age, configured_engine_rules
+from opencrab.bootstrap.world import configured_world_link
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price
@@ -161,7 +161,7 @@ class LaterSecrets:
         self._opened().forget()
 
 
-def models_of_function(
+def models_of_lambda(
     secrets: Secrets | None,
     stored: Callable[[], StoredPreferences],
     now: Callable[[], datetime],
@@ -176,7 +176,7 @@ def models_of_function(
     from opencrab.adapters.providers.registry import ProviderModels
 
     return ProviderModels(
-        lambda: models_from_settings(load, secrets),
+        lambda: aws_models_from_settings(load, secrets),
         _transport,
         stored=stored,
         now=now,
@@ -197,14 +197,14 @@ def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
     home = _home(configured, clock, consistent=False, on_turn=logs.on_turn)
     advice = f"store {{}} in {place.partition(':')[0]}, as docs/how-to/deploy-to-aws.md says"
     stored = home.preferences.get
-    models = DeployedModels(lambda: models_of_function(secrets, stored, clock.now, advice))
+    models = DeployedModels(lambda: models_of_lambda(secrets, stored, clock.now, advice))
     runtime = replace(_runtime(configured, home, clock, models, secrets), jobs=jobs)
     endpoint = str(configured.get("aws.websocket_endpoint"))
     if endpoint:
         # Only for who has a WebSocket API: this is more to load at a cold start.
-        from opencrab.bootstrap.aws.answers import answer_pusher
+        from opencrab.bootstrap.aws.answers import aws_answer_pusher
 
-        runtime = replace(runtime, answers=answer_pusher(endpoint, runtime))
+        runtime = replace(runtime, answers=aws_answer_pusher(endpoint, runtime))
     return Worker(runtime, logs, DynamoPulse(dynamodb_table_name(configured)).beat)
 
 
@@ -219,9 +219,9 @@ def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
 
 def rest_handler() -> "Answer":
     """Build the handler of the HTTP API."""
-    from opencrab.gateways.rest.http.lambda_entry import http_event_handler, load_rest_app_quickly
+    from opencrab.gateways.rest.http.lambda_entry import http_request_handler, load_http_app_quickly
 
-    load_rest_app_quickly()
+    load_http_app_quickly()
     from opencrab.bootstrap.discord.bot import bot_of
     from opencrab.gateways.rest.app import create_app
     from opencrab.gateways.rest.http.polling import PollingWatch
@@ -233,8 +233,8 @@ def rest_handler() -> "Answer":
     secrets = LaterSecrets(str(configured.get("aws.secrets")), clock)
     stored = home.preferences.get
     models = DeployedModels(
-        lambda: models_of_function(None, stored, clock.now),
-        lambda: models_of_function(secrets, stored, clock.now),
+        lambda: models_of_lambda(None, stored, clock.now),
+        lambda: models_of_lambda(secrets, stored, clock.now),
     )
     runtime = _runtime(configured, home, clock, models, secrets)
     pulse = DynamoPulse(dynamodb_table_name(configured))
@@ -245,19 +245,19 @@ def rest_handler() -> "Answer":
         longest_seconds=LONGEST_SECONDS,
         bot=bot_of(configured),
     )
-    return http_event_handler(app)
+    return http_request_handler(app)
 
 
-def message_admission(configured: "Settings", clock: SystemClock) -> Runtime:
+def aws_message_admission(configured: "Settings", clock: SystemClock) -> Runtime:
     """Build the runtime of a function that accepts messages but calls no model and no search."""
     home = _home(configured, clock, consistent=True)
-    models = DeployedModels(lambda: models_of_function(None, home.preferences.get, clock.now))
+    models = DeployedModels(lambda: models_of_lambda(None, home.preferences.get, clock.now))
     parts = vars(configured_actions(configured, NothingToFind(), _transport))
     return Runtime(
         home=home,
         clock=clock,
         models=models,
-        rules=rules_of(configured),
+        rules=configured_engine_rules(configured),
         consequences=CONSEQUENCES,
         jobs=(),
         **parts,
@@ -278,10 +278,12 @@ def _runtime(
         rules=rules_on_aws(configured),
         directory=models,
         secrets=secrets,
-        world=world_of(configured, secrets),
+        world=configured_world_link(configured, secrets),
         consequences=CONSEQUENCES,
         jobs=(),
-        **vars(configured_actions(configured, search_of(configured, clock), _transport)),
+        **vars(
+            configured_actions(configured, aws_search_from_settings(configured, clock), _transport)
+        ),
         **vars(discord_of(configured, secrets, clock, home.facts)),
     )
 
@@ -289,7 +291,7 @@ def _runtime(
 def rules_on_aws(configured: "Settings") -> Rules:
     """Return the rules of the engine, sparing where a look is a read and a push a message."""
     return replace(
-        rules_of(configured),
+        configured_engine_rules(configured),
         stop_check_ms=_STOP_CHECK_MS,
         answer_part_ms=_ANSWER_PART_MS,
         answer_first_ms=_ANSWER_FIRST_MS,
@@ -304,7 +306,7 @@ def _home(
     on_turn: Callable[[Turn], None] | None = None,
 ) -> Home:
     table = dynamodb_table_name(configured)
-    stores = dynamodb_stores(table, consistent=consistent, on_turn=on_turn)
+    stores = stores_on_dynamodb_table(table, consistent=consistent, on_turn=on_turn)
     sqs, s3 = DeferredAwsClient("sqs"), DeferredAwsClient("s3")
     bucket = aws_setting(configured, "bucket")
 
@@ -350,7 +352,7 @@ def _files(
         file_bytes=_LARGEST_FILE,
         ledger=ledger,
         clock=clock,
-        deleted_versions_kept=deleted_versions_kept(configured),
+        deleted_versions_kept=configured_deleted_version_age(configured),
     )
 
 

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 _ELSEWHERE = "kept-where-the-workers-read-it"
 
 
-def models_from_settings(
+def aws_models_from_settings(
     load: Callable[..., "Settings"], secrets: Secrets | None
 ) -> "ModelsSettings":
     """Read the settings and secrets again and return the models that they allow.
 
     A default that cannot work is not replaced: a turn that needs it reports what is missing.
     """
-    from opencrab.adapters.providers.catalogue.configuration import models_settings
+    from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
 
     if secrets is not None:
         secrets.forget()
     secret = _somewhere if secrets is None else secrets.get
     configured = load({}, secret=secret)
-    known = models_settings(
+    known = model_catalogue_settings(
         configured.table("llm"),
         configured.pricing,
         configured.absent_below("llm.providers"),
@@ -47,10 +47,10 @@ def _somewhere(name: str) -> str:
 
 def _reachable(provider: "ProviderSettings") -> "ProviderSettings":
     """Return the provider, with a problem if its address is the function's own machine."""
-    from opencrab.adapters.providers.catalogue.connection import provider_address
+    from opencrab.adapters.providers.catalogue.connection import catalogue_provider_address
     from opencrab.adapters.providers.wire.address import is_this_machine
 
-    url = provider_address(provider)
+    url = catalogue_provider_address(provider)
     if not url or not is_this_machine(url):
         return provider
     return replace(provider, problem="its base_url is the machine on which the function runs")

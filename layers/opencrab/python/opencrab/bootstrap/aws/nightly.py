@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 from opencrab import settings
 from opencrab.adapters.system_clock import SystemClock
 from opencrab.bootstrap.aws.environment import lambda_log
-from opencrab.bootstrap.aws.functions import DeployedModels, message_admission
-from opencrab.bootstrap.prices import nightly_price_update
+from opencrab.bootstrap.aws.functions import DeployedModels, aws_message_admission
+from opencrab.bootstrap.prices import configured_nightly_price_update
 from opencrab.engine.learning.nightly.run import run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
     send_nightly_reviews,
@@ -23,9 +23,9 @@ def night_worker() -> NightWorker:
     """Build the handler of the hourly schedule and of the queue of nightly reviews."""
     configured = settings.load_settings({})
     logs = lambda_log(configured)
-    admitted = message_admission(configured, SystemClock())
+    admitted = aws_message_admission(configured, SystemClock())
     runtime = replace(admitted, directory=cast(DeployedModels, admitted.models))
-    price = nightly_price_update(configured, _transport)
+    price = configured_nightly_price_update(configured, _transport)
     return NightWorker(
         runtime,
         logs,

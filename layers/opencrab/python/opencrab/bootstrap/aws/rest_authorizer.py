@@ -21,10 +21,10 @@ def rest_authorizer() -> Callable[[Mapping[str, Any]], bool]:
     stored = DynamoKeys(Table(str(configured.get("aws.table"))))
     digest = str(configured.get("aws.owner_key_hash")).lower()
     keys = OwnerKey(stored, digest) if digest else stored
-    return lambda event: request_brings_key(event, keys)
+    return lambda event: aws_request_brings_key(event, keys)
 
 
-def request_brings_key(event: Mapping[str, Any], keys: Keys) -> bool:
+def aws_request_brings_key(event: Mapping[str, Any], keys: Keys) -> bool:
     """Return True if the Authorization header has a known key that is not revoked."""
     header = str((event.get("headers") or {}).get("authorization", ""))
     scheme, _, secret = header.partition(" ")

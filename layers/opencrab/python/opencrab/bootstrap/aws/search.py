@@ -61,7 +61,7 @@ class LaterSearch:
             return self._made
 
 
-def search_of(configured: "Settings", clock: Clock) -> Search:
+def aws_search_from_settings(configured: "Settings", clock: Clock) -> Search:
     """Return the configured search for functions that run turns or answer requests.
 
     Raises Invalid for an unknown backend, for one that lacks its address, and if vectors are on.
@@ -87,10 +87,10 @@ def vpc_searcher() -> Answer:
     """Build the handler of the search function in the VPC."""
     configured, clock = _awake()
     _backend(configured)
-    return search_server(_own(configured, clock))
+    return aws_search_server(_own(configured, clock))
 
 
-def search_server(search: "SqliteSearch") -> Answer:
+def aws_search_server(search: "SqliteSearch") -> Answer:
     """Build a handler that answers searches of other functions and follows the table's stream."""
     from opencrab.adapters.lambda_search import answer_search
 
@@ -133,19 +133,19 @@ def _backend(configured: "Settings") -> str:
 
 
 def _following(follow: Follow) -> Callable[[Mapping[str, Any]], None]:
-    from opencrab.adapters.dynamodb.stream import stream_entries
+    from opencrab.adapters.dynamodb.stream import dynamodb_stream_entries
 
-    return lambda event: follow(stream_entries(event["Records"]))
+    return lambda event: follow(dynamodb_stream_entries(event["Records"]))
 
 
 def _past(configured: "Settings", clock: Clock) -> "SearchRowReader":
     """Return the reader of all rows to be indexed, with consistent reads."""
-    from opencrab.adapters.dynamodb.home import dynamodb_stores
+    from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
     from opencrab.adapters.dynamodb.usage.ledger import DynamoUsage
     from opencrab.adapters.search_rows import SearchRowReader
 
     table = dynamodb_table_name(configured)
-    stores = dynamodb_stores(table)
+    stores = stores_on_dynamodb_table(table)
     usage = DynamoUsage(table, clock)
     return SearchRowReader(stores.journal, stores.sessions, stores.facts, usage, clock)
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from opencrab import __version__, settings
 from opencrab.adapters.dynamodb.pulse import DynamoPulse
-from opencrab.bootstrap.aws.models import models_from_settings
-from opencrab.bootstrap.rules import budget_limits_of, rules_of
+from opencrab.bootstrap.aws.models import aws_models_from_settings
+from opencrab.bootstrap.rules import configured_budget_limits, configured_engine_rules
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.money.budgets import Budgets
 
@@ -17,7 +17,7 @@ def aws_setup_status(
     configured: "Settings", budgets: Budgets, pulse: DynamoPulse
 ) -> dict[str, Any]:
     """Return what is configured: version, resources, default model, budget and heartbeat."""
-    default = models_from_settings(settings.load_settings, None).default
+    default = aws_models_from_settings(settings.load_settings, None).default
     secrets = str(configured.get("aws.secrets"))
     if not secrets.startswith("ssm:"):
         secrets = secrets.partition(":")[0]  # an ARN names the account
@@ -45,7 +45,7 @@ def _budget(configured: "Settings", budgets: Budgets) -> dict[str, Any] | None:
         changes = budgets.limits()
     except Unavailable:
         return None
-    return budget_limits_of(rules_of(configured).limits, changes)
+    return configured_budget_limits(configured_engine_rules(configured).limits, changes)
 
 
 def _heartbeat(pulse: DynamoPulse) -> dict[str, str | None] | None:

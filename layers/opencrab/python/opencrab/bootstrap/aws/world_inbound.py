@@ -9,20 +9,22 @@ def world_receiver() -> Callable[[Mapping[str, Any], Any], dict[str, Any]]:
     """Build the handler of the queue of messages from worlds."""
     from opencrab import settings
     from opencrab.adapters.system_clock import SystemClock
-    from opencrab.adapters.world_bus import envelope_in
+    from opencrab.adapters.world_bus import envelope_of_eventbridge_event
     from opencrab.bootstrap.aws.environment import aws_setting, lambda_log
-    from opencrab.bootstrap.aws.functions import LaterSecrets, message_admission
-    from opencrab.bootstrap.world import world_of
+    from opencrab.bootstrap.aws.functions import LaterSecrets, aws_message_admission
+    from opencrab.bootstrap.world import configured_world_link
     from opencrab.gateways.world.inbound import world_messages_from_queue
 
     configured = settings.load_settings({})
     clock = SystemClock()
     logs = lambda_log(configured)
     secrets = LaterSecrets(aws_setting(configured, "secrets"), clock)
-    runtime = replace(message_admission(configured, clock), world=world_of(configured, secrets))
+    runtime = replace(
+        aws_message_admission(configured, clock), world=configured_world_link(configured, secrets)
+    )
 
     def receive(event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         logs.set_context()
-        return world_messages_from_queue(runtime, event, envelope_in)
+        return world_messages_from_queue(runtime, event, envelope_of_eventbridge_event)
 
     return receive

@@ -25,9 +25,9 @@ def own_discord_door(configured: "Settings", runtime: "Runtime") -> "Interaction
     key = str(configured.get("gateway.discord.public_key"))
     if not configured.get("gateway.discord.enabled") or not key:
         return None
-    from opencrab.bootstrap.discord.door import local_door
+    from opencrab.bootstrap.discord.door import build_discord_door
 
-    return local_door(runtime, key, str(configured.get("gateway.discord.api")))
+    return build_discord_door(runtime, key, str(configured.get("gateway.discord.api")))
 
 
 def _commands() -> Iterable[Command]:

@@ -15,10 +15,14 @@ from opencrab.adapters.door.aws import (
     Signer,
 )
 from opencrab.adapters.door.discord import DiscordPublicKeys, PlainDiscordCallback
-from opencrab.adapters.door.http import PlainHttp, tls_roots
+from opencrab.adapters.door.http import PlainHttp, door_tls_context
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.discord.interactions import acks
-from opencrab.gateways.discord.interactions.door import Door, as_result, headers_and_body_of_event
+from opencrab.gateways.discord.interactions.door import (
+    Door,
+    interaction_headers_and_body,
+    interaction_http_result,
+)
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
@@ -37,12 +41,14 @@ _INSTALLATION = "installation"
 def discord_door() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Build the handler of the function that Discord calls, configured by its environment."""
     door = discord_door_from_environment(os.environ, time.time)
-    return lambda event: as_result(door.answer(*headers_and_body_of_event(event), time.time()))
+    return lambda event: interaction_http_result(
+        door.answer(*interaction_headers_and_body(event), time.time())
+    )
 
 
 def discord_door_from_environment(environment: Mapping[str, str], now: Callable[[], float]) -> Door:
     """Build the interactions endpoint in Lambda; raises Invalid for a missing variable."""
-    context = tls_roots(environment.get("AWS_CA_BUNDLE", ""))
+    context = door_tls_context(environment.get("AWS_CA_BUNDLE", ""))
 
     def aws(service: str, usual: str) -> PlainAws:
         special = environment.get(f"AWS_ENDPOINT_URL_{service.upper()}")
@@ -73,7 +79,7 @@ def discord_door_from_environment(environment: Mapping[str, str], now: Callable[
     )
 
 
-def local_door(runtime: "Runtime", public_key: str, api: str = DISCORD) -> "Interactions":
+def build_discord_door(runtime: "Runtime", public_key: str, api: str = DISCORD) -> "Interactions":
     """Build the interactions endpoint in this process; raises Invalid for malformed keys."""
     queue = runtime.home.interactions
     if queue is None:
@@ -86,7 +92,7 @@ def local_door(runtime: "Runtime", public_key: str, api: str = DISCORD) -> "Inte
         known = runtime.home.facts.get(_INSTALLATION, acks.CHOICES_KIND, acks.CHOICES_ID)
         return None if known is None else known.body
 
-    callback = PlainDiscordCallback(PlainHttp(api, tls_roots()), seconds=ACKNOWLEDGE_SECONDS)
+    callback = PlainDiscordCallback(PlainHttp(api, door_tls_context()), seconds=ACKNOWLEDGE_SECONDS)
     door = Door(_keys(public_key).verify, queue.send, callback.acknowledge, choices)
 
     def answer(headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:

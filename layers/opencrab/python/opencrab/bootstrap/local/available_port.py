@@ -8,7 +8,7 @@ _FREE_PORTS = 20
 _LAST_PORT = 65_535
 
 
-def available_port(host: str, wanted: int, *, fixed: bool) -> int:
+def available_local_port(host: str, wanted: int, *, fixed: bool) -> int:
     """Return the wanted port, or the next free one unless `fixed`; raises Unavailable."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(wanted, min(wanted + _FREE_PORTS, _LAST_PORT + 1)):

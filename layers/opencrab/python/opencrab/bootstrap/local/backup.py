@@ -28,7 +28,7 @@ def local_backups() -> "Backups":
     return FolderBackups(SystemClock())
 
 
-def backup_interval(every: str) -> timedelta | None:
+def local_backup_interval(every: str) -> timedelta | None:
     """How long after a backup the next one is due; None without scheduled backups."""
     if not every.strip():
         return None
@@ -49,13 +49,15 @@ def scheduled_backups(
     """Within this block backups are taken as often as the settings say; None means never."""
     from opencrab.gateways.local.backup_schedule import BackupSchedule
 
-    rotation = backup_rotation(configured, data, clock)
+    rotation = local_backup_rotation(configured, data, clock)
     return nullcontext() if rotation is None else BackupSchedule(rotation.run_if_due, now=clock.now)
 
 
-def backup_rotation(configured: "Settings", data: Path, clock: "Clock") -> "BackupRotation | None":
+def local_backup_rotation(
+    configured: "Settings", data: Path, clock: "Clock"
+) -> "BackupRotation | None":
     """Return the scheduled backups as configured; None means never."""
-    every = backup_interval(str(configured.get("backup.every")))
+    every = local_backup_interval(str(configured.get("backup.every")))
     keep = int(configured.get("backup.keep"))
     if every is None:
         return None

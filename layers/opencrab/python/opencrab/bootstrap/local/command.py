@@ -11,8 +11,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, cast
 
 from opencrab import __version__, settings
-from opencrab.bootstrap.local.models import LocalModels, Network, local_models
-from opencrab.bootstrap.local.owner_key import register_owner_key, write_private_file
+from opencrab.bootstrap.local.models import LocalModels, Network, models_for_local_server
+from opencrab.bootstrap.local.owner_key import register_local_owner_key, write_local_secret_file
 from opencrab.domain.errors import OpenCrabError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PURGES_AN_HOUR = 60
 
 
-def run_up(options: "UpOptions") -> int:
+def run_local_server(options: "UpOptions") -> int:
     """Run OpenCrab on this machine until it is told to stop; returns the process's exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     try:
@@ -46,25 +46,29 @@ def _up(options: "UpOptions") -> int:
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups
-    from opencrab.bootstrap.local.model_watch import watch_for_models
-    from opencrab.bootstrap.local.start_screen import say
+    from opencrab.bootstrap.local.model_watch import watch_for_local_models
+    from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
 
     os.umask(0o077)
     data = options.data
     secrets = FileSecrets(data)
-    thinking = local_models(secrets, options.provider)
+    thinking = models_for_local_server(secrets, options.provider)
     database = open_sqlite_database(data)
     network = Network()
     try:
         runtime = _runtime(configured, database, thinking, secrets, network=network, data=data)
-        key_file = register_owner_key(runtime, data, str(configured.get("owner.name")))
+        key_file = register_local_owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{port}"
         secret = token_hex(32)
         place = _Place(options.host, port, url, data, key_file, str(options.language), secret)
         with scheduled_backups(configured, data, runtime.clock) as backups:
             models = cast("ProviderModels", runtime.models)
-            with watch_for_models(models, thinking, partial(say, "model_found", place.language)):
+            with watch_for_local_models(
+                models,
+                thinking,
+                partial(print_local_start_screen_line, "model_found", place.language),
+            ):
                 _serve(
                     runtime,
                     database,
@@ -94,26 +98,26 @@ def _runtime(
 ) -> "Runtime":
     from opencrab.adapters.local_files import LocalBlobs, LocalFiles
     from opencrab.adapters.providers.registry import ProviderModels
-    from opencrab.adapters.sqlite.home import home_on
+    from opencrab.adapters.sqlite.home import sqlite_home_on_database
     from opencrab.adapters.system_clock import SystemClock
     from opencrab.bootstrap.actions import configured_actions
     from opencrab.bootstrap.consequences import CONSEQUENCES
     from opencrab.bootstrap.discord.channel import discord_of
     from opencrab.bootstrap.jobs import JOBS
     from opencrab.bootstrap.local.search import local_search
-    from opencrab.bootstrap.rules import rules_of
-    from opencrab.bootstrap.vectors import vectors_of
+    from opencrab.bootstrap.rules import configured_engine_rules
+    from opencrab.bootstrap.vectors import configured_vectors
     from opencrab.domain.turn.crash import CrashRule
     from opencrab.engine.runtime import Runtime
 
     clock = SystemClock()
     quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
     files = LocalFiles(data, quota_bytes=quota)
-    rules = rules_of(configured)
+    rules = configured_engine_rules(configured)
     rule = CrashRule(fair_seconds=rules.model_timeout_seconds, lease_seconds=rules.lease_seconds)
-    home = home_on(database, clock, files=files, blobs=LocalBlobs(data), rule=rule)
+    home = sqlite_home_on_database(database, clock, files=files, blobs=LocalBlobs(data), rule=rule)
     models = ProviderModels(thinking.again, network.transport, stored=home.preferences.get)
-    vectors = vectors_of(configured, home.journal, home.agents, models, clock)
+    vectors = configured_vectors(configured, home.journal, home.agents, models, clock)
     search = local_search(home, data, clock, vectors)
     return Runtime(
         home=home,
@@ -155,11 +159,11 @@ def _serve(
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.bootstrap.discord.bot import bot_of, own_discord_door
     from opencrab.bootstrap.discord.worker import discord_worker
-    from opencrab.bootstrap.local.parts import offer_local_parts
+    from opencrab.bootstrap.local.parts import add_local_server_parts
     from opencrab.bootstrap.local.search import local_search_indexing
-    from opencrab.bootstrap.local.start_screen import say
-    from opencrab.bootstrap.prices import nightly_price_update
-    from opencrab.bootstrap.rules import deleted_versions_kept
+    from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
+    from opencrab.bootstrap.prices import configured_nightly_price_update
+    from opencrab.bootstrap.rules import configured_deleted_version_age
     from opencrab.gateways.local.index_follower import IndexFollower
     from opencrab.gateways.local.machine import MachineReader
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
@@ -177,29 +181,29 @@ def _serve(
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
     )
-    offer_local_parts(app, configured, runtime, place.data)
+    add_local_server_parts(app, configured, runtime, place.data)
     runner = Runner(
         runtime,
         watch,
-        _purging(runtime, database, deleted_versions_kept(configured)),
+        _purging(runtime, database, configured_deleted_version_age(configured)),
         IndexFollower(feed, local_search_indexing(runtime), runtime.home.agents),
         workers=WORKERS,
         interact=discord_worker(runtime),
-        price=nightly_price_update(configured, network.transport),
+        price=configured_nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
     ready = partial(_announce, runtime, thinking, place)
-    stopping = partial(say, "stopping", place.language)
+    stopping = partial(print_local_start_screen_line, "stopping", place.language)
     runner.serve(app, host=place.host, port=place.port, ready=ready, stopping=stopping)
 
 
 def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
     """Write the files by which the CLI finds this server, and say that it is ready."""
-    from opencrab.bootstrap.local.start_screen import say_ready
+    from opencrab.bootstrap.local.start_screen import print_local_start_screen
 
-    write_private_file(place.data / "instance", place.instance)
+    write_local_secret_file(place.data / "instance", place.instance)
     (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
-    say_ready(runtime, thinking.notes, place)
+    print_local_start_screen(runtime, thinking.notes, place)
 
 
 def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":
@@ -211,13 +215,13 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
     from itertools import count
 
     from opencrab.adapters.local_files import LocalFiles
-    from opencrab.adapters.sqlite.database import to_milliseconds
+    from opencrab.adapters.sqlite.database import sqlite_milliseconds
 
     calls, files = count(), runtime.home.files
 
     def purge() -> None:
         now = runtime.clock.now()
-        database.purge(to_milliseconds(now), to_milliseconds(now - timedelta(days=1)))
+        database.purge(sqlite_milliseconds(now), sqlite_milliseconds(now - timedelta(days=1)))
         if isinstance(files, LocalFiles) and next(calls) % _PURGES_AN_HOUR == 0:
             files.end_deleted_versions(now, kept)
 
@@ -225,10 +229,10 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
 
 
 def _port(options: "UpOptions", configured: "Settings") -> int:
-    from opencrab.bootstrap.local.available_port import available_port
+    from opencrab.bootstrap.local.available_port import available_local_port
 
     wanted = configured.get("gateway.rest.port")
-    return available_port(options.host, wanted, fixed=options.port is not None)
+    return available_local_port(options.host, wanted, fixed=options.port is not None)
 
 
 def _setup(
@@ -239,7 +243,7 @@ def _setup(
     backups: "BackupSchedule | None",
 ) -> dict[str, Any]:
     """Return what is configured, which variables are missing, and what to do about them."""
-    from opencrab.bootstrap.rules import budget_limits_of
+    from opencrab.bootstrap.rules import configured_budget_limits
 
     default = runtime.models.routing.default
     now = configured
@@ -256,7 +260,7 @@ def _setup(
             "default": default,
             "notes": list(thinking.notes) if default == thinking.settings.default else [],
         },
-        "budget": budget_limits_of(runtime.rules.limits, runtime.home.budgets.limits()),
+        "budget": configured_budget_limits(runtime.rules.limits, runtime.home.budgets.limits()),
         "missing": missing,
         **({} if backups is None else {"backups": backups.report()}),
     }

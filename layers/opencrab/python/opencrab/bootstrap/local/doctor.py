@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 _SECONDS = 2.2
 
 
-def running_checks(configured: "Settings", data: Path, clock: "Clock") -> "Look":
+def checks_of_running_local_server(configured: "Settings", data: Path, clock: "Clock") -> "Look":
     """Return the checks of the computer on which this process serves a data folder."""
 
     def look(findings: "Findings") -> "Iterable[Check]":
-        from opencrab.bootstrap.local.backup import backup_rotation
+        from opencrab.bootstrap.local.backup import local_backup_rotation
         from opencrab.gateways.local.machine_checks import MachineChecks
 
-        rotation = backup_rotation(configured, data, clock)
+        rotation = local_backup_rotation(configured, data, clock)
         return MachineChecks(data, clock.now, rotation).of_running(findings)
 
     return look
 
 
-def examine_stopped(
+def checks_of_stopped_local_server(
     data: Path, url: str, language: str, *, config: Path | None = None
 ) -> "tuple[Check, ...]":
     """Return the checks of a data folder while no OpenCrab answers at `url`.
@@ -35,7 +35,7 @@ def examine_stopped(
     folder of the settings, if it is not that of this installation.
     """
     from opencrab.domain.value import Language
-    from opencrab.engine.installation.examination import run_side_by_side
+    from opencrab.engine.installation.examination import run_installation_checks_concurrently
     from opencrab.engine.installation.findings import Findings
 
     findings = Findings(Language(language))
@@ -44,22 +44,22 @@ def examine_stopped(
         "machine": lambda findings: _of_machine(findings, data, url),
         "model": lambda findings: _of_model(findings, data),
     }
-    return run_side_by_side(looks, findings, _SECONDS)
+    return run_installation_checks_concurrently(looks, findings, _SECONDS)
 
 
 def _of_config(findings: "Findings", data: Path, config: Path | None) -> "Iterator[Check]":
     from opencrab import settings
     from opencrab.adapters.local_files.secrets import FileSecrets
-    from opencrab.bootstrap.local.backup import backup_interval
-    from opencrab.bootstrap.local.models import configured_models
-    from opencrab.bootstrap.rules import rules_of
+    from opencrab.bootstrap.local.backup import local_backup_interval
+    from opencrab.bootstrap.local.models import configured_local_models
+    from opencrab.bootstrap.rules import configured_engine_rules
     from opencrab.domain.errors import Invalid
 
     try:
         configured = settings.load_settings({}, folder=config)
-        rules_of(configured)
-        backup_interval(str(configured.get("backup.every")))
-        configured_models(FileSecrets(data))
+        configured_engine_rules(configured)
+        local_backup_interval(str(configured.get("backup.every")))
+        configured_local_models(FileSecrets(data))
         settings.listed_models()
     except Invalid as error:
         facts = {"why": error.message, "cure": error.cure or "-"}
@@ -71,13 +71,13 @@ def _of_config(findings: "Findings", data: Path, config: Path | None) -> "Iterat
 def _of_machine(findings: "Findings", data: Path, url: str) -> "Iterable[Check]":
     from opencrab import settings
     from opencrab.adapters.system_clock import SystemClock
-    from opencrab.bootstrap.local.backup import backup_rotation
+    from opencrab.bootstrap.local.backup import local_backup_rotation
     from opencrab.domain.errors import Invalid
     from opencrab.gateways.local.machine_checks import MachineChecks
 
     clock = SystemClock()
     try:
-        rotation = backup_rotation(settings.load_settings({}), data, clock)
+        rotation = local_backup_rotation(settings.load_settings({}), data, clock)
     except Invalid:
         rotation = None  # the check of the configuration says so
     return MachineChecks(data, clock.now, rotation).of_stopped(findings, url)
@@ -86,12 +86,12 @@ def _of_machine(findings: "Findings", data: Path, url: str) -> "Iterable[Check]"
 def _of_model(findings: "Findings", data: Path) -> "Iterator[Check]":
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.providers.registry import ProviderModels
-    from opencrab.bootstrap.local.models import Network, local_models
+    from opencrab.bootstrap.local.models import Network, models_for_local_server
     from opencrab.domain.errors import Invalid
     from opencrab.engine.installation.model_checks import WAIT_SECONDS
 
     try:
-        thinking = local_models(FileSecrets(data), None)
+        thinking = models_for_local_server(FileSecrets(data), None)
         network = Network()
         models = ProviderModels(thinking.again, network.transport)
         name = models.routing.default

@@ -52,9 +52,9 @@ def _now() -> "datetime":
 
 
 def _up(options: "UpOptions", /) -> int:
-    from opencrab.bootstrap.local.command import run_up
+    from opencrab.bootstrap.local.command import run_local_server
 
-    return run_up(options)
+    return run_local_server(options)
 
 
 def _relay(way: "RelayWay", /) -> None:
@@ -71,9 +71,9 @@ def _simulation(
     tell: "Callable[[int], None]",
     /,
 ) -> "SimulationResult":
-    from opencrab.bootstrap.local.simulation import run_day_simulation
+    from opencrab.bootstrap.local.simulation import run_local_day_simulation
 
-    return run_day_simulation(agents, hours, seed, language, tell)
+    return run_local_day_simulation(agents, hours, seed, language, tell)
 
 
 def _effective_settings() -> "list[tuple[str, object, str]]":
@@ -94,9 +94,9 @@ def _sheet() -> "PriceSheet":
 
 def _examine_stopped(data: "Path", url: str, language: str, /) -> "tuple[Check, ...]":
     """Check a data folder while no OpenCrab answers; what it needs is loaded only then."""
-    from opencrab.bootstrap.local.doctor import examine_stopped
+    from opencrab.bootstrap.local.doctor import checks_of_stopped_local_server
 
-    return examine_stopped(data, url, language)
+    return checks_of_stopped_local_server(data, url, language)
 
 
 def _newest_prices(
@@ -108,13 +108,13 @@ def _newest_prices(
 ) -> "NewPrices":
     """Fetch today's model prices from the public list."""
     from opencrab import settings
-    from opencrab.adapters.providers.catalogue.prices import newest_prices
+    from opencrab.adapters.providers.catalogue.prices import newest_catalogue_prices
     from opencrab.bootstrap.local.models import Network
 
     url = str(settings.load_settings({}).get("llm.prices_url"))
     network, today = Network(), _now().date()
     try:
-        return newest_prices(
+        return newest_catalogue_prices(
             network.transport(), url, known, today, limits=limits, allow_lower=allow_lower
         )
     finally:

@@ -54,30 +54,30 @@ class Network:
             self._client.close()
 
 
-def local_models(secrets: "Secrets", provider: str | None) -> LocalModels:
+def models_for_local_server(secrets: "Secrets", provider: str | None) -> LocalModels:
     """Return the usable models: the configured ones, else a local server's, else scripted."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
-    from opencrab.adapters.providers.registry import settings_with_usable_default
+    from opencrab.adapters.providers.registry import provider_settings_with_usable_default
 
-    known = configured_models(secrets)
+    known = configured_local_models(secrets)
     if provider is not None:
         chosen = _restrict_to_provider(known, provider)
         return LocalModels(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
     found, notes = _detect_local_server(known)
-    thinking = settings_with_usable_default(known, found)
+    thinking = provider_settings_with_usable_default(known, found)
     if thinking.default == SCRIPTED:
         notes = (*notes, *_NO_MODEL)
 
     def look() -> bool:
         nonlocal found
         if found is None:
-            found = _detect_local_server(configured_models(secrets))[0]
+            found = _detect_local_server(configured_local_models(secrets))[0]
         return found is not None
 
     return LocalModels(
         thinking,
         notes,
-        lambda: settings_with_usable_default(configured_models(secrets), found),
+        lambda: provider_settings_with_usable_default(configured_local_models(secrets), found),
         look,
     )
 
@@ -87,7 +87,7 @@ def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, 
     from opencrab.adapters.providers.catalogue.detect import (
         LLAMACPP_URL,
         OLLAMA_URL,
-        detect_local_servers,
+        detect_servers_for_catalogue,
     )
 
     ollama = _address(known, "ollama", OLLAMA_URL)
@@ -95,18 +95,18 @@ def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, 
     if not _answers(ollama) and not _answers(llamacpp):
         return None, ()
     network = Network()
-    detection = detect_local_servers(network.transport(), ollama, llamacpp)
+    detection = detect_servers_for_catalogue(network.transport(), ollama, llamacpp)
     network.close()
     return detection.server, detection.notes
 
 
-def configured_models(secrets: "Secrets") -> "ModelsSettings":
+def configured_local_models(secrets: "Secrets") -> "ModelsSettings":
     """Read the models again from files, environment and stored keys."""
-    from opencrab.adapters.providers.catalogue.configuration import models_settings
+    from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
 
     secrets.forget()
     configured = settings.load_settings({}, secret=secrets.get)
-    return models_settings(
+    return model_catalogue_settings(
         configured.table("llm"),
         configured.pricing,
         configured.absent_below("llm.providers"),
@@ -117,7 +117,7 @@ def configured_models(secrets: "Secrets") -> "ModelsSettings":
 
 
 def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":
-    return _restrict_to_provider(configured_models(secrets), provider)
+    return _restrict_to_provider(configured_local_models(secrets), provider)
 
 
 def _restrict_to_provider(known: "ModelsSettings", provider: str) -> "ModelsSettings":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
 
 
-def register_owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
+def register_local_owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None:
     """Register the operator's owner key, or create one in `owner.key`; returns that file's path."""
     from opencrab.domain.access.authority import Scope
     from opencrab.engine.access.api_keys import create_api_key, register_api_key
@@ -27,11 +27,11 @@ def register_owner_key(runtime: "Runtime", data: Path, name: str) -> Path | None
             register_api_key(runtime, name=name, scope=Scope.OWNER, secret=secret)
             return path
     secret, _ = create_api_key(runtime, name=name, scope=Scope.OWNER)
-    write_private_file(path, secret)
+    write_local_secret_file(path, secret)
     return path
 
 
-def write_private_file(path: Path, secret: str) -> None:
+def write_local_secret_file(path: Path, secret: str) -> None:
     """Write a secret into a file that only its user may read."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

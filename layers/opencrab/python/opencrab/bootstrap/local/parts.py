@@ -8,12 +8,16 @@ if TYPE_CHECKING:
     from opencrab.settings import Settings
 
 
-def offer_local_parts(app: Any, configured: "Settings", runtime: "Runtime", data: Path) -> None:
+def add_local_server_parts(
+    app: Any, configured: "Settings", runtime: "Runtime", data: Path
+) -> None:
     """Add what only a server on the owner's computer has."""
-    from opencrab.bootstrap.local.doctor import running_checks
-    from opencrab.bootstrap.websocket import local_websocket
-    from opencrab.gateways.rest.conversation.websocket import offer_websocket
-    from opencrab.gateways.rest.installation.checks import offer_machine_checks
+    from opencrab.bootstrap.local.doctor import checks_of_running_local_server
+    from opencrab.bootstrap.websocket import configured_local_websocket
+    from opencrab.gateways.rest.conversation.websocket import offer_conversation_websocket
+    from opencrab.gateways.rest.installation.checks import offer_installation_machine_checks
 
-    offer_websocket(app, local_websocket(configured, runtime))
-    offer_machine_checks(app, running_checks(configured, data, runtime.clock))
+    offer_conversation_websocket(app, configured_local_websocket(configured, runtime))
+    offer_installation_machine_checks(
+        app, checks_of_running_local_server(configured, data, runtime.clock)
+    )

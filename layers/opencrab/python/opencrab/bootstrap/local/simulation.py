@@ -21,7 +21,7 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 """Start of every simulation, a Monday."""
 
 
-def run_day_simulation(
+def run_local_day_simulation(
     agents: int,
     hours: float,
     seed: int,
@@ -46,7 +46,7 @@ def run_day_simulation(
     with (
         _quietly(),
         TemporaryDirectory() as folder,
-        simulated_installation(Path(folder), seed) as (runtime, clock),
+        simulated_local_installation(Path(folder), seed) as (runtime, clock),
     ):
         names, known = dict[str, str](), founder_presets()
         for place in range(agents):
@@ -72,7 +72,7 @@ def _quietly() -> "Iterator[None]":
 
 
 @contextmanager
-def simulated_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]]":
+def simulated_local_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]]":
     """Yield a complete installation in a folder, with a simulated model and a fixed clock."""
     from opencrab import settings
     from opencrab.actions import GROUPS, Registry
@@ -83,7 +83,7 @@ def simulated_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, 
     from opencrab.adapters.system_clock import FakeClock
     from opencrab.bootstrap.consequences import CONSEQUENCES
     from opencrab.bootstrap.jobs import JOBS
-    from opencrab.bootstrap.rules import rules_of
+    from opencrab.bootstrap.rules import configured_engine_rules
     from opencrab.engine.runtime import Runtime
 
     clock = FakeClock(START)
@@ -99,7 +99,7 @@ def simulated_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, 
                 clock=clock,
                 models=OnlyModel(SimulatedModel(seed)),
                 actions=Registry(GROUPS, skills),
-                rules=rules_of(settings.load_settings({})),
+                rules=configured_engine_rules(settings.load_settings({})),
                 skills=skills,
                 consequences=CONSEQUENCES,
                 jobs=JOBS,

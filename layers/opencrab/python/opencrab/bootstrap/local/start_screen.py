@@ -27,7 +27,9 @@ class RunningServer(Protocol):
     def language(self) -> str: ...
 
 
-def say_ready(runtime: "Runtime", notes: Sequence[str], place: RunningServer) -> None:
+def print_local_start_screen(
+    runtime: "Runtime", notes: Sequence[str], place: RunningServer
+) -> None:
     """Print the start screen; `notes` say why this model was chosen."""
     from opencrab.domain.models.routing import RoutingBasis, Use
     from opencrab.ports.texts import Texts
@@ -35,34 +37,36 @@ def say_ready(runtime: "Runtime", notes: Sequence[str], place: RunningServer) ->
     model = runtime.models.routing.chosen(Use.CONVERSATION, RoutingBasis()).model
     language, known = place.language, Texts(__file__, "notes")
     rows = [
-        screen_text("listens", language, version=__version__, url=place.url),
-        screen_text("data", language, path=place.data.resolve()),
-        screen_text("model", language, name=model),
+        local_start_screen_text("listens", language, version=__version__, url=place.url),
+        local_start_screen_text("data", language, path=place.data.resolve()),
+        local_start_screen_text("model", language, name=model),
     ]
     for note in notes:
         said = known.get(note, {}).get(language, note)
-        rows.append(screen_text("note", language, note=said))
+        rows.append(local_start_screen_text("note", language, note=said))
     if place.key_file is not None:
-        rows.append(key_line(language, place.key_file, place.data))
-    rows += [screen_text("stop", language), screen_text("ready", language)]
+        rows.append(local_start_screen_key_line(language, place.key_file, place.data))
+    rows += [local_start_screen_text("stop", language), local_start_screen_text("ready", language)]
     sys.stdout.write("\n".join(rows) + "\n")
     sys.stdout.flush()
 
 
-def key_line(language: str, key_file: Path, data: Path) -> str:
+def local_start_screen_key_line(language: str, key_file: Path, data: Path) -> str:
     """Return the line about the owner's key: which command finds it depends on the folder."""
     folder = data.resolve()
     if folder == Path(_USUAL_FOLDER).resolve():
-        return screen_text("key", language, path=key_file)
-    return screen_text("key_elsewhere", language, path=key_file, folder=quote(str(folder)))
+        return local_start_screen_text("key", language, path=key_file)
+    return local_start_screen_text(
+        "key_elsewhere", language, path=key_file, folder=quote(str(folder))
+    )
 
 
-def say(key: str, language: str, **facts: object) -> None:
+def print_local_start_screen_line(key: str, language: str, **facts: object) -> None:
     """Print a line of the start screen on standard error."""
-    sys.stderr.write(screen_text(key, language, **facts) + "\n")
+    sys.stderr.write(local_start_screen_text(key, language, **facts) + "\n")
 
 
-def screen_text(key: str, language: str, **facts: object) -> str:
+def local_start_screen_text(key: str, language: str, **facts: object) -> str:
     """Return a line of the start screen in the user's language, or in English if there is none."""
     from opencrab.ports.texts import Texts
 

@@ -13,14 +13,14 @@ CHALLENGE_HEADER = "X-OpenCrab-Challenge"
 CHALLENGE_CHARACTERS = 64
 
 
-def instance_proof(secret: str, challenge: str) -> str:
+def instance_access_proof(secret: str, challenge: str) -> str:
     """Return the answer to a challenge: its HMAC-SHA256 under the instance's secret, in hex."""
     message = f"opencrab-instance\n{challenge}".encode()
     return hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
 
 
-def is_instance_proof(proof: object, secret: str, challenge: str) -> bool:
+def is_instance_access_proof(proof: object, secret: str, challenge: str) -> bool:
     """Check in constant time whether `proof` answers the challenge."""
     return isinstance(proof, str) and hmac.compare_digest(
-        proof.encode(errors="replace"), instance_proof(secret, challenge).encode()
+        proof.encode(errors="replace"), instance_access_proof(secret, challenge).encode()
     )

@@ -42,7 +42,7 @@ class AgentState(Value):
     pinned: Annotated[tuple[str, ...], Field(max_length=100)] = ()
 
 
-def is_skill_enabled(skill: StandardSkill, mind: AgentState) -> bool:
+def is_skill_enabled_for_agent(skill: StandardSkill, mind: AgentState) -> bool:
     """Check whether an agent has a standard skill: by default, unless the owner switched it."""
     if skill.name in mind.disabled:
         return False

@@ -66,7 +66,7 @@ class AgentEvent(Value):
     at: datetime
 
 
-def event_id_after(read_to: str, number: int) -> str:
+def agent_event_id_after(read_to: str, number: int) -> str:
     """Return an id that sorts directly after `read_to` and before all ids of later events.
 
     A higher `number` gives an id that sorts later.

@@ -19,24 +19,24 @@ DEFAULT_SECONDS = 61
 FILTERS = 20
 
 
-def is_prime_heartbeat_interval(number: int) -> bool:
+def is_prime_agent_interval(number: int) -> bool:
     """Check whether a number of seconds is prime."""
     if number < 2:  # noqa: PLR2004  - the first prime
         return False
     return all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
 
-def prime_heartbeat_interval(number: int) -> int:
+def prime_agent_interval(number: int) -> int:
     """Return the smallest prime that is at least `number`."""
-    while not is_prime_heartbeat_interval(number):
+    while not is_prime_agent_interval(number):
         number += 1
     return number
 
 
 def _prime(seconds: int) -> int:
-    if SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS and is_prime_heartbeat_interval(seconds):
+    if SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS and is_prime_agent_interval(seconds):
         return seconds
-    nearest = prime_heartbeat_interval(min(max(seconds, SHORTEST_SECONDS), LONGEST_SECONDS))
+    nearest = prime_agent_interval(min(max(seconds, SHORTEST_SECONDS), LONGEST_SECONDS))
     raise ValueError(
         f"must be a prime number of seconds from {SHORTEST_SECONDS} to {LONGEST_SECONDS}: "
         f"take {nearest}"

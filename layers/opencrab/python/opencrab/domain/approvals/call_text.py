@@ -51,7 +51,7 @@ def exact_arguments(arguments: Mapping[str, Any]) -> str:
     return visible_text(broken)
 
 
-def unified_diff(change: TextChange) -> str:
+def unified_diff_for_approval(change: TextChange) -> str:
     """Format a change as a unified diff, with hidden characters visible; "" without a change."""
     before, after = _lines(change.before), _lines(change.after)
     if change.before == change.after:
@@ -64,46 +64,46 @@ def unified_diff(change: TextChange) -> str:
     return "\n".join((*heads, *_hunks(before, after)))
 
 
-def question_with_call(question: str, arguments: str, argument_hash: str) -> str:
+def approval_question_with_call(question: str, arguments: str, argument_hash: str) -> str:
     """Return a question to a human with the whole call below it, as Markdown.
 
     No back tick of the question or the arguments can end the block that shows them.
     """
-    asked = question.replace("`", backtick_mark(1))
-    shown = arguments.replace(_FENCE, backtick_mark(3))
-    hashed = f"SHA-256 `{short_hash(argument_hash)}`"
+    asked = question.replace("`", approval_backtick_mark(1))
+    shown = arguments.replace(_FENCE, approval_backtick_mark(3))
+    hashed = f"SHA-256 `{approval_hash(argument_hash)}`"
     return f"{asked}\n{_FENCE}json\n{shown}\n{_FENCE}\n{hashed}"
 
 
-def hash_shown_in(text: str) -> str:
+def hash_shown_in_approval(text: str) -> str:
     """Return the short hash in a text of `question_with_call`; "" for any other text."""
     found = _SHOWN_HASH.search(text)
     return found[1] if found else ""
 
 
-def backtick_mark(times: int) -> str:
+def approval_backtick_mark(times: int) -> str:
     """Return the mark of so many back ticks."""
     return f"⟨U+0060{f'×{times}' if times > 1 else ''}⟩"
 
 
-def name_of_call(action: str, impact: str) -> str:
+def name_of_call_for_approval(action: str, impact: str) -> str:
     """Return what everybody who reads a session may know of a call that waits for approval."""
     return f"{action} ({impact})"
 
 
-def short_hash(argument_hash: str) -> str:
+def approval_hash(argument_hash: str) -> str:
     """Return the part of a call's hash that a card shows."""
     return argument_hash[:SHORT_HASH]
 
 
-def is_hash_of(shown: str, argument_hash: str) -> bool:
+def is_approval_hash_of(shown: str, argument_hash: str) -> bool:
     """Check whether a shown hash, whole or short, is that of a call."""
-    return shown in {argument_hash, short_hash(argument_hash)}
+    return shown in {argument_hash, approval_hash(argument_hash)}
 
 
 def require_shown_call(wanted: str, argument_hash: str, shown_hash: str | None) -> None:
     """Raise Conflict if the decider saw another call than the approval is bound to."""
-    if shown_hash is not None and not is_hash_of(shown_hash, argument_hash):
+    if shown_hash is not None and not is_approval_hash_of(shown_hash, argument_hash):
         raise Conflict(
             f"approval {wanted!r} is for a call with another argument_hash than {shown_hash!r}",
             field="argument_hash",

@@ -82,7 +82,7 @@ def first_heartbeat_reason(reasons: tuple[BeatReason, ...], signs: VitalSigns) -
     return reasons[0]
 
 
-def is_in_speech_cooldown(signs: VitalSigns, target: str, now: datetime) -> bool:
+def is_autonomous_speech_in_cooldown(signs: VitalSigns, target: str, now: datetime) -> bool:
     """Check whether the agent's last speech on its own in a channel is too recent for another one.
 
     A time in the future, after a clock was set back, counts as long past.
@@ -103,7 +103,7 @@ def _is_mention_waiting(signs: VitalSigns, now: datetime) -> bool:
         return False
     if mention.channel is None or mention.authority in {Authority.OWNER, Authority.USER}:
         return True
-    return not is_in_speech_cooldown(signs, mention.channel.target, now)
+    return not is_autonomous_speech_in_cooldown(signs, mention.channel.target, now)
 
 
 def _curious(signs: VitalSigns, now: datetime, autonomy: Autonomy) -> bool:

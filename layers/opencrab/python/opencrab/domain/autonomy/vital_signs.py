@@ -100,7 +100,7 @@ class VitalSigns(Value):
         )
 
 
-def first_vital_signs(agent: Agent, risk_tolerance: float, now: datetime) -> VitalSigns:
+def first_heartbeat_signs(agent: Agent, risk_tolerance: float, now: datetime) -> VitalSigns:
     """Build the signs of an agent whose first heartbeat is one interval away."""
     seconds = agent.heartbeat.interval_seconds
     return VitalSigns(
@@ -146,7 +146,7 @@ def correct_heartbeat_clock_skew(signs: VitalSigns, now: datetime) -> VitalSigns
     )
 
 
-def vital_signs_fact(signs: VitalSigns, stored: Document | None) -> Document:
+def heartbeat_signs_document(signs: VitalSigns, stored: Document | None) -> Document:
     """Build the document that stores the signs: version 1, or the version after the stored one."""
     body = signs.model_dump(mode="json", exclude_defaults=True)
     version = 1 if stored is None else stored.version + 1

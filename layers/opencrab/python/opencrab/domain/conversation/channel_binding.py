@@ -13,6 +13,6 @@ class ChannelBinding(Value):
     session_id: Identifier
 
 
-def place_of_channel(channel: Channel) -> str:
+def conversation_place_of_channel(channel: Channel) -> str:
     """Return the id of the binding of a channel; answers to one message there have the same."""
     return f"{channel.kind}.{channel.address.partition('/')[0]}"

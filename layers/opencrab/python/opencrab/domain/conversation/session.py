@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, message_minhash_similarity
-from opencrab.domain.conversation.unanswered import Unanswered, without_turn
+from opencrab.domain.conversation.loop_guard import ALIKE, NEARLY, conversation_minhash_similarity
+from opencrab.domain.conversation.unanswered import Unanswered, unanswered_messages_without_turn
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
@@ -302,7 +302,7 @@ def _count_turn(session: Session, change: SessionChange, now: datetime) -> Sessi
         spent_micro_usd=session.spent_micro_usd + change.spent_micro_usd,
         speeches=speeches,
         updated_at=now,
-        unanswered=without_turn(session.unanswered, change.turn_id),
+        unanswered=unanswered_messages_without_turn(session.unanswered, change.turn_id),
     )
     return _update_discussion(counted, change) if session.discusses else counted
 
@@ -375,5 +375,5 @@ def _says_it_again(change: SessionChange, earlier: tuple[Marks, ...]) -> bool:
     """Check whether two of the last speeches said nearly the same as this change's speech."""
     if not change.marks:
         return False
-    alike = sum(message_minhash_similarity(each, change.marks) >= NEARLY for each in earlier)
+    alike = sum(conversation_minhash_similarity(each, change.marks) >= NEARLY for each in earlier)
     return alike + 1 >= ALIKE

@@ -27,7 +27,7 @@ def conversation_title(text: str, columns: int = COLUMNS) -> str:
     return _cut(_first_sentence(said), columns)
 
 
-def column_width(text: str) -> int:
+def conversation_title_column_width(text: str) -> int:
     """Return how many columns a text takes in a terminal."""
     return sum(map(_width, text))
 
@@ -45,13 +45,13 @@ def _first_sentence(line: str) -> str:
     end = 0
     for part in _SENTENCE_END.split(line):
         end += len(part)
-        if column_width(line[:end]) >= _SHORTEST:
+        if conversation_title_column_width(line[:end]) >= _SHORTEST:
             break
     return line[:end].strip().rstrip("。")
 
 
 def _cut(line: str, columns: int) -> str:
-    if column_width(line) <= columns:
+    if conversation_title_column_width(line) <= columns:
         return line
     kept, used = "", 1
     for character in line:

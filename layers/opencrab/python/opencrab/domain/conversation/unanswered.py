@@ -33,7 +33,7 @@ def with_message(waiting: Unanswered, added: UnansweredMessage) -> Unanswered:
     return tuple(kept)
 
 
-def without_turn(waiting: Unanswered, turn_id: str) -> Unanswered:
+def unanswered_messages_without_turn(waiting: Unanswered, turn_id: str) -> Unanswered:
     """Return the messages without a turn that has ended."""
     left = (
         each._replace(turn_ids=tuple(other for other in each.turn_ids if other != turn_id))
@@ -42,7 +42,7 @@ def without_turn(waiting: Unanswered, turn_id: str) -> Unanswered:
     return tuple(each for each in left if each.turn_ids)
 
 
-def encode_unanswered(waiting: Unanswered) -> str:
+def encode_unanswered_messages(waiting: Unanswered) -> str:
     """Return the text that is stored: a line for each message."""
     return "\n".join(" ".join((each.person, *each.turn_ids)) for each in waiting)
 

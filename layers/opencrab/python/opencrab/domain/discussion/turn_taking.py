@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from opencrab.domain.agents.heartbeat import SHORTEST_SECONDS, prime_heartbeat_interval
+from opencrab.domain.agents.heartbeat import SHORTEST_SECONDS, prime_agent_interval
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.conversation.session import Participant, Session
@@ -37,7 +37,7 @@ def discussion_seat_offset(seat: int) -> int:
     """Return the prime of a seat, 29 for the first (OpenCrab seed, Heartbeat: 29, 31, 37 …)."""
     prime = SHORTEST_SECONDS
     for _ in range(seat):
-        prime = prime_heartbeat_interval(prime + 1)
+        prime = prime_agent_interval(prime + 1)
     return prime
 
 
@@ -65,7 +65,7 @@ def first_floor_contender(contenders: Iterable[Contender]) -> str | None:
     return None if found is None else found.agent_id
 
 
-def ready_for_floor_at(
+def discussion_floor_ready_at(
     session: Session, participant: Participant, autonomy: Autonomy
 ) -> datetime | None:
     """Return when a participant may speak again; None for at once.
@@ -89,7 +89,7 @@ def is_participant_named(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.ASCII) is not None
 
 
-def jain_fairness_index(amounts: Iterable[int]) -> float:
+def discussion_fairness_index(amounts: Iterable[int]) -> float:
     """Compute Jain's fairness index: (Σx)² ÷ (n · Σx²), 1 for equal shares, 1/n if one has all.
 
     R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource

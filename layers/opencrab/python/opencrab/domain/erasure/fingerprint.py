@@ -59,7 +59,7 @@ class ErasureFingerprints:
         """Add the longer sentences of erased texts; `whole` adds each text as a whole too."""
         for text in texts:
             self.sentences.update(
-                digest for digest in sentence_digests(text) if digest not in self.common
+                digest for digest in erasure_sentence_digests(text) if digest not in self.common
             )
             if whole and text.strip():
                 self.sentences.add(_digest(_normalize_text(text)))
@@ -104,7 +104,7 @@ def is_identifying_name(name: str) -> bool:
     return sum(map(_weight, folded)) >= _NAME_WEIGHT and not has_only_common_words(folded)
 
 
-def sentence_digests(text: str) -> set[str]:
+def erasure_sentence_digests(text: str) -> set[str]:
     """Hash the longer sentences of a text, for comparison."""
     return {_digest(each) for each in _sentences(text) if is_distinctive_sentence(each)}
 

@@ -30,7 +30,7 @@ def require_checkable_conditions(tasks: tuple[PlannedTask, ...]) -> None:
         parse_conditions(task.postcondition)
 
 
-def first_unmet_condition(
+def first_unmet_goal_condition(
     text: str, has_file: Callable[[str], bool], is_done: Callable[[str], bool]
 ) -> str | None:
     """Return the first condition in a text that does not hold, or None.

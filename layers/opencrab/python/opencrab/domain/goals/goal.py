@@ -243,7 +243,7 @@ class Goal(Value):
         """
         if self.has_only_words or not (self.tasks or self.status is GoalStatus.COMPLETED):
             return 0
-        return task_completion_percent(self.tasks)
+        return goal_task_completion_percent(self.tasks)
 
     def task(self, task_id: str) -> Task | None:
         """Return the task with this id, or None if the goal does not have it."""
@@ -258,7 +258,7 @@ class Goal(Value):
 _GOAL_OF = re.compile(r"^(G[1-9][0-9]{0,5})(-T[1-9][0-9]?)?$")
 
 
-def goal_id_of(label: str) -> str:
+def goal_id_of_label(label: str) -> str:
     """Return the goal id in a label such as G1 or G1-T2; raises Invalid for anything else."""
     found = _GOAL_OF.match(label)
     if found is None:
@@ -268,7 +268,7 @@ def goal_id_of(label: str) -> str:
     return found[1]
 
 
-def goal_key(goal_id: str) -> str:
+def goal_document_id(goal_id: str) -> str:
     """Return the id of the document that holds a goal: as text it sorts like the goals' numbers."""
     return f"{int(goal_id[1:]):06d}"
 
@@ -347,7 +347,7 @@ def _dependency_order(tasks: tuple[PlannedTask, ...]) -> list[int]:
     return order
 
 
-def task_completion_percent(tasks: Iterable[Task]) -> int:
+def goal_task_completion_percent(tasks: Iterable[Task]) -> int:
     """Compute the share of tasks that are done, in whole percent; 100 without tasks."""
     listed = tuple(tasks)
     done = sum(task.status is TaskStatus.DONE for task in listed)

@@ -11,7 +11,7 @@ from opencrab.domain.goals.goal import (
     PlannedTask,
     Task,
     TaskStatus,
-    goal_key,
+    goal_document_id,
     number_tasks,
 )
 from opencrab.domain.value import GoalId, ShortText, Value
@@ -54,9 +54,9 @@ def plan_status(goal: Goal) -> PlanStatus | None:
     return PlanStatus.ACTIVE if begun else PlanStatus.DRAFT
 
 
-def plan_key(goal_id: str, revision: int) -> str:
+def abandoned_goal_plan_id(goal_id: str, revision: int) -> str:
     """Return the id of the document that holds an abandoned plan."""
-    return f"{goal_key(goal_id)}.{revision:02d}"
+    return f"{goal_document_id(goal_id)}.{revision:02d}"
 
 
 def is_plan_repairable(goal: Goal) -> bool:

@@ -55,15 +55,15 @@ class Figures(Value):
         return self.input_tokens + self.output_tokens
 
 
-def usage_tally_days(period: Period, now: datetime) -> tuple[str, str]:
+def analytics_days_of_period(period: Period, now: datetime) -> tuple[str, str]:
     """Return the first and last day (UTC) whose tallies a period needs."""
     since = period.since(now)
     return (BEGINNING if since is None else usage_tally_day(since)), usage_tally_day(now)
 
 
-def usage_tally_weeks(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
+def analytics_weeks_of_period(period: Period, now: datetime) -> Iterator[tuple[str, str]]:
     """Yield the days of a period week by week, so that few tallies are in memory at once."""
-    first, last = map(date.fromisoformat, usage_tally_days(period, now))
+    first, last = map(date.fromisoformat, analytics_days_of_period(period, now))
     while first <= last:
         until = min(first + timedelta(days=_PIECE - 1), last)
         yield first.isoformat(), until.isoformat()
@@ -82,13 +82,13 @@ def analytics_period_beginning(period: Period, now: datetime) -> datetime | None
     return full if period in SHORT else full.replace(hour=0)
 
 
-def counts_in_period(
+def analytics_counts_in_period(
     tallies: Iterable[DailyTally], period: Period, now: datetime
 ) -> dict[CounterCell, Counts]:
     """Sum the counts of a period in each cell."""
     first = analytics_period_beginning(period, now)
     if period not in SHORT or first is None:
-        return sum_usage_tally_days(tallies)
+        return analytics_counts_of_days(tallies)
     cells: dict[CounterCell, Counts] = {}
     for tally in tallies:
         midnight = datetime.fromisoformat(tally.day).replace(tzinfo=UTC)
@@ -98,7 +98,7 @@ def counts_in_period(
     return cells
 
 
-def sum_usage_tally_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Counts]:
+def analytics_counts_of_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Counts]:
     """Sum the counts of all days in each cell."""
     cells: dict[CounterCell, Counts] = {}
     for tally in tallies:
@@ -106,7 +106,7 @@ def sum_usage_tally_days(tallies: Iterable[DailyTally]) -> dict[CounterCell, Cou
     return cells
 
 
-def group_usage_figures(
+def group_analytics_figures(
     cells: Mapping[CounterCell, Counts], evidence: Evidence, by: Grouping | None
 ) -> dict[str, Figures]:
     """Compute figures for each group of calls; None groups by "purpose/task_type/model"."""
@@ -126,7 +126,7 @@ def usage_totals(cells: Mapping[CounterCell, Counts], evidence: Evidence) -> Fig
     return usage_figures(counts, evidence.worths.get(ALL), counts.get("calls", 0))
 
 
-def model_qualities(evidence: Evidence) -> dict[str, Estimate]:
+def model_qualities_for_analytics(evidence: Evidence) -> dict[str, Estimate]:
     """Estimate each model's quality from evidence, all purposes together."""
     found = {
         name: estimate_mean(sums) for name, sums in _qualities(evidence, Grouping.MODEL).items()
@@ -150,11 +150,13 @@ def usage_figures(counts: Counts, quality: MomentSums | None, all_calls: int) ->
         mean_latency_ms=round(counts.get("latency", 0) / timed, 1) if timed else None,
         p95_latency_ms=_quantile(counts, _MOST),
         quality=known,
-        cost_efficiency=quality_per_dollar(known, calls, cost),
+        cost_efficiency=analytics_quality_per_dollar(known, calls, cost),
     )
 
 
-def quality_per_dollar(quality: Estimate | None, calls: int, cost: MicroUsd) -> Efficiency:
+def analytics_quality_per_dollar(
+    quality: Estimate | None, calls: int, cost: MicroUsd
+) -> Efficiency:
     """Compute mean quality times calls divided by dollars.
 
     "free" if the calls cost nothing, None if quality is unknown or there are no calls.
@@ -164,12 +166,12 @@ def quality_per_dollar(quality: Estimate | None, calls: int, cost: MicroUsd) -> 
     return "free" if cost <= 0 else round(quality.mean * calls * _MILLION / cost, 3)
 
 
-def task_key(purpose: Use, task_type: str, model: str) -> str:
+def analytics_task_key(purpose: Use, task_type: str, model: str) -> str:
     """Return the key of a model in evidence for a purpose and a type of task."""
     return f"{purpose.value}/{task_type}/{model}"
 
 
-def model_of_answer_key(key: str) -> str:
+def analytics_model_of_answer_key(key: str) -> str:
     """Return the model of a "task_type/model" key of `Evidence.answers`."""
     return key.partition("/")[2]
 
@@ -184,7 +186,7 @@ def _qualities(evidence: Evidence, by: Grouping | None) -> dict[str, MomentSums]
     sums: dict[str, MomentSums] = {}
     if by is Grouping.MODEL:
         for key, of in evidence.answers.items():
-            model = model_of_answer_key(key)
+            model = analytics_model_of_answer_key(key)
             sums[model] = sums.get(model, MomentSums()) + of.value_sums
         return sums
     start = worth_key(by, "")
@@ -194,7 +196,7 @@ def _qualities(evidence: Evidence, by: Grouping | None) -> dict[str, MomentSums]
 
 
 _GROUPS: dict[Grouping | None, Callable[[CounterCell], str]] = {
-    None: lambda cell: task_key(cell.purpose, cell.task_type, cell.name),
+    None: lambda cell: analytics_task_key(cell.purpose, cell.task_type, cell.name),
     Grouping.MODEL: lambda cell: cell.name,
     Grouping.PURPOSE: lambda cell: cell.purpose.value,
     Grouping.TASK_TYPE: lambda cell: cell.task_type,

@@ -13,13 +13,13 @@ from opencrab.domain.insight.figures import (
     Counts,
     Efficiency,
     Figures,
+    analytics_counts_in_period,
+    analytics_counts_of_days,
+    analytics_model_of_answer_key,
     analytics_period_beginning,
-    counts_in_period,
-    group_usage_figures,
-    model_of_answer_key,
-    model_qualities,
-    sum_usage_tally_days,
-    task_key,
+    analytics_task_key,
+    group_analytics_figures,
+    model_qualities_for_analytics,
     usage_figures,
     usage_totals,
 )
@@ -148,7 +148,7 @@ class Comparison(Value):
     differences: tuple[QualityDifference, ...]
 
 
-def analyse_usage(
+def compute_usage_analytics(
     tallies: Iterable[DailyTally],
     evidence: Evidence,
     *,
@@ -164,7 +164,7 @@ def analyse_usage(
     hour and the 24 before it; a week and a month are whole days, from the day in which they begin.
     `choices` are the models by the aliases that may be recommended.
     """
-    cells = counts_in_period(tallies, period, now)
+    cells = analytics_counts_in_period(tallies, period, now)
     return Analysis(
         period=period,
         since=analytics_period_beginning(period, now),
@@ -172,16 +172,16 @@ def analyse_usage(
         group_by=group_by,
         focus=focus,
         totals=usage_totals(cells, evidence),
-        groups=_sort_groups(group_usage_figures(cells, evidence, group_by), focus),
-        by_model=_sort_groups(group_usage_figures(cells, evidence, Grouping.MODEL), focus),
-        by_purpose=_sort_groups(group_usage_figures(cells, evidence, Grouping.PURPOSE), focus),
-        tasks=_sort_groups(group_usage_figures(cells, evidence, None), focus),
-        quality_by_model=model_qualities(evidence),
+        groups=_sort_groups(group_analytics_figures(cells, evidence, group_by), focus),
+        by_model=_sort_groups(group_analytics_figures(cells, evidence, Grouping.MODEL), focus),
+        by_purpose=_sort_groups(group_analytics_figures(cells, evidence, Grouping.PURPOSE), focus),
+        tasks=_sort_groups(group_analytics_figures(cells, evidence, None), focus),
+        quality_by_model=model_qualities_for_analytics(evidence),
         recommendations=recommendations(cells, evidence, choices or {}, focus),
     )
 
 
-def compare_usage(
+def compare_models_for_analytics(
     tallies: Iterable[DailyTally],
     evidence: Evidence,
     models: Sequence[str],
@@ -209,11 +209,15 @@ def compare_usage(
         for key, value in _answers(evidence, purpose).items()
         if fits(purpose or "", *key.split("/", 1))
     }
-    found = group_usage_figures(
-        sum_usage_tally_days(asked), Evidence(answers=known), Grouping.MODEL
+    found = group_analytics_figures(
+        analytics_counts_of_days(asked), Evidence(answers=known), Grouping.MODEL
     )
     for name in wanted:
-        of = (value.value_sums for key, value in known.items() if model_of_answer_key(key) == name)
+        of = (
+            value.value_sums
+            for key, value in known.items()
+            if analytics_model_of_answer_key(key) == name
+        )
         found.setdefault(name, usage_figures({}, sum(of, MomentSums()), 0))
     pairs = ((one, two) for place, one in enumerate(wanted) for two in wanted[place + 1 :])
     return Comparison(
@@ -255,8 +259,8 @@ def _better(
 ) -> Iterator[Recommendation]:
     """Yield the improvements of another model over the present one."""
     alias, model = choice
-    now = evidence.models.get(task_key(*task, current))
-    then = evidence.models.get(task_key(*task, model))
+    now = evidence.models.get(analytics_task_key(*task, current))
+    then = evidence.models.get(analytics_task_key(*task, model))
     if model == current or now is None or then is None:
         return
     present, other = now.value_sums, then.value_sums
@@ -322,7 +326,7 @@ def _difference(known: Mapping[str, ModelEvidence], first: str, second: str) -> 
     pairs = [
         (of.value_sums, other.value_sums)
         for key, of in known.items()
-        if model_of_answer_key(key) == first
+        if analytics_model_of_answer_key(key) == first
         and (other := known.get(f"{key.removesuffix(first)}{second}")) is not None
     ]
     pairs = [(one, two) for one, two in pairs if one.n and two.n]

@@ -35,7 +35,7 @@ class CalibrationCurve(Value):
     weight: Unit = 0.0
 
 
-def calibration_curve(bins: Sequence[GradedTurns]) -> CalibrationCurve:
+def self_grade_calibration_curve(bins: Sequence[GradedTurns]) -> CalibrationCurve:
     """Compute a model's calibration curve from its judged turns, by bins of the grade.
 
     The means of the bins are pooled until they never fall (pool adjacent violators: Ayer, Brunk,
@@ -62,13 +62,13 @@ def calibration_curve(bins: Sequence[GradedTurns]) -> CalibrationCurve:
     )
 
 
-def calibration_sums(bins: Sequence[GradedTurns]) -> MomentSums:
+def self_grade_sums(bins: Sequence[GradedTurns]) -> MomentSums:
     """Compute what graded turns without any other judgement add to a model's quality.
 
     Each counts as at most MOST_WEIGHT of a turn, and less the less the grades explain; all together
     as at most that share of the judged turns, on which the curve rests.
     """
-    found = calibration_curve(bins)
+    found = self_grade_calibration_curve(bins)
     weight = MOST_WEIGHT * found.weight
     unjudged = [max(each.grades.n - each.worth.n, 0) * weight for each in bins]
     n = int(min(sum(unjudged), MOST_WEIGHT * sum(each.worth.n for each in bins)))

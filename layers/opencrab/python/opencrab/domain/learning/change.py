@@ -170,13 +170,13 @@ def are_mixes_alike(
     other: dict[str, float] = second.get("weights", {})
     if not one or not other:
         return not one and not other
-    if heaviest_alias_of_mix(first) != heaviest_alias_of_mix(second):
+    if heaviest_learned_alias(first) != heaviest_learned_alias(second):
         return False
     names = {*one, *other}
     return all(abs(one.get(name, 0.0) - other.get(name, 0.0)) <= within for name in names)
 
 
-def heaviest_alias_of_mix(told: Mapping[str, Any]) -> str:
+def heaviest_learned_alias(told: Mapping[str, Any]) -> str:
     """Return the alias with the largest weight in a description of a split; "" if it has none."""
     weights: dict[str, float] = told.get("weights", {})
     return max(sorted(weights), key=lambda name: weights[name], default="")
@@ -187,7 +187,7 @@ def is_subject_pinned(mind: AgentState, subject: LearnedSubject) -> bool:
     return subject.text in mind.pinned
 
 
-def with_subject_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
+def with_learned_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     """Return the agent state with the subject pinned; raises Refused for more than PINS."""
     if is_subject_pinned(mind, subject):
         return mind
@@ -196,7 +196,7 @@ def with_subject_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     return mind.replaced(pinned=tuple(sorted((*mind.pinned, subject.text))))
 
 
-def without_subject_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
+def without_learned_pin(mind: AgentState, subject: LearnedSubject) -> AgentState:
     """Return the agent state with the subject's pin removed."""
     return mind.replaced(pinned=tuple(each for each in mind.pinned if each != subject.text))
 

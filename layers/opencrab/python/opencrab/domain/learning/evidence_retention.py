@@ -12,7 +12,7 @@ from opencrab.domain.learning.evidence import (
     ModelEvidence,
     TreatedAndControl,
 )
-from opencrab.domain.usage.ledger import parse_task_key
+from opencrab.domain.usage.ledger import parse_usage_task_key
 
 RECALLED_A_DAY, RECALLED = 300, 500
 """The limits of memories in the evidence of a day, and of all closed days: those found most often.
@@ -56,7 +56,9 @@ def _encode_evidence_share(evidence: Evidence, recalled: int, share: float) -> t
     return json.dumps(told, separators=(",", ":"), ensure_ascii=False), share
 
 
-def models_last_seen(days: Mapping[date, Evidence], before: Mapping[str, str]) -> dict[str, str]:
+def models_last_seen_in_evidence(
+    days: Mapping[date, Evidence], before: Mapping[str, str]
+) -> dict[str, str]:
     """Return the last day with a turn of each model, from `before` and from further days."""
     seen = dict(before)
     for day in sorted(days):
@@ -74,7 +76,9 @@ def without_retired_evidence(
 
     return evidence.replaced(
         models={
-            key: each for key, each in evidence.models.items() if parse_task_key(key)[2] in models
+            key: each
+            for key, each in evidence.models.items()
+            if parse_usage_task_key(key)[2] in models
         },
         answers={
             key: each for key, each in evidence.answers.items() if key.partition("/")[2] in models
@@ -87,7 +91,7 @@ def without_retired_evidence(
 def _models(evidence: Evidence) -> set[str]:
     """Return the full names of all models in the evidence."""
     return {
-        *(parse_task_key(key)[2] for key in evidence.models),
+        *(parse_usage_task_key(key)[2] for key in evidence.models),
         *(key.partition("/")[2] for key in (*evidence.answers, *evidence.skills)),
         *evidence.grades,
     }

@@ -12,7 +12,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.learning.bandit import BanditArm, BanditMix, bandit_mixes
 from opencrab.domain.learning.bandit import BanditSubject as Mixing
-from opencrab.domain.learning.calibration import calibration_sums
+from opencrab.domain.learning.calibration import self_grade_sums
 from opencrab.domain.learning.change import (
     ALIKE,
     Adjustment,
@@ -21,7 +21,7 @@ from opencrab.domain.learning.change import (
     adjustment_id,
     are_mixes_alike,
     describe_mix,
-    heaviest_alias_of_mix,
+    heaviest_learned_alias,
     is_subject_pinned,
     mix_of,
 )
@@ -38,7 +38,7 @@ from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.statistics.confidence import MomentSums
 from opencrab.domain.usage.counters import DailyTally
-from opencrab.domain.usage.ledger import parse_task_key
+from opencrab.domain.usage.ledger import parse_usage_task_key
 from opencrab.domain.value import MicroUsd, Value
 
 LET_BE = timedelta(days=30)
@@ -84,7 +84,7 @@ class ModelMixes(Value):
     still: dict[str, str]
 
 
-def choose_models(
+def choose_models_by_evidence(
     ground: SelectionInput, aim: Aim, now: datetime, *, seed: str, skipped: Collection[str] = ()
 ) -> ModelMixes:
     """Choose traffic splits for each purpose and type of task but those `skipped`.
@@ -92,10 +92,10 @@ def choose_models(
     All of them share the day's budget.
     """
     free = {name: each for name, each in mixable_choices(ground).items() if name not in skipped}
-    decided = bandit_mixes(free, aim, day_micro_usd=model_budget_left(ground, free), seed=seed)
+    decided = bandit_mixes(free, aim, day_micro_usd=bandit_budget_left(ground, free), seed=seed)
     still = {
         name: why
-        for name in open_model_choices(ground)
+        for name in open_bandit_choices(ground)
         if (why := why_choice_is_fixed(ground, name))
     }
     found = dict[str, BanditMix]()
@@ -108,7 +108,7 @@ def choose_models(
     return ModelMixes(found=found, still=still)
 
 
-def day_budget_for_models(
+def day_budget_of_bandit(
     agent: Agent, limit: MicroUsd, asked_for: MicroUsd | None = None
 ) -> MicroUsd:
     """Return the day's budget: the least of the agent's limit, its aim and the request."""
@@ -116,7 +116,7 @@ def day_budget_for_models(
     return min([limit, *(each for each in said if each is not None)])
 
 
-def open_model_choices(ground: SelectionInput) -> tuple[str, ...]:
+def open_bandit_choices(ground: SelectionInput) -> tuple[str, ...]:
     """Return each purpose and type of task of the open days, except embeddings."""
     found = {_task_of(key) for day in ground.days for key in day.models}
     return tuple(sorted(name for name in found if _use(name) is not Use.EMBEDDING))
@@ -139,24 +139,24 @@ def mixable_choices(ground: SelectionInput) -> dict[str, Mixing]:
     """Return the open subjects that are neither pinned nor fixed, with their arms."""
     return {
         name: _mixing(ground, name)
-        for name in open_model_choices(ground)
+        for name in open_bandit_choices(ground)
         if not why_choice_is_fixed(ground, name)
     }
 
 
 def why_choice_is_fixed(ground: SelectionInput, name: str) -> str:
     """Return the code for why a subject is fixed whatever the evidence says; "" if it is not."""
-    return why_choice_is_fixed_for(ground.agent, ground.mind, name)
+    return why_learned_subject_is_fixed(ground.agent, ground.mind, name)
 
 
-def why_choice_is_fixed_for(agent: Agent, mind: AgentState, name: str) -> str:
+def why_learned_subject_is_fixed(agent: Agent, mind: AgentState, name: str) -> str:
     """Return the code for why a subject of this agent is fixed; "" if it is not."""
     if is_subject_pinned(mind, mix_subject(name)):
         return "pinned"
     return "chosen" if _use(name) in agent.llm.models else ""
 
 
-def model_budget_left(ground: SelectionInput, free: Collection[str]) -> MicroUsd:
+def bandit_budget_left(ground: SelectionInput, free: Collection[str]) -> MicroUsd:
     """Return the day's budget for these subjects, less the mean cost of all other calls."""
     days = max(len({tally.day for tally in ground.tallies}), 1)
     others = sum(
@@ -170,7 +170,7 @@ def model_budget_left(ground: SelectionInput, free: Collection[str]) -> MicroUsd
 def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: BanditMix, now: datetime) -> str:
     """Return why a split is not made: in effect already, too new, or taken back; else ""."""
     after, present = describe_mix(mix_of_bandit(name, mixed)), mix_of(ground.mind, name)
-    if present is None and set(mixed.weights) == {current_model_alias(ground, name)}:
+    if present is None and set(mixed.weights) == {bandit_current_alias(ground, name)}:
         return "as_it_is"
     stays = present is not None and _is_allowed(ground, aim, present, mixed)
     within = min(ALIKE, aim.explore / 2) if aim.explore else ALIKE
@@ -183,7 +183,7 @@ def _hindrance(ground: SelectionInput, aim: Aim, name: str, mixed: BanditMix, no
             is_new
             and stays
             and not tries
-            and heaviest_alias_of_mix(each.after) == heaviest_alias_of_mix(after)
+            and heaviest_learned_alias(each.after) == heaviest_learned_alias(after)
         ):
             return "watched"
         late = each.at >= now - LET_BE
@@ -240,8 +240,8 @@ def adjustments_ended_by(ground: SelectionInput, change: Adjustment) -> tuple[Ad
 
 def expected_mix_gain(ground: SelectionInput, name: str, mixed: BanditMix) -> ExpectedGain:
     """Estimate the effect of a split compared with the model that is used most now."""
-    now = current_model_alias(ground, name)
-    named = ground.choices[now].name if now in ground.choices else routed_model(ground, name)
+    now = bandit_current_alias(ground, name)
+    named = ground.choices[now].name if now in ground.choices else bandit_routed_model(ground, name)
     known = _model_evidence(ground, name, named)
     quality, cost, latency = known.value_sums.mean, known.cost.mean, known.latency.mean
     return ExpectedGain(
@@ -273,17 +273,17 @@ def mix_of_bandit(name: str, mixed: BanditMix) -> Mix:
     return Mix(purpose=_use(name), task_type=name.partition("/")[2], weights=mixed.weights)
 
 
-def current_model_alias(ground: SelectionInput, name: str) -> str:
+def bandit_current_alias(ground: SelectionInput, name: str) -> str:
     """Return the alias used most now; "" if that model is not among the choices."""
     present = mix_of(ground.mind, name)
     if present is not None:
         return max(sorted(present.weights), key=lambda alias: present.weights[alias])
-    named = routed_model(ground, name)
+    named = bandit_routed_model(ground, name)
     same = (alias for alias, choice in ground.choices.items() if choice.name == named)
     return next(same, "")
 
 
-def routed_model(ground: SelectionInput, name: str) -> str:
+def bandit_routed_model(ground: SelectionInput, name: str) -> str:
     """Return the full name of the model that routing gives a purpose without a traffic split."""
     basis = RoutingBasis(model=ground.agent.model, models=ground.agent.llm.models)
     chosen = ground.routing.chosen(_use(name), basis).model
@@ -316,7 +316,7 @@ def _mixing(ground: SelectionInput, name: str) -> Mixing:
     return Mixing(
         arms=arms,
         turns_a_day=model_turns_a_day(ground, name),
-        current=current_model_alias(ground, name),
+        current=bandit_current_alias(ground, name),
     )
 
 
@@ -341,9 +341,9 @@ def _grade_sums(ground: SelectionInput, name: str, model: str) -> MomentSums:
     known = {
         _task_of(key): each.turns
         for key, each in ground.evidence.models.items()
-        if parse_task_key(key)[2] == model
+        if parse_usage_task_key(key)[2] == model
     }
-    whole, added = sum(known.values()), calibration_sums(ground.evidence.grades.get(model, ()))
+    whole, added = sum(known.values()), self_grade_sums(ground.evidence.grades.get(model, ()))
     return added.part(known.get(name, 0) / whole) if whole else MomentSums()
 
 
@@ -382,7 +382,7 @@ def _evidence(
         "quality": mixed.quality.model_dump(mode="json"),
         "cost_micro_usd": round(mixed.cost_micro_usd, 3),
         "latency_ms": mixed.latency_ms,
-        "current": current_model_alias(ground, name),
+        "current": bandit_current_alias(ground, name),
         "turns_a_day": round(model_turns_a_day(ground, name), 2),
         "day_micro_usd": ground.day_micro_usd,
         "then": watch_baseline(ground.evidence, name, models.values()) | then,
@@ -397,4 +397,4 @@ def _use(name: str) -> Use:
 
 def _task_of(key: str) -> str:
     """Return the "purpose/task_type" in a key of evidence about a model."""
-    return "/".join(parse_task_key(key)[:2])
+    return "/".join(parse_usage_task_key(key)[:2])

@@ -10,7 +10,7 @@ from opencrab.domain.learning.change import (
     AdjustmentKind,
     AdjustmentState,
     LearnedSubject,
-    heaviest_alias_of_mix,
+    heaviest_learned_alias,
 )
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.statistics.confidence import Estimate, combine_estimates, estimate_mean
@@ -28,7 +28,7 @@ def watch_baseline(evidence: Evidence, name: str, models: Iterable[str]) -> dict
     return {model: known.get(f"{name}/{model}", ModelEvidence()).as_dict for model in models}
 
 
-def start_watch_after(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
+def start_regression_watch_after(made: Adjustment, evidence: Evidence, day: str) -> Adjustment:
     """Start the watch of a split after a day, with the evidence at the end of that day."""
     then = watch_baseline(evidence, made.subject, made.evidence["then"])
     then |= made.evidence.get("kept", {})
@@ -46,7 +46,7 @@ def continued_baseline(
     held = next(filter(is_watched_mix, mix_adjustments(earlier, name)), None)
     if (
         held is None
-        or heaviest_alias_of_mix(held.after) != heaviest_alias_of_mix(after)
+        or heaviest_learned_alias(held.after) != heaviest_learned_alias(after)
         or "until" not in held.evidence
     ):
         return {}

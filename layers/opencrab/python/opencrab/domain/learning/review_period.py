@@ -74,11 +74,11 @@ class ReviewPeriod(Value):
 
     def start_time(self) -> datetime:
         """Return the first moment of the period."""
-        return utc_midnight(self.first)
+        return review_day_midnight(self.first)
 
     def end_time(self) -> datetime:
         """Return the first moment after the period."""
-        return utc_midnight(self.last + timedelta(days=1))
+        return review_day_midnight(self.last + timedelta(days=1))
 
 
 class NightlyRun(Value):
@@ -168,12 +168,12 @@ def last_ended_review_day(now: datetime, night_hour: int) -> date:
     return (now.astimezone(UTC) - timedelta(hours=night_hour)).date() - timedelta(days=1)
 
 
-def day_period(day: date) -> ReviewPeriod:
+def review_period_of_day(day: date) -> ReviewPeriod:
     """Build the period of a day."""
     return ReviewPeriod(span=ReviewSpan.DAILY, first=day, last=day)
 
 
-def week_period(day: date) -> ReviewPeriod:
+def review_period_of_week(day: date) -> ReviewPeriod:
     """Build the period of a day's ISO week."""
     first = day - timedelta(days=day.weekday())
     return ReviewPeriod(span=ReviewSpan.WEEKLY, first=first, last=first + timedelta(days=6))
@@ -187,15 +187,15 @@ def review_period(day: date, number: int) -> ReviewPeriod:
 def newest_period(span: ReviewSpan, ended: date) -> ReviewPeriod:
     """Return the newest day or week that is over at the end of day `ended`."""
     if span is ReviewSpan.DAILY:
-        return day_period(ended)
-    return week_period(ended - timedelta(days=0 if ended.weekday() == _SUNDAY else 7))
+        return review_period_of_day(ended)
+    return review_period_of_week(ended - timedelta(days=0 if ended.weekday() == _SUNDAY else 7))
 
 
-def periods_ending_on(day: date) -> Iterator[ReviewPeriod]:
+def review_periods_ending_on(day: date) -> Iterator[ReviewPeriod]:
     """Yield the periods to review at the end of a day: the day, and on Sundays its week."""
-    yield day_period(day)
+    yield review_period_of_day(day)
     if day.weekday() == _SUNDAY:
-        yield week_period(day)
+        yield review_period_of_week(day)
 
 
 def parse_review_period(text: str) -> ReviewPeriod:
@@ -203,9 +203,9 @@ def parse_review_period(text: str) -> ReviewPeriod:
     span, _, name = text.partition("-")
     try:
         if span == ReviewSpan.DAILY and len(name) == _DAY_LENGTH:
-            return day_period(date.fromisoformat(name))
+            return review_period_of_day(date.fromisoformat(name))
         if span == ReviewSpan.WEEKLY and len(name) == _WEEK_LENGTH:
-            return week_period(date.fromisoformat(f"{name}-1"))
+            return review_period_of_week(date.fromisoformat(f"{name}-1"))
         if span == ReviewSpan.REVIEW and name[_DAY_LENGTH:][:1] == "-":
             return review_period(date.fromisoformat(name[:_DAY_LENGTH]), _number(name))
     except ValueError:
@@ -248,7 +248,7 @@ def useless_experience_ids(recalled: Mapping[str, MemoryHits], since: datetime) 
     return tuple(sorted(never, key=lambda name: (-recalled[name].found, name)))
 
 
-def utc_midnight(day: date) -> datetime:
+def review_day_midnight(day: date) -> datetime:
     """Return the first moment of a day, UTC."""
     return datetime.combine(day, time(), UTC)
 

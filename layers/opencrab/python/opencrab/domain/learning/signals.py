@@ -100,27 +100,29 @@ def signals_id(at: datetime, turn_id: str = "") -> str:
     return f"{at.strftime('%Y%m%dT%H%M%S.%fZ')}-{turn_id}"
 
 
-def skill_pin(name: str) -> str:
+def learned_skill_pin(name: str) -> str:
     """Return the text that pins a skill in the agent state."""
     return f"skill:{name}"
 
 
-def skills_on_trial(mind: AgentState) -> frozenset[str]:
+def learned_skills_on_trial(mind: AgentState) -> frozenset[str]:
     """Return the skills on trial, except pinned ones: turns may be without them at random."""
     return frozenset(
         skill.name
         for skill in mind.skills
-        if skill.on_trial and skill_pin(skill.name) not in mind.pinned
+        if skill.on_trial and learned_skill_pin(skill.name) not in mind.pinned
     )
 
 
-def withheld_skills(mind: AgentState, turn_id: str, percent: int) -> frozenset[str]:
+def learned_skills_withheld_from_turn(
+    mind: AgentState, turn_id: str, percent: int
+) -> frozenset[str]:
     """Return the skills withheld from a turn, each at random with this percentage.
 
     The choice is made by hash bucketing: the same turn always gives the same skills.
     """
     return frozenset(
         name
-        for name in skills_on_trial(mind)
+        for name in learned_skills_on_trial(mind)
         if hash_fraction("skill", turn_id, name) * 100 < percent
     )

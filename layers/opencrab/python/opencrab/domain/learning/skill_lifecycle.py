@@ -10,7 +10,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Conflict, Invalid, NoRoom, NotFound, Refused, TooLarge
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.signals import skill_pin, skills_on_trial
+from opencrab.domain.learning.signals import learned_skill_pin, learned_skills_on_trial
 from opencrab.domain.skills.skill import (
     ACQUIRED_SKILLS,
     BY_EVIDENCE,
@@ -263,9 +263,9 @@ def place_candidate(skill: AcquiredSkill, mind: AgentState, trials: TrialSetting
     """
     if skill.status is not SkillStatus.CANDIDATE:
         return skill
-    if trials.skill_percent == 0 or skill_pin(skill.name) in mind.pinned:
+    if trials.skill_percent == 0 or learned_skill_pin(skill.name) in mind.pinned:
         return skill.replaced(status=SkillStatus.ACTIVE)
-    if len(skills_on_trial(mind) - {skill.name}) < trials.candidates:
+    if len(learned_skills_on_trial(mind) - {skill.name}) < trials.candidates:
         return skill
     return skill.replaced(status=SkillStatus.DISABLED, waits=True)
 

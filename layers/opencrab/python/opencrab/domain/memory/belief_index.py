@@ -6,16 +6,21 @@ from opencrab.domain.document import Document, new_fact
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.belief import Belief
 from opencrab.domain.memory.peer import Peer
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_belief, with_peer
-from opencrab.domain.text.similarity import TextRelation, claim_of_text, relation_of_claims
+from opencrab.domain.memory.salient_beliefs import (
+    OUTLOOK,
+    SalientBeliefs,
+    remember_belief,
+    remember_peer,
+)
+from opencrab.domain.text.similarity import TextRelation, parse_text_claim, relation_of_texts
 
 BELIEFS, PEERS = 1_000, 500
 """The limits of beliefs and peers of one agent."""
 
 
-def belief_id(claim: str) -> str:
+def belief_id_in_memory(claim: str) -> str:
     """Return the id of a claim's belief, independent of case, width, spaces and punctuation."""
-    return stable_id("belief", claim_of_text(claim).letters)
+    return stable_id("belief", parse_text_claim(claim).letters)
 
 
 def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
@@ -23,9 +28,9 @@ def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
 
     If there are several, one that is not tainted is preferred.
     """
-    found, meant = None, claim_of_text(new.claim)
+    found, meant = None, parse_text_claim(new.claim)
     for each in held:
-        same = each.id == new.id or relation_of_claims(meant, claim_of_text(each.claim)) in _SAME
+        same = each.id == new.id or relation_of_texts(meant, parse_text_claim(each.claim)) in _SAME
         if same and not each.tainted:
             return each.id
         if same and found is None:
@@ -33,13 +38,13 @@ def belief_with_same_claim(new: Belief, held: Iterable[Belief]) -> str | None:
     return found
 
 
-def salient_beliefs_of(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> SalientBeliefs:
+def salient_beliefs_in_memory(beliefs: Iterable[Belief], peers: Iterable[Peer]) -> SalientBeliefs:
     """Build the salient beliefs from all beliefs and peers of an agent."""
     outlook = SalientBeliefs()
     for belief in beliefs:
-        outlook = with_belief(outlook, belief)
+        outlook = remember_belief(outlook, belief)
     for peer in peers:
-        outlook = with_peer(outlook, peer)
+        outlook = remember_peer(outlook, peer)
     return outlook
 
 

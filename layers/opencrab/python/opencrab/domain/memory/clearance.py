@@ -103,7 +103,7 @@ NOTHING_WITHHELD = Clearance(SearchClearance(whole=True))
 """The clearance of a background turn, whose answer goes to nobody."""
 
 
-def turn_clearance(
+def memory_clearance_of_turn(
     authority: Authority, person_id: str, session: Session, listeners: Listeners
 ) -> Clearance:
     """Return the clearance of a turn for somebody whose answer these listeners may read."""
@@ -121,7 +121,7 @@ def turn_clearance(
     if elsewhere and not listeners.freely:
         label = f"place:{stable_id('place', listeners.place or session.id)}"
         return Clearance(SearchClearance(guild_id=guild_id), label, frozenset({label}))
-    everybody, members = f"everybody:{session.id}", label_of_session_members(session.id)
+    everybody, members = f"everybody:{session.id}", memory_label_of_session_members(session.id)
     here = SearchClearance(session_id=session.id, guild_id=guild_id)
     if level < _USER:
         return Clearance(here, everybody, frozenset({everybody}))
@@ -136,7 +136,7 @@ def turn_clearance(
     return Clearance(search, own, frozenset(readable))
 
 
-def label_of_session_members(session_id: str) -> str:
+def memory_label_of_session_members(session_id: str) -> str:
     """Return the label of what all known members of a session may read, and only they."""
     return f"members:{session_id}"
 

@@ -78,18 +78,18 @@ class GraphSize(Value):
     edges: int = 0
 
 
-def node_id(label: str) -> str:
+def knowledge_node_id(label: str) -> str:
     """Compute the id of a node from its label, independent of case and width."""
     folded = unicodedata.normalize("NFKC", text_on_one_line(label)).casefold()
     return stable_id("node", folded)
 
 
-def edge_id(origin: str, relation: str, target: str) -> str:
+def knowledge_edge_id(origin: str, relation: str, target: str) -> str:
     """Return the id of the only relation of this kind between two nodes."""
     return f"{origin}.{relation}.{target}"
 
 
-def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNode:
+def update_knowledge_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNode:
     """Return a node updated with new knowledge.
 
     The same content again raises the confidence; other content replaces content that is not more
@@ -116,7 +116,7 @@ def update_node(stored: KnowledgeNode | None, new: KnowledgeNode) -> KnowledgeNo
     return new.replaced(id=stored.id, label=new.label if cleaner else stored.label)
 
 
-def strengthen_edge(stored: KnowledgeEdge | None, new: KnowledgeEdge) -> KnowledgeEdge:
+def strengthen_knowledge_edge(stored: KnowledgeEdge | None, new: KnowledgeEdge) -> KnowledgeEdge:
     """Return a relation after it was seen again: its weight moves closer to 1."""
     if stored is None:
         return new

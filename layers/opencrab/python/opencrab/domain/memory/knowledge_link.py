@@ -13,10 +13,10 @@ from opencrab.domain.memory.knowledge_graph import (
     GraphSize,
     KnowledgeEdge,
     KnowledgeNode,
-    edge_id,
-    node_id,
-    strengthen_edge,
-    update_node,
+    knowledge_edge_id,
+    knowledge_node_id,
+    strengthen_knowledge_edge,
+    update_knowledge_node,
 )
 
 Count = Callable[[str], int]
@@ -31,10 +31,10 @@ class KnowledgeLink:
     """
 
     def __init__(self, origin: KnowledgeNode, edge: KnowledgeEdge, target: KnowledgeNode) -> None:
-        ends = [each.replaced(id=node_id(each.label)) for each in (origin, target)]
+        ends = [each.replaced(id=knowledge_node_id(each.label)) for each in (origin, target)]
         self._nodes = {each.id: each for each in ends}
         self._edge = edge.replaced(origin=ends[0].id, target=ends[1].id)
-        self._key = edge_id(self._edge.origin, self._edge.relation, self._edge.target)
+        self._key = knowledge_edge_id(self._edge.origin, self._edge.relation, self._edge.target)
         self.names = (
             *((NODE, each) for each in self._nodes),
             (EDGE, self._key),
@@ -55,7 +55,7 @@ class KnowledgeLink:
         )
         changes = [change for change in nodes if change is not None]
         before = known.get((EDGE, self._key))
-        kept = strengthen_edge(before.read(KnowledgeEdge) if before else None, self._edge)
+        kept = strengthen_knowledge_edge(before.read(KnowledgeEdge) if before else None, self._edge)
         changes.append(before.with_body(kept) if before else new_fact(owner, EDGE, self._key, kept))
         if added := [fact.kind for fact in changes if fact.version == 1]:
             extent = known.get((KNOWLEDGE, KNOWLEDGE))
@@ -71,7 +71,7 @@ def _changed_node_fact(owner: str, new: KnowledgeNode, stored: Document | None) 
     if stored is None:
         return new_fact(owner, NODE, new.id, new)
     known = stored.read(KnowledgeNode)
-    after = update_node(known, new)
+    after = update_knowledge_node(known, new)
     return None if after == known else stored.with_body(after)
 
 

@@ -52,7 +52,9 @@ def peer_trust(peer: Peer, now: datetime, prior: float) -> float:
     return share * math.exp(-FADING_A_MINUTE * since)
 
 
-def record_collaboration(peer: Peer, outcome: Outcome, session_id: str, now: datetime) -> Peer:
+def peer_trust_after_collaboration(
+    peer: Peer, outcome: Outcome, session_id: str, now: datetime
+) -> Peer:
     """Return the peer after one more collaboration; only the outcome success counts as success.
 
     A session counts once: its outcome reported again changes nothing; without a session each one

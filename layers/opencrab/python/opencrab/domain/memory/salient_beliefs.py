@@ -34,7 +34,7 @@ class SalientBeliefs(Value):
     peers: tuple[Peer, ...] = ()
 
 
-def with_belief(outlook: SalientBeliefs, belief: Belief) -> SalientBeliefs:
+def remember_belief(outlook: SalientBeliefs, belief: Belief) -> SalientBeliefs:
     """Return the outlook with a belief's present state, if it is among the most salient.
 
     The surer an agent is that a claim is true, or that it is false, the more salient it is; among
@@ -48,27 +48,27 @@ def with_belief(outlook: SalientBeliefs, belief: Belief) -> SalientBeliefs:
         at=belief.tested_at or belief.formed_at,
         tainted=belief.tainted,
     )
-    beliefs = (*without_belief(outlook, belief.id).beliefs, brief)
+    beliefs = (*forget_belief(outlook, belief.id).beliefs, brief)
     ranked = sorted(beliefs, key=_salience, reverse=True)[:BELIEFS]
     return _within(outlook.replaced(beliefs=tuple(ranked)))
 
 
-def with_peer(outlook: SalientBeliefs, peer: Peer) -> SalientBeliefs:
+def remember_peer(outlook: SalientBeliefs, peer: Peer) -> SalientBeliefs:
     """Return the outlook with a peer's present state, if it is among those met last."""
     interests = tuple(each[:_INTEREST].strip() for each in peer.interests[:_INTERESTS])
     brief = peer.replaced(interests=interests, last_session="")
-    peers = (*without_peer(outlook, peer.agent_id).peers, brief)
+    peers = (*forget_peer(outlook, peer.agent_id).peers, brief)
     ranked = sorted(peers, key=lambda each: each.last_at or _LONG_AGO, reverse=True)
     return _within(outlook.replaced(peers=tuple(ranked[:PEERS])))
 
 
-def without_belief(outlook: SalientBeliefs, belief_id: str) -> SalientBeliefs:
+def forget_belief(outlook: SalientBeliefs, belief_id: str) -> SalientBeliefs:
     """Return the outlook without a belief that was erased."""
     kept = tuple(each for each in outlook.beliefs if each.id != belief_id)
     return outlook.replaced(beliefs=kept)
 
 
-def without_peer(outlook: SalientBeliefs, peer_id: str) -> SalientBeliefs:
+def forget_peer(outlook: SalientBeliefs, peer_id: str) -> SalientBeliefs:
     """Return the outlook without a peer that was erased."""
     return outlook.replaced(peers=tuple(e for e in outlook.peers if e.agent_id != peer_id))
 

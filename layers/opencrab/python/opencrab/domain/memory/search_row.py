@@ -106,7 +106,7 @@ _KINDS = {
 }
 
 
-def search_row_of_line(line: Line, session: Session, agent_id: str) -> SearchRow | None:
+def memory_search_row_of_line(line: Line, session: Session, agent_id: str) -> SearchRow | None:
     """Return the search row of a line for an agent.
 
     None if it is no speech or instruction, is blank, or is another agent's inner voice.
@@ -132,7 +132,7 @@ def search_row_of_line(line: Line, session: Session, agent_id: str) -> SearchRow
     )
 
 
-def search_row_of_memory(memory: Memory) -> SearchRow:
+def search_row_of_curated_memory(memory: Memory) -> SearchRow:
     """Return the search row of a curated memory."""
     return SearchRow(
         session_id=memory.session_id,

@@ -286,6 +286,6 @@ class SummaryIndex(SummaryAttempts):
         return self.replaced(periods=tuple(sorted(periods, key=lambda period: period.key)))
 
 
-def summary_key(summary_id: str) -> str:
+def memory_summary_document_id(summary_id: str) -> str:
     """Return the id of a summary's document, which sorts by the summary's number."""
     return f"S{int(summary_id[1:]):09d}"

@@ -29,9 +29,9 @@ from opencrab.domain.text.plain import visible_text
 from opencrab.domain.text.similarity import (
     TextClaim,
     TextRelation,
-    claim_of_text,
     has_more_words,
-    relation_of_claims,
+    parse_text_claim,
+    relation_of_texts,
 )
 from opencrab.domain.value import Value
 
@@ -159,9 +159,9 @@ def judge_memory(
         return MemoryVerdict(Ruling.REFUSED, reason=reason)
     if replaces is not None and may_change_memory(new, replaces):
         return MemoryVerdict(Ruling.SUPERSEDED, _supersede_memory(replaces, new, "replaced"))
-    said = claim_of_text(new.content)
+    said = parse_text_claim(new.content)
     judged = [
-        (relation_of_claims(said, claim_of_text(each.content)), each)
+        (relation_of_texts(said, parse_text_claim(each.content)), each)
         for each in similar
         if each.id != new.id
     ]
@@ -181,7 +181,7 @@ def judge_memory(
 def memory_refusal(new: Memory) -> MemoryRefusalReason | None:
     """Return why a text may not become a memory, whatever else is stored; None if it may."""
     shown = visible_text(new.content)
-    said = claim_of_text(shown)
+    said = parse_text_claim(shown)
     if not shown:
         return MemoryRefusalReason.BLANK
     if not (new.session_id or new.turn_id or new.path or new.person_id):
@@ -281,7 +281,7 @@ def _beside(
 
 def _merge_memory(stored: Memory, new: Memory, said: TextClaim) -> Memory:
     """Return the stored memory after the same was learned again from an equally trusted source."""
-    stays = stored.content == new.content or has_more_words(claim_of_text(stored.content), said)
+    stays = stored.content == new.content or has_more_words(parse_text_claim(stored.content), said)
     other = new.content if stays else stored.content
     at, turn_id = (new.updated_at, new.turn_id) if stays else (stored.updated_at, stored.turn_id)
     content = stored.content if stays else new.content

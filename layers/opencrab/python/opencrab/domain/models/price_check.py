@@ -27,7 +27,7 @@ class NewPrices:
     refused: Mapping[str, Fall] = field(default_factory=dict)
 
 
-def classify_prices(
+def classify_model_prices(
     found: Mapping[str, DatedPrice], known: Mapping[str, Price | None], *, allow_lower: bool
 ) -> NewPrices:
     """Split new prices into accepted and suspiciously low ones; `allow_lower` accepts all."""
@@ -46,7 +46,7 @@ def price_falls_far(old: Price | None, new: Price) -> bool:
     return any(now * 2 < before for before, now in zip(_before(old), _parts(new), strict=True))
 
 
-def are_prices_per_token(pairs: list[tuple[Price, Price]]) -> bool:
+def are_model_prices_per_token(pairs: list[tuple[Price, Price]]) -> bool:
     """Check whether new prices seem to be per token, not per million; pairs are (old, new).
 
     That is so if every model with a price above 100,000 micro-dollars falls below 10,000.
@@ -55,7 +55,7 @@ def are_prices_per_token(pairs: list[tuple[Price, Price]]) -> bool:
     return bool(dear) and all(max(_parts(new)) < _CENTS for new in dear)
 
 
-def higher_price(one: Price, other: Price) -> Price:
+def higher_model_price(one: Price, other: Price) -> Price:
     """Return the higher of two prices, part by part."""
     parts = zip(Price.model_fields, _parts(one), _parts(other), strict=True)
     said = {name for name in Price.model_fields if getattr(one, name) is not None}

@@ -8,7 +8,7 @@ would count against an answer that was right.
 import re
 from datetime import timedelta
 
-from opencrab.domain.text.terms import content_terms, text_terms
+from opencrab.domain.text.terms import content_terms_of_text, text_terms
 
 AGAIN_WITHIN = timedelta(minutes=30)
 """The time after which the same question may be a new one."""
@@ -53,7 +53,7 @@ _DOUBTS = (
 """Phrases of a request to report mistakes, which is no correction."""
 
 
-def is_correction(text: str) -> bool:
+def is_correction_text(text: str) -> bool:
     """Check whether a message says that the answer before it was wrong."""
     said = text[:_READ].strip().casefold().replace("\u2019", "'")
     # The patterns are kept compiled by `re` from the first message on: most starts can save that.
@@ -62,7 +62,7 @@ def is_correction(text: str) -> bool:
     return re.search(_CONTAINS, said) is not None and re.search(_DOUBTS, said) is None
 
 
-def repeats_earlier_message(text: str, before: str) -> bool:
+def repeats_earlier_text(text: str, before: str) -> bool:
     """Check whether a message says nearly the same as an earlier one of the same person.
 
     Both all their terms and their content terms must be alike.
@@ -70,7 +70,7 @@ def repeats_earlier_message(text: str, before: str) -> bool:
     now, then = text_terms(text), text_terms(before)
     if min(len(now), len(then)) < LEAST_TERMS:
         return False
-    return _alike(now, then) and _alike(content_terms(text), content_terms(before))
+    return _alike(now, then) and _alike(content_terms_of_text(text), content_terms_of_text(before))
 
 
 def _alike(now: frozenset[str], then: frozenset[str]) -> bool:

@@ -48,7 +48,7 @@ class ParsedQuery:
     asks_when: bool = False
 
 
-def parse_search_query(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
+def parse_query_text(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     """Parse a query; `speakers` are the names of those whom the searcher may hear.
 
     A speaker is named when all terms of the name are in the query; then the name is not searched as
@@ -57,7 +57,7 @@ def parse_search_query(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     """
     text = text[:LONGEST_QUESTION]
     distinct = tuple(dict.fromkeys(index_terms(text)))
-    names = speakers_named_in_query(text, speakers)
+    names = speakers_named_in_text(text, speakers)
     called = frozenset[str]().union(*map(_terms_of_name, names))
     if not any(_tells_beside(called, term) for term in distinct):
         called = frozenset()
@@ -69,7 +69,7 @@ def parse_search_query(text: str, speakers: Iterable[str] = ()) -> ParsedQuery:
     return ParsedQuery(terms=_ends(terms), named=names, asks_when=bool(_when().search(text)))
 
 
-def speakers_named_in_query(text: str, speakers: Iterable[str]) -> frozenset[str]:
+def speakers_named_in_text(text: str, speakers: Iterable[str]) -> frozenset[str]:
     """Return the speakers whom a query names."""
     asked = frozenset(index_terms(text[:LONGEST_QUESTION]))
     terms = ((name, _terms_of_name(name)) for name in speakers)

@@ -50,7 +50,7 @@ class RankedRow(NamedTuple):
     why: tuple[str, ...]
 
 
-def rank_search_candidates(
+def rank_text_search_candidates(
     candidates: Iterable[RankingCandidate],
     *,
     named: frozenset[str],
@@ -75,7 +75,7 @@ def rank_search_candidates(
     return tuple(found[:limit])
 
 
-def least_neighbour_search_score(
+def least_neighbour_text_score(
     scores: Iterable[float], named: frozenset[str], *, asks_when: bool, limit: int
 ) -> float:
     """Return the score that a neighbour of a hit needs at least to be among the best.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from opencrab.domain.text.terms import content_terms, text_terms
+from opencrab.domain.text.terms import content_terms_of_text, text_terms
 
 NEARLY_ALL = 0.8
 """The share of words that a near duplicate has in common with the longer text: one word more in
@@ -48,7 +48,7 @@ class TextClaim:
     denies: bool
 
 
-def claim_of_text(text: str) -> TextClaim:
+def parse_text_claim(text: str) -> TextClaim:
     """Parse a text into its words, values and negation."""
     folded = _normalize_text(text)
     plain = _harmless().sub(" ", _duty().sub(" 必要 ", folded))
@@ -60,7 +60,7 @@ def claim_of_text(text: str) -> TextClaim:
     return TextClaim(_unheard().sub("", folded), words, values, denies=denials > 0)
 
 
-def relation_of_claims(one: TextClaim, other: TextClaim) -> TextRelation:
+def relation_of_texts(one: TextClaim, other: TextClaim) -> TextRelation:
     """Compare two texts; the order of the arguments does not matter."""
     if one.letters == other.letters:
         return TextRelation.SAME
@@ -98,7 +98,7 @@ class TextTerms:
     @classmethod
     def of(cls, text: str) -> "TextTerms":
         """Extract the terms of a text."""
-        return cls(text_terms(text), content_terms(text), _turns(text))
+        return cls(text_terms(text), content_terms_of_text(text), _turns(text))
 
     def similarity_to(self, other: "TextTerms") -> float:
         """Compute the similarity of two texts, 0 to 1.
@@ -111,12 +111,12 @@ class TextTerms:
         if min(len(self.terms), len(other.terms)) < _LEAST_TERMS:
             return 0.0
         return min(
-            dice_coefficient(self.terms, other.terms),
-            dice_coefficient(self.distinctive_terms, other.distinctive_terms),
+            text_dice_coefficient(self.terms, other.terms),
+            text_dice_coefficient(self.distinctive_terms, other.distinctive_terms),
         )
 
 
-def dice_coefficient(one: frozenset[str], other: frozenset[str]) -> float:
+def text_dice_coefficient(one: frozenset[str], other: frozenset[str]) -> float:
     """Compute the Dice coefficient of two sets, 0 to 1 (Dice 1945); 0 if one is empty."""
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
@@ -350,7 +350,9 @@ def _negated_words(words: list[str]) -> Iterator[str]:
     """Yield the object of each negation in English: the next content term, or ""."""
     for place, word in enumerate(words):
         if word in _NEGATING or word.endswith("n't"):
-            following = (min(content_terms(each), default="") for each in words[place + 1 :])
+            following = (
+                min(content_terms_of_text(each), default="") for each in words[place + 1 :]
+            )
             yield next(filter(None, following), "")
 
 

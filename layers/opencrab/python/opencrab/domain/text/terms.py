@@ -28,7 +28,7 @@ def text_terms(text: str) -> frozenset[str]:
     return frozenset(_extract_terms(text, alone_only=True))
 
 
-def content_terms(text: str) -> frozenset[str]:
+def content_terms_of_text(text: str) -> frozenset[str]:
     """Return the terms that carry the topic: no particles, endings, numbers or stop words."""
     found = set[str]()
     for term in text_terms(text):

@@ -32,7 +32,7 @@ class QuantizedVector(NamedTuple):
         return len(self.body) - _LENGTH.size
 
 
-def quantize_vector(vector: Sequence[float]) -> QuantizedVector:
+def quantize_text_vector(vector: Sequence[float]) -> QuantizedVector:
     """Quantize a vector to a byte and a bit per component; its length does not matter.
 
     A vector without a direction, such as one that is all zeros, is similar to none.
@@ -47,7 +47,7 @@ def quantize_vector(vector: Sequence[float]) -> QuantizedVector:
     return QuantizedVector(bits, _LENGTH.pack(length) + struct.pack(f"{len(steps)}b", *steps))
 
 
-def cosine_similarity(one: bytes, other: bytes) -> float:
+def text_vector_cosine_similarity(one: bytes, other: bytes) -> float:
     """Compute the cosine similarity of two bodies: 1 for the same direction, 0 if orthogonal.
 
     Also 0 if their dimensions differ, as vectors of different models cannot be compared.
@@ -59,7 +59,9 @@ def cosine_similarity(one: bytes, other: bytes) -> float:
     return float(sum(map(mul, mine, theirs)) / lengths)
 
 
-def fuse_search_scores(words: Mapping[int, float], near: Mapping[int, float]) -> dict[int, float]:
+def fuse_text_search_scores(
+    words: Mapping[int, float], near: Mapping[int, float]
+) -> dict[int, float]:
     """Combine scores by words and cosines into one score for each row; zeros are left out.
 
     Both are divided by their best, so that the best row of one method stays ahead of a row that is

@@ -54,7 +54,7 @@ USE_ACTION = "use_action"
 """The action that runs one which is not in the request's list of tools (see `find_actions`)."""
 
 
-def action_name(call: ActionCall) -> str:
+def action_name_of_turn_call(call: ActionCall) -> str:
     """Return the name of the action that a call runs, unwrapped from `use_action`."""
     if call.name != USE_ACTION or call.arguments is None:
         return call.name

@@ -56,7 +56,7 @@ class ThinkContext(Value):
         return Use.TOOL_CALLING if self.acting else Use.CONVERSATION
 
 
-def task_complexity_level(complexity: float) -> str:
+def turn_complexity_level(complexity: float) -> str:
     """Return a complexity as a word, for reports: simple, medium or complex."""
     if complexity > COMPLEX:
         return "complex"

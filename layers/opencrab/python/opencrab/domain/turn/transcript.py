@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from opencrab.domain.access.authority import Source
-from opencrab.domain.conversation.loop_guard import message_minhash
+from opencrab.domain.conversation.loop_guard import conversation_message_minhash
 from opencrab.domain.conversation.session import Phase, Session, SessionChange
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Duration, ModelChosen, RoutingBasis
@@ -197,7 +197,7 @@ _NO_ROUND = frozenset({Source.PEER, Source.HEARTBEAT, Source.WORLD})
 """Sources whose messages start no round; those of humans and schedules do."""
 
 
-def session_change(
+def turn_session_change(
     session: Session, transcript: Transcript, header: Turn, speech: str, now: datetime
 ) -> SessionChange:
     """Build the change that a closing turn makes to its session; `header` has its final cost."""
@@ -217,7 +217,9 @@ def session_change(
         floor=header.hops if header.source is Source.PEER else None,
         speeches=len(spoken),
         characters=sum(map(len, spoken)),
-        marks=message_minhash("\n".join(spoken)) if spoken and session.discusses else (),
+        marks=conversation_message_minhash("\n".join(spoken))
+        if spoken and session.discusses
+        else (),
         spent_micro_usd=header.spent,
         phase=_set_phase(transcript),
     )

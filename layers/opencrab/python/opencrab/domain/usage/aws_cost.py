@@ -239,7 +239,7 @@ class CostEstimate(Value):
     month: Bill
 
 
-def estimate_aws_cost(
+def estimate_aws_usage_cost(
     sheet: PriceSheet, turns: int, *, model_seconds: int | None = None, waiting: bool = False
 ) -> CostEstimate:
     """Estimate the cost of an installation whose turns are of the standard shape."""

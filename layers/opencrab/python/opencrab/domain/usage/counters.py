@@ -8,7 +8,7 @@ from pydantic import Field
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.turn.task_type import task_complexity_level
+from opencrab.domain.turn.task_type import turn_complexity_level
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import Value
 
@@ -79,7 +79,7 @@ def sum_call_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict
     return {name: first.get(name, 0) + second.get(name, 0) for name in (*first, *second)}
 
 
-def tally_of_call(row: UsageRow) -> DailyTally:
+def usage_tally_of_call(row: UsageRow) -> DailyTally:
     """Count one call; no count is negative, whatever a vendor reported."""
     counts = {
         "calls": 1,
@@ -109,18 +109,18 @@ def tally_of_call(row: UsageRow) -> DailyTally:
             model=row.model,
             purpose=row.purpose,
             task_type=row.task_type,
-            complexity=task_complexity_level(row.complexity),
+            complexity=turn_complexity_level(row.complexity),
         ),
         counts=counts,
         hours={row.at.astimezone(UTC).hour: hourly},
     )
 
 
-def tally_correction(before: UsageRow, after: UsageRow, now: datetime) -> DailyTally | None:
+def usage_tally_correction(before: UsageRow, after: UsageRow, now: datetime) -> DailyTally | None:
     """Return what to add to the day of a call that was settled; None if it is kept no longer."""
     if now - before.at >= KEPT:
         return None
-    counted, corrected = tally_of_call(before), tally_of_call(after)
+    counted, corrected = usage_tally_of_call(before), usage_tally_of_call(after)
     hours = {
         hour: _count_differences(counts, counted.hours.get(hour, {}))
         for hour, counts in corrected.hours.items()

@@ -13,7 +13,7 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
-from opencrab.domain.turn.task_type import task_complexity_level
+from opencrab.domain.turn.task_type import turn_complexity_level
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import MicroUsd, ShortText, Unit, Value
 
@@ -185,17 +185,17 @@ class UsageRow(Value):
     @property
     def id(self) -> str:
         """The row's metrics id: it sorts by time, and the row is stored under it."""
-        return ledger_row_id(self.at, self.turn_id, self.n)
+        return usage_row_id(self.at, self.turn_id, self.n)
 
 
-def ledger_row_id(at: datetime, turn_id: str, n: int) -> str:
+def usage_row_id(at: datetime, turn_id: str, n: int) -> str:
     """Return the metrics id of a turn's call that ended at a time."""
     return f"{ledger_row_time(at)}-{turn_id}-{n:04d}"
 
 
 def turn_of_ledger_row(row_id: str) -> str:
     """Return the id of the turn whose call a row id names; raises Invalid for other texts."""
-    if not is_ledger_row_id(row_id):
+    if not is_usage_row_id(row_id):
         raise Invalid(
             f"{row_id[:100]!r} is not the ID of a model call",
             field="call",
@@ -215,12 +215,12 @@ _NEXT = "!"
 _ROW_ID = re.compile(r"[0-9]{8}T[0-9]{6}\.[0-9]{6}Z-[!-~]{1,128}-[0-9]{4,9}")
 
 
-def is_ledger_row_id(text: str) -> bool:
+def is_usage_row_id(text: str) -> bool:
     """Check whether a text has the form of a row id; the row need not exist."""
     return _ROW_ID.fullmatch(text) is not None
 
 
-def ledger_row_bounds(
+def usage_row_id_bounds(
     since: datetime | None, until: datetime | None, after: str | None, *, oldest_first: bool = False
 ) -> tuple[str, str]:
     """Return the bounds of row ids for a query: low <= id < high.
@@ -228,7 +228,7 @@ def ledger_row_bounds(
     `after` is the id of the last row read; read newest first, the next rows are earlier in time.
     Raises Invalid if `after` is no row id.
     """
-    if after is not None and not is_ledger_row_id(after):
+    if after is not None and not is_usage_row_id(after):
         raise Invalid(
             f"{after[:100]!r} is not a row ID",
             field="after",
@@ -282,7 +282,7 @@ class Grouping(StrEnum):
             case Grouping.TASK_TYPE:
                 return row.task_type
             case Grouping.COMPLEXITY:
-                return task_complexity_level(row.complexity)
+                return turn_complexity_level(row.complexity)
 
 
 class CallSummary(Value):
@@ -341,7 +341,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return round(sum(known) / len(known), 3) if known else None
 
 
-def parse_task_key(key: str) -> tuple[str, str, str]:
+def parse_usage_task_key(key: str) -> tuple[str, str, str]:
     """Split a key into purpose, type of task and model; a model may contain slashes."""
     purpose, task_type, model = key.split("/", 2)
     return purpose, task_type, model

@@ -93,7 +93,7 @@ class Note:
         return Note(self.body, tuple(fields), opening="---\n", closing="---\n")
 
 
-def parse_note(text: str) -> Note:
+def parse_vault_note(text: str) -> Note:
     """Parse a file into front matter and body."""
     opening = _OPENING.match(text)
     if opening is None:
@@ -111,34 +111,34 @@ def parse_note(text: str) -> Note:
     return Note(text)
 
 
-def note_title(note: Note, file_name: str) -> str:
+def vault_note_title(note: Note, file_name: str) -> str:
     """Return the title: from the front matter, the first top heading, or the file name."""
     return note.value(TITLE) or _heading(note.body) or file_name
 
 
-def note_tags(note: Note) -> tuple[str, ...]:
+def vault_note_tags(note: Note) -> tuple[str, ...]:
     """Return the tags without their hash signs; a line of tags may be separated by commas."""
     parts = (part.strip().lstrip("#") for value in note.values(TAGS) for part in value.split(","))
     return tuple(part for part in parts if part)
 
 
-def note_summary(body: str) -> str:
+def vault_note_summary(body: str) -> str:
     """Return the first line of prose without markup, at most SUMMARY_CHARACTERS."""
-    for line in map(str.strip, text_outside_code(body).split("\n")):
+    for line in map(str.strip, vault_note_outside_code(body).split("\n")):
         plain = (
             "" if _NO_PROSE.match(line) else _SHOWN_LINK.sub(r"\1", _MARKS.sub("", line, count=1))
         )
         if plain:
-            return truncate_note_text(plain, SUMMARY_CHARACTERS)
+            return truncate_vault_note_text(plain, SUMMARY_CHARACTERS)
     return ""
 
 
-def truncate_note_text(text: str, characters: int) -> str:
+def truncate_vault_note_text(text: str, characters: int) -> str:
     """Shorten a text to at most `characters`, the last one an ellipsis."""
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
 
 
-def text_outside_code(body: str) -> str:
+def vault_note_outside_code(body: str) -> str:
     """Replace the lines of fenced code by empty ones; an unclosed fence goes to the end."""
     lines, fence = list[str](), ""
     for line in body.split("\n"):
@@ -156,7 +156,7 @@ def text_outside_code(body: str) -> str:
 
 
 def _heading(body: str) -> str:
-    for line in text_outside_code(body).split("\n"):
+    for line in vault_note_outside_code(body).split("\n"):
         text = line[2:].strip() if line.startswith("# ") else ""
         unclosed = text.rstrip("#")
         if unclosed[-1:].isspace() or not unclosed:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 _PLACEHOLDER = re.compile(r"\{\{[ \t]*([^{}\n]{1,64})\}\}")
 
 
-def render_template(template: str, variables: Mapping[str, JsonValue]) -> str:
+def render_vault_note_template(template: str, variables: Mapping[str, JsonValue]) -> str:
     """Replace placeholders in a template by values; names without a value stay as they are.
 
     Values are not rendered again: a placeholder inside a value stays as it is.
@@ -22,7 +22,7 @@ def render_template(template: str, variables: Mapping[str, JsonValue]) -> str:
     return _PLACEHOLDER.sub(value, template)
 
 
-def has_template_placeholder(template: str, name: str) -> bool:
+def has_vault_template_placeholder(template: str, name: str) -> bool:
     """Check whether the template has a placeholder of this name."""
     return any(found.strip() == name for found in _PLACEHOLDER.findall(template))
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.vault.note import ALIASES, TITLE, Note, text_outside_code
+from opencrab.domain.vault.note import ALIASES, TITLE, Note, vault_note_outside_code
 from opencrab.domain.workspace.path import (
     SEGMENT_BYTES,
     path_collision_key,
+    workspace_folder_path,
     workspace_path,
-    workspace_prefix,
 )
 
 VAULT = "vault"
@@ -58,10 +58,14 @@ class NoteIndex:
     def __init__(self, cards: Iterable[NoteCard]) -> None:
         self._tiers: tuple[dict[str, list[str]], ...] = ({}, {}, {})
         for card in cards:
-            path = note_name_key(card.path)
+            path = vault_note_name_key(card.path)
             for tier, names in zip(
                 self._tiers,
-                ({path}, {path.rpartition("/")[2]}, {note_name_key(name) for name in card.names}),
+                (
+                    {path},
+                    {path.rpartition("/")[2]},
+                    {vault_note_name_key(name) for name in card.names},
+                ),
                 strict=True,
             ):
                 for name in names - {""}:
@@ -73,7 +77,7 @@ class NoteIndex:
 
     def find(self, name: str) -> tuple[str, ...]:
         """Return the paths of notes with this name: one if it is unambiguous, none if unknown."""
-        key = note_name_key(name)
+        key = vault_note_name_key(name)
         return tuple(next((tier[key] for tier in self._tiers if key in tier), ()))
 
     def follow(self, link: WikiLink) -> tuple[str, ...]:
@@ -81,18 +85,18 @@ class NoteIndex:
         return (self.find(link.whole) if link.whole else ()) or self.find(link.target)
 
 
-def note_card(path: str, note: Note | None) -> NoteCard:
+def vault_note_card(path: str, note: Note | None) -> NoteCard:
     """Return the names of a note; only the path if the note was not read (None)."""
     return NoteCard(path, (*note.values(TITLE)[:1], *note.values(ALIASES)) if note else ())
 
 
-def note_name_key(text: str) -> str:
+def vault_note_name_key(text: str) -> str:
     """Return a key that is equal for all spellings of the same name."""
     key = path_collision_key(text).strip()
     return key.removeprefix(f"{VAULT}/").removesuffix(_SUFFIX).strip()
 
 
-def wikilinks_in(body: str) -> tuple[WikiLink, ...]:
+def wikilinks_in_vault_note(body: str) -> tuple[WikiLink, ...]:
     """Return the links of a note in order, except those in code."""
     links = list[WikiLink]()
     for target, text in _LINK.findall(_without_code(body)):
@@ -103,7 +107,7 @@ def wikilinks_in(body: str) -> tuple[WikiLink, ...]:
     return tuple(links)
 
 
-def note_path(text: str) -> str:
+def vault_note_path(text: str) -> str:
     """Return the file of a note named with or without `vault/` and `.md`; raises Invalid."""
     name = _inner(text)
     name = name[: -len(_SUFFIX)] if name.casefold().endswith(_SUFFIX) else name
@@ -112,13 +116,13 @@ def note_path(text: str) -> str:
     return workspace_path(f"{VAULT}/{name}{_SUFFIX}")
 
 
-def vault_folder_path(text: str) -> str:
+def vault_folder_path_of_notes(text: str) -> str:
     """Return a folder of the vault, named with or without `vault/`; raises Invalid."""
     name = _inner(text).strip("/")
-    return VAULT if name in {"", VAULT} else workspace_prefix(f"{VAULT}/{name}")
+    return VAULT if name in {"", VAULT} else workspace_folder_path(f"{VAULT}/{name}")
 
 
-def path_for_note_title(title: str, folder: str = "") -> str:
+def vault_path_for_note_title(title: str, folder: str = "") -> str:
     """Return the path of a new note with this title; raises Invalid if no name is left."""
     visible = "".join(
         " " if character.isspace() else character
@@ -130,7 +134,9 @@ def path_for_note_title(title: str, folder: str = "") -> str:
     if not name.strip("-"):
         raise Invalid(f"title {title!r} cannot name a file", field="title", cure="use some letters")
     suffix = "" if name.casefold().endswith(_SUFFIX) else _SUFFIX
-    return require_linkable_path(workspace_path(f"{vault_folder_path(folder)}/{name}{suffix}"))
+    return require_linkable_path(
+        workspace_path(f"{vault_folder_path_of_notes(folder)}/{name}{suffix}")
+    )
 
 
 def require_linkable_path(path: str) -> str:
@@ -145,7 +151,7 @@ def require_linkable_path(path: str) -> str:
     return path
 
 
-def note_file_name(path: str) -> str:
+def vault_note_file_name(path: str) -> str:
     """Return a note's file name without its ending."""
     return _bare(path).rpartition("/")[2]
 
@@ -155,19 +161,19 @@ def is_note_template(path: str) -> bool:
     return path_collision_key(path).startswith(f"{TEMPLATES}/")
 
 
-def shortest_wikilink(path: str, index: NoteIndex, text: str = "") -> str:
+def shortest_vault_wikilink(path: str, index: NoteIndex, text: str = "") -> str:
     """Return the shortest link that leads to one note only; raises Invalid if there is none."""
     if _NO_LINK.intersection(text) - {"#"} or "\n" in text:
         raise Invalid(
             "link_text contains link or table characters", field="link_text", cure="remove [ ] | `"
         )
-    for name in (note_file_name(path), _bare(path).partition("/")[2], _bare(path), path):
+    for name in (vault_note_file_name(path), _bare(path).partition("/")[2], _bare(path), path):
         if not _NO_LINK.intersection(name) and index.follow(WikiLink(name)) == (path,):
             return f"[[{name}|{text}]]" if text else f"[[{name}]]"
     raise Invalid(f"no unambiguous link to {path!r} is possible", cure="rename that note first")
 
 
-def add_link_in_context(body: str, link: str, context: str) -> str:
+def add_vault_wikilink_in_context(body: str, link: str, context: str) -> str:
     """Add a link at the end of the line in which the context ends; raises Invalid."""
     wanted = context.strip()
     place = body.find(wanted) if wanted else -1
@@ -182,18 +188,18 @@ def add_link_in_context(body: str, link: str, context: str) -> str:
     return f"{body[:at]} {link}{body[at:]}"
 
 
-def link_context_line(body: str, context: str) -> str:
+def vault_wikilink_context_line(body: str, context: str) -> str:
     """Return the line in which the context ends, or ""."""
     place = body.find(context.strip())
     return "" if place < 0 else body[_line_at(body, place + len(context.strip()))]
 
 
-def add_link_under_heading(body: str, link: str, headings: tuple[str, ...]) -> str:
+def add_vault_wikilink_under_heading(body: str, link: str, headings: tuple[str, ...]) -> str:
     """Add a link to the list under the first of these headings that the body has.
 
     If it has none, the first heading is added at the end.
     """
-    lines, plain = body.split("\n"), text_outside_code(body).split("\n")
+    lines, plain = body.split("\n"), vault_note_outside_code(body).split("\n")
     start = next((n for n, line in enumerate(plain) if line.strip() in headings), None)
     if start is None:
         above = body.rstrip()
@@ -207,32 +213,34 @@ def add_link_under_heading(body: str, link: str, headings: tuple[str, ...]) -> s
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def with_note_path(note: Note, old: str, new: str) -> Note:
+def vault_note_with_path(note: Note, old: str, new: str) -> Note:
     """Return a note for its new path, with its old names as aliases."""
     held = [*note.values(TITLE)[:1], *note.values(ALIASES)]
-    if note.value(TITLE) and file_name_for_title(note.value(TITLE)) == note_file_name(old):
-        note = note.with_value(TITLE, note_file_name(new))
+    if note.value(TITLE) and vault_file_name_for_title(note.value(TITLE)) == vault_note_file_name(
+        old
+    ):
+        note = note.with_value(TITLE, vault_note_file_name(new))
     known = {
-        note_name_key(new),
-        note_name_key(note_file_name(new) + _SUFFIX),
-        note_name_key(note.value(TITLE)),
+        vault_note_name_key(new),
+        vault_note_name_key(vault_note_file_name(new) + _SUFFIX),
+        vault_note_name_key(note.value(TITLE)),
     }
     aliases = list[str]()
-    for name in (*held, _escape_link_name(note_file_name(old)), _path_spelled(old)):
-        if note_name_key(name) not in {*known, *map(note_name_key, aliases)}:
+    for name in (*held, _escape_link_name(vault_note_file_name(old)), _path_spelled(old)):
+        if vault_note_name_key(name) not in {*known, *map(vault_note_name_key, aliases)}:
             aliases.append(name)
     return note.with_value(ALIASES, tuple(aliases)) if aliases else note
 
 
-def file_name_for_title(title: str) -> str:
+def vault_file_name_for_title(title: str) -> str:
     """Return the file name that a note of this title would have, or ""."""
     try:
-        return note_file_name(path_for_note_title(title))
+        return vault_note_file_name(vault_path_for_note_title(title))
     except Invalid:
         return ""
 
 
-def shadowed_note_name(before: NoteIndex, after: NoteIndex, old: str, new: str) -> str | None:
+def shadowed_vault_note_name(before: NoteIndex, after: NoteIndex, old: str, new: str) -> str | None:
     """Return a name that would change its meaning if `old` became `new`, or None."""
     for name in sorted(before.names()):
         meant = _exactly(before, name)
@@ -264,18 +272,18 @@ def _escape_link_name(name: str) -> str:
     """Return a name so that parsing it as a link keeps all of it."""
     return (
         f"{name}{_SUFFIX}"
-        if note_name_key(name) != note_name_key(f"{VAULT}/{name}{_SUFFIX}")
+        if vault_note_name_key(name) != vault_note_name_key(f"{VAULT}/{name}{_SUFFIX}")
         else name
     )
 
 
 def _path_spelled(path: str) -> str:
     short = _bare(path).partition("/")[2]
-    return short if note_name_key(short) == note_name_key(path) else path
+    return short if vault_note_name_key(short) == vault_note_name_key(path) else path
 
 
 def _without_code(body: str) -> str:
-    parts = (_without_spans(part) for part in _BLANK.split(text_outside_code(body)))
+    parts = (_without_spans(part) for part in _BLANK.split(vault_note_outside_code(body)))
     return "\n\n".join(parts)
 
 

@@ -35,7 +35,7 @@ def workspace_path(text: str) -> str:
     return path
 
 
-def workspace_prefix(text: str) -> str:
+def workspace_folder_path(text: str) -> str:
     """Return a folder's path without a slash at its end; "" is the workspace itself."""
     path = _normal(text).removesuffix("/")
     if path:
@@ -77,7 +77,7 @@ def file_version_gone_error(path: str, version: str) -> NotFound:
     )
 
 
-def current_version_error(path: str, version: str) -> Conflict:
+def current_file_version_error(path: str, version: str) -> Conflict:
     """Build the Conflict error for deleting the current version of a file as an older one."""
     return Conflict(
         f"version {version!r} is the current content of file {path!r}",
@@ -135,7 +135,7 @@ class FileReaders(Value):
     sha256: str
 
 
-def is_published_path(path: str) -> bool:
+def is_published_workspace_path(path: str) -> bool:
     """Check whether everybody may read a file, by its path."""
     return path.startswith(PUBLISHED)
 

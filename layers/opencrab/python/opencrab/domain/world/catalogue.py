@@ -231,7 +231,7 @@ def outbound_message_by_name(name: str) -> WorldMessage:
     raise NotFound(f"there is no message {name[:60]!r}", field="message", cure=_CURE)
 
 
-def inbound_message_by_code(code: int) -> WorldMessage | None:
+def inbound_world_message_by_code(code: int) -> WorldMessage | None:
     """Return the message of this code that agents receive, or None."""
     return next((message for message in inbound_world_messages() if message.code == code), None)
 

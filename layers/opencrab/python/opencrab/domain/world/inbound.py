@@ -12,7 +12,7 @@ from opencrab.domain.errors import Invalid, Refused
 from opencrab.domain.world.binding import WorldBinding, WorldEnvelope, parse_world_status
 from opencrab.domain.world.catalogue import (
     WorldMessage,
-    inbound_message_by_code,
+    inbound_world_message_by_code,
     outbound_message_by_code,
     world_value_from_wire,
 )
@@ -55,7 +55,7 @@ def effect_of_world_message(world: WorldBinding, envelope: WorldEnvelope) -> Inb
     payload = world_value_from_wire(envelope.body)
     if envelope.reply_to is not None:
         return _answer(world, envelope, payload)
-    message = inbound_message_by_code(envelope.code)
+    message = inbound_world_message_by_code(envelope.code)
     if message is None:
         raise Refused(
             f"agents cannot receive messages with code 0x{envelope.code:04X}",

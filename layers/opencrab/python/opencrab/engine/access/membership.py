@@ -13,7 +13,7 @@ from opencrab.ports.documents import Documents
 _ATTEMPTS = 10
 
 
-def invite_to_session(
+def grant_session_access(
     facts: Documents, keys: Keys, session_id: str, principal_id: str
 ) -> SessionAccess:
     """Let a principal read a session and write in it; inviting it again changes nothing.
@@ -43,7 +43,7 @@ def invite_to_session(
     return _change_members(facts, session_id, added)
 
 
-def uninvite_from_session(facts: Documents, session_id: str, principal_id: str) -> SessionAccess:
+def revoke_session_access(facts: Documents, session_id: str, principal_id: str) -> SessionAccess:
     """Stop sharing a session with a principal; one that is no member changes nothing."""
     return _change_members(
         facts, session_id, lambda members: tuple(each for each in members if each != principal_id)

@@ -10,7 +10,7 @@ from opencrab.ports.documents import Documents
 _ATTEMPTS = 10
 
 
-def let_session_speak_freely(
+def record_session_access_speaking_freely(
     facts: Documents, session_id: str, *, speaks_freely: bool
 ) -> SessionAccess:
     """Record whether agents may tell private memories in a session although others read it."""
@@ -19,12 +19,12 @@ def let_session_speak_freely(
     )
 
 
-def note_other_readers(facts: Documents, session_id: str) -> SessionAccess:
+def record_session_access_of_others(facts: Documents, session_id: str) -> SessionAccess:
     """Record that people read a session who are not known one by one; again changes nothing."""
     return _change_access(facts, session_id, lambda access: access.replaced(others_read=True))
 
 
-def other_readers_fact(session_id: str) -> Document:
+def other_readers_access_document(session_id: str) -> Document:
     """Return the document that records other readers of a session that is not opened yet."""
     access = SessionAccess(others_read=True)
     return new_fact(INSTALLATION_FACTS, SESSION_ACCESS, session_id, access).replaced(version=0)

@@ -23,7 +23,7 @@ from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.name import NewName
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Identifier, Language, MicroUsd, ShortText, Value
-from opencrab.engine.agents.vital_signs import create_vital_signs
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.models.preferences import require_usable_model
 from opencrab.engine.runtime import Rules, Runtime
@@ -160,7 +160,7 @@ def create_agent(
         agent=agent, soul=Soul.model_validate(soul), identity=Identity.model_validate(identity)
     )
     created = runtime.home.agents.create(profile)
-    create_vital_signs(runtime, created)
+    create_agent_vital_signs(runtime, created)
     return created
 
 
@@ -171,7 +171,7 @@ def _heartbeat(rules: Rules, given: Heartbeat) -> Heartbeat:
     return given.replaced(interval_seconds=rules.heartbeat_seconds)
 
 
-def create_session(
+def create_session_of_agents(
     runtime: Runtime, new: NewSession, *, created_by: str, session_id: str | None = None
 ) -> Session:
     """Create a session between agents that exist and have not retired.

@@ -13,7 +13,7 @@ from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Text, Value
-from opencrab.engine.agents.vital_signs import queue_event_for_heartbeat, wake_for_waiting_work
+from opencrab.engine.agents.vital_signs import queue_event_for_agent, wake_agent_with_waiting_work
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
@@ -52,7 +52,7 @@ class EventReceipt(Value):
     kept: bool
 
 
-def record_agent_event(runtime: Runtime, agent_id: str, news: News, *, key: str) -> EventReceipt:
+def send_event_to_agent(runtime: Runtime, agent_id: str, news: News, *, key: str) -> EventReceipt:
     """Store an event for an agent's next heartbeat, waking the agent if it is dormant.
 
     The event is stored once per its own id, or else per `key`. Raises NotFound, and Conflict for a
@@ -74,7 +74,7 @@ def record_agent_event(runtime: Runtime, agent_id: str, news: News, *, key: str)
     return _store_event_once(runtime, agent_id, event, once)
 
 
-def record_agent_event_of_goal(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
+def notify_agent_of_goal_change(runtime: Runtime, goal: Goal, kind: str, reason: str = "") -> None:
     """Notify an agent that a goal it set itself was cancelled or resumed by someone else."""
     if goal.authority is not Authority.SELF:
         return
@@ -89,10 +89,10 @@ def record_agent_event_of_goal(runtime: Runtime, goal: Goal, kind: str, reason: 
         tainted=goal.taint,
         at=runtime.clock.now(),
     )
-    queue_event_for_heartbeat(runtime, goal.agent_id, event)
+    queue_event_for_agent(runtime, goal.agent_id, event)
 
 
-def record_discussion_end(runtime: Runtime, session: Session) -> None:
+def notify_agents_of_discussion_end(runtime: Runtime, session: Session) -> None:
     """Notify each agent of a discussion that it has ended, except the last speaker, once.
 
     Only agents that may act without being asked are notified.
@@ -127,11 +127,11 @@ def _store_event_once(
     """Store an event unless one was stored under the deduplication id `once`."""
     found = _find_stored_event(runtime.home.facts, agent_id, once)
     if found is not None:
-        wake_for_waiting_work(runtime, agent_id)
+        wake_agent_with_waiting_work(runtime, agent_id)
         return found
     ends = event.at + KEPT
     mark = new_fact(agent_id, LATE, once, LateEvent(kept_as=event.id), expires_at=ends)
-    if queue_event_for_heartbeat(runtime, agent_id, event, mark):
+    if queue_event_for_agent(runtime, agent_id, event, mark):
         return EventReceipt(id=event.id, kept=True)
     return _find_stored_event(runtime.home.facts, agent_id, once) or EventReceipt(
         id=event.id, kept=False

@@ -50,21 +50,21 @@ def founder_presets() -> tuple[FounderPreset, ...]:
     return _load_preset_file().founders
 
 
-def newcomer_presets() -> tuple[Preset, ...]:
+def newcomer_agent_presets() -> tuple[Preset, ...]:
     """Return the presets that are offered to new users."""
     return _load_preset_file().presets
 
 
-def all_presets() -> tuple[Preset, ...]:
+def all_agent_presets() -> tuple[Preset, ...]:
     """Return all presets: those for new users first, then the founders."""
-    return (*newcomer_presets(), *founder_presets())
+    return (*newcomer_agent_presets(), *founder_presets())
 
 
 def find_preset(key: str) -> Preset:
     """Return the preset or founder of this key; raise NotFound, listing the known keys."""
-    found = next((each for each in all_presets() if each.key == key), None)
+    found = next((each for each in all_agent_presets() if each.key == key), None)
     if found is None:
-        keys = ", ".join(each.key for each in all_presets())
+        keys = ", ".join(each.key for each in all_agent_presets())
         raise NotFound(f"there is no preset {key!r}", field="preset", cure=f"use one of {keys}")
     return found
 

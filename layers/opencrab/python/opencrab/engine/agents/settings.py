@@ -13,10 +13,10 @@ from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.name import require_visible_name
 from opencrab.domain.world.binding import require_same_world_genome
-from opencrab.engine.agents.vital_signs import create_vital_signs
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.models.preferences import (
-    current_preferences,
+    current_model_preferences,
     require_model_config,
     require_usable_model,
 )
@@ -59,7 +59,7 @@ def change_agent(
     saved = runtime.home.agents.save(agent, soul=soul, identity=identity)
     after = Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
     if soul is not None or {"status", "heartbeat"} & changes.keys():
-        create_vital_signs(runtime, after)
+        create_agent_vital_signs(runtime, after)
     return after
 
 
@@ -91,7 +91,7 @@ def choose_agent_model(
     """
     if model is not None:
         _require_reference(model)
-    current_preferences(runtime)
+    current_model_preferences(runtime)
     for _ in range(_TRIES - 1):
         try:
             return _set_model(runtime, agent_id, use, model)
@@ -101,7 +101,7 @@ def choose_agent_model(
     return _set_model(runtime, agent_id, use, model)
 
 
-def freeze_or_unfreeze(
+def freeze_or_unfreeze_agents(
     home: Home, agent_id: str | None, *, frozen: bool, by: str
 ) -> tuple[str, ...]:
     """Freeze or unfreeze an agent, or the installation without `agent_id`; return all frozen ids.

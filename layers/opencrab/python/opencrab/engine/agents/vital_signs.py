@@ -11,14 +11,14 @@ from opencrab.domain.agents.event import (
     MOST,
     AgentEvent,
     LateEvent,
-    event_id_after,
+    agent_event_id_after,
 )
 from opencrab.domain.autonomy.vital_signs import (
     VITALS,
     VitalSigns,
     correct_heartbeat_clock_skew,
-    first_vital_signs,
-    vital_signs_fact,
+    first_heartbeat_signs,
+    heartbeat_signs_document,
 )
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
@@ -35,12 +35,12 @@ ChangeSigns = Callable[[VitalSigns], VitalSigns]
 _Step = Callable[[VitalSigns | None], tuple[VitalSigns | None, tuple[Document, ...]]]
 
 
-def stored_vital_signs(facts: Documents, agent_id: str) -> Document | None:
+def stored_agent_vital_signs(facts: Documents, agent_id: str) -> Document | None:
     """Return the document of an agent's vital signs, or None if it never had a heartbeat."""
     return facts.get(agent_id, VITALS, VITALS)
 
 
-def create_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
+def create_agent_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
     """Create an agent's vital signs, or update them to match its settings; safe to repeat.
 
     A dormant agent with waiting events or mentions is woken. Raises Unavailable when concurrent
@@ -48,11 +48,11 @@ def create_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
     """
     agent = profile.agent
     now = runtime.clock.now()
-    fresh = first_vital_signs(agent, profile.soul.weights.risk_tolerance, now)
+    fresh = first_heartbeat_signs(agent, profile.soul.weights.risk_tolerance, now)
     for _ in range(TRIES):
-        stored = stored_vital_signs(runtime.home.facts, agent.id)
+        stored = stored_agent_vital_signs(runtime.home.facts, agent.id)
         signs = fresh if stored is None else _refresh_signs(stored.read(VitalSigns), fresh)
-        fact = vital_signs_fact(signs, stored)
+        fact = heartbeat_signs_document(signs, stored)
         try:
             if stored is None or not _same(fact, stored):
                 runtime.home.facts.commit(fact)
@@ -62,14 +62,14 @@ def create_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
     raise _busy(agent.id)
 
 
-def wake_for_waiting_work(runtime: Runtime, agent_id: str) -> None:
+def wake_agent_with_waiting_work(runtime: Runtime, agent_id: str) -> None:
     """Wake an agent that is dormant although events or mentions wait, as after a crash."""
-    stored = stored_vital_signs(runtime.home.facts, agent_id)
+    stored = stored_agent_vital_signs(runtime.home.facts, agent_id)
     if stored is not None and _sleeps_on(stored.read(VitalSigns)):
         _awake(runtime, runtime.home.agents.get(agent_id))
 
 
-def change_vital_signs(
+def change_agent_vital_signs(
     runtime: Runtime, agent_id: str, change: ChangeSigns, *beside: Document
 ) -> VitalSigns | None:
     """Change an agent's vital signs and write `beside` in one transaction; None if it has none.
@@ -85,13 +85,13 @@ def change_vital_signs(
 
 def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | None:
     for last in (False,) * (TRIES - 1) + (True,):
-        stored = stored_vital_signs(runtime.home.facts, agent_id)
+        stored = stored_agent_vital_signs(runtime.home.facts, agent_id)
         before = None if stored is None else stored.read(VitalSigns)
         changed, beside = step(before)
         signs = (
             None if changed is None else correct_heartbeat_clock_skew(changed, runtime.clock.now())
         )
-        fact = None if signs is None else vital_signs_fact(signs, stored)
+        fact = None if signs is None else heartbeat_signs_document(signs, stored)
         if fact is not None and stored is not None and _same(fact, stored):
             fact = None
         try:
@@ -107,7 +107,7 @@ def _update_signs(runtime: Runtime, agent_id: str, step: _Step) -> VitalSigns | 
     raise _busy(agent_id)
 
 
-def queue_event_for_heartbeat(
+def queue_event_for_agent(
     runtime: Runtime, agent_id: str, event: AgentEvent, *beside: Document
 ) -> bool:
     """Store an event for an agent's next heartbeat; return False if it was not stored.
@@ -117,13 +117,13 @@ def queue_event_for_heartbeat(
     new id, so that it is read too. `beside` is written with the event. A dormant agent is woken,
     also by a repeated event.
     """
-    stored = stored_vital_signs(runtime.home.facts, agent_id)
+    stored = stored_agent_vital_signs(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
     if signs is None or not signs.heartbeat.hears(event.type, event.source):
         return False
     known = _is_known(runtime.home.facts, agent_id, event)
     if known or signs.unread >= MOST:
-        wake_for_waiting_work(runtime, agent_id)
+        wake_agent_with_waiting_work(runtime, agent_id)
         return known
 
     def told(before: VitalSigns | None) -> tuple[VitalSigns | None, tuple[Document, ...]]:
@@ -135,7 +135,7 @@ def queue_event_for_heartbeat(
     except Changed:
         known = _is_known(runtime.home.facts, agent_id, event)
         if known:
-            wake_for_waiting_work(runtime, agent_id)
+            wake_agent_with_waiting_work(runtime, agent_id)
         return known
     return True
 
@@ -154,14 +154,14 @@ def _told_of(
         after = None if before is None else before.replaced(unread=before.unread + 1)
         return after, (new_fact(agent_id, HAPPENING, event.id, event, expires_at=ends),)
     number = before.late + 1
-    placed = event.replaced(id=event_id_after(before.read_to, number))
+    placed = event.replaced(id=agent_event_id_after(before.read_to, number))
     return before.replaced(unread=before.unread + 1, late=number), (
         new_fact(agent_id, HAPPENING, placed.id, placed, expires_at=ends),
         new_fact(agent_id, LATE, event.id, LateEvent(kept_as=placed.id), expires_at=ends),
     )
 
 
-def wake_dormant_agent(runtime: Runtime, profile: Profile) -> Profile:
+def make_dormant_agent_active(runtime: Runtime, profile: Profile) -> Profile:
     """Make a dormant agent active and reset its vital signs; leave other agents as they are.
 
     Raises Unavailable when concurrent updates exhaust the retries.
@@ -169,11 +169,11 @@ def wake_dormant_agent(runtime: Runtime, profile: Profile) -> Profile:
     if profile.agent.status is not AgentStatus.DORMANT:
         return profile
     awake = _with_status(runtime, profile, AgentStatus.ACTIVE)
-    create_vital_signs(runtime, awake)
+    create_agent_vital_signs(runtime, awake)
     return awake
 
 
-def put_agent_to_sleep(runtime: Runtime, agent_id: str) -> None:
+def make_agent_dormant(runtime: Runtime, agent_id: str) -> None:
     """Make an active agent dormant: it has no heartbeats until somebody or an event wakes it.
 
     The vital signs are written after the agent, so that an agent left between both by a crash can
@@ -185,14 +185,14 @@ def put_agent_to_sleep(runtime: Runtime, agent_id: str) -> None:
         return
     if profile.agent.status is AgentStatus.ACTIVE:
         profile = _with_status(runtime, profile, AgentStatus.DORMANT)
-    create_vital_signs(runtime, profile)
+    create_agent_vital_signs(runtime, profile)
 
 
 def _awake(runtime: Runtime, profile: Profile) -> VitalSigns:
     """Wake a dormant agent and return its vital signs; completes a wake cut off by a crash."""
     if profile.agent.status is AgentStatus.DORMANT:
         profile = _with_status(runtime, profile, AgentStatus.ACTIVE)
-    return create_vital_signs(runtime, profile)
+    return create_agent_vital_signs(runtime, profile)
 
 
 def _with_status(runtime: Runtime, profile: Profile, status: AgentStatus) -> Profile:

@@ -165,7 +165,7 @@ def approval_not_found_error(wanted: str) -> NotFound:
     )
 
 
-def page_of_approvals(
+def open_or_decided_approvals(
     facts: Documents, *, decided: bool, after: str = "", limit: int = 100
 ) -> tuple[Approval, ...]:
     """Return a page of open approvals, oldest first, or of decided ones, newest first."""
@@ -326,12 +326,12 @@ def _too_late(home: Home, fact: Document, now: datetime) -> Approval:
 
 def _expire(runtime: Runtime, fact: Document) -> Approval:
     """Reject an approval that nobody decided in time; its turn continues and ends as rejected."""
-    language = agent_language(runtime.home.agents, fact.read(Approval).agent_id)
+    language = approval_language(runtime.home.agents, fact.read(Approval).agent_id)
     return _record_decision(runtime, fact, ApprovalState.EXPIRED, NOBODY, _EXPIRED[language])
 
 
 def _withdraw(home: Home, fact: Document, now: datetime) -> Approval:
-    language = agent_language(home.agents, fact.read(Approval).agent_id)
+    language = approval_language(home.agents, fact.read(Approval).agent_id)
     facts = close_approval(fact, ApprovalState.WITHDRAWN, NOBODY, WITHDRAWN[language], now)
     try:
         home.facts.commit(*facts)
@@ -371,7 +371,7 @@ def _all_open(facts: Documents) -> Iterator[Document]:
     return all_pages(facts, INSTALLATION_FACTS, OPEN)
 
 
-def agent_language(agents: Agents, agent_id: str) -> Language:
+def approval_language(agents: Agents, agent_id: str) -> Language:
     """Return an agent's language, English for an unknown agent."""
     try:
         return agents.get(agent_id).agent.language

@@ -11,14 +11,14 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.approvals.approval import Approval
 from opencrab.domain.approvals.call_text import (
     TextChange,
+    approval_question_with_call,
     exact_arguments,
-    question_with_call,
-    unified_diff,
+    unified_diff_for_approval,
 )
 from opencrab.domain.errors import NotFound, OpenCrabError, Unavailable
 from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.text.message_split import split_message
-from opencrab.domain.turn.record import ActionCall, action_arguments, action_name
+from opencrab.domain.turn.record import ActionCall, action_arguments, action_name_of_turn_call
 from opencrab.domain.value import Language
 from opencrab.engine.approvals.approvals import ApprovalCall, call_awaiting_approval
 from opencrab.engine.phrases import system_phrase
@@ -42,7 +42,9 @@ class CallCard:
     replaces: bool = False
 
 
-def approval_card(runtime: Runtime, approval: Approval, *, is_owner: bool) -> CallCard | None:
+def stored_approval_call_card(
+    runtime: Runtime, approval: Approval, *, is_owner: bool
+) -> CallCard | None:
     """Build the card of an approval; None if the records of its turn have expired.
 
     Who is no owner sees what is there now only if the owner or the agent itself asked: a user could
@@ -51,14 +53,16 @@ def approval_card(runtime: Runtime, approval: Approval, *, is_owner: bool) -> Ca
     awaiting = call_awaiting_approval(runtime.home, approval)
     if awaiting is None:
         return None
-    action = runtime.actions.find(action_name(awaiting.call))
+    action = runtime.actions.find(action_name_of_turn_call(awaiting.call))
     context = None if action is None else _context(runtime, approval, awaiting)
     if context is not None and not is_owner and context.turn.authority not in _SEE_EVERYTHING:
         context = None
-    return call_card(awaiting.call, action, context)
+    return call_card_for_approval(awaiting.call, action, context)
 
 
-def call_card(call: ActionCall, action: Action | None, context: ActionContext | None) -> CallCard:
+def call_card_for_approval(
+    call: ActionCall, action: Action | None, context: ActionContext | None
+) -> CallCard:
     """Build the card of a call; without a context it shows no change. Raises Unavailable."""
     arguments = action_arguments(call) or {}
     change = None
@@ -68,17 +72,19 @@ def call_card(call: ActionCall, action: Action | None, context: ActionContext | 
         arguments=arguments,
         argument_hash=call.argument_hash,
         text=exact_arguments(arguments),
-        diff="" if change is None else unified_diff(change),
+        diff="" if change is None else unified_diff_for_approval(change),
         replaces=change is not None and change.before is not None,
     )
 
 
-def channel_question(card: CallCard, question: str, approval_id: str, language: Language) -> str:
+def approval_question_for_channel(
+    card: CallCard, question: str, approval_id: str, language: Language
+) -> str:
     """Return a question for a channel: with the whole call, or that it must be opened to decide.
 
     What is there now is not shown in a channel: not everybody there may read it.
     """
-    whole = question_with_call(question, card.text, card.argument_hash)
+    whole = approval_question_with_call(question, card.text, card.argument_hash)
     if not card.replaces and split_message(whole) == (whole,):
         return whole
     return f"{question}\n{system_phrase('open_to_decide', language, id=approval_id)}"

@@ -9,8 +9,8 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.engine.approvals.approvals import (
     NOBODY,
     WITHDRAWN,
-    agent_language,
     approval_id,
+    approval_language,
     close_approval,
 )
 from opencrab.engine.consequence import FollowUp, TurnConsequence, TurnEnding
@@ -47,5 +47,5 @@ def _withdraw_approval(
     fact = home.facts.get(INSTALLATION_FACTS, OPEN, approval_id(turn, asked.n))
     if fact is None:
         return ()
-    why = WITHDRAWN[agent_language(home.agents, turn.agent_id)]
+    why = WITHDRAWN[approval_language(home.agents, turn.agent_id)]
     return close_approval(fact, ApprovalState.WITHDRAWN, NOBODY, why, clock.now())

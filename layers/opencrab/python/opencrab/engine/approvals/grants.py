@@ -72,7 +72,7 @@ def grant_approval_in_advance(
             field="until",
             cure="use a time within the next 366 days",
         )
-    known = open_grants(runtime, agent_id)
+    known = open_approval_grants(runtime, agent_id)
     made = Grant(
         id=grant_id,
         agent_id=agent_id,
@@ -95,7 +95,7 @@ def grant_approval_in_advance(
     return made
 
 
-def revoke_grant(facts: Documents, agent_id: str, grant_id: str) -> Grant:
+def revoke_approval_grant(facts: Documents, agent_id: str, grant_id: str) -> Grant:
     """Delete a grant, so that no further call can use it. Raises NotFound."""
     for _ in range(_TRIES):
         fact = facts.get(agent_id, GRANT, grant_id)
@@ -112,7 +112,7 @@ def revoke_grant(facts: Documents, agent_id: str, grant_id: str) -> Grant:
     raise Conflict(f"concurrent updates to grant {grant_id!r}; retries exhausted", cure="try again")
 
 
-def open_grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:
+def open_approval_grants(runtime: Runtime, agent_id: str) -> tuple[Grant, ...]:
     """Return an agent's grants that have not ended, oldest first. Raises NotFound (agent)."""
     runtime.home.agents.get(agent_id)
     found = runtime.home.facts.page(agent_id, GRANT, limit=GRANTS_READ)

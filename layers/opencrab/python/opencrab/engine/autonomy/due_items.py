@@ -15,11 +15,11 @@ from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, U
 from opencrab.domain.goals.goal import Goal, Pause
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
-from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, stored_goal
+from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, require_goal_document
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, goal_turn_source
 from opencrab.engine.goals.self_goals import leave_goal_to_next_heartbeat
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_due
+from opencrab.engine.turn.admission import admit_turn_of_due_item
 from opencrab.ports.agents import Agents
 from opencrab.ports.turn.journal import Journal
 
@@ -55,7 +55,7 @@ def admit_due_item(runtime: Runtime, item: DueItem) -> None:
     if item.floor is not None:
         turn_taking.give_floor_for_due_item(runtime, item)
         return
-    admit_due(runtime, item)
+    admit_turn_of_due_item(runtime, item)
 
 
 def _is_for_later(agents: Agents, item: DueItem) -> bool:
@@ -109,7 +109,7 @@ def _without_turn(
     with suppress(NotFound):
         profile = runtime.home.agents.get(agent_id)
         for _ in range(ATTEMPTS):
-            fact = stored_goal(runtime.home.facts, agent_id, item.task)
+            fact = require_goal_document(runtime.home.facts, agent_id, item.task)
             goal, now = fact.read(Goal), runtime.clock.now()
             if item.message.source_id != goal_turn_source(goal):
                 return

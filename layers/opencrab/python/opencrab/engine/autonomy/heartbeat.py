@@ -27,7 +27,11 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.agents.vital_signs import TRIES, change_vital_signs, stored_vital_signs
+from opencrab.engine.agents.vital_signs import (
+    TRIES,
+    change_agent_vital_signs,
+    stored_agent_vital_signs,
+)
 from opencrab.engine.autonomy.heartbeat_decision import decide_heartbeat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
@@ -109,7 +113,7 @@ def repair_postponed_heartbeats(runtime: Runtime) -> int:
         with _passing_over(fact.owner):
             signs = fact.read(VitalSigns)
             if correct_heartbeat_clock_skew(signs, now) != signs:
-                change_vital_signs(
+                change_agent_vital_signs(
                     runtime, fact.owner, lambda stored: correct_heartbeat_clock_skew(stored, now)
                 )
                 found += 1
@@ -166,7 +170,7 @@ def run_heartbeat(
     """
     alive = occupied or cache(lambda: _busy_agent_ids(runtime))
     for _ in range(TRIES):
-        stored = found or stored_vital_signs(runtime.home.facts, agent_id)
+        stored = found or stored_agent_vital_signs(runtime.home.facts, agent_id)
         found = None
         signs = None if stored is None else stored.read(VitalSigns)
         if stored is None or signs is None or not signs.has_next_heartbeat:

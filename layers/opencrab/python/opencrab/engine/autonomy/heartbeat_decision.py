@@ -15,9 +15,13 @@ from opencrab.domain.autonomy.heartbeat_gate import (
     LoggedHeartbeat,
     first_heartbeat_reason,
     heartbeat_gate,
-    is_in_speech_cooldown,
+    is_autonomous_speech_in_cooldown,
 )
-from opencrab.domain.autonomy.vital_signs import VitalSigns, heartbeat_slot, vital_signs_fact
+from opencrab.domain.autonomy.vital_signs import (
+    VitalSigns,
+    heartbeat_signs_document,
+    heartbeat_slot,
+)
 from opencrab.domain.conversation.message import Channel, Message, TextPart
 from opencrab.domain.conversation.session import Hearing, Participant, Session, SessionStatus
 from opencrab.domain.document import Document, new_fact
@@ -28,12 +32,20 @@ from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.task_type import turn_think_context
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.agents.vital_signs import LONG_AGO, create_vital_signs, put_agent_to_sleep
+from opencrab.engine.agents.vital_signs import (
+    LONG_AGO,
+    create_agent_vital_signs,
+    make_agent_dormant,
+)
 from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat_text import heartbeat_prompt
 from opencrab.engine.goals.generation import generate_exploration_goal, generate_goals
 from opencrab.engine.goals.queue import OPENCRAB, GoalBoard
-from opencrab.engine.goals.selection import begin_best_goal, goal_preferences, owner_wait_is_overdue
+from opencrab.engine.goals.selection import (
+    are_paused_goals_overdue,
+    begin_best_goal,
+    goal_preferences,
+)
 from opencrab.engine.models import router
 from opencrab.engine.money.budgets import budget_limits
 from opencrab.engine.runtime import Runtime
@@ -70,7 +82,7 @@ class _Deciding:
     def commit(self, signs: VitalSigns, *beside: Document) -> None:
         """Write everything in one transaction, then admit the items that are due; raise Changed."""
         due = (*self.items, *self.board.due)
-        facts = (vital_signs_fact(signs, self.stored), *self.board.facts, *beside)
+        facts = (heartbeat_signs_document(signs, self.stored), *self.board.facts, *beside)
         self.runtime.home.facts.commit(*facts, due=due)
         for item in due:
             if item.at <= self.now:
@@ -110,19 +122,19 @@ def decide_heartbeat(
     anew = timedelta(seconds=autonomy.review_seconds)
     stale = not signs.reviewed_at <= now < signs.reviewed_at + anew
     if verdict.idle == "busy" or not (verdict.reasons or stale):
-        runtime.home.facts.commit(vital_signs_fact(_idle(signs, now), stored))
+        runtime.home.facts.commit(heartbeat_signs_document(_idle(signs, now), stored))
         return False
     profile = _living(runtime.home, stored)
     if profile is None:
         return False
     deciding = _Deciding(runtime, stored, _as_told(signs, profile), profile, now)
     if not deciding.signs.has_next_heartbeat:
-        create_vital_signs(runtime, profile)
+        create_agent_vital_signs(runtime, profile)
         return False
     if stale:
         _review(deciding)
     if _falls_asleep(deciding, reviewed=stale):
-        put_agent_to_sleep(runtime, signs.agent_id)
+        make_agent_dormant(runtime, signs.agent_id)
         return False
     reasons = heartbeat_gate(deciding.signs, now, autonomy).reasons
     begun = (
@@ -179,7 +191,7 @@ def _falls_asleep(deciding: _Deciding, *, reviewed: bool) -> bool:
     vain = signs.in_vain >= deciding.runtime.rules.autonomy.dormant_after
     if vain and not signs.has_pending_input:
         return True
-    return reviewed and owner_wait_is_overdue(deciding.board, signs, deciding.now)
+    return reviewed and are_paused_goals_overdue(deciding.board, signs, deciding.now)
 
 
 def _may_begin(deciding: _Deciding, occupied: Occupied) -> bool:
@@ -206,7 +218,7 @@ def _is_free(deciding: _Deciding) -> bool:
     models, agent = deciding.runtime.models, deciding.profile.agent
     basis = RoutingBasis(model=agent.model, models=agent.llm.models)
     try:
-        model, _ = router.leading_model(
+        model, _ = router.first_routed_model(
             models, turn_think_context("", Trigger.HEARTBEAT).use, basis, ()
         )
     except Invalid:
@@ -274,7 +286,9 @@ def _look(deciding: _Deciding, reasons: tuple[BeatReason, ...]) -> _Begun | None
     session = agents_own_session(signs.agent_id, now)
     channel = signs.heartbeat.channel
     tainted = any(event.tainted for event in fresh[:EVENTS_READ])
-    if channel is not None and (tainted or is_in_speech_cooldown(signs, channel.target, now)):
+    if channel is not None and (
+        tainted or is_autonomous_speech_in_cooldown(signs, channel.target, now)
+    ):
         channel = None
     item = _item(deciding, reasons, session.id, channel)
     return _due(deciding, item.replaced(session=session))

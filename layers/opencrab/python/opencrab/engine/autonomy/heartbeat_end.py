@@ -6,18 +6,23 @@ from datetime import datetime
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.event import HAPPENING, MOST
-from opencrab.domain.autonomy.vital_signs import CHANNELS, REST, VitalSigns, vital_signs_fact
+from opencrab.domain.autonomy.vital_signs import (
+    CHANNELS,
+    REST,
+    VitalSigns,
+    heartbeat_signs_document,
+)
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed
-from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, clear_stale_working_memory
-from opencrab.domain.turn.record import action_name
+from opencrab.domain.turn.record import action_name_of_turn_call
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn, TurnStatus
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
-    put_agent_to_sleep,
-    stored_vital_signs,
-    wake_dormant_agent,
+    make_agent_dormant,
+    make_dormant_agent_active,
+    stored_agent_vital_signs,
 )
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.self_goals import gives_up_own_goal
@@ -39,7 +44,7 @@ class HeartbeatConsequence(Consequence):
 
     def on_begin(self, work: TurnWork) -> None:
         if work.turn.source is not Source.HEARTBEAT:
-            work.profile = wake_dormant_agent(work.runtime, work.profile)
+            work.profile = make_dormant_agent_active(work.runtime, work.profile)
 
     def may_write_on_close(self, work: TurnWork) -> bool:
         return work.turn.trigger in UNASKED
@@ -63,7 +68,7 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
     turn = work.turn
     if not (turn.is_autonomous or turn.task is not None):
         return _signs_after_reply(work) if spoke and len(work.session.participants) > 1 else None
-    stored = stored_vital_signs(work.runtime.home.facts, turn.agent_id)
+    stored = stored_agent_vital_signs(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return None
     now, before = work.runtime.clock.now(), stored.read(VitalSigns)
@@ -74,7 +79,7 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
         signs = _signs_after_unasked_turn(work, signs, status, spoke=spoke, now=now)
     if _is_new_experience(work, status):
         signs = signs.replaced(lived_at=now)
-    return None if signs == before else vital_signs_fact(signs, stored)
+    return None if signs == before else heartbeat_signs_document(signs, stored)
 
 
 def _settle(work: TurnWork) -> None:
@@ -85,13 +90,13 @@ def _settle(work: TurnWork) -> None:
     if (gone := _clear_working_memory(work)) is not None:
         with suppress(Changed):
             work.runtime.home.facts.commit(gone)
-    stored = stored_vital_signs(work.runtime.home.facts, turn.agent_id)
+    stored = stored_agent_vital_signs(work.runtime.home.facts, turn.agent_id)
     if stored is None:
         return
     signs = stored.read(VitalSigns)
     too_long = signs.in_vain >= work.runtime.rules.autonomy.dormant_after
     if too_long and signs.status is AgentStatus.ACTIVE and not signs.has_pending_input:
-        put_agent_to_sleep(work.runtime, turn.agent_id)
+        make_agent_dormant(work.runtime, turn.agent_id)
 
 
 def _clear_working_memory(work: TurnWork) -> Document | None:
@@ -108,7 +113,7 @@ def _clear_working_memory(work: TurnWork) -> Document | None:
         return clear_working_memory_after_turn(facts, turn.agent_id, turn.id)
     if turn.task is None:
         return None
-    goal_name = (GOAL, goal_key(goal_id_of(turn.task)))
+    goal_name = (GOAL, goal_document_id(goal_id_of_label(turn.task)))
     found = facts.get_many(turn.agent_id, (WORKING, WORKING), goal_name)
     stored_now = {fact.kind: fact for fact in found}
     memory, goal = stored_now.get(WORKING), stored_now.get(GOAL)
@@ -120,10 +125,10 @@ def _clear_working_memory(work: TurnWork) -> Document | None:
 
 def _signs_after_reply(work: TurnWork) -> Document | None:
     """Return vital signs without the mention in the session where the agent just spoke, or None."""
-    stored = stored_vital_signs(work.runtime.home.facts, work.turn.agent_id)
+    stored = stored_agent_vital_signs(work.runtime.home.facts, work.turn.agent_id)
     before = None if stored is None else stored.read(VitalSigns)
     signs = None if before is None else _without_mention(before, work.turn.session_id)
-    return None if signs is None or signs == before else vital_signs_fact(signs, stored)
+    return None if signs is None or signs == before else heartbeat_signs_document(signs, stored)
 
 
 def _without_mention(signs: VitalSigns, session_id: str) -> VitalSigns:
@@ -179,7 +184,11 @@ def _has_goal_progress(work: TurnWork) -> bool:
 
 def _succeeded_actions(work: TurnWork) -> set[str]:
     """Return the names of the actions that succeeded in a turn."""
-    return {action_name(call) for call, result in work.transcript.ended_calls if result.success}
+    return {
+        action_name_of_turn_call(call)
+        for call, result in work.transcript.ended_calls
+        if result.success
+    }
 
 
 def _is_new_experience(work: TurnWork, status: TurnStatus) -> bool:

@@ -10,7 +10,7 @@ from opencrab.engine.autonomy.heartbeat import repair_postponed_heartbeats, swee
 from opencrab.engine.autonomy.schedules import sweep_schedules
 from opencrab.engine.queueing import enqueue_turn, queue_for_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.work import send_turn_utterance
+from opencrab.engine.turn.work import queue_utterance_of_turn
 from opencrab.ports.home import Home
 
 _BATCH = 100
@@ -29,7 +29,7 @@ class SweepResult:
     beats: int = 0
 
 
-def sweep_agents(runtime: Runtime) -> SweepResult:
+def run_autonomy_sweep(runtime: Runtime) -> SweepResult:
     """Run one pass of the sweep; every part is safe to repeat."""
     requeued, freed = _turns(runtime)
     sweep_schedules(runtime)
@@ -64,7 +64,9 @@ def _utterances(runtime: Runtime) -> int:
     stale = now - timedelta(seconds=runtime.rules.stale_seconds)
     unsent = runtime.home.outbox.list_unsent(stale, _BATCH)
     for utterance in unsent:
-        send_turn_utterance(runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}")
+        queue_utterance_of_turn(
+            runtime.home.deliveries, utterance, again=f"-{int(now.timestamp())}"
+        )
     return len(unsent)
 
 

@@ -11,7 +11,7 @@ from opencrab.ports.turn.action import Actions, one_visible_line
 _UNKNOWN = {Language.EN: "Use {name}", Language.JA: "{name}を使う"}
 
 
-def action_in_words(actions: Actions, line: Line, language: Language) -> str | None:
+def session_action_in_words(actions: Actions, line: Line, language: Language) -> str | None:
     """Return what an action's line says in one sentence; None for other lines.
 
     An action that is not known here, or not any more, is named.

@@ -12,10 +12,10 @@ from datetime import datetime
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.engine.conversation.live_events import (
     Event,
-    cut_text,
-    events_of_line,
+    events_of_session_line,
     line_end_metadata,
     milliseconds,
+    split_session_message_text,
 )
 from opencrab.ports.conversation.answers import AnswerPart
 
@@ -46,18 +46,18 @@ class AnswerEvents:
             self._begun += 1
             message = _Message(part, f"{part.turn_id}-{part.n}-{self._begun}")
             self._open[part.turn_id] = message
-            yield begin_of_message(part, message.id, at)
+            yield begin_of_session_message(part, message.id, at)
         message.text += part.text
-        yield from words_of_message(message.part, message.id, part.text, at)
+        yield from words_of_session_message(message.part, message.id, part.text, at)
 
     def of_line(self, line: Line) -> tuple[Event, ...]:
         """Return the events of a line; only the end of the message if the watcher has seen it."""
         message = self._open.get(line.turn_id) if line.turn_id else None
         is_said = line.kind is LineKind.SPEECH and line.from_agent
         if message is None or not is_said or line.text != message.text:
-            return events_of_line(line)
+            return events_of_session_line(line)
         del self._open[message.part.turn_id]
-        return (end_of_message(message.part, message.id, line),)
+        return (end_of_session_message(message.part, message.id, line),)
 
     def of_turn(self, turn_id: str, at: datetime) -> tuple[Event, ...]:
         """Return the end of a turn's message of which no line came; () if there is none."""
@@ -65,18 +65,20 @@ class AnswerEvents:
         return () if message is None else (withdrawal_of_message(message.part, message.id, at),)
 
 
-def begin_of_message(part: AnswerPart, message_id: str, at: datetime) -> Event:
+def begin_of_session_message(part: AnswerPart, message_id: str, at: datetime) -> Event:
     """Return the event that begins a message."""
     return {**_message_event("TEXT_MESSAGE_START", part, message_id, at), "role": "assistant"}
 
 
-def words_of_message(part: AnswerPart, message_id: str, text: str, at: datetime) -> Iterator[Event]:
+def words_of_session_message(
+    part: AnswerPart, message_id: str, text: str, at: datetime
+) -> Iterator[Event]:
     """Yield the events with the next words of a message."""
-    for piece in cut_text(text):
+    for piece in split_session_message_text(text):
         yield {**_message_event("TEXT_MESSAGE_CONTENT", part, message_id, at), "delta": piece}
 
 
-def end_of_message(part: AnswerPart, message_id: str, line: Line) -> Event:
+def end_of_session_message(part: AnswerPart, message_id: str, line: Line) -> Event:
     """Return the event that ends a message with the line that says the same."""
     ended = _message_event("TEXT_MESSAGE_END", part, message_id, line.at)
     return {**ended, "metadata": line_end_metadata(line)}

@@ -21,7 +21,7 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Name, ShortText, Value
-from opencrab.engine.access.session_access import note_other_readers
+from opencrab.engine.access.session_access import record_session_access_of_others
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
@@ -46,17 +46,17 @@ class SessionOpening(Value):
     others_read: bool = False
 
 
-def narrowest_hearing(*hearings: Hearing) -> Hearing:
+def narrowest_conversation_hearing(*hearings: Hearing) -> Hearing:
     """Return the most restrictive of these hearings."""
     return min(hearings, key=_FEWEST_FIRST.index)
 
 
-def session_bound_to_channel(home: Home, place: str) -> Session | None:
+def conversation_bound_to_channel(home: Home, place: str) -> Session | None:
     """Return the active session of a channel, or None."""
     return _session(home.sessions, home.facts.get(INSTALLATION_FACTS, PLACE, place))
 
 
-def open_channel_session(
+def open_channel_conversation(
     runtime: Runtime, place: str, opening: SessionOpening, *, key: str = ""
 ) -> Session:
     """Return the session of a channel, opened if there is none; add missing agents to it.
@@ -71,7 +71,7 @@ def open_channel_session(
             raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     session = _open_or_join(runtime, place, opening, key)
     if opening.others_read:
-        note_other_readers(runtime.home.facts, session.id)
+        record_session_access_of_others(runtime.home.facts, session.id)
     return session
 
 
@@ -100,12 +100,12 @@ def _open_or_join(runtime: Runtime, place: str, opening: SessionOpening, key: st
     )
 
 
-def leave_channel_session(home: Home, clock: Clock, place: str, agent_id: str) -> Session:
+def leave_channel_conversation(home: Home, clock: Clock, place: str, agent_id: str) -> Session:
     """Remove an agent from the session of a channel; the last one to leave ends it.
 
     Raises NotFound when there is no session, or the agent is not in it.
     """
-    session = session_bound_to_channel(home, place)
+    session = conversation_bound_to_channel(home, place)
     if session is None or agent_id not in session.agent_ids:
         raise NotFound(f"agent {agent_id!r} has no session in channel {place!r}", cure="start one")
     left = tuple(each for each in session.agent_ids if each != agent_id)
@@ -119,7 +119,7 @@ def _is_other(session: Session, opening: SessionOpening, started: str) -> bool:
     """Check whether a session is not the one just started, or may be heard by too many people."""
     if started:
         return session.id != started
-    return narrowest_hearing(session.hearing, opening.hearing) is not session.hearing
+    return narrowest_conversation_hearing(session.hearing, opening.hearing) is not session.hearing
 
 
 def _closer(session: Session, opening: SessionOpening) -> SessionOpening:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.conversation.message import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
 from opencrab.engine.goals.panel_notice import PANEL
-from opencrab.engine.goals.progress_panel import show_progress_panel
+from opencrab.engine.goals.progress_panel import show_goal_progress_panel
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import DeliveryChannel
@@ -17,7 +17,7 @@ BACKOFF_SECONDS = 2
 BACKOFF_LIMIT = timedelta(minutes=5)
 
 
-def deliver_utterance(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
+def deliver_session_utterance(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Deliver what a queue message names: an utterance, or an instruction's progress panel.
 
     `sending` is stored before the channel is called. A piece found in that state is repeated only
@@ -120,7 +120,7 @@ def _again(
 def _deliver_panel(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     """Show an instruction's progress; retries are few, since the next change sends it again."""
     try:
-        show_progress_panel(runtime, json.loads(delivery.body))
+        show_goal_progress_panel(runtime, json.loads(delivery.body))
     except Unavailable:
         if delivery.count < ATTEMPTS:
             return _later(runtime.home.deliveries, delivery, delivery.count)

@@ -31,7 +31,7 @@ class KeyHolders:
         if found is None or now - found[1] >= KEY_BELIEVED:
             self.known.pop(key, None)
             found = self.known[key] = (
-                connection_holder_of_key_hash(self.runtime.home.keys, key),
+                conversation_connection_holder(self.runtime.home.keys, key),
                 now,
             )
         return found[0]
@@ -57,7 +57,7 @@ class KeyHolders:
                 self.watching.pop(each, None)
 
 
-def connection_holder_of_key_hash(keys: Keys, key: str) -> Principal:
+def conversation_connection_holder(keys: Keys, key: str) -> Principal:
     """Return the principal of the key with this hash; raise Unauthenticated without one."""
     found = keys.find(key)
     if found is None or found.revoked_at is not None:

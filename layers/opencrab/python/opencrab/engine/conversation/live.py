@@ -14,7 +14,7 @@ from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.access.visibility import require_agent, require_session_access
+from opencrab.engine.access.visibility import require_accessible_agent, require_session_access
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.answer_events import AnswerEvents
 from opencrab.engine.conversation.live_events import Event, TurnMoved
@@ -68,7 +68,7 @@ class LiveStart:
     newest: int = 0
 
 
-def visible_line_kinds(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> VisibleKinds:
+def visible_session_line_kinds(kinds: Iterable[LineKind] | None, *, is_owner: bool) -> VisibleKinds:
     """Return what a caller sees who asks for some kinds; None asks for the public ones.
 
     An owner who names kinds also sees private lines. Raises Refused for a kind that only owners may
@@ -94,7 +94,7 @@ def require_watch(home: Home, who: Principal, watched: WatchTarget) -> None:
     if watched.kind == "session":
         require_session_access(home, who, watched.id)
     else:
-        require_agent(who, watched.id, Area.AGENT)
+        require_accessible_agent(who, watched.id, Area.AGENT)
 
 
 def may_watch(home: Home, who: Principal, watched: WatchTarget) -> bool:
@@ -106,7 +106,7 @@ def may_watch(home: Home, who: Principal, watched: WatchTarget) -> bool:
     return True
 
 
-def collect_visible_lines(
+def collect_visible_session_lines(
     history: SessionHistory,
     session_id: str,
     visible: VisibleKinds,
@@ -146,7 +146,7 @@ def newest_line_number(home: Home, session_id: str) -> int:
     return found[0].sequence if found else 0
 
 
-def live_start(runtime: Runtime, watched: WatchTarget, after: int | None) -> LiveStart:
+def live_session_start(runtime: Runtime, watched: WatchTarget, after: int | None) -> LiveStart:
     """Return where watching begins; lines too far back become a gap.
 
     Raises NotFound (session, agent), and Invalid for `after` with an agent, which has no sequence.
@@ -166,7 +166,7 @@ def live_start(runtime: Runtime, watched: WatchTarget, after: int | None) -> Liv
     return LiveStart(place, gap, newest=last)
 
 
-def turn_change_of(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
+def session_turn_change(runtime: Runtime, turn_id: str, status: str) -> TurnMoved | None:
     """Return a turn's change of status for watchers; None when the turn has expired."""
     try:
         turn: Turn = runtime.home.journal.header(turn_id)
@@ -215,8 +215,8 @@ class LiveFollower:
         Raises NotFound, Invalid, and Refused when there are too many watches.
         """
         if watched not in self.watches and len(self.watches) >= self.most:
-            raise too_many_watched_sessions_error(self.most)
-        begun = live_start(self.runtime, watched, after)
+            raise too_many_conversation_watches_error(self.most)
+        begun = live_session_start(self.runtime, watched, after)
         self.watches[watched] = _Watch(visible, begun.place, begun.newest)
         self._answers.catch_up()
         return begun
@@ -230,7 +230,7 @@ class LiveFollower:
         while watch is not None and watch.place < watch.newest:
             if self.watches.get(watched) is not watch:
                 return
-            lines, place = collect_visible_lines(
+            lines, place = collect_visible_session_lines(
                 self.runtime.home.journal,
                 watched.id,
                 watch.visible,
@@ -240,7 +240,7 @@ class LiveFollower:
             )
             for line in lines:
                 watch.place = line.sequence
-                yield from live_events.events_of_line(line)
+                yield from live_events.events_of_session_line(line)
             if place is None:
                 return
             watch.place = place
@@ -319,7 +319,7 @@ class LiveFollower:
         in_session = WatchTarget(kind="session", id=session_id) in self.watches
         if not in_session and not any(watched.kind == "agent" for watched in self.watches):
             return
-        found = turn_change_of(self.runtime, turn_id, status)
+        found = session_turn_change(self.runtime, turn_id, status)
         if found is None:
             return
         self.statuses[turn_id] = status
@@ -328,7 +328,7 @@ class LiveFollower:
         if in_session or WatchTarget(kind="agent", id=found.turn.agent_id) in self.watches:
             if found.status is not TurnStatus.RUNNING:
                 yield from self._messages.of_turn(turn_id, found.at)
-            yield from live_events.events_of_turn(found)
+            yield from live_events.session_events_of_turn(found)
 
 
 def _follows_answers(watches: Mapping[WatchTarget, _Watch], session_id: str, agent_id: str) -> bool:
@@ -338,7 +338,7 @@ def _follows_answers(watches: Mapping[WatchTarget, _Watch], session_id: str, age
     return any(each and LineKind.SPEECH in each.visible.kinds for each in (in_session, of_agent))
 
 
-def too_many_watched_sessions_error(most: int) -> Refused:
+def too_many_conversation_watches_error(most: int) -> Refused:
     """Return the error for a connection that watches too many things."""
     return Refused(
         f"a connection watches at most {most} sessions and agents",

@@ -33,7 +33,7 @@ class TurnMoved(Value):
     at: datetime
 
 
-def events_of_line(line: Line) -> tuple[Event, ...]:
+def events_of_session_line(line: Line) -> tuple[Event, ...]:
     """Return the events of a line, in order; the last one has its sequence."""
     *others, last = _of_line(line)
     return (*others, {**last, "metadata": {**last["metadata"], "sequence": line.sequence}})
@@ -44,7 +44,7 @@ def line_end_metadata(line: Line) -> dict[str, Any]:
     return {**_metadata(line), "sequence": line.sequence}
 
 
-def events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
+def session_events_of_turn(moved: TurnMoved) -> tuple[Event, ...]:
     """Return the event of a turn that began, waits or ended; none while it is queued."""
     turn, status = moved.turn, moved.status
     ids = {"threadId": turn.session_id, "runId": turn.id}
@@ -113,7 +113,7 @@ def _pieces(
 ) -> Iterator[Event]:
     """Split a text into events of one message; only the first has the speaker."""
     named: dict[str, Any] = {"type": kind, "messageId": _line_id(line), **first}
-    for piece in cut_text(line.text):
+    for piece in split_session_message_text(line.text):
         yield {**named, "delta": piece, **shared}
         named = {"type": kind, "messageId": _line_id(line)}
 
@@ -122,7 +122,7 @@ def _action(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
     data, call = line.data or {}, _line_id(line)
     name = str(data.get("name") or line.text)
     yield {"type": "TOOL_CALL_START", "toolCallId": call, "toolCallName": name, **shared}
-    for piece in cut_text(str(data.get("arguments") or "{}")):
+    for piece in split_session_message_text(str(data.get("arguments") or "{}")):
         yield {"type": "TOOL_CALL_ARGS", "toolCallId": call, "delta": piece, **shared}
     yield {"type": "TOOL_CALL_END", "toolCallId": call, **shared}
     content = str(data.get("result") or line.text)[:PIECE]
@@ -133,7 +133,7 @@ def _action(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
 
 def _instruction(line: Line, shared: dict[str, Any]) -> Iterator[Event]:
     """Split an instruction into events with one id."""
-    for piece in cut_text(line.text):
+    for piece in split_session_message_text(line.text):
         yield _custom(_INSTRUCTION, {"id": line.message_id, "text": piece}, shared)
 
 
@@ -152,7 +152,7 @@ def _line_id(line: Line) -> str:
     return f"{line.session_id}-{line.sequence}"
 
 
-def cut_text(text: str) -> tuple[str, ...]:
+def split_session_message_text(text: str) -> tuple[str, ...]:
     """Split a text into pieces of at most PIECE characters; an empty text is one piece."""
     return tuple(text[start : start + PIECE] for start in range(0, len(text), PIECE)) or ("",)
 

@@ -13,8 +13,8 @@ from opencrab.domain.document import Document
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Value
-from opencrab.engine.conversation.answer_events import end_of_message, withdrawal_of_message
-from opencrab.engine.conversation.live_events import Event, TurnMoved, events_of_line
+from opencrab.engine.conversation.answer_events import end_of_session_message, withdrawal_of_message
+from opencrab.engine.conversation.live_events import Event, TurnMoved, events_of_session_line
 from opencrab.ports.conversation.answers import AnswerPart
 from opencrab.ports.home import Home
 
@@ -38,12 +38,12 @@ class StreamedAnswer(Value):
     digest: str = ""
 
 
-def streamed_text_digest(text: str) -> str:
+def session_answer_digest(text: str) -> str:
     """Return the digest of a text in a StreamedAnswer."""
     return content_hash(text.encode("utf-8", "replace"))
 
 
-def load_streamed_answer(home: Home, session_id: str, turn_id: str) -> Document | None:
+def load_streamed_session_answer(home: Home, session_id: str, turn_id: str) -> Document | None:
     """Return the record of what was sent of a turn's answer."""
     return home.facts.get(session_id, STREAMED, turn_id)
 
@@ -63,14 +63,14 @@ class StreamedAnswers:
         """Yield the events of a line; only the end of the message for who has all its words."""
         streamed = self._ended_by(line)
         if streamed is None or watcher_id not in streamed.begun:
-            yield from events_of_line(line)
+            yield from events_of_session_line(line)
             return
         part = AnswerPart(line.session_id, line.speaker_id, line.turn_id or "", 0)
         if watcher_id in streamed.whole:
-            yield end_of_message(part, streamed.message_id, line)
+            yield end_of_session_message(part, streamed.message_id, line)
             return
         yield withdrawal_of_message(part, streamed.message_id, line.at)
-        yield from events_of_line(line)
+        yield from events_of_session_line(line)
 
     def of_turn(self, moved: TurnMoved, watcher_id: str) -> Iterator[Event]:
         """Yield the end of a message that a turn left open; nothing if its line has ended it."""
@@ -90,12 +90,12 @@ class StreamedAnswers:
         if line.kind is not LineKind.SPEECH or not line.from_agent or line.turn_id is None:
             return None
         found = self._record(line.session_id, line.turn_id, str(line.sequence))
-        return found if found and found.digest == streamed_text_digest(line.text) else None
+        return found if found and found.digest == session_answer_digest(line.text) else None
 
     def _record(self, session_id: str, turn_id: str, at: str) -> StreamedAnswer | None:
         key = session_id, turn_id, at
         if key not in self._known:
-            fact = load_streamed_answer(self.home, session_id, turn_id)
+            fact = load_streamed_session_answer(self.home, session_id, turn_id)
             self._known[key] = None if fact is None else fact.read(StreamedAnswer)
         return self._known[key]
 
@@ -107,7 +107,7 @@ class StreamedAnswers:
             own = [line for line in rows if line.turn_id == turn_id]
             is_far_back = not own and len(rows) == _NEWEST
             self._said[key] = is_far_back or any(
-                line.kind is LineKind.SPEECH and streamed_text_digest(line.text) == digest
+                line.kind is LineKind.SPEECH and session_answer_digest(line.text) == digest
                 for line in own
             )
         return self._said[key]

@@ -24,7 +24,7 @@ from opencrab.domain.conversation.upload_record import UPLOADED, UploadRecord
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.memory.clearance import label_of_session_members
+from opencrab.domain.memory.clearance import memory_label_of_session_members
 from opencrab.domain.workspace.path import (
     FILE_READERS,
     FileReaders,
@@ -32,7 +32,7 @@ from opencrab.domain.workspace.path import (
     workspace_path,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.cleared_files import foreign_name_mark
+from opencrab.engine.turn.cleared_files import untrusted_name_mark_of_turn
 from opencrab.ports.workspace.files import ABSENT, Files
 
 ALLOWED = "PNG, JPEG, GIF and WebP pictures, and text in UTF-8"
@@ -72,7 +72,7 @@ def store_upload(
     stored = attachment_name(name)
     path = workspace_path(f"{UPLOADS}/{upload_id}/{stored}")
     readers = FileReaders(
-        readers=label_of_session_members(session.id), sha256=content_hash(content)
+        readers=memory_label_of_session_members(session.id), sha256=content_hash(content)
     )
     files, facts = runtime.home.files, runtime.home.facts
     if by.scope is not Scope.OWNER:
@@ -91,7 +91,7 @@ def store_upload(
             version=0,
             body=readers.model_dump(),
         )
-        facts.commit(foreign_name_mark(agent_id, path), label)
+        facts.commit(untrusted_name_mark_of_turn(agent_id, path), label)
         files.write(agent_id, path, content, condition=ABSENT)
     return Upload(WORKSPACE + path, stored, len(content), kind)
 

@@ -29,12 +29,12 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
-    open_channel_session,
-    session_bound_to_channel,
+    conversation_bound_to_channel,
+    open_channel_conversation,
 )
 from opencrab.engine.discord.presence import discord_presence, discord_presences
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.access.secrets import Secrets
 from opencrab.ports.agents import Agents
 from opencrab.ports.clock import Clock
@@ -98,7 +98,7 @@ class AmbientOutcome:
     silence: Silence | None = None
 
 
-def answer_ambient_message(
+def answer_ambient_discord_message(
     runtime: Runtime, said: ReceivedMessage, *, own_ids: frozenset[str] = frozenset()
 ) -> AmbientOutcome:
     """Let the agents that a channel message concerns answer it, once per message id.
@@ -112,7 +112,7 @@ def answer_ambient_message(
         return AmbientOutcome(silence=silence)
     if not said.author.is_bot:
         _human_spoke(runtime.home.facts, said)
-    session = session_bound_to_channel(runtime.home, said.place)
+    session = conversation_bound_to_channel(runtime.home, said.place)
     concerned = _responding_agents(runtime.home, runtime.secrets, said, session)
     agent_ids = tuple(
         each for each in concerned if _admits(runtime.home.facts, runtime.community, said, each)
@@ -121,14 +121,16 @@ def answer_ambient_message(
         return AmbientOutcome(silence=Silence.GUILD if concerned else Silence.NOBODY)
     if said.author.is_bot and not _bot_spoke(runtime.home.facts, runtime.clock, said):
         return AmbientOutcome(silence=Silence.LOOP)
-    session = open_channel_session(
+    session = open_channel_conversation(
         runtime, said.place, _opening(runtime.home.facts, said, agent_ids)
     )
     authority = _authority(runtime.home.facts, runtime.community, said.author, agent_ids)
     parts = _parts(runtime, said, session.id, agent_ids[0], authority)
     message = _message(said, parts, authority)
     taint = said.author.is_bot
-    return AmbientOutcome(admit_message(runtime, session.id, message, only=agent_ids, taint=taint))
+    return AmbientOutcome(
+        admit_turns_of_message(runtime, session.id, message, only=agent_ids, taint=taint)
+    )
 
 
 def _unheard(

@@ -75,7 +75,7 @@ class _Doctor:
         return Check(name=name, state=state, what=what, cure=cure)
 
 
-def diagnose_discord(
+def discord_setup_checks(
     runtime: Runtime, application: BotApplication, language: Language
 ) -> tuple[Check, ...]:
     """Return all checks of the setup, in the order in which to fix them."""
@@ -142,7 +142,9 @@ def _of_guilds(doctor: _Doctor, *, is_public: bool) -> Check:
 def _of_endpoint(doctor: _Doctor, url: str) -> Check:
     wanted = doctor.application.endpoint
     if not url:
-        return doctor.ill("endpoint", "endpoint_none", wanted=wanted or endpoint_advice(doctor))
+        return doctor.ill(
+            "endpoint", "endpoint_none", wanted=wanted or discord_endpoint_advice(doctor)
+        )
     if wanted is None:
         return doctor.well("endpoint", "endpoint_set", url=url)
     if url.rstrip("/") != wanted.rstrip("/"):
@@ -150,7 +152,7 @@ def _of_endpoint(doctor: _Doctor, url: str) -> Check:
     return doctor.well("endpoint", "endpoint", url=url)
 
 
-def endpoint_advice(doctor: _Doctor) -> str:
+def discord_endpoint_advice(doctor: _Doctor) -> str:
     """Return a description of the endpoint's URL where its address is not known."""
     return discord_advice("endpoint_form", doctor.language)[0]
 

@@ -25,7 +25,7 @@ def discord_presences(facts: Documents) -> tuple[Presence, ...]:
         after = page[-1].id
 
 
-def save_discord_presence(home: Home, presence: Presence) -> Presence:
+def set_agent_discord_presence(home: Home, presence: Presence) -> Presence:
     """Store or replace an agent's presence; raise NotFound for an unknown agent."""
     home.agents.get(presence.agent_id)
     fact = new_fact(INSTALLATION_FACTS, PRESENCE, presence.agent_id, presence)
@@ -33,7 +33,7 @@ def save_discord_presence(home: Home, presence: Presence) -> Presence:
     return presence
 
 
-def delete_discord_presence(home: Home, agent_id: str) -> None:
+def remove_agent_discord_presence(home: Home, agent_id: str) -> None:
     """Delete an agent's presence, if any; raise NotFound for an unknown agent."""
     home.agents.get(agent_id)
     gone = Document(owner=INSTALLATION_FACTS, kind=PRESENCE, id=agent_id, version=0, body=None)

@@ -20,7 +20,7 @@ from opencrab.domain.discord.community import (
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Text, Value
-from opencrab.engine.conversation.channel_bindings import session_bound_to_channel
+from opencrab.engine.conversation.channel_bindings import conversation_bound_to_channel
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.discord.setup import require_discord
 from opencrab.engine.learning import feedback
@@ -90,7 +90,7 @@ def record_reaction(
     )
 
 
-def may_give_feedback(runtime: Runtime, person: Person, agent_id: str) -> bool:
+def may_give_discord_feedback(runtime: Runtime, person: Person, agent_id: str) -> bool:
     """Check whether an agent learns from a person's feedback: not from the public."""
     return _authority(runtime, person, agent_id) is not Authority.PUBLIC
 
@@ -110,7 +110,7 @@ def _stop_answers(runtime: Runtime, reaction: Reaction, author_id: str) -> Feedb
 
 def _running_answers(runtime: Runtime, reaction: Reaction, author_id: str) -> Iterator[Turn]:
     """Yield the turns by which the agents of the channel's session answer a message now."""
-    session = session_bound_to_channel(runtime.home, f"{KIND}.{reaction.channel_id}")
+    session = conversation_bound_to_channel(runtime.home, f"{KIND}.{reaction.channel_id}")
     if session is None:
         return
     for agent_id in session.agent_ids:
@@ -141,7 +141,7 @@ def _record_feedback(
         turn = runtime.home.journal.header(turn_id)
     except NotFound:
         return FeedbackOutcome(unused=Unused.UNKNOWN)
-    if not may_give_feedback(runtime, author, turn.agent_id):
+    if not may_give_discord_feedback(runtime, author, turn.agent_id):
         return FeedbackOutcome(unused=Unused.STRANGER)
     if not turn.status.is_end:
         return FeedbackOutcome(unused=Unused.EARLY)

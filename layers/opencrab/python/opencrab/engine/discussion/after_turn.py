@@ -10,11 +10,11 @@ from opencrab.domain.conversation.session import (
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed
 from opencrab.domain.memory.belief_index import PEERS, salient_beliefs_change
-from opencrab.domain.memory.peer import PEER, Peer, record_collaboration
-from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, with_peer
+from opencrab.domain.memory.peer import PEER, Peer, peer_trust_after_collaboration
+from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, remember_peer
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.value import Language
-from opencrab.engine.agents.events import record_discussion_end
+from opencrab.engine.agents.events import notify_agents_of_discussion_end
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
@@ -32,7 +32,7 @@ _PHASES = Texts(__file__, "phases")
 _TOLD = Texts(__file__, "told")
 
 
-def discussion_turn_prompt(
+def discussion_speaker_prompt(
     session: Session, agent_id: str, language: Language, characters: int
 ) -> str:
     """Return the prompt of the agent that speaks next: phase, role, and turns left."""
@@ -61,14 +61,14 @@ def record_discussion_results(runtime: Runtime, session: Session) -> None:
         for other in there:
             if other != agent_id:
                 _meet(runtime.home.facts, agent_id, other, session, outcome)
-    record_discussion_end(runtime, session)
+    notify_agents_of_discussion_end(runtime, session)
 
 
 def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
     for _ in range(_TRIES):
         stored = facts.get(agent_id, PEER, other)
         before = Peer(agent_id=other) if stored is None else stored.read(Peer)
-        after = record_collaboration(before, outcome, session.id, session.updated_at)
+        after = peer_trust_after_collaboration(before, outcome, session.id, session.updated_at)
         if after == before:
             return
         if stored is None:
@@ -86,4 +86,4 @@ def _outlook(facts: Documents, agent_id: str, peer: Peer) -> tuple[Document, ...
     """Return the write of the agent's salient beliefs, if this peer changes them."""
     stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
     before = SalientBeliefs() if stored is None else stored.read(SalientBeliefs)
-    return salient_beliefs_change(agent_id, stored, with_peer(before, peer))
+    return salient_beliefs_change(agent_id, stored, remember_peer(before, peer))

@@ -16,21 +16,24 @@ from opencrab.domain.conversation.message import Channel, Line, LineKind, Messag
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.discussion.turn_taking import (
     Contender,
+    discussion_floor_ready_at,
     first_floor_contender,
     is_participant_named,
-    ready_for_floor_at,
     speaking_hazard,
 )
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.domain.turn.transcript import session_change
+from opencrab.domain.turn.transcript import turn_session_change
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.agents.vital_signs import change_vital_signs
+from opencrab.engine.agents.vital_signs import change_agent_vital_signs
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.discussion.after_turn import discussion_turn_prompt, record_discussion_results
+from opencrab.engine.discussion.after_turn import (
+    discussion_speaker_prompt,
+    record_discussion_results,
+)
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.agents import Agents
 
@@ -62,7 +65,7 @@ def _next_floor_item(work: TurnWork, speech: str) -> DueItem | None:
     session = runtime.home.sessions.get(work.turn.session_id)
     if session.status is SessionStatus.ENDED:
         return None
-    change = session_change(work.session, work.transcript, work.turn, speech, now)
+    change = turn_session_change(work.session, work.transcript, work.turn, speech, now)
     after = session.after_turn(change, now)
     if after.status is SessionStatus.ENDED:
         return _item(work, after, CONCLUSION, now)
@@ -89,12 +92,12 @@ def give_floor_for_due_item(runtime: Runtime, item: DueItem) -> None:
     if agent_id is None:
         return
     language = runtime.home.agents.get(agent_id).agent.language
-    text = discussion_turn_prompt(
+    text = discussion_speaker_prompt(
         session, agent_id, language, runtime.rules.autonomy.speech_characters
     )
     with suppress(Conflict):
         # It ended meanwhile, or the item was admitted before when somebody else was next.
-        admit_message(
+        admit_turns_of_message(
             runtime,
             session.id,
             item.message.replaced(parts=(TextPart(text=text),)),
@@ -124,7 +127,7 @@ def next_speaker(runtime: Runtime, session: Session, lines: tuple[Line, ...]) ->
         if profile is None or profile.agent.status is not AgentStatus.ACTIVE:
             continue
         named = last is not None and is_participant_named(profile.identity.name, last.text)
-        at = ready_for_floor_at(session, each, runtime.rules.autonomy)
+        at = discussion_floor_ready_at(session, each, runtime.rules.autonomy)
         contenders.append(
             Contender(
                 agent_id=each.agent_id,
@@ -142,7 +145,9 @@ def _opens_at(autonomy: Autonomy, session: Session, now: datetime) -> datetime:
     if session.hops == 0 and session.awaited:
         return now + PATIENCE
     soon = now + timedelta(seconds=autonomy.floor_seconds)
-    ready = [ready_for_floor_at(session, each, autonomy) or now for each in session.candidates]
+    ready = [
+        discussion_floor_ready_at(session, each, autonomy) or now for each in session.candidates
+    ]
     return max(soon, min(ready))
 
 
@@ -213,7 +218,9 @@ def _tell_the_named(
         if each.agent_id == speaker_id or profile is None:
             continue
         if is_participant_named(profile.identity.name, last.text):
-            change_vital_signs(runtime, each.agent_id, lambda signs: _add_mention(signs, mention))
+            change_agent_vital_signs(
+                runtime, each.agent_id, lambda signs: _add_mention(signs, mention)
+            )
 
 
 def _add_mention(signs: VitalSigns, mention: Mention) -> VitalSigns:
@@ -225,4 +232,4 @@ def _note_answered_in_vital_signs(runtime: Runtime, session: Session, agent_id: 
         here = signs.mention is not None and signs.mention.session_id == session.id
         return signs.replaced(mention=None) if here else signs
 
-    change_vital_signs(runtime, agent_id, answered)
+    change_agent_vital_signs(runtime, agent_id, answered)

@@ -7,7 +7,7 @@ from datetime import datetime
 from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.document import Document
 from opencrab.domain.erasure.request import ErasureScope
-from opencrab.domain.goals.goal import GOAL, Goal, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id
 from opencrab.domain.goals.plan import PLAN, AbandonedPlan
 from opencrab.domain.learning.evidence import EVIDENCE, STANDING, ClosedEvidence, Evidence
 from opencrab.domain.learning.signals import SIGNALS, TurnSignals
@@ -28,14 +28,14 @@ from opencrab.domain.memory.summary import (
     SummarySource,
 )
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
-from opencrab.engine.erasure.derived_beliefs import derived_beliefs
-from opencrab.engine.erasure.derived_reports import derived_reports
+from opencrab.engine.erasure.derived_beliefs import beliefs_to_erase
+from opencrab.engine.erasure.derived_reports import reports_to_erase
 from opencrab.engine.erasure.scope import DataToErase
 from opencrab.engine.goals.instructions import INSTRUCTION
 from opencrab.engine.learning.experience_changes import (
     close_changes,
-    experiences_merged_into,
-    without_pins_of_forgotten,
+    experiences_merged_by_learning,
+    without_forgotten_learning_pins,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.paging import all_pages
@@ -173,7 +173,7 @@ class _Search:
             if each.id not in gone
             and not self._means(each.content, session_id=each.session_id, people=(each.person_id,))
         )
-        bare = without_pins_of_forgotten(mind.replaced(core=core), self._found.traces.ids)
+        bare = without_forgotten_learning_pins(mind.replaced(core=core), self._found.traces.ids)
         if bare != mind:
             self._kept.changes.append(stored.with_body(bare))
 
@@ -210,7 +210,7 @@ class _Search:
         for fact in self._all(PLAN):
             plan = fact.read(AbandonedPlan)
             told = (text for each in plan.tasks for text in (each.name, each.cause, each.result))
-            if goal_key(plan.goal_id) in goals or self._means(
+            if goal_document_id(plan.goal_id) in goals or self._means(
                 plan.why,
                 *told,
                 turns=[task.turn_id for task in plan.tasks if task.turn_id],
@@ -296,12 +296,12 @@ class _Search:
                 gone.append(others.pop(fact.id))
         if self._found.wish.scope is ErasureScope.PERSON:
             ids = self._found.traces.ids | {fact.id for fact in gone}
-            left = experiences_merged_into(self._facts, self._agent_id, ids)
+            left = experiences_merged_by_learning(self._facts, self._agent_id, ids)
             gone += [fact for name, fact in others.items() if name in left]
         self._remove(gone, EXPERIENCE, lambda fact: (fact.read(Experience).experience,))
 
     def _inner(self) -> None:
-        inner = derived_beliefs(self._facts, self._agent_id, self._means)
+        inner = beliefs_to_erase(self._facts, self._agent_id, self._means)
         self._kept.changes += inner.changes
         self._kept.removed += inner.removed
         self._kept.schedules += inner.schedules
@@ -382,7 +382,7 @@ class _Search:
     def _wordings(self) -> None:
         kept = self._kept
         touched = any((kept.changes, kept.sources, kept.skills, self._found.lines))
-        changes, turns = derived_reports(self._facts, self._agent_id, self._means, touched=touched)
+        changes, turns = reports_to_erase(self._facts, self._agent_id, self._means, touched=touched)
         kept.changes += changes
         kept.turns += turns
 

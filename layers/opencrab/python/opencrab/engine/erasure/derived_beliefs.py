@@ -14,7 +14,7 @@ from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Document
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_of
+from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_in_memory
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
@@ -56,7 +56,7 @@ class DerivedBeliefs:
         self.removed.append(f"{fact.kind}:{fact.id}")
 
 
-def derived_beliefs(facts: Documents, agent_id: str, means: IsAffected) -> DerivedBeliefs:
+def beliefs_to_erase(facts: Documents, agent_id: str, means: IsAffected) -> DerivedBeliefs:
     """Find what an agent's beliefs, peers, notes, events and schedules owe to the erased data."""
     kept = DerivedBeliefs()
     beliefs = list(_beliefs(facts, agent_id, means, kept))
@@ -118,7 +118,7 @@ def _outlook(
     return (
         ()
         if stored is None
-        else salient_beliefs_change(agent_id, stored, salient_beliefs_of(beliefs, peers))
+        else salient_beliefs_change(agent_id, stored, salient_beliefs_in_memory(beliefs, peers))
     )
 
 

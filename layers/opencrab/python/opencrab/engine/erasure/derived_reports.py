@@ -7,7 +7,7 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
 
-def derived_reports(
+def reports_to_erase(
     facts: Documents, agent_id: str, means: IsAffected, *, touched: bool
 ) -> tuple[list[Document], list[str]]:
     """Return the removals of report texts, and the turns whose records hold the same words.

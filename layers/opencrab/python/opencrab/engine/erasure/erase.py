@@ -23,7 +23,7 @@ from opencrab.domain.erasure.request import (
 from opencrab.domain.errors import Conflict
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.engine.access.membership import uninvite_from_session
+from opencrab.engine.access.membership import revoke_session_access
 from opencrab.engine.access.visibility import access_of_sessions
 from opencrab.engine.erasure.derived import DerivedData, derived_data
 from opencrab.engine.erasure.progress import ErasureProgress, ErasureProgressStore
@@ -35,11 +35,15 @@ from opencrab.engine.erasure.scope import (
 from opencrab.engine.erasure.turns import (
     TurnErasure,
     erasure_batches,
-    existing_files,
-    files_written_by_turn,
+    files_remaining_after_erasure,
+    files_written_by_erased_turn,
     find_turn_header,
 )
-from opencrab.engine.erasure.uploads import upload_erasures, upload_references, uploads_to_erase
+from opencrab.engine.erasure.uploads import (
+    erased_upload_references,
+    upload_erasures,
+    uploads_to_erase,
+)
 from opencrab.engine.memory.records import count_memory_removed
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -131,7 +135,7 @@ def erase_data(
         lines=call.erasing.lines,
         turns=call.erasing.turns,
         removed=tuple(call.removed),
-        files=tuple(existing_files(runtime.home.files, remains.files)),
+        files=tuple(files_remaining_after_erasure(runtime.home.files, remains.files)),
         skills=remains.skills,
         schedules=remains.schedules,
         out_of_reach=tuple(runtime.home.eraser.out_of_reach),
@@ -222,13 +226,15 @@ def erased_data_lineage(runtime: Runtime, agent_id: str, wish: ErasureRequest) -
     plan = _plan_erasure(runtime, agent_id, wish, known, lambda: True)
     found = plan.found
     turns = (*found.turns, *found.beside)
-    files = (path for turn_id in turns for path in files_written_by_turn(runtime.home, turn_id))
+    files = (
+        path for turn_id in turns for path in files_written_by_erased_turn(runtime.home, turn_id)
+    )
     return DataLineage(
         lines=sum(map(len, found.lines.values())),
         repeated=sum(map(len, found.repeating.values())),
         turns=len(dict.fromkeys(turns)),
         kept=tuple(_removed_references(plan)),
-        files=tuple(existing_files(runtime.home.files, dict.fromkeys(files))),
+        files=tuple(files_remaining_after_erasure(runtime.home.files, dict.fromkeys(files))),
         skills=_skills(plan),
         schedules=_schedules(plan),
     )
@@ -334,7 +340,7 @@ def _members_to_forget(facts: Documents, found: DataToErase) -> Iterator[Step]:
 
 def _forget_members(facts: Documents, session_id: str, gone: Sequence[str]) -> bool:
     for each in gone:
-        uninvite_from_session(facts, session_id, each)
+        revoke_session_access(facts, session_id, each)
     return True
 
 
@@ -383,7 +389,7 @@ def _agents_with_marks(facts: Documents, agent_id: str, others: Iterable[str]) -
 
 def _removed_references(plan: _Plan) -> Iterator[str]:
     yield from (f"{each.agent_id}/{ref}" for each in plan.kept for ref in each.removed)
-    yield from upload_references(plan.uploads)
+    yield from erased_upload_references(plan.uploads)
 
 
 def _skills(plan: _Plan) -> tuple[str, ...]:

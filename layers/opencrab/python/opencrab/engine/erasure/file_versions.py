@@ -26,7 +26,7 @@ class ForgottenFileConsequence(TurnConsequence[Runtime, TurnWork]):
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:  # noqa: ARG002 - the hook's
         for path in dict.fromkeys(work.transcript.replaced_files):
-            end_versions_if_forgotten(work.runtime, work.turn.agent_id, path)
+            erase_forgotten_file_versions(work.runtime, work.turn.agent_id, path)
         return FollowUp()
 
 
@@ -37,7 +37,7 @@ def mark_file_forgotten(runtime: Runtime, agent_id: str, path: str) -> None:
     runtime.home.facts.commit(mark.replaced(version=0))
 
 
-def end_versions_if_forgotten(runtime: Runtime, agent_id: str, path: str) -> int:
+def erase_forgotten_file_versions(runtime: Runtime, agent_id: str, path: str) -> int:
     """Delete the older versions of a file that is under a forgetting request; return how many.
 
     Call it after each change of the file.

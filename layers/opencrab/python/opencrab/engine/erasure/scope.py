@@ -8,7 +8,11 @@ from operator import attrgetter
 
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.erasure.fingerprint import ErasureFingerprints, sentence_digests, texts_in_json
+from opencrab.domain.erasure.fingerprint import (
+    ErasureFingerprints,
+    erasure_sentence_digests,
+    texts_in_json,
+)
 from opencrab.domain.erasure.request import (
     FORGOTTEN,
     RECORDS_KEPT,
@@ -182,7 +186,7 @@ def _note(found: DataToErase, line: Line, *, is_own: bool, asked: bool) -> None:
         found.traces.add_others(line.speaker_name)
     said = found.said if is_own else found.said_by_others
     text = _QUOTATION.sub("", line.text) if line.quotes else line.text
-    for digest in sentence_digests(text):
+    for digest in erasure_sentence_digests(text):
         said[digest] = min(line.at, said.get(digest, line.at))
 
 

@@ -14,7 +14,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import FileWritten
 from opencrab.domain.turn.record import ApprovalRequest, BlobPointer, CallResult, Record
 from opencrab.domain.turn.turn import Turn
-from opencrab.domain.usage.ledger import is_ledger_row_id
+from opencrab.domain.usage.ledger import is_usage_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.approvals.approvals import approval_id
 from opencrab.engine.erasure.file_versions import mark_file_forgotten
@@ -136,7 +136,7 @@ class TurnErasure:
         The older versions of all of them are deleted, also of files that no longer exist.
         """
         home = self._runtime.home
-        named = tuple(files_written_by_turn(home, turn_id))
+        named = tuple(files_written_by_erased_turn(home, turn_id))
         made = [each for each in named if is_stored_result(each.partition(":")[2], turn_id)]
         for each in named:
             agent_id, _, path = each.partition(":")
@@ -193,7 +193,7 @@ class TurnErasure:
                     facts.commit(stored.removed())
 
 
-def files_written_by_turn(home: Home, turn_id: str) -> Iterator[str]:
+def files_written_by_erased_turn(home: Home, turn_id: str) -> Iterator[str]:
     """Yield the files that a turn wrote, as far as its header and records still exist."""
     header = find_turn_header(home.journal, turn_id)
     if header is None:
@@ -205,7 +205,7 @@ def files_written_by_turn(home: Home, turn_id: str) -> Iterator[str]:
                     yield f"{header.agent_id}:{effect.path}"
 
 
-def existing_files(files: Files, named: Iterable[str]) -> Iterator[str]:
+def files_remaining_after_erasure(files: Files, named: Iterable[str]) -> Iterator[str]:
     """Yield those of the files that still exist."""
     for each in named:
         agent_id, _, path = each.partition(":")
@@ -248,7 +248,7 @@ def _judged_in(record: Record) -> str:
     """Return the metrics id of the answer that a call evaluated; "" for another record."""
     told = record.result.data or {} if isinstance(record, CallResult) else {}
     judged = told.get("metrics_id")
-    return judged if isinstance(judged, str) and is_ledger_row_id(judged) else ""
+    return judged if isinstance(judged, str) and is_usage_row_id(judged) else ""
 
 
 def _more(before: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def uploads_to_erase(facts: Documents, found: DataToErase) -> Iterator[Document]
                 yield fact
 
 
-def upload_references(uploads: tuple[Document, ...]) -> Iterator[str]:
+def erased_upload_references(uploads: tuple[Document, ...]) -> Iterator[str]:
     """Yield the files of uploads as `agent/upload:path`."""
     for uploaded in (fact.read(UploadRecord) for fact in uploads):
         yield from (f"{agent_id}/upload:{uploaded.path}" for agent_id in uploaded.agent_ids)

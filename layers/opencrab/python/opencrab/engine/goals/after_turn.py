@@ -19,22 +19,22 @@ from opencrab.domain.goals.goal import (
     Pause,
     Task,
     TaskStatus,
-    goal_id_of,
+    goal_id_of_label,
     goal_message,
     task_message,
 )
-from opencrab.domain.turn.record import action_name
+from opencrab.domain.turn.record import action_name_of_turn_call
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals import self_goals
 from opencrab.engine.goals.conditions import check_task_preconditions
-from opencrab.engine.goals.panel_notice import queue_progress_panel
-from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, stored_goal
+from opencrab.engine.goals.panel_notice import queue_goal_progress_panel
+from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, require_goal_document
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.audience import channel_hears_everything
+from opencrab.engine.turn.audience import may_turn_channel_hear_everything
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -82,7 +82,9 @@ class GoalConsequence(Consequence):
         """Resume a turn that was asked to pause if its goal was resumed; True if it goes on."""
         if work.turn.task is None:
             return False
-        goal = stored_goal(work.runtime.home.facts, work.turn.agent_id, work.turn.task).read(Goal)
+        goal = require_goal_document(
+            work.runtime.home.facts, work.turn.agent_id, work.turn.task
+        ).read(Goal)
         if goal.pause is not None:
             return False
         stored = align_turn_with_goal(work.runtime, goal, work.turn.id)
@@ -95,7 +97,7 @@ class GoalConsequence(Consequence):
             return
         if turn.status is not TurnStatus.RUNNING or any(fact.kind == GOAL for fact in facts):
             key = f"{turn.id}-{turn.sequence}-{turn.status.value}"
-            queue_progress_panel(
+            queue_goal_progress_panel(
                 work.runtime.home.deliveries, turn.channel, turn.agent_id, turn.task, key=key
             )
 
@@ -129,7 +131,7 @@ def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
     board = GoalBoard.of(facts, work.profile, now)
     told: list[str] = []
     if work.turn.task is not None:
-        goal = board.goal(goal_id_of(work.turn.task))
+        goal = board.goal(goal_id_of_label(work.turn.task))
         if goal is not None and goal.turn_id == work.turn.id:
             goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + ending.turn.spent)
             _advance(work, board, goal, _End(status, speech or _last_speech_text(work)), told)
@@ -142,17 +144,19 @@ def _owner_requests(work: TurnWork, board: GoalBoard) -> list[str]:
     """Return the agent's requests to its owner, if its own goal waits now."""
     if work.turn.task is None:
         return []
-    goal = board.goal(goal_id_of(work.turn.task))
+    goal = board.goal(goal_id_of_label(work.turn.task))
     if goal is None:
         return []
-    return self_goals.spoken_owner_request_lines(goal, board, partial(_may_tell_channel, work))
+    return self_goals.goal_pause_message_to_owner(goal, board, partial(_may_tell_channel, work))
 
 
 def _may_tell_channel(work: TurnWork) -> bool:
     """Check whether the channel of the heartbeat, where the owner is asked, may hear the reason."""
     agent = work.profile.agent
     channel = agent.heartbeat.channel
-    return channel is None or channel_hears_everything(work.runtime, work.turn, agent, channel)
+    return channel is None or may_turn_channel_hear_everything(
+        work.runtime, work.turn, agent, channel
+    )
 
 
 def _line_up(work: TurnWork, board: GoalBoard, begun: list[str], told: list[str]) -> None:
@@ -180,7 +184,7 @@ def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> F
     except NotFound:
         return FollowUp()
     board = GoalBoard.of(home.facts, profile, clock.now())
-    goal = board.goal(goal_id_of(turn.task))
+    goal = board.goal(goal_id_of_label(turn.task))
     if goal is None or goal.turn_id != turn.id:
         return FollowUp()
     if not goal.status.is_end:
@@ -202,7 +206,7 @@ def _last_speech_text(work: TurnWork) -> str:
 
 def _started_goal_ids(work: TurnWork) -> list[str]:
     """Return the ids of goals that this turn started, except its own."""
-    own = None if work.turn.task is None else goal_id_of(work.turn.task)
+    own = None if work.turn.task is None else goal_id_of_label(work.turn.task)
     names = [
         effect.goal
         for effect in work.transcript.effects
@@ -231,7 +235,7 @@ def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list
         goal = self_goals.record_goal_outcome(board, goal)
     elif goal.pause is not None:
         goal = goal.replaced(pause=goal.pause.replaced(turn_waits=False))
-        told.extend(self_goals.owner_request_lines(goal))
+        told.extend(self_goals.goal_pause_reason_for_owner(goal))
     board.put_goal(goal)
     if goal.status.is_end or goal.pause is not None or self_goals.is_goal_resting(goal):
         dequeue_goal_and_begin_next(
@@ -281,7 +285,7 @@ def _pause_interrupted_goal(
     goal = goal.replaced(
         pause=waiting.replaced(turn_waits=False), taint=goal.taint or work.turn.taint
     )
-    told.extend(self_goals.owner_request_lines(goal))
+    told.extend(self_goals.goal_pause_reason_for_owner(goal))
     board.put_goal(goal)
     dequeue_goal_and_begin_next(
         board, goal, partial(_prepare_next_turn, work.runtime.home.files, board, told)
@@ -339,7 +343,7 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
 def _refused_plan(work: TurnWork) -> str | None:
     """Return why the turn's last plan was refused; None if there was none or it was accepted."""
     ended = work.transcript.ended_calls
-    answers = [result for call, result in ended if action_name(call) == "plan_goal"]
+    answers = [result for call, result in ended if action_name_of_turn_call(call) == "plan_goal"]
     return None if not answers or answers[-1].success else answers[-1].error or ""
 
 

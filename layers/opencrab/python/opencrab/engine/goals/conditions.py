@@ -1,6 +1,6 @@
 """Preconditions of tasks: a task whose precondition does not hold fails before it begins."""
 
-from opencrab.domain.goals.condition import first_unmet_condition
+from opencrab.domain.goals.condition import first_unmet_goal_condition
 from opencrab.domain.goals.goal import Goal, Task, TaskStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals.queue import GoalBoard
@@ -36,7 +36,7 @@ def _missing(files: Files, goal: Goal, task: Task) -> str | None:
         other = goal.task(task_id)
         return other is not None and other.status is TaskStatus.DONE
 
-    return first_unmet_condition(
+    return first_unmet_goal_condition(
         task.precondition, lambda path: files.info(goal.agent_id, path) is not None, is_done
     )
 

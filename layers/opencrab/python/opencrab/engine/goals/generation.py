@@ -20,7 +20,7 @@ from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.value import Value
 from opencrab.engine.goals.generation_text import (
     goal_text,
-    low_balance_text,
+    low_balance_goal_text,
     next_step_goal_text,
     reply_goal_text,
 )
@@ -31,7 +31,7 @@ from opencrab.engine.goals.selection import (
     running_goals,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.prompt.surroundings import has_foreign_peer_id
+from opencrab.engine.turn.prompt.surroundings import is_prompt_peer_id_untrusted
 from opencrab.engine.world.binding import world_balance
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -80,7 +80,7 @@ def generate_goals(
         generate_aspiration_goal(board, now),
         generate_social_goal(runtime.home, runtime.rules.autonomy, board, now, signs),
     )
-    seized = generate_event_goals(runtime, board, now)
+    seized = generate_goals_from_events(runtime, board, now)
     stepped = generate_next_step_goal(runtime.rules.autonomy, board, now)
     return (*(goal for goal in (*made, stepped) if goal is not None), *seized)
 
@@ -129,7 +129,7 @@ def generate_survival_goal(runtime: Runtime, board: GoalBoard, now: datetime) ->
     language = board.profile.agent.language
     name, words = goal_text(GoalSource.SURVIVAL, language, percent=left)
     if poor:
-        words = low_balance_text(language, owns or 0)
+        words = low_balance_goal_text(language, owns or 0)
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     wish = _wish(board, GoalSource.SURVIVAL, name, words).replaced(deadline=midnight)
     return _put_up(board, wish, now)
@@ -154,7 +154,9 @@ def generate_aspiration_goal(board: GoalBoard, now: datetime) -> Goal | None:
     return _put_up(board, wish.replaced(horizon=Horizon.ASPIRATION), now)
 
 
-def generate_event_goals(runtime: Runtime, board: GoalBoard, now: datetime) -> tuple[Goal, ...]:
+def generate_goals_from_events(
+    runtime: Runtime, board: GoalBoard, now: datetime
+) -> tuple[Goal, ...]:
     """Generate goals from new events marked as opportunities; each event is read once."""
     board.open_goals()
     before = board.expectations()
@@ -255,7 +257,7 @@ def _low_trust_peer_goal(
         return None
     name, words = goal_text(GoalSource.SOCIAL, profile.agent.language, what=who)
     wish = _wish(board, GoalSource.SOCIAL, name, words)
-    return wish.replaced(taint=has_foreign_peer_id(home.agents, peers[who]))
+    return wish.replaced(taint=is_prompt_peer_id_untrusted(home.agents, peers[who]))
 
 
 def _put_up(board: GoalBoard, wish: _GoalDraft, now: datetime) -> Goal | None:

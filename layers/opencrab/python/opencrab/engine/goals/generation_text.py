@@ -8,7 +8,7 @@ _NAMES = Texts(__file__, "names")
 _WORDS = Texts(__file__, "words")
 
 
-def low_balance_text(language: Language, balance: int) -> str:
+def low_balance_goal_text(language: Language, balance: int) -> str:
     """Return the description of a survival goal for an agent with a low world balance."""
     return _WORDS["poor"][language].format(balance=balance)
 

@@ -14,18 +14,18 @@ from opencrab.domain.goals.goal import (
     Goal,
     GoalSource,
     GoalStatus,
-    goal_id_of,
-    goal_key,
+    goal_document_id,
+    goal_id_of_label,
 )
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.turn import Stop, TurnStatus
 from opencrab.domain.value import Identifier, MessageText, MicroUsd, Name, Value
-from opencrab.engine.access.session_access import other_readers_fact
+from opencrab.engine.access.session_access import other_readers_access_document
 from opencrab.engine.agents import vital_signs
-from opencrab.engine.agents.events import ABANDONED, RESUMED, record_agent_event_of_goal
+from opencrab.engine.agents.events import ABANDONED, RESUMED, notify_agent_of_goal_change
 from opencrab.engine.goals import pausing
-from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, stored_goal
+from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, require_goal_document
 from opencrab.engine.goals.queue import (
     GoalBoard,
     add_goal_to_queue,
@@ -37,7 +37,7 @@ from opencrab.engine.goals.self_goals import record_goal_outcome
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_due, instruct_session
+from opencrab.engine.turn.admission import admit_turn_of_due_item, instruct_session
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -83,7 +83,7 @@ class _Given(Value):
     instruction: str
 
 
-def start_instruction(
+def start_instruction_as_goal(
     runtime: Runtime, agent_id: str, asked: NewInstruction, asker: InstructionGiver, *, key: str
 ) -> Goal:
     """Make an instruction a goal with its own session, and begin or queue it.
@@ -105,7 +105,7 @@ def start_instruction(
         queue_goal(board, goal)
         given = _Given(goal=goal.id, instruction=asked.instruction)
         mark = new_fact(agent_id, INSTRUCTION, session_id, given)
-        readers = (other_readers_fact(session_id),) if asker.others_read else ()
+        readers = (other_readers_access_document(session_id),) if asker.others_read else ()
         try:
             _commit(runtime, board, mark, *readers)
         except Changed:
@@ -129,9 +129,9 @@ def resume_goal(runtime: Runtime, agent_id: str, label: str) -> Goal:
     An active goal is returned as it is; one whose turn was lost begins a new one. A dormant agent
     is woken. Raises NotFound, Conflict (ended).
     """
-    profile = vital_signs.wake_dormant_agent(runtime, runtime.home.agents.get(agent_id))
+    profile = vital_signs.make_dormant_agent_active(runtime, runtime.home.agents.get(agent_id))
     for _ in range(ATTEMPTS):
-        fact = stored_goal(runtime.home.facts, agent_id, label)
+        fact = require_goal_document(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         if goal.status.is_end:
             raise Conflict(
@@ -158,7 +158,7 @@ def resume_goal(runtime: Runtime, agent_id: str, label: str) -> Goal:
         _wake(runtime, going)
         notify_goal_channel(runtime, going)
         if goal.pause is not None:
-            record_agent_event_of_goal(runtime, going, RESUMED)
+            notify_agent_of_goal_change(runtime, going, RESUMED)
         return board.goal(goal.id) or going
     raise _busy(agent_id)
 
@@ -180,7 +180,7 @@ def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason:
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
-        fact = stored_goal(runtime.home.facts, agent_id, label)
+        fact = require_goal_document(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         now, gives_up = runtime.clock.now(), not goal.status.is_end
         if gives_up:
@@ -198,7 +198,7 @@ def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason:
             _stop(runtime.home, runtime.clock, goal.turn_id, by, reason)
         notify_goal_channel(runtime, goal)
         if gives_up:
-            record_agent_event_of_goal(runtime, goal, ABANDONED, reason)
+            notify_agent_of_goal_change(runtime, goal, ABANDONED, reason)
         return goal
     raise _busy(agent_id)
 
@@ -210,7 +210,7 @@ def steer_goal(
 
     Raises NotFound, and Conflict for a goal that has ended.
     """
-    goal = stored_goal(runtime.home.facts, agent_id, label).read(Goal)
+    goal = require_goal_document(runtime.home.facts, agent_id, label).read(Goal)
     if goal.status.is_end:
         raise Conflict(
             f"goal {goal.id} has ended and cannot be steered", cure="give a new instruction"
@@ -253,7 +253,7 @@ def goals_of_agent(
 ) -> tuple[Goal, ...]:
     """Return a page of an agent's goals, newest first, after the goal with id `after`."""
     home.agents.get(agent_id)
-    place = goal_key(goal_id_of(after)) if after else ""
+    place = goal_document_id(goal_id_of_label(after)) if after else ""
     found = home.facts.page(agent_id, GOAL, after=place, limit=limit, newest_first=True)
     return tuple(fact.read(Goal) for fact in found)
 
@@ -306,14 +306,14 @@ def _given_before(
             field="Idempotency-Key",
             cure="use a new key for a new instruction",
         )
-    return stored_goal(facts, agent_id, given.goal).read(Goal)
+    return require_goal_document(facts, agent_id, given.goal).read(Goal)
 
 
 def _commit(runtime: Runtime, board: GoalBoard, *more: Document) -> None:
     """Write the board and admit its due items; after a crash in between the sweep admits them."""
     runtime.home.facts.commit(*board.facts, *more, due=tuple(board.due))
     for item in board.due:
-        admit_due(runtime, item)
+        admit_turn_of_due_item(runtime, item)
         runtime.home.due.remove(item.id)
 
 

@@ -20,9 +20,9 @@ from opencrab.domain.goals.selection import (
 from opencrab.domain.goals.value_estimate import Horizon, ValueEstimate
 from opencrab.domain.identifier import content_hash, stable_id
 from opencrab.domain.value import Identifier, MessageText, Unit, Value
-from opencrab.engine.agents.vital_signs import change_vital_signs, wake_dormant_agent
+from opencrab.engine.agents.vital_signs import change_agent_vital_signs, make_dormant_agent_active
 from opencrab.engine.goals.instructions import InstructionGiver
-from opencrab.engine.goals.pausing import ATTEMPTS, stored_goal
+from opencrab.engine.goals.pausing import ATTEMPTS, require_goal_document
 from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
@@ -96,7 +96,7 @@ def inject_owner_goal(
             _set_earliest_goal_time, at=_worth_it_at(runtime.rules.autonomy, board, profile, goal)
         )
         try:
-            change_vital_signs(runtime, agent_id, told, *board.facts, mark)
+            change_agent_vital_signs(runtime, agent_id, told, *board.facts, mark)
         except Changed:
             continue
         return _wake_for_goal(runtime, goal)
@@ -106,7 +106,7 @@ def inject_owner_goal(
 def _wake_for_goal(runtime: Runtime, goal: Goal) -> Goal:
     """Wake the agent if its owner's goal is open, and return the goal."""
     if goal.authority is Authority.OWNER and not goal.status.is_end:
-        wake_dormant_agent(runtime, runtime.home.agents.get(goal.agent_id))
+        make_dormant_agent_active(runtime, runtime.home.agents.get(goal.agent_id))
     return goal
 
 
@@ -152,7 +152,7 @@ def _made_before(facts: Documents, agent_id: str, made: _Made, asked: NewGoal) -
             field="Idempotency-Key",
             cure="use a new key for a new goal",
         )
-    return stored_goal(facts, agent_id, made.goal).read(Goal)
+    return require_goal_document(facts, agent_id, made.goal).read(Goal)
 
 
 def _digest(asked: NewGoal) -> str:

@@ -16,7 +16,7 @@ PANEL = '{"panel":'
 """The beginning of a delivery queue message that asks for a progress panel."""
 
 
-def queue_progress_panel(
+def queue_goal_progress_panel(
     deliveries: Queue,
     channel: Channel | None,
     agent_id: str,

@@ -4,9 +4,16 @@ from contextlib import suppress
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, NotFound
-from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Pause, goal_id_of, goal_key
+from opencrab.domain.goals.goal import (
+    GOAL,
+    Goal,
+    GoalStatus,
+    Pause,
+    goal_document_id,
+    goal_id_of_label,
+)
 from opencrab.domain.turn.turn import Stop, Turn
-from opencrab.engine.goals.panel_notice import queue_progress_panel
+from opencrab.engine.goals.panel_notice import queue_goal_progress_panel
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
@@ -14,9 +21,9 @@ from opencrab.ports.documents import Documents
 ATTEMPTS = 5
 
 
-def stored_goal(facts: Documents, agent_id: str, label: str) -> Document:
+def require_goal_document(facts: Documents, agent_id: str, label: str) -> Document:
     """Return the document of a goal, by its id or a task's id; raise NotFound, Invalid."""
-    found = facts.get(agent_id, GOAL, goal_key(goal_id_of(label)))
+    found = facts.get(agent_id, GOAL, goal_document_id(goal_id_of_label(label)))
     if found is None:
         raise goal_not_found_error(agent_id, label)
     return found
@@ -37,7 +44,7 @@ def pause_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: 
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
-        fact = stored_goal(runtime.home.facts, agent_id, label)
+        fact = require_goal_document(runtime.home.facts, agent_id, label)
         goal = fact.read(Goal)
         if goal.status.is_end:
             raise Conflict(
@@ -66,7 +73,9 @@ def notify_goal_channel(runtime: Runtime, goal: Goal) -> None:
     """Update the progress panel of a goal in the channel where it was given."""
     if goal.channel is not None:
         key = f"{goal.id}-{runtime.clock.new_id()}"
-        queue_progress_panel(runtime.home.deliveries, goal.channel, goal.agent_id, goal.id, key=key)
+        queue_goal_progress_panel(
+            runtime.home.deliveries, goal.channel, goal.agent_id, goal.id, key=key
+        )
 
 
 def align_turn_with_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
@@ -77,7 +86,7 @@ def align_turn_with_goal(runtime: Runtime, goal: Goal, turn_id: str) -> Turn:
     """
     turn = _sync_turn_with_goal(runtime, goal, turn_id)
     for _ in range(ATTEMPTS):
-        now = stored_goal(runtime.home.facts, goal.agent_id, goal.id).read(Goal)
+        now = require_goal_document(runtime.home.facts, goal.agent_id, goal.id).read(Goal)
         if (now.status, now.pause) == (goal.status, goal.pause):
             break
         goal = now

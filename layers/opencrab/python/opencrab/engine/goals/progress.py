@@ -17,7 +17,7 @@ from opencrab.domain.turn.record import (
     CallResult,
     CallState,
     action_arguments,
-    action_name,
+    action_name_of_turn_call,
 )
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
@@ -272,7 +272,7 @@ class _Showing:
         """Describe an action in a sentence."""
         return ActionProgress(
             id=told.call.id,
-            action=one_line(action_name(told.call), _NAME),
+            action=one_line(action_name_of_turn_call(told.call), _NAME),
             sentence=self._sentence(told.call),
             mark=mark,
             seconds=told.seconds,
@@ -282,9 +282,9 @@ class _Showing:
 
     def _sentence(self, call: ActionCall) -> str:
         """Describe a call, without its arguments unless private details are shown."""
-        action = self.runtime.actions.find(action_name(call))
+        action = self.runtime.actions.find(action_name_of_turn_call(call))
         if action is None:
-            return one_line(action_name(call), _NAME)
+            return one_line(action_name_of_turn_call(call), _NAME)
         arguments = (action_arguments(call) or {}) if self.private else {}
         return describe_call(action, arguments, self.language)
 

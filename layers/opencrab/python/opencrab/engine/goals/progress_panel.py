@@ -5,17 +5,17 @@ from typing import Any
 
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.goals.progress import goal_progress
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.conversation.channel import Panel, PanelRow
 
 
-def show_progress_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
+def show_goal_progress_panel(runtime: Runtime, body: Mapping[str, Any]) -> None:
     """Show the panel that a queue message asks for; raise the errors of the channel."""
     named = body["panel"]
     try:
-        goal = stored_goal(runtime.home.facts, named["agent"], named["goal"]).read(Goal)
+        goal = require_goal_document(runtime.home.facts, named["agent"], named["goal"]).read(Goal)
         profile = runtime.home.agents.get(goal.agent_id)
     except NotFound:
         return

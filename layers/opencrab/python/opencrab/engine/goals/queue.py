@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
-from opencrab.domain.autonomy.heartbeat_gate import is_in_speech_cooldown
+from opencrab.domain.autonomy.heartbeat_gate import is_autonomous_speech_in_cooldown
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
-from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Task, TaskStatus, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Task, TaskStatus, goal_document_id
 from opencrab.domain.identifier import turn_id
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger
@@ -82,7 +82,7 @@ class GoalBoard:
     def goal(self, goal_id: str) -> Goal | None:
         """Return a goal with the changes made so far; None if it does not exist."""
         if goal_id not in self.goals:
-            stored = self.facts_port.get(self.profile.agent.id, GOAL, goal_key(goal_id))
+            stored = self.facts_port.get(self.profile.agent.id, GOAL, goal_document_id(goal_id))
             if stored is None:
                 return None
             self.goals[goal_id] = stored
@@ -91,7 +91,7 @@ class GoalBoard:
     def open_goals(self) -> list[Goal]:
         """Return the open goals with changes made so far; reads the expectations as well."""
         agent_id, wanted = self.profile.agent.id, self.agenda().open
-        missing = [(GOAL, goal_key(each)) for each in wanted if each not in self.goals]
+        missing = [(GOAL, goal_document_id(each)) for each in wanted if each not in self.goals]
         if self._expecting is None:
             missing.append((EXPECTATIONS, EXPECTATIONS))
         if missing:
@@ -134,7 +134,7 @@ class GoalBoard:
         """Replace a goal, or add a new one."""
         stored = self.goals.get(goal.id)
         if stored is None:
-            fact = new_fact(goal.agent_id, GOAL, goal_key(goal.id), goal)
+            fact = new_fact(goal.agent_id, GOAL, goal_document_id(goal.id), goal)
             self.goals[goal.id] = self._changed[fact.key] = fact
         else:
             self._put(stored, goal)
@@ -288,7 +288,9 @@ def _channel(board: GoalBoard, goal: Goal) -> Channel | None:
         return None
     stored = board.facts_port.get(goal.agent_id, VITALS, VITALS)
     signs = None if stored is None else stored.read(VitalSigns)
-    silent = signs is not None and is_in_speech_cooldown(signs, heartbeat.channel.target, board.now)
+    silent = signs is not None and is_autonomous_speech_in_cooldown(
+        signs, heartbeat.channel.target, board.now
+    )
     return None if silent else heartbeat.channel
 
 

@@ -95,7 +95,7 @@ def _startable(runtime: Runtime, board: GoalBoard) -> list[tuple[Goal, datetime]
     return [(goal, at) for goal, at in when if at is not None]
 
 
-def owner_wait_is_overdue(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> bool:
+def are_paused_goals_overdue(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> bool:
     """Check whether only paused goals are left, and one waited for the owner too long.
 
     Waking the agent restarts the wait.

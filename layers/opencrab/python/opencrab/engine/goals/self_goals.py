@@ -106,14 +106,14 @@ def goal_after_failed_replan(goal: Goal, board: GoalBoard) -> Goal:
     return _asking(goal, goal.stuck, board)
 
 
-def owner_request_lines(goal: Goal) -> list[str]:
+def goal_pause_reason_for_owner(goal: Goal) -> list[str]:
     """Return the pause reason of a self-set goal for its owner; empty for other goals."""
     if goal.pause is None or not is_self_set_goal(goal):
         return []
     return [f"[{goal.id}] {goal.pause.reason}"]
 
 
-def spoken_owner_request_lines(
+def goal_pause_message_to_owner(
     goal: Goal, board: GoalBoard, may_tell: Callable[[], bool]
 ) -> list[str]:
     """Return the owner's message about a goal that was paused just now.
@@ -124,7 +124,7 @@ def spoken_owner_request_lines(
         return []
     if goal.taint or not may_tell():
         return [f"[{goal.id}] {system_phrase('goal_waits', board.profile.agent.language)}"]
-    return owner_request_lines(goal)
+    return goal_pause_reason_for_owner(goal)
 
 
 def record_goal_outcome(board: GoalBoard, goal: Goal) -> Goal:

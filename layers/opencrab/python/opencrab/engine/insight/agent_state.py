@@ -8,7 +8,7 @@ from typing import Literal
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
-from opencrab.domain.goals.goal import GOAL, Goal, TaskStatus, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, TaskStatus, goal_document_id
 from opencrab.domain.value import Value
 from opencrab.engine.insight import turn_index
 from opencrab.engine.insight.turn_events import (
@@ -107,7 +107,7 @@ def agent_state_report(runtime: Runtime, agent_id: str) -> State:
 def _plan(facts: Documents, profile: Profile) -> StatePlan:
     agent = profile.agent
     stored = (
-        facts.get(agent.id, GOAL, goal_key(goal_id))
+        facts.get(agent.id, GOAL, goal_document_id(goal_id))
         for goal_id in sorted(profile.mind.agenda.open, key=lambda goal_id: int(goal_id[1:]))
     )
     goals = (fact.read(Goal) for fact in stored if fact is not None)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.domain.insight.figures import task_key
+from opencrab.domain.insight.figures import analytics_task_key
 from opencrab.domain.learning.change import (
     MEMORIES,
     STOPPED,
@@ -34,7 +34,7 @@ from opencrab.domain.value import Unit, Value
 from opencrab.engine.insight.memory_analytics import memory_effect
 from opencrab.engine.insight.skill_analytics import MOST_CHANGES, TrialOf, measured_skill
 from opencrab.engine.learning import changes, memory_holdout
-from opencrab.engine.learning.measures import Measure, learning_model_named
+from opencrab.engine.learning.measures import Measure, model_name_for_evidence
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import StoredEvidence, load_learning_data
 
@@ -289,8 +289,8 @@ class _Table:
         )
 
     def _asked(self, mix: Mix, alias: str) -> MixedModel:
-        name = learning_model_named(self.runtime.models, alias)
-        key = task_key(mix.purpose, mix.task_type, name or "")
+        name = model_name_for_evidence(self.runtime.models, alias)
+        key = analytics_task_key(mix.purpose, mix.task_type, name or "")
         known = self.known.evidence.models.get(key, ModelEvidence())
         return MixedModel(
             model=alias,

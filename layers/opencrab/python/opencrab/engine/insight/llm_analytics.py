@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from opencrab.domain.insight.figures import Figures, counts_in_period
-from opencrab.domain.insight.recommendations import Analysis, Focus, analyse_usage
+from opencrab.domain.insight.figures import Figures, analytics_counts_in_period
+from opencrab.domain.insight.recommendations import Analysis, Focus, compute_usage_analytics
 from opencrab.domain.learning.aggregate import JudgedTurn
-from opencrab.domain.learning.calibration import CalibrationCurve, calibration_curve
+from opencrab.domain.learning.calibration import CalibrationCurve, self_grade_calibration_curve
 from opencrab.domain.statistics.confidence import Estimate, MomentSums, estimate_mean
 from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.usage.counters import DailyTally, sum_call_counts, usage_tally_day
@@ -16,9 +16,9 @@ from opencrab.domain.value import MicroUsd, Unit, Value
 from opencrab.engine.learning.measures import (
     LITTLE,
     RecentSignals,
-    candidate_models,
     iso_review_week,
     judge_turns,
+    learning_candidate_models,
     read_learning_tallies,
     recent_turn_signals,
 )
@@ -126,7 +126,7 @@ def usage_analytics(runtime: Runtime, agent_id: str, period: Period) -> UsageAna
     now, counts = runtime.clock.now(), dict[str, dict[str, int]]()
     tallies = _adding(read_learning_tallies(runtime, agent_id, period), period, now, counts)
     learned = load_learning_data(runtime.home.facts, agent_id)
-    found = analyse_usage(tallies, learned.evidence, period=period, now=now)
+    found = compute_usage_analytics(tallies, learned.evidence, period=period, now=now)
     begun = max(agent.created_at, found.since or agent.created_at)
     turns = recent_turn_signals(runtime, agent_id, begun)
     days = _days(counts, turns)
@@ -151,7 +151,7 @@ def llm_analytics(
     agent = runtime.home.agents.get(agent_id).agent
     learned = load_learning_data(runtime.home.facts, agent_id)
     turns = recent_turn_signals(runtime, agent_id)
-    found = analyse_usage(
+    found = compute_usage_analytics(
         read_learning_tallies(runtime, agent_id, period),
         learned.evidence,
         period=period,
@@ -159,7 +159,8 @@ def llm_analytics(
         group_by=group_by,
         focus=focus,
         choices={
-            alias: each.name for alias, each in candidate_models(runtime.models, agent).items()
+            alias: each.name
+            for alias, each in learning_candidate_models(runtime.models, agent).items()
         },
     )
     return LlmAnalytics(
@@ -169,7 +170,7 @@ def llm_analytics(
         weeks=_qualities(judge_turns(runtime.home.facts, agent_id, turns)),
         weeks_since=turns.since,
         calibration={
-            model: calibration_curve(bins)
+            model: self_grade_calibration_curve(bins)
             for model, bins in sorted(learned.evidence.grades.items())
             if bins
         },
@@ -182,7 +183,7 @@ def _adding(
 ) -> Iterator[DailyTally]:
     """Yield the tallies unchanged, adding their counts to `days`, so that no list holds all."""
     for tally in tallies:
-        for of in counts_in_period((tally,), period, now).values():
+        for of in analytics_counts_in_period((tally,), period, now).values():
             days[tally.day] = sum_call_counts(days.get(tally.day, {}), of)
         yield tally
 

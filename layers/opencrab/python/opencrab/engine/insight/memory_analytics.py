@@ -11,7 +11,7 @@ from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.value import Unit, Value
 from opencrab.engine.learning.measures import LITTLE, Measure, measure_of_effect
-from opencrab.engine.memory.reading import GraphCursor, knowledge_graph
+from opencrab.engine.memory.reading import GraphCursor, memory_knowledge_graph
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_learning_data
 
@@ -146,7 +146,7 @@ def _recalling(evidence: Evidence, now: datetime) -> Recalling:
 def _web(
     runtime: Runtime, agent_id: str, place: GraphCursor, limit: int
 ) -> tuple[RelationGraph, GraphCursor | None]:
-    found = knowledge_graph(runtime.home, agent_id, place=place, limit=limit)
+    found = memory_knowledge_graph(runtime.home, agent_id, place=place, limit=limit)
     fact = runtime.home.facts.get(agent_id, KNOWLEDGE, KNOWLEDGE)
     extent = fact.read(GraphSize) if fact else GraphSize()
     people = () if place != GraphCursor() else _people(runtime, agent_id)

@@ -14,7 +14,7 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.signals import skill_pin
+from opencrab.domain.learning.signals import learned_skill_pin
 from opencrab.domain.learning.treatment_effect import SkillEffect, skill_effects
 from opencrab.domain.skills.skill import SKILL, SKILLS_KEPT, AcquiredSkill, SkillStatus, SourceType
 from opencrab.domain.value import Value
@@ -128,7 +128,7 @@ def _trial(
         least_turns=trials.least_turns,
         most_turns=trials.most_turns,
         withheld_percent=trials.skill_percent,
-        pinned=skill_pin(skill.name) in mind.pinned,
+        pinned=learned_skill_pin(skill.name) in mind.pinned,
     )
 
 

@@ -16,12 +16,12 @@ from opencrab.domain.goals.goal import (
     Goal,
     GoalStatus,
     TaskStatus,
-    goal_id_of,
-    goal_key,
+    goal_document_id,
+    goal_id_of_label,
     task_message,
 )
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
-from opencrab.domain.turn.record import CallResult, action_arguments, action_name
+from opencrab.domain.turn.record import CallResult, action_arguments, action_name_of_turn_call
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language, Value
 from opencrab.engine.runtime import Runtime
@@ -229,15 +229,17 @@ class _TurnEventReader:
     def _goal(self, label: str | None) -> Goal | None:
         if label is None:
             return None
-        fact = self._runtime.home.facts.get(self._turn.agent_id, GOAL, goal_key(goal_id_of(label)))
+        fact = self._runtime.home.facts.get(
+            self._turn.agent_id, GOAL, goal_document_id(goal_id_of_label(label))
+        )
         return None if fact is None else fact.read(Goal)
 
     def _sentence(self, told: CallAccount) -> str:
         """Describe a call in the agent's language."""
         call = told.call
-        action = self._runtime.actions.find(action_name(call))
+        action = self._runtime.actions.find(action_name_of_turn_call(call))
         if action is None:
-            return one_line(action_name(call), _NAME)
+            return one_line(action_name_of_turn_call(call), _NAME)
         return one_line(
             describe_call(action, action_arguments(call) or {}, self._language), _SUMMARY
         )

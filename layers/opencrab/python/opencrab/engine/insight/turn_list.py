@@ -7,7 +7,7 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import NotFound, Refused
 from opencrab.domain.turn.turn import Turn, TurnStatus
-from opencrab.engine.access.visibility import require_turn
+from opencrab.engine.access.visibility import require_accessible_turn
 from opencrab.engine.insight.turn_index import newest_turn_ids, unfinished_turns
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.paging import paginate
@@ -82,7 +82,7 @@ class _Sight:
 
     def _looks(self, turn: Turn) -> bool:
         try:
-            require_turn(self._home, self._who, turn)
+            require_accessible_turn(self._home, self._who, turn)
         except (NotFound, Refused):
             return False
         return True

@@ -11,7 +11,7 @@ from opencrab.domain.goals.goal import OPEN_GOALS
 from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.domain.value import MicroUsd, Value
-from opencrab.engine.agents.vital_signs import stored_vital_signs
+from opencrab.engine.agents.vital_signs import stored_agent_vital_signs
 from opencrab.engine.approvals import approvals
 from opencrab.engine.insight import turn_index
 from opencrab.engine.runtime import Runtime
@@ -86,7 +86,7 @@ def agent_vitals(
     idle = takewhile(lambda turn: turn.status is TurnStatus.IDLE, ended)
     beats = (turn.created_at for turn in turns if turn.trigger is Trigger.HEARTBEAT)
     bad = sum(turn.status in _BAD for turn in ended)
-    stored = stored_vital_signs(runtime.home.facts, agent_id)
+    stored = stored_agent_vital_signs(runtime.home.facts, agent_id)
     signs = None if stored is None else stored.read(VitalSigns)
     in_vain = 0 if signs is None else signs.in_vain
     return Vitals(
@@ -144,5 +144,5 @@ def _left(runtime: Runtime, agent: Agent) -> MicroUsd:
 
 def _open_approvals(facts: Documents, agent_id: str) -> int:
     """Count the agent's open approvals among the installation's 200 oldest."""
-    waiting = approvals.page_of_approvals(facts, decided=False, limit=_APPROVALS)
+    waiting = approvals.open_or_decided_approvals(facts, decided=False, limit=_APPROVALS)
     return sum(approval.agent_id == agent_id for approval in waiting)

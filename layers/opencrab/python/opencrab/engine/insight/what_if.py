@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from opencrab.domain.errors import Invalid
-from opencrab.domain.insight.figures import sum_usage_tally_days, task_key
+from opencrab.domain.insight.figures import analytics_counts_of_days, analytics_task_key
 from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.money.budget import Price
@@ -22,9 +22,9 @@ from opencrab.domain.statistics.confidence import Estimate, estimate_mean
 from opencrab.domain.usage.counters import DailyTally
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import MicroUsd, Unit, Value
-from opencrab.engine.learning.measures import learning_model_named, read_learning_tallies
-from opencrab.engine.models.preferences import current_preferences, require_provider_directory
-from opencrab.engine.models.price_list import price_on_day
+from opencrab.engine.learning.measures import model_name_for_evidence, read_learning_tallies
+from opencrab.engine.models.preferences import current_model_preferences, require_provider_directory
+from opencrab.engine.models.price_list import model_price_on_day
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.learning import load_learning_data
@@ -109,7 +109,7 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     unknown or has no price, and for two aliases of the same model.
     """
     runtime.home.agents.get(agent_id)
-    current_preferences(runtime)
+    current_model_preferences(runtime)
     until = runtime.clock.now()
     meant = _resolve_replacements(runtime.models, runtime.directory, aliases)
     learned = load_learning_data(runtime.home.facts, agent_id)
@@ -227,7 +227,7 @@ def _resolve_replacements(
 
 def _resolve_model_name(models: Models, reference: str, place: str) -> str:
     """Return the full name of a model, configured or not; raises Invalid if it has no provider."""
-    name = learning_model_named(models, reference)
+    name = model_name_for_evidence(models, reference)
     if name is not None:
         return name
     aliases = models.routing.aliases
@@ -247,7 +247,7 @@ def _prices(facts: Documents, meant: Sequence[AliasChange]) -> PriceOf:
 
     def price(name: str, day: date) -> Price:
         if (name, day) not in found:
-            known_then = price_on_day(facts, name, day, now=today[name])
+            known_then = model_price_on_day(facts, name, day, now=today[name])
             found[name, day] = known_then or today[name]
         return found[name, day]
 
@@ -269,7 +269,7 @@ def _tasks(
     latencies = _mean_latencies(tallies)
     tasks = []
     for (purpose, task_type, model), found in ledger.sums.items():
-        now, then = (task_key(purpose, task_type, name) for name in (model, found.other))
+        now, then = (analytics_task_key(purpose, task_type, name) for name in (model, found.other))
         tasks.append(
             Replayed(
                 purpose=purpose,
@@ -302,8 +302,8 @@ def _quality(evidence: Evidence, key: str) -> Estimate | None:
 def _mean_latencies(tallies: Iterable[DailyTally]) -> dict[str, float]:
     """Return the mean latency of calls in milliseconds by purpose, type of task and model."""
     taken = dict[str, tuple[int, int]]()
-    for cell, counts in sum_usage_tally_days(tallies).items():
-        key = task_key(cell.purpose, cell.task_type, cell.name)
+    for cell, counts in analytics_counts_of_days(tallies).items():
+        key = analytics_task_key(cell.purpose, cell.task_type, cell.name)
         latency, timed = taken.get(key, (0, 0))
         taken[key] = latency + counts.get("latency", 0), timed + counts.get("timed", 0)
     return {key: latency / timed for key, (latency, timed) in taken.items() if timed}

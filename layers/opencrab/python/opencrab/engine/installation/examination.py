@@ -11,11 +11,14 @@ from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.value import Language
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.discord.setup import BotApplication
-from opencrab.engine.installation.discord_checks import check_discord
-from opencrab.engine.installation.findings import Findings, Look, no_further_checks
+from opencrab.engine.installation.discord_checks import check_installation_discord
+from opencrab.engine.installation.findings import Findings, Look, no_further_installation_checks
 from opencrab.engine.installation.model_checks import ASK_SECONDS, ModelChecks
-from opencrab.engine.installation.search_checks import check_search
-from opencrab.engine.installation.work_checks import check_spending, check_switches
+from opencrab.engine.installation.search_checks import check_installation_search
+from opencrab.engine.installation.work_checks import (
+    check_installation_spending,
+    check_installation_switches,
+)
 from opencrab.engine.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -24,11 +27,11 @@ DEADLINE_SECONDS = 2.2
 """How long all checks may take together; `doctor` answers within 3 seconds."""
 
 
-def examine_installation(
+def installation_health_checks(
     runtime: Runtime,
     application: BotApplication,
     language: Language,
-    of_machine: Look = no_further_checks,
+    of_machine: Look = no_further_installation_checks,
     *,
     asks_models: bool = False,
 ) -> tuple[Check, ...]:
@@ -40,16 +43,16 @@ def examine_installation(
     looks: dict[str, Look] = {
         "machine": of_machine,
         "model": models.ask if asks_models else models.check,
-        "switches": lambda findings: check_switches(runtime, findings),
-        "spending": lambda findings: check_spending(runtime, findings),
-        "search": lambda findings: check_search(runtime, findings),
-        "discord": lambda findings: check_discord(runtime, application, findings),
+        "switches": lambda findings: check_installation_switches(runtime, findings),
+        "spending": lambda findings: check_installation_spending(runtime, findings),
+        "search": lambda findings: check_installation_search(runtime, findings),
+        "discord": lambda findings: check_installation_discord(runtime, application, findings),
     }
     seconds = DEADLINE_SECONDS + (ASK_SECONDS if asks_models else 0)
-    return run_side_by_side(looks, Findings(language), seconds)
+    return run_installation_checks_concurrently(looks, Findings(language), seconds)
 
 
-def run_side_by_side(
+def run_installation_checks_concurrently(
     looks: dict[str, Look], findings: Findings, seconds: float
 ) -> tuple[Check, ...]:
     """Return what each look found, in order; one that is not done in time or fails is a finding."""

@@ -48,7 +48,7 @@ Look = Callable[[Findings], Iterable[Check]]
 """A part of the examination."""
 
 
-def no_further_checks(findings: Findings) -> Iterable[Check]:
+def no_further_installation_checks(findings: Findings) -> Iterable[Check]:
     """Return nothing, for an installation without a computer of its own."""
     del findings
     return ()

@@ -21,7 +21,7 @@ LOW_PERCENT, SPENT_PERCENT = 10, 1
 """What must be left of a day's budget: with less no call may find room for its reservation."""
 
 
-def living_agents(runtime: Runtime) -> tuple[Agent, ...]:
+def living_agents_of_installation(runtime: Runtime) -> tuple[Agent, ...]:
     """Return the agents that answer, at most `AGENTS`."""
     listed = paginate(runtime.home.agents.page, limit=AGENTS, key=attrgetter("agent.id"))
     found = (profile.agent for profile in listed if profile.agent.answers)
@@ -34,7 +34,7 @@ def agent_argument(agent: Agent, agents: tuple[Agent, ...]) -> str:
     return agent.name if agent.name.isalnum() and len(alike) == 1 else agent.id
 
 
-def check_switches(runtime: Runtime, findings: Findings) -> Iterator[Check]:
+def check_installation_switches(runtime: Runtime, findings: Findings) -> Iterator[Check]:
     """Check that nothing is frozen."""
     frozen = runtime.home.switches.all_frozen()
     if not frozen:
@@ -43,14 +43,14 @@ def check_switches(runtime: Runtime, findings: Findings) -> Iterator[Check]:
         yield findings.problem("switches", "all_frozen")
     if not set(frozen) - {INSTALLATION}:
         return
-    agents = living_agents(runtime)
+    agents = living_agents_of_installation(runtime)
     for agent in agents:
         if agent.id in frozen:
             who = agent_argument(agent, agents)
             yield findings.problem("switches", "agent_frozen", name=agent.name, agent=who)
 
 
-def check_spending(runtime: Runtime, findings: Findings) -> Iterator[Check]:
+def check_installation_spending(runtime: Runtime, findings: Findings) -> Iterator[Check]:
     """Check how much of today's budgets is left, for all agents together and for each."""
     now = runtime.clock.now()
     day = now.strftime("%Y-%m-%d")
@@ -58,7 +58,7 @@ def check_spending(runtime: Runtime, findings: Findings) -> Iterator[Check]:
     drawn = runtime.home.budgets.drawn_micro_usd(INSTALLATION, day)
     total = _Day(drawn, limits.installation_day_micro_usd, _until_tomorrow(now))
     yield total.check(findings, limit="installation_day")
-    agents = living_agents(runtime)
+    agents = living_agents_of_installation(runtime)
     for agent in agents:
         of_agent = limits.agent_day(agent.day_limit_micro_usd)
         drawn = runtime.home.budgets.drawn_micro_usd(agent_budget_scope(agent.id), day)

@@ -20,11 +20,15 @@ from opencrab.domain.learning.evidence_retention import (
     RECALLED,
     RECALLED_A_DAY,
     UNSEEN,
-    models_last_seen,
+    models_last_seen_in_evidence,
     trim_evidence,
     without_retired_evidence,
 )
-from opencrab.domain.learning.review_period import OPEN_DAYS, last_ended_review_day, utc_midnight
+from opencrab.domain.learning.review_period import (
+    OPEN_DAYS,
+    last_ended_review_day,
+    review_day_midnight,
+)
 from opencrab.domain.learning.reward import TurnOpinion, turn_feedback_opinions
 from opencrab.domain.learning.signals import KEPT_DAYS, SIGNALS, TurnSignals, signals_id
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
@@ -113,10 +117,10 @@ def aggregate_evidence_of_day(
         else:
             # All signals of the day's turns were erased.
             days.setdefault(day, Evidence())
-    return split_open_and_closed_days(ended, standing, days, stored)
+    return split_open_and_closed_evidence(ended, standing, days, stored)
 
 
-def split_open_and_closed_days(
+def split_open_and_closed_evidence(
     ended: date,
     standing: ClosedEvidence,
     days: Mapping[date, Evidence],
@@ -180,12 +184,14 @@ def close_evidence_days(folded: AggregatedEvidence, skills: Collection[str]) -> 
     """Add the days to be closed to the total, without retired subjects, at a bounded size."""
     newest, before = max(folded.closing), folded.standing
     evidence = sum(folded.closing.values(), before.evidence)
-    seen = models_last_seen({newest: before.evidence}, {}) | before.seen
+    seen = models_last_seen_in_evidence({newest: before.evidence}, {}) | before.seen
     oldest = (newest - UNSEEN).isoformat()
     seen = {
-        name: day for name, day in models_last_seen(folded.closing, seen).items() if day > oldest
+        name: day
+        for name, day in models_last_seen_in_evidence(folded.closing, seen).items()
+        if day > oldest
     }
-    since = utc_midnight(newest - timedelta(days=RECALLED_DAYS))
+    since = review_day_midnight(newest - timedelta(days=RECALLED_DAYS))
     recalled = {name: each for name, each in evidence.recalled.items() if each.at >= since}
     evidence = without_retired_evidence(evidence, skills, seen).replaced(recalled=recalled)
     return ClosedEvidence(
@@ -245,11 +251,11 @@ def evidence_by_day(
     """
     if first > ended:
         return {}
-    signals = tuple(_signals(home.facts, agent_id, utc_midnight(first)))
+    signals = tuple(_signals(home.facts, agent_id, review_day_midnight(first)))
     if not signals:
         return {}
-    said = turn_feedback_opinions(_experiences(home.facts, agent_id, utc_midnight(first)))
-    grades = _grades(home.usage, agent_id, utc_midnight(first) - _BEFORE) if graded else {}
+    said = turn_feedback_opinions(_experiences(home.facts, agent_id, review_day_midnight(first)))
+    grades = _grades(home.usage, agent_id, review_day_midnight(first) - _BEFORE) if graded else {}
     return compute_evidence(signals, said, grades, ended=ended, worded=worded)
 
 

@@ -28,22 +28,22 @@ from opencrab.domain.learning.change import (
     end_adjustment,
     is_subject_pinned,
     mix_of,
+    with_learned_pin,
     with_mix,
-    with_subject_pin,
     with_told_mix,
-    without_subject_pin,
+    without_learned_pin,
 )
 from opencrab.domain.learning.skill_lifecycle import index_skill, promote_candidate_skill
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, SkillStatus
-from opencrab.engine.learning.experience_changes import Beside, restore_experience
+from opencrab.engine.learning.experience_changes import Beside, restore_learned_experience
 from opencrab.engine.learning.experiment_subject import find_experiment_subject
 from opencrab.engine.learning.undo import (
     WAS_PINNED,
     mix_and_best,
     mix_before,
     release_experiment_stops,
-    skill_before,
+    skill_before_learned_change,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
@@ -129,7 +129,7 @@ def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str
     back, whose own change can then be undone. Raises NotFound, and Conflict if the change was not
     applied, if a pin or the end of all trials prevents it, or naming the later change.
     """
-    require_agent_not_retired(runtime.home.agents, agent_id)
+    require_agent_able_to_learn(runtime.home.agents, agent_id)
     found = find_adjustment(runtime.home.facts, agent_id, adjustment_id)
     if found.state is AdjustmentState.UNDONE:
         return found
@@ -138,20 +138,20 @@ def undo_adjustment(runtime: Runtime, agent_id: str, adjustment_id: str, by: str
     now = runtime.clock.now()
     undone = end_adjustment(found, AdjustmentState.UNDONE, now, by)
     change = _taking_back(runtime, agent_id, undone)
-    return mark_change_announced(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
+    return log_learning_change(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
 
 
 def roll_back_mix(runtime: Runtime, agent_id: str, found: Adjustment, by: str) -> Adjustment:
     """Restore the traffic split before one whose quality fell; raises Conflict if it changed."""
     back = end_adjustment(found, AdjustmentState.ROLLED_BACK, runtime.clock.now(), by)
     change = _taking_back(runtime, agent_id, back)
-    return mark_change_announced(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
+    return log_learning_change(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
 
 
 def pin_learned_subject(home: Home, agent_id: str, subject: str) -> AgentState:
     """Pin a subject, so that evidence does not change it; raises Invalid, NotFound, Conflict."""
     named = find_experiment_subject(home.facts, agent_id, subject)
-    return _change_mind(home, agent_id, lambda mind: with_subject_pin(mind, named))
+    return _change_mind(home, agent_id, lambda mind: with_learned_pin(mind, named))
 
 
 def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> AgentState:
@@ -163,7 +163,7 @@ def unpin_learned_subject(runtime: Runtime, agent_id: str, subject: str) -> Agen
     named = LearnedSubject.of(subject)
     facts, now = runtime.home.facts, runtime.clock.now()
     over = partial(release_experiment_stops, facts, agent_id, named, now)
-    return _change_mind(runtime.home, agent_id, lambda mind: without_subject_pin(mind, named), over)
+    return _change_mind(runtime.home, agent_id, lambda mind: without_learned_pin(mind, named), over)
 
 
 def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Adjustment:
@@ -171,7 +171,7 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
 
     Raises Invalid, NotFound, and Conflict if no experiment runs.
     """
-    require_agent_not_retired(runtime.home.agents, agent_id)
+    require_agent_able_to_learn(runtime.home.agents, agent_id)
     named, now = find_experiment_subject(runtime.home.facts, agent_id, subject), runtime.clock.now()
     facts = runtime.home.facts
     if named.kind is AdjustmentKind.SKILL:
@@ -204,7 +204,7 @@ def end_experiment(runtime: Runtime, agent_id: str, subject: str, by: str) -> Ad
     )
     earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), named)
     change = LearningChange(made, alter, earlier)
-    return mark_change_announced(agent_id, store_adjustment(facts, agent_id, change))
+    return log_learning_change(agent_id, store_adjustment(facts, agent_id, change))
 
 
 def open_adjustments_of(
@@ -215,7 +215,7 @@ def open_adjustments_of(
     return tuple(each for each in same if each.state in _HELD)[:_MOST_ENDED]
 
 
-def require_agent_not_retired(agents: Agents, agent_id: str) -> None:
+def require_agent_able_to_learn(agents: Agents, agent_id: str) -> None:
     """Raise Conflict if the agent has retired, NotFound if it does not exist."""
     if not agents.get(agent_id).agent.answers:
         raise Conflict(
@@ -223,7 +223,7 @@ def require_agent_not_retired(agents: Agents, agent_id: str) -> None:
         )
 
 
-def mark_change_announced(agent_id: str, made: Adjustment) -> Adjustment:
+def log_learning_change(agent_id: str, made: Adjustment) -> Adjustment:
     """Log a change and return it."""
     shown = made.id, agent_id, f"{made.kind.value}:{made.subject}", made.state.value
     log.info("learning change stored: id=%s, agent=%s, subject=%s, state=%s", *shown)
@@ -297,7 +297,7 @@ def _mind_and_skill(facts: Documents, agent_id: str, change: LearningChange) -> 
 
 def _taking_back(runtime: Runtime, agent_id: str, back: Adjustment) -> LearningChange:
     if back.kind is AdjustmentKind.EXPERIENCE:
-        beside = restore_experience(runtime.home.facts, runtime.clock, agent_id, back)
+        beside = restore_learned_experience(runtime.home.facts, runtime.clock, agent_id, back)
         return LearningChange(back, was=AdjustmentState.APPLIED, beside=beside)
     again = mix_before(_recent(runtime.home.facts, agent_id, _EVER), back)
     alter = _back(runtime, agent_id, back)
@@ -315,15 +315,15 @@ def _back(runtime: Runtime, agent_id: str, found: Adjustment) -> Alter:
             if describe_mix(mix_of(mind, found.subject)) != found.after:
                 raise conflict("the traffic split has changed")
             if found.reason == STOPPED and not found.evidence.get(WAS_PINNED):
-                mind = without_subject_pin(mind, subject)
+                mind = without_learned_pin(mind, subject)
             return with_told_mix(mind, found.subject, found.before), None
         if subject == MEMORIES:
             if not is_subject_pinned(mind, subject):
                 raise conflict("memories are on trial again")
-            return without_subject_pin(mind, subject), None
+            return without_learned_pin(mind, subject), None
         if skill is None or skill.status.value != found.after.get("status"):
             raise conflict("the skill has changed")
-        return mind, skill_before(skill, found, mind, trials, now)
+        return mind, skill_before_learned_change(skill, found, mind, trials, now)
 
     return alter
 
@@ -348,7 +348,7 @@ def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alte
         now = describe_mix(mix_of(mind, subject.name)), is_subject_pinned(mind, subject)
         if now != (before, pinned):
             raise Conflict(f"the traffic split for {subject.name!r} has changed", cure="reload it")
-        return with_subject_pin(with_mix(mind, alone), subject), None
+        return with_learned_pin(with_mix(mind, alone), subject), None
 
     return alter
 
@@ -356,7 +356,7 @@ def _stopped_mix(subject: LearnedSubject, known: AgentState, alone: Mix) -> Alte
 def _change_mind(
     home: Home, agent_id: str, change: _AlterMind, beside: Beside | None = None
 ) -> AgentState:
-    require_agent_not_retired(home.agents, agent_id)
+    require_agent_able_to_learn(home.agents, agent_id)
     for _ in range(_TRIES - 1):
         try:
             return _update_mind(home.facts, agent_id, change, beside)

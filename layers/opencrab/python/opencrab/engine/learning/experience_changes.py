@@ -18,7 +18,7 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.memory.memory import EXPERIENCE, LIVED, Experience
 from opencrab.domain.skills.skill import SkillStatus
-from opencrab.engine.memory.records import index_rewrite_mark, stored_agent_state
+from opencrab.engine.memory.records import memory_index_rewrite_mark, stored_agent_state
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
@@ -30,7 +30,7 @@ Beside = Callable[[], Iterator[Document]]
 """Function that returns documents to write with a change, or raises Conflict; called per try."""
 
 
-def has_experience(facts: Documents, agent_id: str, experience_id: str) -> bool:
+def has_learned_experience(facts: Documents, agent_id: str, experience_id: str) -> bool:
     """Return True if the agent has this experience, retired or not."""
     return facts.get(agent_id, EXPERIENCE, experience_id) is not None
 
@@ -44,13 +44,13 @@ def experience_adjustments(
     return tuple(each for each in about if each.state in states)
 
 
-def followed_experience_proposal(made: Adjustment) -> Adjustment:
+def followed_learning_proposal_of_experience(made: Adjustment) -> Adjustment:
     """Return a followed proposal with the retired status, and the experience it was merged into."""
     after = {name: each for name, each in made.after.items() if name == OTHER}
     return made.replaced(after={"status": SkillStatus.ARCHIVED.value, **after})
 
 
-def retire_experience(facts: Documents, agent_id: str, made: Adjustment) -> Beside:
+def retire_learned_experience(facts: Documents, agent_id: str, made: Adjustment) -> Beside:
     """Return the writes that retire an experience, so that searches no longer show it.
 
     An experience that another was merged into cannot be retired. The one that stays is written too,
@@ -88,7 +88,9 @@ def retire_experience(facts: Documents, agent_id: str, made: Adjustment) -> Besi
     return beside
 
 
-def restore_experience(facts: Documents, clock: Clock, agent_id: str, made: Adjustment) -> Beside:
+def restore_learned_experience(
+    facts: Documents, clock: Clock, agent_id: str, made: Adjustment
+) -> Beside:
     """Return the writes that restore a retired experience and have search indexes read it again."""
 
     def beside() -> Iterator[Document]:
@@ -98,12 +100,12 @@ def restore_experience(facts: Documents, clock: Clock, agent_id: str, made: Adju
                 f"experience {lived.id!r} was restored concurrently", cure="read the change again"
             )
         yield fact.with_body(lived.replaced(retired_at=None, restored_at=made.ended_at))
-        yield index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
+        yield memory_index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
 
     return beside
 
 
-def texts_of_experience_change(
+def texts_of_learned_experience_change(
     facts: Documents, agent_id: str, made: Adjustment
 ) -> tuple[str, ...]:
     """Return the texts of the retired experience and of the one that stays, if any.
@@ -120,7 +122,7 @@ def texts_of_experience_change(
     return tuple(f"{each.experience}\n{each.lesson}" for each in lived)
 
 
-def experiences_merged_into(
+def experiences_merged_by_learning(
     facts: Documents, agent_id: str, forgotten: AbstractSet[str]
 ) -> frozenset[str]:
     """Return the experiences merged into forgotten ones, directly or through others."""
@@ -154,7 +156,7 @@ def close_changes(
             yield fact.with_body(bare)
 
 
-def without_pins_of_forgotten(mind: AgentState, forgotten: AbstractSet[str]) -> AgentState:
+def without_forgotten_learning_pins(mind: AgentState, forgotten: AbstractSet[str]) -> AgentState:
     """Return the agent's state without pins of forgotten experiences."""
     names = {f"{LIVED}{each}" for each in forgotten}
     return mind.replaced(pinned=tuple(each for each in mind.pinned if each not in names))
@@ -170,7 +172,7 @@ def _shown_again(
     lived = fact.read(Experience)
     if lived.retired_at is not None:
         yield fact.with_body(lived.replaced(retired_at=None, restored_at=over.ended_at))
-    yield index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
+    yield memory_index_rewrite_mark(clock, agent_id, lived.id, kind=EXPERIENCE)
 
 
 def _require_experience(

@@ -3,7 +3,7 @@
 from opencrab.domain.errors import NotFound
 from opencrab.domain.learning.change import MEMORIES, AdjustmentKind, LearnedSubject, mix_of
 from opencrab.domain.skills.skill import SKILL
-from opencrab.engine.learning.experience_changes import has_experience
+from opencrab.engine.learning.experience_changes import has_learned_experience
 from opencrab.engine.memory.records import stored_agent_state
 from opencrab.ports.documents import Documents
 from opencrab.ports.learning import load_learning_data
@@ -17,7 +17,7 @@ def find_experiment_subject(facts: Documents, agent_id: str, text: str) -> Learn
     elif subject == MEMORIES:
         found = True
     elif subject.kind is AdjustmentKind.EXPERIENCE:
-        found = has_experience(facts, agent_id, subject.name)
+        found = has_learned_experience(facts, agent_id, subject.name)
     else:
         measured = load_learning_data(facts, agent_id).evidence.models
         found = any(key.startswith(f"{subject.name}/") for key in measured)

@@ -82,7 +82,7 @@ def give_feedback(
     )
 
 
-def feedback_thumbs(experience: Experience) -> Thumbs | None:
+def learning_feedback_thumbs(experience: Experience) -> Thumbs | None:
     """Return the thumbs of a feedback experience, None for a remark alone."""
     return next(thumbs for thumbs, outcome in _OUTCOMES.items() if outcome is experience.outcome)
 

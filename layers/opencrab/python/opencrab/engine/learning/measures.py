@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
-from opencrab.domain.insight.figures import usage_tally_weeks
+from opencrab.domain.insight.figures import analytics_weeks_of_period
 from opencrab.domain.learning.aggregate import JudgedTurn, judged_turns
 from opencrab.domain.learning.model_selection import CandidateModel
 from opencrab.domain.learning.reward import turn_feedback_opinions
@@ -66,7 +66,7 @@ class Measure(Value):
 
 def read_learning_tallies(runtime: Runtime, agent_id: str, period: Period) -> Iterator[DailyTally]:
     """Yield an agent's tallies of a period, read week by week to bound memory."""
-    for first, last in usage_tally_weeks(period, runtime.clock.now()):
+    for first, last in analytics_weeks_of_period(period, runtime.clock.now()):
         yield from runtime.home.tallies.between(agent_id, first, last)
 
 
@@ -97,7 +97,7 @@ def judge_turns(facts: Documents, agent_id: str, turns: RecentSignals) -> tuple[
     return judged_turns(turns.signals, turn_feedback_opinions(lived))
 
 
-def candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
+def learning_candidate_models(models: Models, agent: Agent) -> Mapping[str, CandidateModel]:
     """Return the models with a price that an agent may choose, by the first alias of each."""
     found = distinct_models(selectable_model_choices(models, agent))
     return {
@@ -124,7 +124,7 @@ def measure_of_effect(effect: SkillEffect | None) -> Measure:
     )
 
 
-def learning_model_named(models: Models, reference: str) -> str | None:
+def model_name_for_evidence(models: Models, reference: str) -> str | None:
     """Return the full name of the model behind an alias; None if it is not configured."""
     try:
         return models.get(reference).info.name

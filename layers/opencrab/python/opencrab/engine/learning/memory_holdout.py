@@ -12,16 +12,16 @@ from opencrab.domain.learning.change import (
     adjustment_id,
     is_subject_pinned,
     memory_holdout_percent,
-    with_subject_pin,
+    with_learned_pin,
 )
 from opencrab.domain.skills.skill import AcquiredSkill
 from opencrab.engine.learning.changes import (
     LearningChange,
     learned_mind,
-    mark_change_announced,
+    log_learning_change,
     open_adjustments_of,
     page_of_adjustments,
-    require_agent_not_retired,
+    require_agent_able_to_learn,
     store_adjustment,
 )
 from opencrab.engine.runtime import Runtime
@@ -32,7 +32,7 @@ WITHHELD = "withheld_percent"
 
 def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
     """End the memory hold-out; raises NotFound, and Conflict if none runs."""
-    require_agent_not_retired(runtime.home.agents, agent_id)
+    require_agent_able_to_learn(runtime.home.agents, agent_id)
     facts, now = runtime.home.facts, runtime.clock.now()
     percent = memory_holdout_percent(learned_mind(facts, agent_id), runtime.rules.trials)
     if percent == 0:
@@ -48,7 +48,7 @@ def stop_memory_holdout(runtime: Runtime, agent_id: str, by: str) -> Adjustment:
         by=by,
     )
     earlier = open_adjustments_of(page_of_adjustments(facts, agent_id), MEMORIES)
-    return mark_change_announced(
+    return log_learning_change(
         agent_id,
         store_adjustment(
             runtime.home.facts, agent_id, LearningChange(made, _pin_memories, earlier)
@@ -61,7 +61,7 @@ def _pin_memories(
 ) -> tuple[AgentState, AcquiredSkill | None]:
     if is_subject_pinned(mind, MEMORIES):
         raise _nothing_hidden_error()
-    return with_subject_pin(mind, MEMORIES), skill
+    return with_learned_pin(mind, MEMORIES), skill
 
 
 def _nothing_hidden_error() -> Conflict:

@@ -13,7 +13,7 @@ from opencrab.domain.learning.change import (
     LearnedSubject,
     is_subject_pinned,
 )
-from opencrab.domain.learning.model_selection import why_choice_is_fixed_for
+from opencrab.domain.learning.model_selection import why_learned_subject_is_fixed
 from opencrab.domain.learning.regression_watch import watch_baseline
 from opencrab.domain.learning.review_period import Remark
 from opencrab.domain.learning.skill_lifecycle import retire_skill
@@ -21,19 +21,19 @@ from opencrab.domain.skills.skill import AcquiredSkill, Effectiveness, SkillStat
 from opencrab.engine.learning.changes import (
     LearningChange,
     find_adjustment,
-    mark_change_announced,
+    log_learning_change,
     open_adjustments_of,
     page_of_adjustments,
-    require_agent_not_retired,
+    require_agent_able_to_learn,
     store_adjustment,
 )
 from opencrab.engine.learning.experience_changes import (
-    followed_experience_proposal,
-    retire_experience,
+    followed_learning_proposal_of_experience,
+    retire_learned_experience,
 )
-from opencrab.engine.learning.measures import candidate_models
+from opencrab.engine.learning.measures import learning_candidate_models
 from opencrab.engine.learning.nightly.models import apply_mix
-from opencrab.engine.models.preferences import current_preferences
+from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.learning import load_learning_data
 
@@ -46,14 +46,16 @@ _FIXED = {
 }
 
 
-def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
+def follow_learning_proposal(
+    runtime: Runtime, agent_id: str, change_id: str, by: str
+) -> Adjustment:
     """Apply a proposal; the change then belongs to the owner and is watched like others.
 
     Raises NotFound, and Conflict if it is no longer proposed, is older than FRESH, is advice that
     needs new text, or no longer fits the present state.
     """
-    require_agent_not_retired(runtime.home.agents, agent_id)
-    current_preferences(runtime)
+    require_agent_able_to_learn(runtime.home.agents, agent_id)
+    current_model_preferences(runtime)
     found, now = find_adjustment(runtime.home.facts, agent_id, change_id), runtime.clock.now()
     if found.state is not AdjustmentState.PROPOSED:
         raise Conflict(
@@ -73,8 +75,8 @@ def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) ->
         change = _mixing(runtime, agent_id, made)
     elif found.kind is AdjustmentKind.EXPERIENCE:
         change = LearningChange(
-            followed_experience_proposal(made),
-            beside=retire_experience(runtime.home.facts, agent_id, made),
+            followed_learning_proposal_of_experience(made),
+            beside=retire_learned_experience(runtime.home.facts, agent_id, made),
         )
     else:
         change = _retiring(found, made)
@@ -82,26 +84,28 @@ def follow_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) ->
     earlier = open_adjustments_of(listed, LearnedSubject(kind=found.kind, name=found.subject))
     ends = tuple(each for each in earlier if each.id != found.id)
     change = replace(change, ends=ends, was=AdjustmentState.PROPOSED)
-    return mark_change_announced(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
+    return log_learning_change(agent_id, store_adjustment(runtime.home.facts, agent_id, change))
 
 
-def find_followed_proposal(runtime: Runtime, agent_id: str, change_id: str, by: str) -> Adjustment:
+def find_followed_learning_proposal(
+    runtime: Runtime, agent_id: str, change_id: str, by: str
+) -> Adjustment:
     """Retry `follow_proposal`: returns the change if this owner followed it already."""
     found = find_adjustment(runtime.home.facts, agent_id, change_id)
     if (found.state, found.by) == (AdjustmentState.APPLIED, by):
         return found
-    return follow_proposal(runtime, agent_id, change_id, by)
+    return follow_learning_proposal(runtime, agent_id, change_id, by)
 
 
 def _mixing(runtime: Runtime, agent_id: str, made: Adjustment) -> LearningChange:
     """Return a proposed traffic split as a change, with its models' values now as the baseline."""
     profile, name = runtime.home.agents.get(agent_id), made.subject
-    why = why_choice_is_fixed_for(profile.agent, profile.mind, name)
+    why = why_learned_subject_is_fixed(profile.agent, profile.mind, name)
     if why:
         reason, cure = _FIXED[why]
         raise Conflict(f"the traffic split for {name!r} was not accepted: {reason}", cure=cure)
     models: Mapping[str, str] = made.evidence.get("models", {})
-    choices = candidate_models(runtime.models, profile.agent)
+    choices = learning_candidate_models(runtime.models, profile.agent)
     for alias in made.after["weights"]:
         if alias not in choices or choices[alias].name != models.get(alias):
             raise Conflict(

@@ -13,16 +13,23 @@ from opencrab.domain.access.authority import taints_reading_turn
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, TaskStatus, goal_id_of, goal_key
+from opencrab.domain.goals.goal import (
+    GOAL,
+    Goal,
+    GoalStatus,
+    TaskStatus,
+    goal_document_id,
+    goal_id_of_label,
+)
 from opencrab.domain.learning.signals import (
     KEPT_DAYS,
     SIGNALS,
     ServedCalls,
     TurnSignals,
-    skills_on_trial,
+    learned_skills_on_trial,
 )
-from opencrab.domain.text.correction import AGAIN_WITHIN, is_correction, repeats_earlier_message
-from opencrab.domain.text.terms import content_terms
+from opencrab.domain.text.correction import AGAIN_WITHIN, is_correction_text, repeats_earlier_text
+from opencrab.domain.text.terms import content_terms_of_text
 from opencrab.domain.turn.action import MemoriesFound
 from opencrab.domain.turn.record import (
     ActionCall,
@@ -32,10 +39,10 @@ from opencrab.domain.turn.record import (
     ModelResult,
     Record,
     action_arguments,
-    action_name,
+    action_name_of_turn_call,
 )
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
-from opencrab.domain.usage.ledger import ledger_row_id
+from opencrab.domain.usage.ledger import usage_row_id
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.skills.offering import count_skill_use
 from opencrab.engine.turn.work import NO_DEEDS, Consequence, TurnWork
@@ -69,7 +76,7 @@ class SignalsConsequence(Consequence):
     """
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
-        return FollowUp(optional_fact=turn_signals_fact(work, ending))
+        return FollowUp(optional_fact=turn_signals_for_learning(work, ending))
 
     def after_close(self, work: TurnWork) -> None:
         """Count the uses of acquired skills; an error is ignored, since signals do not need it."""
@@ -81,7 +88,7 @@ class SignalsConsequence(Consequence):
                 )
 
 
-def turn_signals_fact(work: TurnWork, ending: TurnEnding) -> Document | None:
+def turn_signals_for_learning(work: TurnWork, ending: TurnEnding) -> Document | None:
     """Return the signals document of a turn; None for a background job or without a model call.
 
     Models are in the order of their first calls. A model's latency is that of all its calls, its
@@ -94,7 +101,7 @@ def turn_signals_fact(work: TurnWork, ending: TurnEnding) -> Document | None:
     if work.job is not None or not asked or turn.ended_at is None:
         return None
     mind, found = work.profile.mind, _found_memory_ids(work)
-    trial = skills_on_trial(mind)
+    trial = learned_skills_on_trial(mind)
     given = (name for intent, _ in asked for name in intent.skills if name in trial)
     answer = _Answered.of(work)
     done, undone, repairs = _deeds(work, ending.records)
@@ -165,7 +172,7 @@ def _row(turn: Turn, result: ModelResult) -> str:
     """Return the metrics id of a completed call, "" for any other."""
     if result.state is not CallState.COMPLETED or result.at is None:
         return ""
-    return ledger_row_id(result.at, turn.id, result.n)
+    return usage_row_id(result.at, turn.id, result.n)
 
 
 def _deeds(work: TurnWork, records: Iterable[Record]) -> tuple[int, int, int]:
@@ -186,7 +193,7 @@ def _deeds(work: TurnWork, records: Iterable[Record]) -> tuple[int, int, int]:
 
 def _is_deed(work: TurnWork, call: ActionCall) -> bool:
     """Return True if an action's result says how the turn went; see LOOKING_INWARD."""
-    action = work.runtime.actions.find(action_name(call))
+    action = work.runtime.actions.find(action_name_of_turn_call(call))
     return action is not None and action.group not in LOOKING_INWARD
 
 
@@ -205,7 +212,7 @@ def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ..
     """
     if not found:
         return ()
-    known = content_terms(_trigger_text(work))
+    known = content_terms_of_text(_trigger_text(work))
     useful: list[str] = []
     steps = work.transcript.steps
     for place, step in enumerate(steps):
@@ -213,9 +220,9 @@ def _useful(work: TurnWork, speech: str, found: frozenset[str]) -> tuple[str, ..
         if not shown:
             continue
         later = (call for other in steps[place + 1 :] for call in other.answer.calls)
-        after = content_terms("\n".join((speech, *map(_words, later))))
-        new = after - known - content_terms("\n".join(map(_words, step.answer.calls)))
-        useful.extend(name for name, text in shown.items() if content_terms(text) & new)
+        after = content_terms_of_text("\n".join((speech, *map(_words, later))))
+        new = after - known - content_terms_of_text("\n".join(map(_words, step.answer.calls)))
+        useful.extend(name for name, text in shown.items() if content_terms_of_text(text) & new)
     return tuple(name for name in _once(useful) if name in found)
 
 
@@ -269,7 +276,7 @@ def _goal(work: TurnWork, facts: Iterable[Document]) -> Goal | None:
     """Return the goal that the turn served, with the changes of the turn's end."""
     if work.turn.task is None:
         return None
-    key = goal_key(goal_id_of(work.turn.task))
+    key = goal_document_id(goal_id_of_label(work.turn.task))
     left = [fact for fact in facts if fact.kind == GOAL and fact.id == key and fact.body]
     return left[-1].read(Goal) if left else work.served
 
@@ -292,8 +299,8 @@ class _Answered:
         if before is None or not turn_id:
             return cls()
         soon = trigger.at - before.at <= AGAIN_WITHIN
-        again = soon and repeats_earlier_message(trigger.text, before.text)
-        return cls(turn_id, is_correction(trigger.text), again)
+        again = soon and repeats_earlier_text(trigger.text, before.text)
+        return cls(turn_id, is_correction_text(trigger.text), again)
 
 
 def _before(work: TurnWork, trigger: Line) -> tuple[Line | None, str]:

@@ -35,7 +35,7 @@ WAS_PINNED = "was_pinned"
 """Key in the evidence of a stop: undoing the stop must keep the pin."""
 
 
-def skill_before(
+def skill_before_learned_change(
     skill: AcquiredSkill, found: Adjustment, mind: AgentState, trials: TrialSettings, now: datetime
 ) -> AcquiredSkill:
     """Return a skill with a status change undone; raises Conflict if it would stay the same."""

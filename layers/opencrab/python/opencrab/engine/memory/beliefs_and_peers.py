@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from opencrab.domain.errors import Changed, NotFound, Unavailable
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_of
+from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_in_memory
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.memory.salient_beliefs import (
     OUTLOOK,
     SalientBeliefs,
-    without_belief,
-    without_peer,
+    forget_belief,
+    forget_peer,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
@@ -33,7 +33,7 @@ class Acquaintance:
     impression: Impression | None = None
 
 
-def beliefs_of_agent(
+def beliefs_in_agent_memory(
     home: Home, agent_id: str, *, after: tuple[float, str] | None, limit: int
 ) -> tuple[Belief, ...]:
     """Return a page of beliefs by falling confidence, after a confidence and an id.
@@ -48,7 +48,7 @@ def beliefs_of_agent(
     return tuple(each for _, _, each in listed[:limit])
 
 
-def peers_of_agent(
+def peers_in_agent_memory(
     runtime: Runtime, agent_id: str, *, after: str, limit: int
 ) -> tuple[Acquaintance, ...]:
     """Return a page of an agent's peers, ordered by id; raise NotFound for an unknown agent."""
@@ -57,7 +57,7 @@ def peers_of_agent(
     return tuple(_acquaintance(runtime, fact.read(Peer)) for fact in page)
 
 
-def find_peer(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
+def find_peer_in_agent_memory(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
     """Return a peer with statistics, an impression or both; raise NotFound if there is neither."""
     runtime.home.agents.get(agent_id)
     found = runtime.home.facts.get_many(agent_id, (PEER, peer_id), (IMPRESSION, peer_id))
@@ -69,23 +69,23 @@ def find_peer(runtime: Runtime, agent_id: str, peer_id: str) -> Acquaintance:
     return _acquaintance(runtime, numbers, words)
 
 
-def remove_belief(home: Home, agent_id: str, belief_id: str) -> None:
+def remove_belief_from_agent_memory(home: Home, agent_id: str, belief_id: str) -> None:
     """Delete a belief; raise NotFound."""
     _remove(home, agent_id, BELIEF, belief_id)
 
 
-def remove_peer(home: Home, agent_id: str, peer_id: str) -> None:
+def remove_peer_from_agent_memory(home: Home, agent_id: str, peer_id: str) -> None:
     """Delete a peer's statistics, but not the impression; raise NotFound."""
     _remove(home, agent_id, PEER, peer_id)
 
 
-def rebuild_salient_beliefs(facts: Documents, agent_id: str) -> None:
+def rebuild_salient_memory_beliefs(facts: Documents, agent_id: str) -> None:
     """Recompute the salient beliefs after beliefs or peers were imported."""
     for _ in range(_TRIES):
         stored = facts.get(agent_id, OUTLOOK, OUTLOOK)
         held = (fact.read(Belief) for fact in all_pages(facts, agent_id, BELIEF))
         known = (fact.read(Peer) for fact in all_pages(facts, agent_id, PEER))
-        change = salient_beliefs_change(agent_id, stored, salient_beliefs_of(held, known))
+        change = salient_beliefs_change(agent_id, stored, salient_beliefs_in_memory(held, known))
         try:
             facts.commit(*change)
         except Changed:
@@ -110,7 +110,7 @@ def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
             raise _nothing(agent_id, kind, name)
         stored = found.get(OUTLOOK)
         outlook = stored.read(SalientBeliefs) if stored else SalientBeliefs()
-        after = without_belief(outlook, name) if kind == BELIEF else without_peer(outlook, name)
+        after = forget_belief(outlook, name) if kind == BELIEF else forget_peer(outlook, name)
         try:
             facts.commit(found[kind].removed(), *salient_beliefs_change(agent_id, stored, after))
         except Changed:

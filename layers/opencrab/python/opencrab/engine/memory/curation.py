@@ -11,7 +11,10 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field
 
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.agents.core_memory import with_core_memory, without_core_memory
+from opencrab.domain.agents.core_memory import (
+    agent_state_with_core_memory,
+    agent_state_without_core_memory,
+)
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
@@ -33,7 +36,7 @@ from opencrab.domain.memory.write_policy import (
 )
 from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.engine.memory import records
-from opencrab.engine.memory.reading import session_known_to_agent
+from opencrab.engine.memory.reading import session_in_agent_memory
 from opencrab.engine.runtime import Runtime
 
 OWNERS_WORD = 0.9
@@ -173,7 +176,9 @@ class MemoryCurator:
                 ]
             else:
                 fact = known.with_body(after)
-                counts = [records.index_rewrite_mark(self.runtime.clock, self.agent_id, after.id)]
+                counts = [
+                    records.memory_index_rewrite_mark(self.runtime.clock, self.agent_id, after.id)
+                ]
             changes = [fact, *counts, *linking, *self._minding(after), *beside]
             return CurationOutcome(verdict.ruling, StoredMemory(after, fact.version)), changes
 
@@ -193,7 +198,7 @@ class MemoryCurator:
             if memory == stored:
                 return StoredMemory(stored, fact.version), []
             after = fact.with_body(memory)
-            told = records.index_rewrite_mark(self.runtime.clock, self.agent_id, memory.id)
+            told = records.memory_index_rewrite_mark(self.runtime.clock, self.agent_id, memory.id)
             changes = [after, told, *self._relinked(stored, memory), *self._minding(memory)]
             return StoredMemory(memory, after.version), changes
 
@@ -208,7 +213,7 @@ class MemoryCurator:
             _require_version(fact, version)
             memory = fact.read(Memory)
             known, mind = records.stored_agent_state(self.runtime.home.facts, self.agent_id)
-            after = without_core_memory(mind, memory_id)
+            after = agent_state_without_core_memory(mind, memory_id)
             changes = [
                 records.memory_deletion_mark(self.runtime.clock, self.agent_id, memory),
                 fact.removed(),
@@ -226,7 +231,7 @@ class MemoryCurator:
     def _made(self, new: NewMemory) -> Memory:
         now, session_id, guild_id = self.runtime.clock.now(), new.session_id or "", None
         if new.session_id is not None:
-            guild_id = session_known_to_agent(
+            guild_id = session_in_agent_memory(
                 self.runtime.home.sessions, self.agent_id, new.session_id
             ).guild_id
         _require_place(new.hearing, session_id, guild_id)
@@ -299,7 +304,7 @@ class MemoryCurator:
 
     def _minding(self, memory: Memory) -> list[Document]:
         known, mind = records.stored_agent_state(self.runtime.home.facts, self.agent_id)
-        after = with_core_memory(mind, memory)
+        after = agent_state_with_core_memory(mind, memory)
         if after == mind:
             return []
         return [known.with_body(after) if known else new_fact(self.agent_id, MIND, MIND, after)]

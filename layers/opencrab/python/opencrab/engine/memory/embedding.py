@@ -139,7 +139,7 @@ class MeteredEmbedder:
             raise Refused(f"agent {agent_id!r} has retired", cure="choose another agent")
         embedder = self._models.embedder(None)
         basis = RoutingBasis(model=agent.model, models=agent.llm.models)
-        leader = router.leading_model(self._models, Use.CONVERSATION, basis, ())[0]
+        leader = router.first_routed_model(self._models, Use.CONVERSATION, basis, ())[0]
         if leader.info.private and not embedder.info.private:
             raise Refused(
                 f"agent {agent_id!r} may use private models only, and {embedder.info.name!r} is "
@@ -153,7 +153,7 @@ class MeteredEmbedder:
             texts=texts,
             # Exactly what is missing is drawn: no other call follows in this turn.
             limits=limits.replaced(session_micro_usd=None, block_micro_usd=1),
-            amount=embedding_reservation(embedder.info, texts),
+            amount=memory_embedding_reservation(embedder.info, texts),
         )
 
     def _reserved(self, call: _Call, turn: Turn) -> tuple[Turn, ModelIntent]:
@@ -268,7 +268,7 @@ class MeteredEmbedder:
         return self._clock.now() + timedelta(seconds=self._rules.lease_seconds)
 
 
-def embedding_reservation(info: ModelInfo, texts: tuple[str, ...]) -> MicroUsd:
+def memory_embedding_reservation(info: ModelInfo, texts: tuple[str, ...]) -> MicroUsd:
     """Return an upper bound of the cost of embedding texts; raise Invalid without a price.
 
     No token is shorter than one byte of UTF-8.

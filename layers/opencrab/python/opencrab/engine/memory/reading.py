@@ -16,7 +16,7 @@ from opencrab.domain.errors import NotFound, Refused
 from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeEdge, KnowledgeNode
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Impression
 from opencrab.domain.memory.search_row import EVERYTHING, SearchClearance
-from opencrab.domain.memory.summary import SUMMARY, Summary, summary_key
+from opencrab.domain.memory.summary import SUMMARY, Summary, memory_summary_document_id
 from opencrab.domain.value import Value
 from opencrab.engine.access.visibility import sees_session
 from opencrab.ports.conversation.sessions import Sessions
@@ -58,7 +58,7 @@ class GraphPage:
     place: GraphCursor | None
 
 
-def memory_clearance_of_principal(principal: Principal) -> SearchClearance:
+def memory_search_clearance(principal: Principal) -> SearchClearance:
     """Return what a caller may find; raise Refused for a key with scope read.
 
     There is no current session: a chat key finds what is public, and what is not private in
@@ -82,7 +82,7 @@ def search_memory(
     """
     home.agents.get(agent_id)
     if query.session_id is not None:
-        session_known_to_agent(home.sessions, agent_id, query.session_id)
+        session_in_agent_memory(home.sessions, agent_id, query.session_id)
     return search.search(agent_id, query)
 
 
@@ -108,7 +108,7 @@ def search_memory_of_principal(
     )
 
 
-def session_known_to_agent(sessions: Sessions, agent_id: str, session_id: str) -> Session:
+def session_in_agent_memory(sessions: Sessions, agent_id: str, session_id: str) -> Session:
     """Return a session that the agent ever took part in; raise NotFound for any other."""
     try:
         session = sessions.get(session_id)
@@ -140,12 +140,12 @@ def session_logs_for_memory(
     return _logs(home.journal, found), after
 
 
-def session_log(home: Home, agent_id: str, session_id: str) -> SessionLog:
+def session_log_in_agent_memory(home: Home, agent_id: str, session_id: str) -> SessionLog:
     """Return one session with its size; raise NotFound."""
-    return _log(home.journal, session_known_to_agent(home.sessions, agent_id, session_id))
+    return _log(home.journal, session_in_agent_memory(home.sessions, agent_id, session_id))
 
 
-def lines_known_to_agent(
+def lines_in_agent_memory(
     home: Home,
     agent_id: str,
     session_id: str,
@@ -159,7 +159,7 @@ def lines_known_to_agent(
 
     Other agents' thoughts and tool calls are not included. Raises NotFound.
     """
-    session_known_to_agent(home.sessions, agent_id, session_id)
+    session_in_agent_memory(home.sessions, agent_id, session_id)
     found, size = list[Line](), max(limit + 1, _READ)
     for _ in range(_READS):
         rows = home.journal.lines(
@@ -177,7 +177,7 @@ def lines_known_to_agent(
     return found, before if newest_first else after
 
 
-def impressions_of_agent(
+def impressions_in_agent_memory(
     home: Home, agent_id: str, *, after: str, limit: int
 ) -> tuple[Impression, ...]:
     """Return a page of the agent's impressions of people and peers, ordered by id."""
@@ -200,16 +200,20 @@ def experiences_of_agent(
 
 def summaries_of_agent(home: Home, agent_id: str, *, after: str, limit: int) -> tuple[Summary, ...]:
     """Return a page of summaries, newest first, before the one with id `after`."""
-    key = summary_key(after) if after else ""
+    key = memory_summary_document_id(after) if after else ""
     return _page(home, agent_id, SUMMARY, Summary, after=key, limit=limit, newest_first=True)
 
 
 def find_summary(home: Home, agent_id: str, summary_id: str) -> Summary:
     """Return one summary; raise NotFound."""
-    return _one(home, agent_id, SUMMARY, Summary, summary_id, key=summary_key(summary_id))
+    return _one(
+        home, agent_id, SUMMARY, Summary, summary_id, key=memory_summary_document_id(summary_id)
+    )
 
 
-def knowledge_graph(home: Home, agent_id: str, *, place: GraphCursor, limit: int) -> GraphPage:
+def memory_knowledge_graph(
+    home: Home, agent_id: str, *, place: GraphCursor, limit: int
+) -> GraphPage:
     """Return a page of the knowledge graph: all nodes first, then the edges."""
     home.agents.get(agent_id)
     nodes, after = list[KnowledgeNode](), place.after

@@ -7,7 +7,7 @@ from opencrab.domain.document import Document, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN, MARKS_KEPT, ErasureMark, ErasureScope
 from opencrab.domain.errors import Invalid, Refused, Unavailable
 from opencrab.domain.memory.memory import LINKS, MEMORY, REWRITTEN, IndexRewrite, Memory
-from opencrab.domain.memory.search_row import RowKind, search_row_of_memory
+from opencrab.domain.memory.search_row import RowKind, search_row_of_curated_memory
 from opencrab.domain.memory.write_policy import (
     GATE,
     MEMORIES,
@@ -89,12 +89,16 @@ def count_memory_refused(facts: Documents, agent_id: str, reason: MemoryRefusalR
 def memory_deletion_mark(clock: Clock, agent_id: str, memory: Memory) -> Document:
     """Return the mark that makes every copy of an index drop a memory."""
     now = clock.now()
-    mark = ErasureMark(scope=ErasureScope.MEMORY, refs=(search_row_of_memory(memory).id,), at=now)
+    mark = ErasureMark(
+        scope=ErasureScope.MEMORY, refs=(search_row_of_curated_memory(memory).id,), at=now
+    )
     mark_id, ends = clock.new_id(), now + MARKS_KEPT
     return new_fact(agent_id, FORGOTTEN, mark_id, mark, expires_at=ends)
 
 
-def index_rewrite_mark(clock: Clock, agent_id: str, *refs: str, kind: str = MEMORY) -> Document:
+def memory_index_rewrite_mark(
+    clock: Clock, agent_id: str, *refs: str, kind: str = MEMORY
+) -> Document:
     """Return the mark that makes every copy of an index read these ids again."""
     fact_id, ends = clock.new_id(), clock.now() + MARKS_KEPT
     told = IndexRewrite(refs=refs, kind=kind)

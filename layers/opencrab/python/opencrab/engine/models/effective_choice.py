@@ -8,7 +8,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import ChosenModel, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
-from opencrab.engine.models.router import fallback_models, model_mix_shares
+from opencrab.engine.models.router import fallback_models, model_traffic_split_shares
 from opencrab.ports.models.model import Models
 
 
@@ -36,7 +36,9 @@ def _with_learned(models: Models, agent: Agent, use: Use, mixes: tuple[Mix, ...]
     if use in agent.llm.models:
         return first
     known = {
-        mix.task_type: model_mix_shares(models, agent, mix) for mix in mixes if mix.purpose is use
+        mix.task_type: model_traffic_split_shares(models, agent, mix)
+        for mix in mixes
+        if mix.purpose is use
     }
     return first.replaced(learned={task_type: left for task_type, left in known.items() if left})
 

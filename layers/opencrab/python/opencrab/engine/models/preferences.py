@@ -12,7 +12,7 @@ from opencrab.domain.access.origin import key_origin_seal, origin_of
 from opencrab.domain.access.secret import require_secret
 from opencrab.domain.errors import Conflict, Invalid, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.models.preferences import PRICES, DatedPrice, Preferences, ProviderChange
-from opencrab.domain.models.price_check import Fall, classify_prices
+from opencrab.domain.models.price_check import Fall, classify_model_prices
 from opencrab.domain.models.routing import LlmConfig
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.access.secrets import Secrets
@@ -27,7 +27,7 @@ Alter = Callable[[Preferences], Preferences]
 _NO_ALIASES = "set aliases first with PUT /api/llm/aliases, or leave out selectable"
 
 
-def current_preferences(runtime: Runtime) -> StoredPreferences:
+def current_model_preferences(runtime: Runtime) -> StoredPreferences:
     """Load the stored preferences into this process and return them with their version."""
     stored = runtime.home.preferences.get()
     runtime.models.refresh(stored.version)
@@ -135,10 +135,10 @@ def change_provider(
     # A worker that looked in between learns of the key by a newer version; anybody's will do.
     with suppress(Conflict):
         _change(runtime, lambda preferences: preferences, None)
-    return current_preferences(runtime)
+    return current_model_preferences(runtime)
 
 
-def change_model_prices(
+def change_model_price_preferences(
     runtime: Runtime,
     prices: Mapping[str, DatedPrice | None],
     *,
@@ -172,7 +172,7 @@ def change_model_prices(
             if price and (name not in old.prices or price.as_of >= old.prices[name].as_of)
         }
         known = {name: require_provider_directory(runtime.directory).price(name) for name in new}
-        found = classify_prices(new, known, allow_lower=allow_lower)
+        found = classify_model_prices(new, known, allow_lower=allow_lower)
         refused = found.refused
         forgotten = {name for name, price in prices.items() if price is None}
         kept = {name: price for name, price in old.prices.items() if name not in forgotten}
@@ -254,7 +254,7 @@ def _change(runtime: Runtime, alter: Alter, version: int | None) -> StoredPrefer
     attempts = ATTEMPTS if version is None else 1
     while True:
         attempts -= 1
-        stored = current_preferences(runtime)
+        stored = current_model_preferences(runtime)
         _require_version(stored, version)
         wanted = alter(stored.preferences)
         try:

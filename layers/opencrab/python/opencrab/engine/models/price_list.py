@@ -15,8 +15,8 @@ from opencrab.domain.models.price_check import Fall, NewPrices
 from opencrab.domain.money.budget import Price
 from opencrab.domain.value import Value
 from opencrab.engine.models.preferences import (
-    change_model_prices,
-    current_preferences,
+    change_model_price_preferences,
+    current_model_preferences,
     require_provider_directory,
 )
 from opencrab.engine.runtime import Runtime
@@ -56,7 +56,9 @@ class PriceRow(Value):
         return f"{stable_id(self.name)}-{self.since.isoformat()}"
 
 
-def fetch_public_prices(runtime: Runtime, fetch: FetchPrices) -> tuple[int, Mapping[str, Fall]]:
+def update_public_model_prices(
+    runtime: Runtime, fetch: FetchPrices
+) -> tuple[int, Mapping[str, Fall]]:
     """Fetch and store the public prices, with a row for each price that changed.
 
     Returns the number of stored prices, and those that fall too far and were not stored. Raises
@@ -65,7 +67,7 @@ def fetch_public_prices(runtime: Runtime, fetch: FetchPrices) -> tuple[int, Mapp
     infos = require_provider_directory(runtime.directory).infos()
     known = {info.name: info.price for info in infos}
     newest = fetch(known, {info.name: info.max_input_tokens for info in infos})
-    stored = current_preferences(runtime)
+    stored = current_model_preferences(runtime)
     before = stored.preferences.prices
     # Where our own price list is dearer, the public one never comes to what is known.
     new = {
@@ -75,13 +77,15 @@ def fetch_public_prices(runtime: Runtime, fetch: FetchPrices) -> tuple[int, Mapp
     }
     refused = dict(newest.refused)
     if new:
-        stored, low = change_model_prices(runtime, new)
+        stored, low = change_model_price_preferences(runtime, new)
         refused |= low
     _keep(runtime, stored.preferences.prices, known)
     return len(new.keys() - refused.keys()), refused
 
 
-def price_on_day(facts: Documents, name: str, day: date, *, now: Price | None) -> Price | None:
+def model_price_on_day(
+    facts: Documents, name: str, day: date, *, now: Price | None
+) -> Price | None:
     """Return the price of a model on a day, None if unknown; `now` is today's price.
 
     Without any row, today's price is returned.

@@ -60,7 +60,7 @@ class ModelPick:
     health: BreakerState | None = None
 
 
-def leading_model(
+def first_routed_model(
     models: Models,
     use: Use,
     basis: RoutingBasis,
@@ -78,11 +78,11 @@ def leading_model(
         return models.get(chosen.model), chosen.by
     except Invalid as error:
         if chosen.by == "turn":
-            return leading_model(models, use, basis, (), task_type)
+            return first_routed_model(models, use, basis, (), task_type)
         if chosen.by == "session":
-            return leading_model(models, use, basis.replaced(session={}), (), task_type)
+            return first_routed_model(models, use, basis.replaced(session={}), (), task_type)
         if chosen.by == "learned":
-            return leading_model(models, use, basis.replaced(lots=()), (), task_type)
+            return first_routed_model(models, use, basis.replaced(lots=()), (), task_type)
         where = _CHOSEN_BY.get(chosen.by)
         if where is None:
             raise
@@ -208,7 +208,7 @@ def _failures(attempts: Sequence[ModelAttempt], model: str) -> int:
     return sum(attempt.model == model for attempt in attempts)
 
 
-def draw_models_for_turn(
+def assign_models_to_turn(
     models: Models, agent: Agent, mixes: Iterable[Mix], turn_id: str
 ) -> tuple[ModelAssignment, ...]:
     """Assign models to a turn by the traffic splits; the same turn gets the same models.
@@ -221,7 +221,7 @@ def draw_models_for_turn(
     return tuple(_draw_assignments(models, agent, mixes, turn_id))
 
 
-def model_mix_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
+def model_traffic_split_shares(models: Models, agent: Agent, mix: Mix) -> dict[str, float]:
     """Return the current probability of each alias of a split; {} if none can be used.
 
     Only aliases that the agent may still choose count (`choices`); they share the weight of the

@@ -11,7 +11,7 @@ from itertools import islice
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, Invalid, Unavailable
-from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.ledger import Period, Settlement, UsageRow, turn_of_ledger_row
@@ -48,7 +48,7 @@ class Reconciled:
     cure: str = ""
 
 
-def unconfirmed_calls(runtime: Runtime, agent_id: str, period: Period) -> UnconfirmedCalls:
+def calls_with_reserved_money(runtime: Runtime, agent_id: str, period: Period) -> UnconfirmedCalls:
     """Return an agent's calls of a period for which money is held; raises NotFound."""
     runtime.home.agents.get(agent_id)
     since = period.since(runtime.clock.now())
@@ -77,7 +77,9 @@ def settle_call(
     return _settle(runtime, turn, call_id, cost, by)
 
 
-def look_up_call(runtime: Runtime, directory: ProviderDirectory, call_id: str) -> Reconciled:
+def settle_unconfirmed_call_cost(
+    runtime: Runtime, directory: ProviderDirectory, call_id: str
+) -> Reconciled:
     """Settle an unconfirmed call at the cost that its provider tells; else it stays as it is.
 
     Raises NotFound, and Conflict if its turn has not ended.
@@ -163,7 +165,9 @@ def _goal_spent(runtime: Runtime, turn: Turn, change: MicroUsd) -> tuple[Documen
     """Return the turn's goal with its costs corrected, () if it serves none."""
     if turn.task is None:
         return ()
-    stored = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_id_of(turn.task)))
+    stored = runtime.home.facts.get(
+        turn.agent_id, GOAL, goal_document_id(goal_id_of_label(turn.task))
+    )
     if stored is None:
         return ()
     goal = stored.read(Goal)

@@ -16,14 +16,14 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.errors import NotFound
-from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of
+from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of_label
 from opencrab.domain.turn.turn import UNASKED, Trigger
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd, Value
-from opencrab.engine.agents.vital_signs import queue_event_for_heartbeat, stored_vital_signs
+from opencrab.engine.agents.vital_signs import queue_event_for_agent, stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
-from opencrab.engine.autonomy.sweep import admit_due_items, sweep_agents
-from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.autonomy.sweep import admit_due_items, run_autonomy_sweep
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
@@ -124,7 +124,7 @@ class SimulatedWorld:
                 opportunity=kind in _KINDS[:_OPPORTUNITIES],
                 at=self._runtime.clock.now(),
             )
-            if queue_event_for_heartbeat(self._runtime, agent_id, event):
+            if queue_event_for_agent(self._runtime, agent_id, event):
                 self.told[agent_id].append(event.at)
 
 
@@ -148,7 +148,7 @@ def simulate_day(
             hour += 1
             tell(hour)
             world.pass_hour(agent_ids, hour)
-        sweep_agents(runtime)
+        run_autonomy_sweep(runtime)
         _work(runtime)
         _pass_minute(runtime, clock)
     _work(runtime)
@@ -181,7 +181,7 @@ def _work(runtime: Runtime) -> None:
     handled: tuple[tuple[Queue, Callable[[Delivery], MessageOutcome]], ...] = (
         (home.beats, lambda each: deliver_heartbeat(runtime, each)),
         (home.turns, lambda each: run_turn(runtime, each, Pace())),
-        (home.deliveries, lambda each: deliver_utterance(runtime, each)),
+        (home.deliveries, lambda each: deliver_session_utterance(runtime, each)),
         (home.compactions, lambda each: run_background_turn(runtime, each, Pace())),
     )
     while any(_drain_queue(runtime.rules, queue, handle) for queue, handle in handled):
@@ -200,7 +200,7 @@ def _drain_queue(rules: Rules, queue: Queue, handle: Callable[[Delivery], Messag
             queue.acknowledge(delivery.receipt)
 
 
-def turns_without_reason(
+def simulated_turns_without_reason(
     turns: Iterable[SimulatedTurn], told: Iterable[datetime], goals: Mapping[str, Goal]
 ) -> set[str]:
     """Return the ids of turns that no event or goal explains.
@@ -212,7 +212,7 @@ def turns_without_reason(
     found, unseen = set[str](), sorted(told)
     for turn in sorted(turns, key=lambda each: each.at):
         if turn.task is not None:
-            if not _was_open(goals.get(goal_id_of(turn.task)), turn.at):
+            if not _was_open(goals.get(goal_id_of_label(turn.task)), turn.at):
                 found.add(turn.id)
         elif turn.trigger in UNASKED:
             until = [at for at in unseen if at < turn.at] or [at for at in unseen if at == turn.at]
@@ -229,13 +229,13 @@ def _was_open(goal: Goal | None, at: datetime) -> bool:
 
 
 def _agent_summary(home: Home, agent_id: str, told: list[datetime]) -> SimulatedLife:
-    stored = stored_vital_signs(home.facts, agent_id)
+    stored = stored_agent_vital_signs(home.facts, agent_id)
     if stored is None:
         return SimulatedLife()
     signs, rows = stored.read(VitalSigns), _rows(home.usage, agent_id)
     goals = _goals(home.facts, agent_id)
     turns = {row.turn_id: row for row in rows}
-    unreasoned = turns_without_reason(
+    unreasoned = simulated_turns_without_reason(
         [_woken(home.journal, row) for row in turns.values()],
         told,
         {goal.id: goal for goal in goals},

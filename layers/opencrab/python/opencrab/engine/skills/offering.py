@@ -6,15 +6,15 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled
+from opencrab.domain.agents.agent_state import AgentState, is_skill_enabled_for_agent
 from opencrab.domain.errors import Changed
 from opencrab.domain.learning.skill_readers import SKILL_READERS, reads_skill, skill_document_names
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill, StandardSkill
-from opencrab.domain.text.terms import content_terms
+from opencrab.domain.text.terms import content_terms_of_text
 from opencrab.domain.value import Language
 from opencrab.ports.documents import Documents
-from opencrab.ports.models.model import NO_TEXT, PromptText, TrustedText, label_text
+from opencrab.ports.models.model import NO_TEXT, PromptText, TrustedText, label_text_for_model
 from opencrab.ports.skills import StandardSkills
 
 INDEX_BYTES = 3_000
@@ -74,7 +74,7 @@ def skills_of_agent(
             one.name, one.descriptions, one.situation_pattern, one.name in trying, is_shipped=True
         )
         for one in standard
-        if is_skill_enabled(one, mind)
+        if is_skill_enabled_for_agent(one, mind)
     ]
     names = {one.name for one in standard}
     acquired = [
@@ -113,7 +113,7 @@ def unreadable_skills(
     return frozenset(one.name for one in mind.skills) - readable
 
 
-def skill_index(skills: Iterable[OfferedSkill], language: Language) -> SkillIndex:
+def agent_skills_index(skills: Iterable[OfferedSkill], language: Language) -> SkillIndex:
     """Build the index of an agent's skills with descriptions, without acquired ones on trial.
 
     A skill on trial is loaded only when it fits, so that withholding it does not change this text.
@@ -143,7 +143,7 @@ def skills_fitting_message(
     With equal scores, a skill on trial comes last.
     """
     read = text[:_READ_CHARACTERS]
-    heard, folded = content_terms(read), _normalize_text(read)
+    heard, folded = content_terms_of_text(read), _normalize_text(read)
     scored = (
         (_score(heard, folded, skill.descriptions.values(), skill.pattern), skill)
         for skill in skills
@@ -165,7 +165,7 @@ def skill_text(
     skill = fact.read(AcquiredSkill) if fact else None
     if skill is None or not skill.status.is_live or skill.tainted:
         return None
-    return label_text(_truncate_text(skill.guidance, language), tainted=skill.tainted)
+    return label_text_for_model(_truncate_text(skill.guidance, language), tainted=skill.tainted)
 
 
 def count_skill_use(facts: Documents, agent_id: str, names: Iterable[str], now: datetime) -> None:
@@ -199,9 +199,9 @@ def _sought(
     alternatives = [part.strip() for part in pattern.split("|")[:_ALTERNATIVES]]
     folded = [_normalize_text(part) for part in alternatives if part]
     situations = tuple(
-        (part, content_terms(part) if part.isascii() else _NO_WORDS) for part in folded
+        (part, content_terms_of_text(part) if part.isascii() else _NO_WORDS) for part in folded
     )
-    return situations, content_terms(" ".join((*descriptions, *alternatives)))
+    return situations, content_terms_of_text(" ".join((*descriptions, *alternatives)))
 
 
 def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], folded: str) -> bool:

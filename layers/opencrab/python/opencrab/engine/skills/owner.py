@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_enabled
+from opencrab.domain.agents.agent_state import MIND, AgentState, is_skill_enabled_for_agent
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, Refused
 from opencrab.domain.learning.change import (
     AdjustmentKind,
     LearnedSubject,
-    with_subject_pin,
-    without_subject_pin,
+    with_learned_pin,
+    without_learned_pin,
 )
 from opencrab.domain.learning.skill_lifecycle import (
     SkillLesson,
@@ -170,7 +170,7 @@ class SkillOwner:
 
         def changed() -> tuple[AgentState, list[Document]]:
             known, mind = self._mind()
-            wanted = not is_skill_enabled(standard, mind) if on is None else on
+            wanted = not is_skill_enabled_for_agent(standard, mind) if on is None else on
             after = _set_skill_enabled(mind, standard, on=wanted)
             return after, self._minding(known, mind, after)
 
@@ -237,7 +237,7 @@ class SkillOwner:
 
 
 def _standing(skill: StandardSkill, mind: AgentState) -> SkillState:
-    return SkillState(skill, is_skill_enabled(skill, mind))
+    return SkillState(skill, is_skill_enabled_for_agent(skill, mind))
 
 
 def _acquired_skill_entry(skill: AcquiredSkill) -> SkillState:
@@ -246,7 +246,7 @@ def _acquired_skill_entry(skill: AcquiredSkill) -> SkillState:
 
 def _set_skill_pin(mind: AgentState, name: str, *, pinned: bool) -> AgentState:
     subject = LearnedSubject(kind=AdjustmentKind.SKILL, name=name)
-    return with_subject_pin(mind, subject) if pinned else without_subject_pin(mind, subject)
+    return with_learned_pin(mind, subject) if pinned else without_learned_pin(mind, subject)
 
 
 def _require_skill(stored: AcquiredSkill | None, name: str) -> AcquiredSkill:

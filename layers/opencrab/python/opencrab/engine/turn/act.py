@@ -24,7 +24,7 @@ from opencrab.domain.turn.record import (
     ModelIntent,
     ModelResult,
     action_arguments,
-    action_name,
+    action_name_of_turn_call,
 )
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.approvals import approvals
@@ -33,16 +33,16 @@ from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.call import (
     ReadyCall,
     action_context_of_call,
+    are_turn_call_files_unchanged,
     call_result,
     check_call,
-    is_bound_to,
-    name_for_all,
-    resolve_targets,
-    wait_for_approval,
-    was_asked,
+    is_turn_call_awaiting_answer,
+    let_turn_wait_for_approval,
+    public_name_of_turn_call,
+    resolve_turn_call_targets,
 )
-from opencrab.engine.turn.cleared_files import file_labels, foreign_name_mark
-from opencrab.engine.turn.close import close_narrowed_turn, close_turn, truncate_message
+from opencrab.engine.turn.cleared_files import turn_file_labels, untrusted_name_mark_of_turn
+from opencrab.engine.turn.close import close_narrowed_turn, close_turn, truncate_turn_message
 from opencrab.engine.turn.large_result import spill_large_result
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.action import one_line
@@ -68,13 +68,13 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
     if approved is False:
         _stop_as_rejected(work, ready)
         return
-    if approved is None and was_asked(work, call):
-        wait_for_approval(work, ready)
+    if approved is None and is_turn_call_awaiting_answer(work, call):
+        let_turn_wait_for_approval(work, ready)
         return
     if approved is None and work.narrowed:
         close_narrowed_turn(work)
         return
-    found = resolve_targets(work, ready)
+    found = resolve_turn_call_targets(work, ready)
     if isinstance(found, ActionResult):
         _finish(work, ready, work.next_n, (CallState.FAILED, found))
     else:
@@ -84,7 +84,7 @@ def run_tool_calls(work: TurnWork, call: ActionCall) -> None:
 def _run_or_ask(work: TurnWork, ready: ReadyCall, *, approved: bool) -> None:
     """Run a call that may run; else ask a human, who may have approved it for other files."""
     # A title or an alias may mean another note now than the one that the human was shown.
-    asks_again = approved and not is_bound_to(work, ready)
+    asks_again = approved and not are_turn_call_files_unchanged(work, ready)
     for _ in range(_TRIES):
         ruling = _ruling(work, ready)
         if asks_again or (ruling.must_ask and not approved):
@@ -97,7 +97,7 @@ def _run_or_ask(work: TurnWork, ready: ReadyCall, *, approved: bool) -> None:
             continue
         return
     # After so many tries others spent the grants each time: it is as if there had been none.
-    wait_for_approval(work, ready)
+    let_turn_wait_for_approval(work, ready)
 
 
 def recover_open_intent(work: TurnWork) -> None:
@@ -265,18 +265,20 @@ def _finish(
 def _facts_of_files(work: TurnWork, result: ActionResult) -> tuple[Document, ...]:
     """Return what is kept of files that a call wrote: who may read them, names in foreign words."""
     written = [effect.path for effect in result.side_effects if isinstance(effect, FileWritten)]
-    labels = file_labels(work, result.side_effects)
+    labels = turn_file_labels(work, result.side_effects)
     if not work.turn.taint:
         return labels
     # A turn that was tainted before has marked them (`ClearedFiles`); this one may be since now.
     names = dict.fromkeys(written)
-    return labels + tuple(foreign_name_mark(work.turn.agent_id, path) for path in names)
+    return labels + tuple(untrusted_name_mark_of_turn(work.turn.agent_id, path) for path in names)
 
 
 def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:
     result = ActionResult.failure("not approved by a human; the turn ends here")
     record = call_result(work, ready.call, CallState.REFUSED, result)
-    notice = system_phrase("rejected", work.profile.agent.language, what=name_for_all(ready))
+    notice = system_phrase(
+        "rejected", work.profile.agent.language, what=public_name_of_turn_call(ready)
+    )
     if work.transcript.decision is not None and work.transcript.decision.reason:
         notice += f" / {one_line(work.transcript.decision.reason, _REASON)}"
     close_turn(work, TurnStatus.STOPPED, record, notice=notice)
@@ -291,9 +293,9 @@ def _lines(work: TurnWork, call: ActionCall, record: CallResult) -> tuple[Line, 
     lines: list[Line] = []
     for effect in record.result.side_effects:
         if isinstance(effect, SpeechSent):
-            lines.append(work.line(LineKind.SPEECH, truncate_message(effect.text)))
+            lines.append(work.line(LineKind.SPEECH, truncate_turn_message(effect.text)))
         elif isinstance(effect, InnerVoiceNoted):
-            text = truncate_message(effect.text)
+            text = truncate_turn_message(effect.text)
             lines.append(work.line(LineKind.INNER_VOICE, text, audience=Audience.SELF))
     if not lines:
         lines.append(_action_line(work, call, record))
@@ -315,7 +317,7 @@ def _guidance_line(work: TurnWork, effect: GuidanceGiven) -> Line:
 
     Its authority is `peer`, whatever the turn's own is, because an agent wrote it.
     """
-    line = work.line(LineKind.SYSTEM, truncate_message(effect.text), audience=Audience.AGENTS)
+    line = work.line(LineKind.SYSTEM, truncate_turn_message(effect.text), audience=Audience.AGENTS)
     return line.replaced(authority=Authority.PEER)
 
 
@@ -325,12 +327,12 @@ def _utterances(work: TurnWork, result: ActionResult, *, ends: bool) -> tuple[Ut
     for place, text in enumerate(spoken, 1):
         ordinal = work.transcript.speeches + len(made)
         closes = ends and place == len(spoken)
-        made.extend(work.utterance(truncate_message(text), ordinal, closes=closes))
+        made.extend(work.utterance(truncate_turn_message(text), ordinal, closes=closes))
     return tuple(made)
 
 
 def _action_line(work: TurnWork, call: ActionCall, record: CallResult) -> Line:
-    result, name = record.result, action_name(call)
+    result, name = record.result, action_name_of_turn_call(call)
     outcome = result.data if result.success else {"error": result.error}
     return work.line(
         LineKind.ACTION,

@@ -47,7 +47,7 @@ _PEOPLE = frozenset({Source.REST, Source.WEBSOCKET, Source.DISCORD, Source.CLI})
 """Sources whose messages are from people, one principal or sender each."""
 
 
-def admit_message(
+def admit_turns_of_message(
     runtime: Runtime,
     session_id: str,
     message: Message,
@@ -211,11 +211,11 @@ def _data(message: Message) -> dict[str, Any]:
     return message.attachments() | ({QUOTES: [quoted]} if quoted else {})
 
 
-def admit_due(runtime: Runtime, item: DueItem) -> None:
+def admit_turn_of_due_item(runtime: Runtime, item: DueItem) -> None:
     """Admit a due item's message, in a session that is created first if it is a new one."""
     if item.session is not None:
         runtime.home.sessions.create(item.session)
-    admit_message(
+    admit_turns_of_message(
         runtime,
         item.session_id,
         item.message,

@@ -5,13 +5,17 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority, clearance_level
 from opencrab.domain.access.session_access import SessionAccess
 from opencrab.domain.agents.agent import Agent
-from opencrab.domain.conversation.channel_binding import PLACE, ChannelBinding, place_of_channel
+from opencrab.domain.conversation.channel_binding import (
+    PLACE,
+    ChannelBinding,
+    conversation_place_of_channel,
+)
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
 from opencrab.domain.errors import NotFound
-from opencrab.domain.memory.clearance import Clearance, Listeners, turn_clearance
+from opencrab.domain.memory.clearance import Clearance, Listeners, memory_clearance_of_turn
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Value
@@ -36,7 +40,7 @@ class TurnReaders(Value):
     readers: str
 
 
-def clearance_of_turn(
+def turn_audience_clearance(
     runtime: Runtime, turn: Turn, agent: Agent, session: Session, access: SessionAccess
 ) -> Clearance:
     """Return what a turn may read: the least of what its asker and its audience may (ADR 0033).
@@ -49,10 +53,12 @@ def clearance_of_turn(
     if turn.channel is not None and by_itself:
         there = _channel_listeners(runtime, turn, agent, turn.channel, held_in=session.id)
         listeners = listeners if there is None else listeners.joined(there, session.id)
-    return turn_clearance(turn.authority, turn.principal_id, session, listeners)
+    return memory_clearance_of_turn(turn.authority, turn.principal_id, session, listeners)
 
 
-def channel_hears_everything(runtime: Runtime, turn: Turn, agent: Agent, channel: Channel) -> bool:
+def may_turn_channel_hear_everything(
+    runtime: Runtime, turn: Turn, agent: Agent, channel: Channel
+) -> bool:
     """Check whether those who read a channel may know all that the agent itself knows."""
     listeners = _channel_listeners(runtime, turn, agent, channel)
     return listeners is None or listeners.may_hear_everything
@@ -86,7 +92,7 @@ def _channel_listeners(
     None if that is the session `held_in`. A channel that no session is bound to may be read by
     strangers.
     """
-    place = place_of_channel(channel)
+    place = conversation_place_of_channel(channel)
     bound = runtime.home.facts.get(INSTALLATION_FACTS, PLACE, place)
     try:
         if bound is not None:
@@ -108,7 +114,9 @@ def _channel_listeners(
     return Listeners(others=True, strangers=True, place=place)
 
 
-def label_of_turn(runtime: Runtime, turn: Turn, session: Session, transcript: Transcript) -> str:
+def turn_transcript_label(
+    runtime: Runtime, turn: Turn, session: Session, transcript: Transcript
+) -> str:
     """Return the label of what a turn has read: without a stored one, all that its asker may.
 
     Only turns with a narrower one store it, so nothing is read before the first model call.
@@ -118,10 +126,10 @@ def label_of_turn(runtime: Runtime, turn: Turn, session: Session, transcript: Tr
         if stored is not None:
             return stored.read(TurnReaders).readers
     alone = Listeners(guild_id=session.guild_id or "")
-    return turn_clearance(turn.authority, turn.principal_id, session, alone).label
+    return memory_clearance_of_turn(turn.authority, turn.principal_id, session, alone).label
 
 
-def label_of_reading(
+def label_of_turn_reading(
     turn: Turn, clearance: Clearance, before: str, now: datetime
 ) -> tuple[Document, ...]:
     """Return the label of what a turn reads from now on, unless the one before is the same."""

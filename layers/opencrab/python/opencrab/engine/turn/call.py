@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from opencrab.domain.access.authority import authority_permits
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.approvals.call_text import name_of_call
+from opencrab.domain.approvals.call_text import name_of_call_for_approval
 from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.identifier import content_hash
@@ -24,23 +24,26 @@ from opencrab.domain.turn.record import (
     CallResult,
     CallState,
     action_arguments,
-    action_name,
+    action_name_of_turn_call,
 )
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
-from opencrab.engine.approvals.call_card import call_card, channel_question
+from opencrab.engine.approvals.call_card import (
+    approval_question_for_channel,
+    call_card_for_approval,
+)
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.phrases import system_phrase
-from opencrab.engine.turn.cleared_files import reach_of_turn
+from opencrab.engine.turn.cleared_files import turn_action_reach
 from opencrab.engine.turn.work import ASKING, TurnWork
 from opencrab.ports.turn.action import (
     FAILURE,
     Action,
     ActionContext,
-    error_sentence,
     one_line,
     one_visible_line,
+    turn_action_error_sentence,
 )
 
 REPEATS = 3
@@ -98,7 +101,7 @@ def action_context_of_call(
         session=work.session,
         turn=work.turn,
         key=f"{work.turn.id}-{call.id}",
-        reach=reach_of_turn(work, repeats=repeats),
+        reach=turn_action_reach(work, repeats=repeats),
         clock=work.runtime.clock,
         actions=work.runtime.actions,
         clearance=work.clearance,
@@ -115,9 +118,12 @@ def action_context_of_call(
 
 def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
     """Check a call: return it ready to run, or the result that tells the model why it cannot."""
-    action, arguments = _find_offered_action(work, action_name(call)), action_arguments(call)
+    action, arguments = (
+        _find_offered_action(work, action_name_of_turn_call(call)),
+        action_arguments(call),
+    )
     if action is None:
-        return invalid_call_result(work, call, _unknown(work, action_name(call)))
+        return invalid_call_result(work, call, _unknown(work, action_name_of_turn_call(call)))
     if arguments is None:
         return invalid_call_result(
             work, call, "the arguments are not a JSON object; send them again"
@@ -145,7 +151,7 @@ def check_call(work: TurnWork, call: ActionCall) -> ReadyCall | CallResult:
     )
 
 
-def resolve_targets(work: TurnWork, ready: ReadyCall) -> ReadyCall | ActionResult:
+def resolve_turn_call_targets(work: TurnWork, ready: ReadyCall) -> ReadyCall | ActionResult:
     """Find the files that a call names, once for the ruling, the approval and the run.
 
     Return the result that tells the model the problem if one is missing or ambiguous.
@@ -158,7 +164,7 @@ def resolve_targets(work: TurnWork, ready: ReadyCall) -> ReadyCall | ActionResul
         found = action.targets(ready.arguments, context)
     except OpenCrabError as error:
         # Its group decides whether the error shows words from outside, as for every other error.
-        failing = replace(context, prepared={FAILURE: error_sentence(error)})
+        failing = replace(context, prepared={FAILURE: turn_action_error_sentence(error)})
         return action.run(ready.arguments, failing)
     if action.touches is not None:
         return replace(ready, targets=found)
@@ -166,19 +172,19 @@ def resolve_targets(work: TurnWork, ready: ReadyCall) -> ReadyCall | ActionResul
     return replace(ready, targets=found, touches=line)
 
 
-def was_asked(work: TurnWork, call: ActionCall) -> bool:
+def is_turn_call_awaiting_answer(work: TurnWork, call: ActionCall) -> bool:
     """Check whether a human was asked about this call and has not answered yet."""
     asked = work.transcript.approval
     return asked is not None and asked.call_id == call.id and work.transcript.decision is None
 
 
-def is_bound_to(work: TurnWork, ready: ReadyCall) -> bool:
+def are_turn_call_files_unchanged(work: TurnWork, ready: ReadyCall) -> bool:
     """Check whether the approval of a call showed the same files as it would touch now."""
     asked = work.transcript.approval
     return asked is not None and asked.targets == ready.bound_targets
 
 
-def wait_for_approval(work: TurnWork, ready: ReadyCall) -> None:
+def let_turn_wait_for_approval(work: TurnWork, ready: ReadyCall) -> None:
     """Request an approval and let the turn wait; later calls of the step are cancelled.
 
     A waiting turn costs nothing.
@@ -186,7 +192,7 @@ def wait_for_approval(work: TurnWork, ready: ReadyCall) -> None:
     call = ready.call
     waiting = work.turn.replaced(status=TurnStatus.WAITING)
     # The request was saved before a worker died: the human is not asked a second time.
-    if was_asked(work, call):
+    if is_turn_call_awaiting_answer(work, call):
         work.save(waiting, unless_stopped=True, progress=True)
         return
     step = work.transcript.steps[-1]
@@ -204,7 +210,9 @@ def wait_for_approval(work: TurnWork, ready: ReadyCall) -> None:
         targets=ready.bound_targets,
         at=work.runtime.clock.now(),
     )
-    text = system_phrase("waiting", work.profile.agent.language, what=name_for_all(ready))
+    text = system_phrase(
+        "waiting", work.profile.agent.language, what=public_name_of_turn_call(ready)
+    )
     opened = approvals.open_approval(
         work.turn, work.profile.agent, request, ready.impact, work.runtime.clock.now()
     )
@@ -232,13 +240,13 @@ def _channel_text(work: TurnWork, ready: ReadyCall, approval_id: str) -> str:
     # Whoever decides is told what the call replaces, whatever the turn itself may read.
     own = action_context_of_call(work, ready.call, {}, ready.targets)
     whole = replace(own, reach=work.runtime.reach, clearance=NOTHING_WITHHELD)
-    card = call_card(ready.call, ready.action, whole)
-    return channel_question(card, text, approval_id, language)
+    card = call_card_for_approval(ready.call, ready.action, whole)
+    return approval_question_for_channel(card, text, approval_id, language)
 
 
-def name_for_all(ready: ReadyCall) -> str:
+def public_name_of_turn_call(ready: ReadyCall) -> str:
     """Return what a line says of a call: not all who read the session may see its arguments."""
-    return name_of_call(ready.action.name, ready.impact.value)
+    return name_of_call_for_approval(ready.action.name, ready.impact.value)
 
 
 def _validate_arguments(action: Action, arguments: Mapping[str, Any]) -> BaseModel:
@@ -339,7 +347,7 @@ def _same(work: TurnWork, call: ActionCall) -> Iterator[CallResult]:
 
 def _call_signature(call: ActionCall) -> tuple[str, dict[str, Any] | None, str]:
     """Return what a call asks for, the same for a direct call and one through `use_action`."""
-    return action_name(call), action_arguments(call), call.raw
+    return action_name_of_turn_call(call), action_arguments(call), call.raw
 
 
 def _outcome(record: CallResult) -> str:

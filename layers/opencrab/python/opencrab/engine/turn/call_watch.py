@@ -179,7 +179,7 @@ def end_interrupted_call(
     )
 
 
-def watch_of_call(work: TurnWork, n: int) -> CallWatch:
+def watch_of_turn_call(work: TurnWork, n: int) -> CallWatch:
     """Return the watch of a turn's model call, with a preview where somebody waits for the turn."""
     channel = work.turn.channel
     if channel is None or not channel.awaited:

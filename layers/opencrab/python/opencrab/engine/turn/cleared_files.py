@@ -17,9 +17,9 @@ from opencrab.domain.workspace.path import (
     file_name_taken_error,
     file_not_found_error,
     file_version_gone_error,
-    is_published_path,
+    is_published_workspace_path,
+    workspace_folder_path,
     workspace_path,
-    workspace_prefix,
 )
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.documents import Documents
@@ -88,7 +88,7 @@ class ClearedFiles:
                 return self._files.write(agent_id, path, content, condition=condition, clean=clean)
             raise file_name_taken_error(path)
         if self._marks_names:
-            self._facts.commit(foreign_name_mark(agent_id, workspace_path(path)))
+            self._facts.commit(untrusted_name_mark_of_turn(agent_id, workspace_path(path)))
         return self._files.write(agent_id, path, content, condition=condition, clean=clean)
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
@@ -99,7 +99,7 @@ class ClearedFiles:
         return tuple(
             each
             for each in found
-            if is_published_path(each.path)
+            if is_published_workspace_path(each.path)
             or self._allows(kept.get(file_name_key(each.path)), each.sha256)
         )
 
@@ -126,7 +126,7 @@ class ClearedFiles:
 
     def _refuse_published(self, path: str, fact: str, cure: str) -> None:
         """Raise Refused for what everybody may read unless this turn may change it."""
-        if is_published_path(path) and (self._tainted or not self._clearance.whole):
+        if is_published_workspace_path(path) and (self._tainted or not self._clearance.whole):
             raise Refused(
                 f"{fact}, and this turn has read untrusted text or serves others",
                 field="path",
@@ -134,7 +134,7 @@ class ClearedFiles:
             )
 
     def _reads(self, agent_id: str, found: FileInfo) -> bool:
-        if self._clearance.whole or is_published_path(found.path):
+        if self._clearance.whole or is_published_workspace_path(found.path):
             return True
         fact = self._facts.get(agent_id, FILE_READERS, file_name_key(found.path))
         return self._allows(fact, found.sha256)
@@ -147,7 +147,7 @@ class ClearedFiles:
         return self._clearance.reads(label.readers) and sha256 == label.sha256
 
 
-def foreign_name_mark(agent_id: str, path: str) -> Document:
+def untrusted_name_mark_of_turn(agent_id: str, path: str) -> Document:
     """Return the document that marks a file's name as untrusted; store it before the file."""
     return Document(
         owner=agent_id,
@@ -182,7 +182,7 @@ class HiddenFiles:
         try:
             return self._files.read(agent_id, path)
         except Invalid as error:
-            if is_published_path(path) and isinstance(error, TooLarge):
+            if is_published_workspace_path(path) and isinstance(error, TooLarge):
                 raise
             raise file_not_found_error(workspace_path(path)) from error
 
@@ -206,7 +206,7 @@ class HiddenFiles:
         try:
             return self._files.list(agent_id, prefix)
         except Invalid:
-            workspace_prefix(prefix)
+            workspace_folder_path(prefix)
             return ()
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
@@ -216,7 +216,7 @@ class HiddenFiles:
             raise file_not_found_error(workspace_path(path)) from error
 
 
-def file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document, ...]:
+def turn_file_labels(work: TurnWork, effects: Iterable[SideEffect]) -> tuple[Document, ...]:
     """Return a document for each file that a turn of narrower clearance wrote: its label."""
     if work.clearance.whole:
         return ()
@@ -245,7 +245,7 @@ def files_of_turn(work: TurnWork, *, repeats: bool = False, names: bool = True) 
     return ClearedFiles(files, home.facts, clearance, tainted=taint, repeats=repeats, names=names)
 
 
-def reach_of_turn(work: TurnWork, *, repeats: bool = False) -> ActionReach:
+def turn_action_reach(work: TurnWork, *, repeats: bool = False) -> ActionReach:
     """Return what actions of a turn may use, with its files as the turn may read them."""
     reach, files = work.runtime.reach, files_of_turn(work, repeats=repeats)
     return reach if files is reach.files else replace(reach, files=files)

@@ -7,7 +7,7 @@ from opencrab.domain.access.authority import Source
 from opencrab.domain.conversation.message import LineKind, Utterance
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.turn.record import ModelResult, Record
-from opencrab.domain.turn.transcript import session_change
+from opencrab.domain.turn.transcript import turn_session_change
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import MESSAGE_BYTES
 from opencrab.engine.consequence import ExtraWrites, FollowUp, TurnEnding
@@ -121,20 +121,20 @@ def _close(
     if len(draws) > DRAWS_BESIDE_CARRIED and work.carried:
         work.save(work.turn, progress=True)
     speech = words.speech
-    texts = [truncate_message(text) for text in (speech, words.notice) if text]
+    texts = [truncate_turn_message(text) for text in (speech, words.notice) if text]
     spoke = bool(speech) or work.transcript.speeches > 0
     ended = header.replaced(
         status=status, ended_at=now, note=words.note or words.notice, allowance=0
     )
     after = _ask_consequences(work, TurnEnding(ended, status, speech, spoke, records))
-    change = session_change(work.session, work.transcript, header, speech, now)
+    change = turn_session_change(work.session, work.transcript, header, speech, now)
     asked = _owner_request_messages(work, after.owner_question, now)
-    sent = truncate_message("\n\n".join(texts)) if _is_sent(work, speech) else ""
+    sent = truncate_turn_message("\n\n".join(texts)) if _is_sent(work, speech) else ""
     last = _closing_utterances(work, sent, now)
     kinds = (LineKind.SPEECH, LineKind.SYSTEM) if speech else (LineKind.SYSTEM,)
     said = tuple(work.line(kind, text, at=now) for kind, text in zip(kinds, texts, strict=False))
     told = (
-        (work.line(LineKind.SYSTEM, truncate_message(after.session_notice), at=now),)
+        (work.line(LineKind.SYSTEM, truncate_turn_message(after.session_notice), at=now),)
         if after.session_notice
         else ()
     )
@@ -191,10 +191,12 @@ def _owner_request_messages(work: TurnWork, asked: str, now: datetime) -> tuple[
     channel = work.profile.agent.heartbeat.channel
     if channel is None or not asked:
         return ()
-    return work.utterance(truncate_message(asked), work.transcript.speeches + 1, to=channel, at=now)
+    return work.utterance(
+        truncate_turn_message(asked), work.transcript.speeches + 1, to=channel, at=now
+    )
 
 
-def truncate_message(text: str) -> str:
+def truncate_turn_message(text: str) -> str:
     """Return a text that fits one message: a longer one is cut at a character and marked " […]"."""
     encoded = text.encode()
     if len(encoded) <= MESSAGE_BYTES:

@@ -20,12 +20,16 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
 from opencrab.engine.money.reservation import cost_of_interrupted_call, model_call_reservation
 from opencrab.engine.phrases import budget_phrase, system_phrase
-from opencrab.engine.turn.audience import label_of_reading
-from opencrab.engine.turn.call_watch import end_interrupted_call, interrupted_result, watch_of_call
+from opencrab.engine.turn.audience import label_of_turn_reading
+from opencrab.engine.turn.call_watch import (
+    end_interrupted_call,
+    interrupted_result,
+    watch_of_turn_call,
+)
 from opencrab.engine.turn.close import close_failed_turn, close_idle_turn, close_turn
-from opencrab.engine.turn.prompt.request import build_model_request
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
-from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_request
+from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_model_request
 from opencrab.ports.turn.journal import StepState
 
 log = logging.getLogger(__name__)
@@ -92,7 +96,7 @@ def _ask_next_model(work: TurnWork, step_state: StepState) -> int | None:
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, step_state)
     look = work.look(step_state)
-    leader, chosen_by = router.leading_model(
+    leader, chosen_by = router.first_routed_model(
         models, context.use, look.basis, work.transcript.choices, context.task_type.value
     )
     listed = router.fallback_models(models, leader, work.profile.agent)
@@ -145,13 +149,13 @@ def _request(
         if work.job is not None:
             request, share = work.job.request(work, model.info, manner), 0.0
         else:
-            request = build_model_request(work, model.info, manner, look, share)
+            request = build_turn_prompt_request(work, model.info, manner, look, share)
         body = model.encode(request)
         amount = model_call_reservation(model.info, request, body)
         if amount <= room or not share:
             break
         share = share / 2 if share > _LEAST_SHARE else 0.0
-    if not work.turn.taint and is_tainted_request(request):
+    if not work.turn.taint and is_tainted_model_request(request):
         work.turn = work.turn.replaced(taint=True)
     return request, body, amount
 
@@ -264,7 +268,7 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
         own = work.profile.agent.day_limit_micro_usd
         draws = budget_draws_for_turn(work.turn, block, work.limits, own)
     now = work.runtime.clock.now()
-    label = label_of_reading(work.turn, work.clearance, work.readers, now)
+    label = label_of_turn_reading(work.turn, work.clearance, work.readers, now)
     work.save(
         work.turn.with_reservation(intent.reserved, block),
         intent,
@@ -276,7 +280,7 @@ def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None)
 
 def _ask(work: TurnWork, call: _Call, intent: ModelIntent) -> None:
     clock = work.runtime.clock
-    started, watch = clock.monotonic_ms(), watch_of_call(work, intent.n)
+    started, watch = clock.monotonic_ms(), watch_of_turn_call(work, intent.n)
     answer: ModelAnswer | None = None
     try:
         # The intent is stored with its reservation: whatever happens now, the cost is counted.

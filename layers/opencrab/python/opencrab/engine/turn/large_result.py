@@ -12,7 +12,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn.action import ActionResult, FileWritten
 from opencrab.engine.turn.call import ReadyCall
-from opencrab.engine.turn.cleared_files import file_labels, files_of_turn
+from opencrab.engine.turn.cleared_files import files_of_turn, turn_file_labels
 from opencrab.engine.turn.work import TurnWork
 
 FOLDER = "data/results"
@@ -56,7 +56,7 @@ def spill_large_result(work: TurnWork, ready: ReadyCall, result: ActionResult) -
         info = files.write(work.turn.agent_id, path, content.encode(), clean=clean)
         written = FileWritten(path=info.path, sha256=info.sha256, size=info.size)
         # Of a pure call nothing is saved that could hold the label.
-        if labels := file_labels(work, (written,)):
+        if labels := turn_file_labels(work, (written,)):
             work.runtime.home.facts.commit(*labels)
         result = result.replaced(side_effects=(*result.side_effects, written))
         shown["path"] = path

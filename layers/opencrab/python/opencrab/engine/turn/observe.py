@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
-from opencrab.engine.turn.audience import clearance_of_turn, label_of_turn
-from opencrab.engine.turn.prompt.surroundings import has_untrusted_text, read_surroundings
+from opencrab.engine.turn.audience import turn_audience_clearance, turn_transcript_label
+from opencrab.engine.turn.prompt.surroundings import has_untrusted_text, read_prompt_surroundings
 from opencrab.engine.turn.prompt_cache import PromptInputs
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.journal import Journal
@@ -20,7 +20,7 @@ _PAGES_AFTER_TRIGGER = 4
 _PAGES = 8
 
 
-def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
+def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWork:
     """Load everything that a turn needs, in three reads: agent, session, recent lines.
 
     A turn that carries out a goal reads that too. A turn without a person's message reads its
@@ -30,21 +30,23 @@ def observe_turn(runtime: Runtime, turn: Turn, transcript: Transcript) -> TurnWo
     """
     profile = runtime.home.agents.get(turn.agent_id)
     session, access = runtime.home.sessions.get_with_access(turn.session_id)
-    clearance = clearance_of_turn(runtime, turn, profile.agent, session, access)
+    clearance = turn_audience_clearance(runtime, turn, profile.agent, session, access)
     if turn.task is not None and turn.authority is Authority.SELF and not clearance.whole:
         # What it set itself to do is private, so such a turn speaks to itself (ADR 0032).
         turn = turn.replaced(channel=None)
-        clearance = clearance_of_turn(runtime, turn, profile.agent, session, access)
-    read_before = label_of_turn(runtime, turn, session, transcript)
+        clearance = turn_audience_clearance(runtime, turn, profile.agent, session, access)
+    read_before = turn_transcript_label(runtime, turn, session, transcript)
     narrowed = transcript.first_call is not None and not clearance.reads(read_before)
     if narrowed:
         # What it still does was made of what it read, so it has the readers of that.
         clearance = replace(clearance, label=read_before)
     history = recent_lines_for_turn(runtime.home.journal, runtime.rules, turn, clearance)
-    around = read_surroundings(runtime.home, turn, profile, clearance)
+    around = read_prompt_surroundings(runtime.home, turn, profile, clearance)
     goal = None if around is None else around.served
     if around is None and turn.task is not None:
-        goal = runtime.home.facts.get(turn.agent_id, GOAL, goal_key(goal_id_of(turn.task)))
+        goal = runtime.home.facts.get(
+            turn.agent_id, GOAL, goal_document_id(goal_id_of_label(turn.task))
+        )
     read = any(line.taints_reader(turn.agent_id) for line in history)
     return TurnWork(
         runtime=runtime,

@@ -19,9 +19,9 @@ from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn.act import recover_open_intent, run_tool_calls, settle_intent_as_unknown
 from opencrab.engine.turn.close import close_narrowed_turn, close_turn
 from opencrab.engine.turn.decide import call_model
-from opencrab.engine.turn.observe import observe_turn
+from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.pace import MessageOutcome, Pace
-from opencrab.engine.turn.work import TurnWork, send_turn_utterance
+from opencrab.engine.turn.work import TurnWork, queue_utterance_of_turn
 from opencrab.ports.turn.journal import Journal, RecordedTurn, TurnChange
 from opencrab.ports.turn.queue import Delivery
 
@@ -86,7 +86,7 @@ def run_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome
         if claimed is None:
             return MessageOutcome.FINISHED
         records = resolve_record_pointers(claimed.records, runtime.home.blobs)
-        work = observe_turn(runtime, claimed.turn, Transcript.of(records))
+        work = load_turn_work(runtime, claimed.turn, Transcript.of(records))
         return _drive(work, delivery, pace)
     # Another worker has a newer epoch and goes on; whatever this one still meant to write is
     # refused (ADR 0004).
@@ -195,7 +195,7 @@ def _queue_saved_speech(work: TurnWork) -> None:
     """Queue all speech of the turn again: a worker may have died before it was queued."""
     for ordinal in range(work.transcript.speeches):
         for utterance in work.utterance("", ordinal):
-            send_turn_utterance(work.runtime.home.deliveries, utterance)
+            queue_utterance_of_turn(work.runtime.home.deliveries, utterance)
 
 
 def _stop_if_frozen(work: TurnWork) -> None:

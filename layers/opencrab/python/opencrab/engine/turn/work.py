@@ -10,18 +10,18 @@ from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Audience, Channel, Line, LineKind, Utterance
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
-from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_key
+from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_document_id
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.clearance import READERS, Clearance
 from opencrab.domain.models.routing import CallOptions, RoutingBasis
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
-from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, action_name
+from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, action_name_of_turn_call
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.consequence import ExtraWrites, TurnConsequence
-from opencrab.engine.models.router import draw_models_for_turn
+from opencrab.engine.models.router import assign_models_to_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
@@ -132,7 +132,7 @@ class TurnWork:
             model=agent.model,
             models=agent.llm.models,
             session=own.models if own else {},
-            lots=draw_models_for_turn(self.runtime.models, agent, mixes, self.turn.id),
+            lots=assign_models_to_turn(self.runtime.models, agent, mixes, self.turn.id),
         )
 
     @property
@@ -163,7 +163,7 @@ class TurnWork:
             receipt
             for call, result in self.transcript.ended_calls
             if result.success
-            for receipt in self._receipts(action_name(call), result)
+            for receipt in self._receipts(action_name_of_turn_call(call), result)
         )
 
     def _receipts(self, name: str, result: ActionResult) -> tuple[ActionReceipt, ...]:
@@ -235,7 +235,7 @@ class TurnWork:
         if self.served is not None:
             self.served = _as_written(self.served, turn.agent_id, beside.facts)
         for utterance in utterances:
-            send_turn_utterance(self.runtime.home.deliveries, utterance)
+            queue_utterance_of_turn(self.runtime.home.deliveries, utterance)
         for on_save in self.runtime.consequences.on_save:
             on_save(self, turn, beside.facts)
 
@@ -337,7 +337,7 @@ class TurnWork:
 
 def _as_written(goal: Goal, agent_id: str, facts: tuple[Document, ...]) -> Goal:
     """Return a goal as these documents have it; as it was if it is not among them."""
-    key = (agent_id, GOAL, goal_key(goal.id))
+    key = (agent_id, GOAL, goal_document_id(goal.id))
     return next((fact.read(Goal) for fact in facts if fact.key == key), goal)
 
 
@@ -345,7 +345,7 @@ Consequence = TurnConsequence[Runtime, TurnWork]
 """The base class of a capability's own consequence."""
 
 
-def send_turn_utterance(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
+def queue_utterance_of_turn(deliveries: Queue, utterance: Utterance, *, again: str = "") -> None:
     """Queue an utterance for delivery, in order per target."""
     target = utterance.channel.target
     deliveries.send(

@@ -14,14 +14,14 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Exhausted, Unauthenticated, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.conversation.live import (
     LiveStart,
     VisibleKinds,
     WatchTarget,
-    collect_visible_lines,
-    live_start,
-    too_many_watched_sessions_error,
+    collect_visible_session_lines,
+    live_session_start,
+    too_many_conversation_watches_error,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -95,7 +95,7 @@ def _at_once(_seconds: float) -> None:
     """Retry without a pause."""
 
 
-def issue_connection_ticket(runtime: Runtime, key: str) -> tuple[str, datetime]:
+def issue_websocket_ticket(runtime: Runtime, key: str) -> tuple[str, datetime]:
     """Create a ticket that opens one connection; return it with its expiry."""
     secret = runtime.clock.secret()
     expires = runtime.clock.now() + TICKET_LIVES
@@ -110,7 +110,7 @@ def issue_connection_ticket(runtime: Runtime, key: str) -> tuple[str, datetime]:
     return secret, expires
 
 
-def redeem_connection_ticket(runtime: Runtime, secret: str) -> str:
+def redeem_websocket_ticket(runtime: Runtime, secret: str) -> str:
     """Consume a ticket and return its key's hash; raise Unauthenticated the second time."""
     digest = content_hash(secret.encode())
     fact = runtime.home.facts.get(INSTALLATION_FACTS, TICKET, digest)
@@ -123,14 +123,14 @@ def redeem_connection_ticket(runtime: Runtime, secret: str) -> str:
     return fact.read(ConnectionTicket).key
 
 
-def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal:
+def open_websocket_connection(runtime: Runtime, connection_id: str, key: str) -> Principal:
     """Store a new connection for as long as one may last; return its principal.
 
     Raises Unauthenticated, and Exhausted when the key has too many connections; concurrent calls
     may exceed the limit by a few.
     """
-    principal, now = connection_holder_of_key_hash(runtime.home.keys, key), runtime.clock.now()
-    place, expires = connection_fact_id(connection_id), now + CONNECTION_LIVES
+    principal, now = conversation_connection_holder(runtime.home.keys, key), runtime.clock.now()
+    place, expires = websocket_connection_fact_id(connection_id), now + CONNECTION_LIVES
     opened = runtime.home.facts.page(key, OPENED, limit=_PAGE)
     if sum(each.id != place and not _is_over(each, now) for each in opened) >= MOST_OPENED:
         raise Exhausted(
@@ -147,12 +147,12 @@ def open_connection(runtime: Runtime, connection_id: str, key: str) -> Principal
     return principal
 
 
-def close_connection(facts: Documents, connection_id: str) -> None:
+def close_websocket_connection(facts: Documents, connection_id: str) -> None:
     """Delete a connection and all its watches."""
     fact = _connection_fact(facts, connection_id)
     if fact is None:
         return
-    connection, key = fact.read(Connection), connection_fact_id(connection_id)
+    connection, key = fact.read(Connection), websocket_connection_fact_id(connection_id)
     gone = [_deletion_fact(each.id, WATCHERS[each.kind], key) for each in connection.watches]
     gone.append(_deletion_fact(connection.key, OPENED, key))
     gone.append(_deletion_fact(INSTALLATION_FACTS, CONNECTION, key))
@@ -160,7 +160,7 @@ def close_connection(facts: Documents, connection_id: str) -> None:
         facts.commit(*gone[begin : begin + _AT_ONCE])
 
 
-def count_connection_message(
+def count_websocket_connection_message(
     runtime: Runtime, connection_id: str, pause: Pause = _at_once
 ) -> Principal:
     """Count a message received on a connection, and return the connection's principal.
@@ -174,15 +174,15 @@ def count_connection_message(
         if (now - connection.since).total_seconds() >= WINDOW_SECONDS:
             return connection.replaced(said=1, since=now)
         if connection.said >= MOST_MESSAGES:
-            raise connection_flooding_error()
+            raise websocket_flooding_error()
         return connection.replaced(said=connection.said + 1)
 
-    return connection_holder_of_key_hash(
+    return conversation_connection_holder(
         runtime.home.keys, _update_connection(runtime, connection_id, counted, pause=pause).key
     )
 
 
-def watch_from_connection(
+def start_websocket_watch(
     runtime: Runtime,
     connection_id: str,
     watched: WatchTarget,
@@ -195,13 +195,13 @@ def watch_from_connection(
 
     Raises NotFound, Invalid, Refused when it has too many watches, and Unavailable.
     """
-    begun = live_start(runtime, watched, after)
+    begun = live_session_start(runtime, watched, after)
 
     def added(connection: Connection) -> Connection:
         if watched in connection.watches:
             return connection
         if len(connection.watches) >= MOST_WATCHED:
-            raise too_many_watched_sessions_error(MOST_WATCHED)
+            raise too_many_conversation_watches_error(MOST_WATCHED)
         return connection.replaced(watches=(*connection.watches, watched))
 
     def beside(connection: Document) -> Document:
@@ -209,7 +209,7 @@ def watch_from_connection(
         made = new_fact(
             watched.id,
             WATCHERS[watched.kind],
-            connection_fact_id(connection_id),
+            websocket_connection_fact_id(connection_id),
             ConnectionWatcher(key=key, visible=visible, place=begun.place),
             expires_at=connection.expires_at,
         )
@@ -219,7 +219,7 @@ def watch_from_connection(
     return begun
 
 
-def unwatch_from_connection(
+def end_websocket_watch(
     runtime: Runtime, connection_id: str, watched: WatchTarget, pause: Pause = _at_once
 ) -> bool:
     """End a connection's watch; return whether it existed. Raises Unavailable."""
@@ -232,13 +232,15 @@ def unwatch_from_connection(
         return connection.replaced(watches=rest)
 
     def beside(_connection: Document) -> Document:
-        return _deletion_fact(watched.id, WATCHERS[watched.kind], connection_fact_id(connection_id))
+        return _deletion_fact(
+            watched.id, WATCHERS[watched.kind], websocket_connection_fact_id(connection_id)
+        )
 
     _update_connection(runtime, connection_id, without, beside, pause=pause)
     return was
 
 
-def session_watchers_of(runtime: Runtime, watched: WatchTarget) -> Iterator[Document]:
+def websocket_watchers(runtime: Runtime, watched: WatchTarget) -> Iterator[Document]:
     """Return the watchers of a session or an agent whose connection has not expired."""
     now, known = (
         runtime.clock.now(),
@@ -257,7 +259,7 @@ def claim_lines_for_watcher(home: Home, session_id: str, watcher: Document) -> I
     fact: Document | None = watcher
     while fact is not None:
         state = fact.read(ConnectionWatcher)
-        lines, place = collect_visible_lines(
+        lines, place = collect_visible_session_lines(
             home.journal, session_id, state.visible, after=state.place, limit=_BATCH
         )
         reached = place or (lines[-1].sequence if lines else state.place)
@@ -273,7 +275,7 @@ def claim_lines_for_watcher(home: Home, session_id: str, watcher: Document) -> I
         fact = None if place is None else claimed
 
 
-def connection_flooding_error() -> Flooding:
+def websocket_flooding_error() -> Flooding:
     """Return the error sent to a client before it is disconnected for flooding."""
     return Flooding(
         f"more than {MOST_MESSAGES} messages in {WINDOW_SECONDS} s",
@@ -281,12 +283,12 @@ def connection_flooding_error() -> Flooding:
     )
 
 
-def connection_fact_id(connection_id: str) -> str:
+def websocket_connection_fact_id(connection_id: str) -> str:
     """Return a connection's id in documents: API Gateway's ids have characters ours may not."""
     return connection_id.encode().hex()
 
 
-def watch_target_of(watcher: Document) -> WatchTarget:
+def websocket_watch_target(watcher: Document) -> WatchTarget:
     """Return what a watcher watches."""
     kind: Literal["session", "agent"] = (
         "session" if watcher.kind == WATCHERS["session"] else "agent"
@@ -294,7 +296,7 @@ def watch_target_of(watcher: Document) -> WatchTarget:
     return WatchTarget(kind=kind, id=watcher.owner)
 
 
-def connection_id_of(fact: Document) -> str:
+def websocket_connection_id(fact: Document) -> str:
     """Return the id of the connection that a document belongs to."""
     return bytes.fromhex(fact.id).decode()
 
@@ -335,7 +337,7 @@ def _chance(clock: Clock) -> float:
 
 
 def _connection_fact(facts: Documents, connection_id: str) -> Document | None:
-    return facts.get(INSTALLATION_FACTS, CONNECTION, connection_fact_id(connection_id))
+    return facts.get(INSTALLATION_FACTS, CONNECTION, websocket_connection_fact_id(connection_id))
 
 
 def _deletion_fact(owner: str, kind: str, fact_id: str) -> Document:

@@ -34,10 +34,10 @@ from opencrab.domain.world.binding import (
 from opencrab.domain.world.inbound import InboundEffect, effect_of_world_message
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
-    change_vital_signs,
-    create_vital_signs,
-    queue_event_for_heartbeat,
-    wake_for_waiting_work,
+    change_agent_vital_signs,
+    create_agent_vital_signs,
+    queue_event_for_agent,
+    wake_agent_with_waiting_work,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world_outbox import stored_world
@@ -148,7 +148,7 @@ def receive_world_message(
         seen = runtime.home.facts.get(world.agent_id, SEEN, envelope.nonce)
         if seen is not None:
             reception = _again(seen, opened)
-            wake_for_waiting_work(runtime, world.agent_id)
+            wake_agent_with_waiting_work(runtime, world.agent_id)
             return reception
         _require_timely(envelope, arrived_at or runtime.clock.now())
         try:
@@ -208,7 +208,7 @@ def _set_agent_world(runtime: Runtime, profile: Profile, world: WorldBinding) ->
         return
     marked = profile.agent.replaced(world=world.world_id, updated_at=runtime.clock.now())
     saved = runtime.home.agents.save(marked)
-    create_vital_signs(runtime, profile.replaced(agent=saved))
+    create_agent_vital_signs(runtime, profile.replaced(agent=saved))
 
 
 def _find_recipient_world(facts: Documents, envelope: WorldEnvelope) -> Document:
@@ -289,10 +289,10 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
     facts = (seen,) if meant.world == before else (seen, stored.with_body(meant.world))
     # In the order of arrival: what was signed earlier must not hide behind what was read.
     event = meant.agent_event(runtime.clock.new_id(), now)
-    if event is None or not queue_event_for_heartbeat(runtime, agent_id, event, *facts):
-        change_vital_signs(runtime, agent_id, _as_it_was, *facts)
+    if event is None or not queue_event_for_agent(runtime, agent_id, event, *facts):
+        change_agent_vital_signs(runtime, agent_id, _as_it_was, *facts)
     if _in_need(runtime.rules.autonomy, meant):
-        change_vital_signs(runtime, agent_id, _to_be_reviewed)
+        change_agent_vital_signs(runtime, agent_id, _to_be_reviewed)
 
 
 def _in_need(autonomy: Autonomy, meant: InboundEffect) -> bool:

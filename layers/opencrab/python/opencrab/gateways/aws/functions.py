@@ -17,8 +17,8 @@ from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.turn.turn import Trigger, Turn, TurnStatus
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
-from opencrab.engine.autonomy.sweep import sweep_agents
-from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
@@ -136,7 +136,7 @@ class Worker:
         """Deliver the utterances of a batch."""
         runtime = self._runtime
         return self._batch(
-            event, runtime.home.deliveries, lambda one: deliver_utterance(runtime, one)
+            event, runtime.home.deliveries, lambda one: deliver_session_utterance(runtime, one)
         )
 
     def run_heartbeats(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Worker:
     def sweep(self, _event: Mapping[str, Any], _context: Any) -> dict[str, int]:
         """Run the sweep, which repairs what a crash left and starts what is due."""
         self._lambda_log.set_context()
-        swept = sweep_agents(self._runtime)
+        swept = run_autonomy_sweep(self._runtime)
         self._beat(self._runtime.clock.now())
         found = vars(swept)
         if any(found.values()):

@@ -21,7 +21,7 @@ from opencrab.gateways.cli.terminal.command import (
     root_cli_options,
     with_typer_signature,
 )
-from opencrab.gateways.cli.terminal.help_pages import words_of_context
+from opencrab.gateways.cli.terminal.help_pages import terminal_words_of_context
 from opencrab.gateways.cli.terminal.options import Launch, Options
 
 COMPLETE = "__complete"
@@ -46,15 +46,15 @@ class _Program(CommandGroup):
         asked = sys.argv[1:] if args is None else list(args)
         if asked[:1] != [COMPLETE]:
             return super().main(args, *given, **named)
-        from opencrab.gateways.cli.completion.candidates import completion_answer
+        from opencrab.gateways.cli.completion.candidates import shell_completion_answer
 
-        typer.echo(completion_answer(self, asked[1:], self._options_of_environment()))
+        typer.echo(shell_completion_answer(self, asked[1:], self._options_of_environment()))
         sys.exit(0)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write what the exit codes mean, and where all of it is written."""
         formatter.write_paragraph()
-        formatter.write_text(words_of_context(ctx)("help_exit_codes"))
+        formatter.write_text(terminal_words_of_context(ctx)("help_exit_codes"))
 
     def _options_of_environment(self) -> Options:
         """Return the options as the environment sets them, without reading a command line."""

@@ -21,14 +21,14 @@ from opencrab.domain.errors import Conflict, NotFound, Refused
 from opencrab.domain.value import Language
 from opencrab.engine.conversation.channel_bindings import (
     SessionOpening,
-    narrowest_hearing,
-    session_bound_to_channel,
+    conversation_bound_to_channel,
+    narrowest_conversation_hearing,
 )
 from opencrab.engine.discord.presence import discord_presence, discord_presences
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.discord.text import sentences
 from opencrab.gateways.discord.text.embeds import one_line
-from opencrab.gateways.discord.text.view_sentences import discord_view_sentence
+from opencrab.gateways.discord.text.view_sentences import discord_text_of_view
 from opencrab.ports.agents import Agents
 from opencrab.ports.home import Home
 
@@ -77,7 +77,7 @@ class AgentQuery:
             )
 
 
-def find_agent(
+def find_agent_on_discord(
     home: Home,
     option: str | None,
     *,
@@ -101,26 +101,28 @@ def find_agent(
     if named is not None and hears(named[1]):
         return named
     here = tuple(_askable(home, hears))
-    name = fold_agent_name(wanted)
-    fitting = [seen for seen in here if name == fold_agent_name(seen[0].agent.name)]
-    fitting = fitting or [seen for seen in here if name == fold_agent_name(seen[0].identity.name)]
+    name = fold_discord_agent_name(wanted)
+    fitting = [seen for seen in here if name == fold_discord_agent_name(seen[0].agent.name)]
+    fitting = fitting or [
+        seen for seen in here if name == fold_discord_agent_name(seen[0].identity.name)
+    ]
     if len(fitting) > 1:
         ids = ", ".join(profile.agent.id for profile, _ in fitting[:_NAMED])
         raise Conflict(
-            discord_view_sentence(language, "ambiguous", name=wanted[:100], count=len(fitting)),
+            discord_text_of_view(language, "ambiguous", name=wanted[:100], count=len(fitting)),
             field="agent",
-            cure=discord_view_sentence(language, "ambiguous_cure", ids=ids),
+            cure=discord_text_of_view(language, "ambiguous_cure", ids=ids),
         )
     if not fitting:
-        message = discord_view_sentence(language, "unknown_agent", name=wanted[:100])
+        message = discord_text_of_view(language, "unknown_agent", name=wanted[:100])
         raise NotFound(message, field="agent", cure=_who(here, language))
     return _whole(home.agents, fitting[0])
 
 
-def agent_of(asked: AgentQuery) -> Seen:
+def agent_of_discord_command(asked: AgentQuery) -> Seen:
     """Find the agent of a command, among those that the user may ask; raises as `find_agent`."""
     reply = asked.reply
-    return find_agent(
+    return find_agent_on_discord(
         asked.runtime.home,
         asked.options.get("agent"),
         channel_id=reply.channel_id,
@@ -130,12 +132,12 @@ def agent_of(asked: AgentQuery) -> Seen:
     )
 
 
-def agents_askable_by(asked: AgentQuery) -> Iterator[Seen]:
+def agents_askable_on_discord(asked: AgentQuery) -> Iterator[Seen]:
     """Return all agents that answer this user here, in order of their ids, without their state."""
     return _askable(asked.runtime.home, partial(_hears_asker, asked))
 
 
-def is_agent_admitted(asked: AgentQuery) -> bool:
+def is_discord_user_admitted(asked: AgentQuery) -> bool:
     """Check whether the user is admitted: by the installation, or in private by any agent."""
     guild_id, community = asked.reply.guild_id, asked.runtime.community
     if community.admits(guild_id, asked.authority(None)):
@@ -146,12 +148,12 @@ def is_agent_admitted(asked: AgentQuery) -> bool:
     )
 
 
-def living_agents(agents: Agents) -> Iterator[Profile]:
+def living_agents_for_discord(agents: Agents) -> Iterator[Profile]:
     """Return all agents that have not retired, in order of their ids, without their state."""
-    return (profile for profile in every_agent(agents) if profile.agent.answers)
+    return (profile for profile in every_agent_for_discord(agents) if profile.agent.answers)
 
 
-def every_agent(agents: Agents) -> Iterator[Profile]:
+def every_agent_for_discord(agents: Agents) -> Iterator[Profile]:
     """Return all agents, in order of their ids, without their state."""
     after: str | None = None
     while True:
@@ -162,12 +164,12 @@ def every_agent(agents: Agents) -> Iterator[Profile]:
         after = page[-1].agent.id
 
 
-def fold_agent_name(name: str) -> str:
+def fold_discord_agent_name(name: str) -> str:
     """Normalise a name for comparison: NFKC, trimmed, without case."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
-def words_in(asked: AgentQuery, option: str) -> str:
+def words_of_discord_option(asked: AgentQuery, option: str) -> str:
     """Return the text of an option; raises Invalid if it is empty."""
     text = str(asked.options.get(option, ""))
     if not text.strip():
@@ -175,9 +177,9 @@ def words_in(asked: AgentQuery, option: str) -> str:
     return text
 
 
-def resolve_agent(asked: AgentQuery) -> Seen:
+def resolve_agent_on_discord(asked: AgentQuery) -> Seen:
     """Find the agent that a command names, or the only one here; raises NotFound, Conflict."""
-    seen = agent_of(asked)
+    seen = agent_of_discord_command(asked)
     if not seen[0].agent.answers:
         name = seen[0].identity.name
         raise Conflict(
@@ -189,27 +191,27 @@ def resolve_agent(asked: AgentQuery) -> Seen:
 def first_agent_here(asked: AgentQuery) -> Seen:
     """Find the first agent of the channel's session, else placed here, else as `resolve_agent`."""
     reply = asked.reply
-    here = {seen[0].agent.id: seen for seen in agents_askable_by(asked)}
-    session = session_bound_to_channel(asked.runtime.home, channel_place(asked))
+    here = {seen[0].agent.id: seen for seen in agents_askable_on_discord(asked)}
+    session = conversation_bound_to_channel(asked.runtime.home, channel_place(asked))
     talking = () if session is None else session.agent_ids
     placed = (key for key, (_, at) in here.items() if at is not None and at.spot(reply.channel_id))
     for agent_id in (*talking, *placed):
         if agent_id in here:
             return here[agent_id]
-    return resolve_agent(asked)
+    return resolve_agent_on_discord(asked)
 
 
-def agents_placed_here(asked: AgentQuery) -> tuple[Seen, ...]:
+def agents_placed_in_discord_channel(asked: AgentQuery) -> tuple[Seen, ...]:
     """Return the agents that are placed in this channel."""
     reply = asked.reply
     return tuple(
         seen
-        for seen in agents_askable_by(asked)
+        for seen in agents_askable_on_discord(asked)
         if seen[1] is not None and seen[1].spot(reply.channel_id) is not None
     )
 
 
-def agents_seen_again(home: Home, agent_id: str) -> Seen:
+def agent_seen_again_on_discord(home: Home, agent_id: str) -> Seen:
     """Load an agent and its presence again; raises NotFound."""
     return home.agents.get(agent_id), discord_presence(home.facts, agent_id)
 
@@ -230,7 +232,7 @@ def channel_session_opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> 
         agent_ids=tuple(dict.fromkeys(each[0].agent.id for each in seen)),
         opened_by=asked.person.principal_id,
         theme=theme,
-        hearing=narrowest_hearing(
+        hearing=narrowest_conversation_hearing(
             *(_hearing(presence, asked.reply.channel_id) for _, presence in seen)
         ),
         guild_id=asked.reply.guild_id,
@@ -240,7 +242,7 @@ def channel_session_opening(asked: AgentQuery, *seen: Seen, theme: str = "") -> 
 
 def _askable(home: Home, hears: Hears) -> Iterator[Seen]:
     kept = {presence.agent_id: presence for presence in discord_presences(home.facts)}
-    for profile in living_agents(home.agents):
+    for profile in living_agents_for_discord(home.agents):
         presence = kept.get(profile.agent.id)
         if hears(presence):
             yield profile, presence
@@ -249,7 +251,7 @@ def _askable(home: Home, hears: Hears) -> Iterator[Seen]:
 def _only(home: Home, channel_id: str, hears: Hears, language: Language) -> Seen:
     """Find the agent when none is named; raises NotFound."""
     here = tuple(_askable(home, hears))
-    session = session_bound_to_channel(home, _place(channel_id))
+    session = conversation_bound_to_channel(home, _place(channel_id))
     spoken = () if session is None else session.agent_ids
     talking = tuple(seen for seen in here if seen[0].agent.id in spoken)
     placed = tuple(seen for seen in here if seen[1] is not None and seen[1].spot(channel_id))
@@ -257,12 +259,12 @@ def _only(home: Home, channel_id: str, hears: Hears, language: Language) -> Seen
         if len(group) == 1:
             return _whole(home.agents, group[0])
     key = "name_agent" if here else "no_agents"
-    raise NotFound(discord_view_sentence(language, key), field="agent", cure=_who(here, language))
+    raise NotFound(discord_text_of_view(language, key), field="agent", cure=_who(here, language))
 
 
 def _by_id(home: Home, agent_id: str) -> Seen | None:
     try:
-        return agents_seen_again(home, agent_id)
+        return agent_seen_again_on_discord(home, agent_id)
     except NotFound:
         return None
 
@@ -286,10 +288,10 @@ def _hears_asker(asked: AgentQuery, presence: Presence | None) -> bool:
 
 def _who(here: tuple[Seen, ...], language: Language) -> str:
     if not here:
-        return discord_view_sentence(language, "no_agents_cure")
+        return discord_text_of_view(language, "no_agents_cure")
     names = [one_line(profile.agent.name, 100) for profile, _ in here[:_NAMED]]
     listed = ", ".join(names) + (", …" if len(here) > _NAMED else "")
-    return discord_view_sentence(language, "agents_are", names=listed)
+    return discord_text_of_view(language, "agents_are", names=listed)
 
 
 def _place(channel_id: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opencrab.adapters.inspection import database
-from opencrab.adapters.inspection.disk import free_bytes, probe_write
+from opencrab.adapters.inspection.disk import inspect_free_disk_bytes, probe_write
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.installation.findings import Findings
@@ -44,7 +44,7 @@ class MachineChecks:
     now: Callable[[], datetime]
     rotation: "BackupRotation | None" = None
     write: Callable[[Path], None] = probe_write
-    free: Callable[[Path], int] = free_bytes
+    free: Callable[[Path], int] = inspect_free_disk_bytes
 
     def of_running(self, findings: Findings) -> Iterator[Check]:
         """Check the folder that this process serves."""
@@ -60,7 +60,7 @@ class MachineChecks:
             yield findings.well("data", "data_new", path=self.data)
             return
         yield from self._of_disk(findings)
-        pid = database.process_holding(self.data)
+        pid = database.inspect_holding_process(self.data)
         if pid is not None:
             yield findings.problem("process", "held", pid=pid or "?", url=url)
         yield from self._of_owner_key(findings)
@@ -90,7 +90,7 @@ class MachineChecks:
     def _of_database(self, findings: Findings) -> Generator[Check, None, bool]:
         """Check the database; returns whether it can be read."""
         try:
-            size = database.examine_database(self.data)
+            size = database.inspect_database(self.data)
         except OpenCrabError as error:
             facts = {"why": error.message, "cure": error.cure or "-"}
             yield findings.problem("database", "database_wrong", **facts)
@@ -101,7 +101,7 @@ class MachineChecks:
 
     def _of_queues(self, findings: Findings) -> Iterator[Check]:
         now, count, wrong = self.now(), 0, False
-        for each in database.waiting_messages(self.data, now):
+        for each in database.inspect_waiting_messages(self.data, now):
             count += each.count
             waits = now - each.since
             facts = {
@@ -118,7 +118,7 @@ class MachineChecks:
             yield findings.well("queue", "queue", count=count)
 
     def _of_dead_letters(self, findings: Findings) -> Iterator[Check]:
-        letters = database.dead_letters(self.data)
+        letters = database.inspect_dead_letters(self.data)
         if letters:
             reason = str(json.loads(letters[0])[1])[:200]
             yield findings.warning(
@@ -126,13 +126,13 @@ class MachineChecks:
             )
 
     def _of_stopped_work(self, findings: Findings) -> Iterator[Check]:
-        count = sum(each.count for each in database.waiting_messages(self.data, self.now()))
-        due = database.timed_items(self.data)
+        count = sum(each.count for each in database.inspect_waiting_messages(self.data, self.now()))
+        due = database.inspect_timed_items(self.data)
         if count or due:
             yield findings.warning("queue", "queue_stopped", count=count, due=due)
 
     def _of_clock(self, findings: Findings) -> Iterator[Check]:
-        last, now = database.last_alive(self.data), self.now()
+        last, now = database.inspect_last_alive_time(self.data), self.now()
         if last is not None and last - now > _CLOCK_SLACK:
             seconds = round((last - now).total_seconds())
             yield findings.problem("clock", "clock_back", seconds=seconds)

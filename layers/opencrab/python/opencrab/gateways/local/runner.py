@@ -19,8 +19,8 @@ import uvicorn
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
-from opencrab.engine.autonomy.sweep import admit_due_items, sweep_agents
-from opencrab.engine.conversation.delivery import deliver_utterance
+from opencrab.engine.autonomy.sweep import admit_due_items, run_autonomy_sweep
+from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.learning.nightly.run import run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
     send_nightly_reviews,
@@ -279,7 +279,7 @@ class Runner:
                 log.warning("cannot start due items, retrying: error=%s", error.message)
 
     def _deliver(self, delivery: Delivery) -> MessageOutcome:
-        return deliver_utterance(self._runtime, delivery)
+        return deliver_session_utterance(self._runtime, delivery)
 
     def _compact(self, delivery: Delivery) -> MessageOutcome:
         return self._carry(run_background_turn, delivery)
@@ -309,7 +309,7 @@ class Runner:
         for sweeps in count():
             due = due or sweeps % _SWEEPS_AN_HOUR == 0
             try:
-                sweep_agents(self._runtime)
+                run_autonomy_sweep(self._runtime)
                 self._nightfall()
                 if due:
                     send_session_count_reviews(self._runtime)

@@ -3,7 +3,7 @@
 import sys
 
 from opencrab.gateways.rest.app import build_routes
-from opencrab.gateways.rest.http.openapi import openapi_text
+from opencrab.gateways.rest.http.openapi import http_openapi_text
 
 if __name__ == "__main__":
-    sys.stdout.write(openapi_text(build_routes()))
+    sys.stdout.write(http_openapi_text(build_routes()))

@@ -37,8 +37,13 @@ from opencrab.gateways.rest.discord import setup as discord
 from opencrab.gateways.rest.discussion import balance
 from opencrab.gateways.rest.goals import goals, plans, task_events, tasks
 from opencrab.gateways.rest.http import openapi, problem
-from opencrab.gateways.rest.http.access import CALLER, Caller, identify_caller, secret_in
-from opencrab.gateways.rest.http.body import ClientLeft, bounded, require_utf8_url
+from opencrab.gateways.rest.http.access import (
+    CALLER,
+    Caller,
+    identify_http_caller,
+    secret_of_http_request,
+)
+from opencrab.gateways.rest.http.body import ClientLeft, bounded_http_body, require_utf8_url
 from opencrab.gateways.rest.http.dependencies import RestContext
 from opencrab.gateways.rest.http.polling import Watch
 from opencrab.gateways.rest.insight import analytics, views, what_if
@@ -152,11 +157,11 @@ class RequestGate:
                 return
             if scope["path"] not in OPEN_PATHS:
                 headers = scope["headers"]
-                secret = secret_in(headers)
+                secret = secret_of_http_request(headers)
                 scope[CALLER] = await run_in_threadpool(
-                    identify_caller, self._runtime.home.keys, headers, secret
+                    identify_http_caller, self._runtime.home.keys, headers, secret
                 )
-            receive = await bounded(scope, receive, takes_files=_may_send_files(scope))
+            receive = await bounded_http_body(scope, receive, takes_files=_may_send_files(scope))
         except OpenCrabError as error:
             await problem.problem_of_error(error)(scope, receive, send)
             return
@@ -179,7 +184,7 @@ def _may_send_files(scope: Scope) -> bool:
     caller: Caller | None = scope.get(CALLER)
     if caller is None or caller.is_owner:
         return caller is not None
-    return uploads.is_upload_path(scope["path"]) and caller.may_talk
+    return uploads.is_session_upload_path(scope["path"]) and caller.may_talk
 
 
 class _Answering:
@@ -199,7 +204,7 @@ class _Application(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = openapi.openapi_document(self)
+            self.openapi_schema = openapi.http_openapi_document(self)
         return self.openapi_schema
 
 

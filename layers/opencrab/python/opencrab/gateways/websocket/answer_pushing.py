@@ -15,9 +15,9 @@ from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, NotFound, Unauthenticated, Unavailable
 from opencrab.engine.conversation.answer_events import (
-    begin_of_message,
+    begin_of_session_message,
     withdrawal_of_message,
-    words_of_message,
+    words_of_session_message,
 )
 from opencrab.engine.conversation.key_holders import KeyHolders
 from opencrab.engine.conversation.live import WatchTarget
@@ -25,16 +25,16 @@ from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.conversation.streamed_answers import (
     STREAMED,
     StreamedAnswer,
-    load_streamed_answer,
-    streamed_text_digest,
+    load_streamed_session_answer,
+    session_answer_digest,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.websocket.connections import (
     CONNECTION_LIVES,
     ConnectionWatcher,
-    connection_id_of,
-    session_watchers_of,
-    watch_target_of,
+    websocket_connection_id,
+    websocket_watch_target,
+    websocket_watchers,
 )
 from opencrab.gateways.websocket.pushing import websocket_event_frame
 from opencrab.ports.conversation.answers import AnswerPart, NoWatchers, Wants
@@ -109,7 +109,7 @@ class AnswerPusher:
             return {
                 watcher.id: watcher
                 for target in (agent, session)
-                for watcher in session_watchers_of(self._runtime, target)
+                for watcher in websocket_watchers(self._runtime, target)
                 if LineKind.SPEECH in watcher.read(ConnectionWatcher).visible.kinds
             }
         except Unavailable as error:
@@ -118,10 +118,10 @@ class AnswerPusher:
 
     def _send(self, watcher: Document, event: Event) -> bool:
         """Send an event to a watcher that may see it; returns False if it was not sent."""
-        connection_id = connection_id_of(watcher)
+        connection_id = websocket_connection_id(watcher)
         try:
             key = watcher.read(ConnectionWatcher).key
-            if not self._holders.may_watch(key, watch_target_of(watcher)):
+            if not self._holders.may_watch(key, websocket_watch_target(watcher)):
                 return False
             self._connections.send(connection_id, websocket_event_frame(event))
         except Unauthenticated:
@@ -209,7 +209,7 @@ class _Message:
             left = tuple(name for name in streamed.begun if name not in done)
             self._save(self.record, streamed.replaced(begun=left))
         else:
-            digest = streamed_text_digest(self.text)
+            digest = session_answer_digest(self.text)
             self._save(self.record, streamed.replaced(whole=done, digest=digest))
 
     def _is_done(self, seat: _Seat, *, withdrawn: bool) -> bool:
@@ -227,7 +227,7 @@ class _Message:
         """Note to whom the message begins, before it does, and begin it."""
         part, before = self.part, self.record
         if before is None:
-            before = load_streamed_answer(self.runtime.home, part.session_id, part.turn_id)
+            before = load_streamed_session_answer(self.runtime.home, part.session_id, part.turn_id)
         earlier = StreamedAnswer(message_id="") if before is None else before.read(StreamedAnswer)
         # A worker that died may have begun a message for the same call.
         self.id = self.id or f"{part.turn_id}-{part.n}-{before.version if before else 0}"
@@ -256,9 +256,9 @@ class _Message:
         if seat.earlier:
             yield withdrawal_of_message(self.part, seat.earlier, now)
         if not seat.has_begun:
-            yield begin_of_message(self.part, self.id, now)
+            yield begin_of_session_message(self.part, self.id, now)
         if seat.sent < len(text):
-            yield from words_of_message(self.part, self.id, text[seat.sent :], now)
+            yield from words_of_session_message(self.part, self.id, text[seat.sent :], now)
         if withdrawn:
             yield withdrawal_of_message(self.part, self.id, now)
 

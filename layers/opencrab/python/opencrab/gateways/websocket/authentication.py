@@ -6,10 +6,10 @@ from urllib.parse import parse_qs
 
 from opencrab.domain.errors import Refused, Unauthenticated
 from opencrab.domain.identifier import content_hash
-from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.websocket.connections import (
-    redeem_connection_ticket,
+    redeem_websocket_ticket,
 )
 
 _CURE = "send the header `Authorization: Bearer <key>`, or a ticket from POST /api/tickets"
@@ -38,7 +38,7 @@ class ConnectionGate:
                 cure="add it to gateway.websocket.origins",
             )
         key = self._by_header(headers) or self._by_ticket(query)
-        connection_holder_of_key_hash(self.runtime.home.keys, key)
+        conversation_connection_holder(self.runtime.home.keys, key)
         return key
 
     def _by_header(self, headers: Mapping[str, str]) -> str | None:
@@ -56,10 +56,10 @@ class ConnectionGate:
         tickets = parse_qs(query, errors="replace").get("ticket", [])
         if len(tickets) != 1:
             raise Unauthenticated("this needs an API key or a ticket", cure=_CURE)
-        return redeem_connection_ticket(self.runtime, tickets[0])
+        return redeem_websocket_ticket(self.runtime, tickets[0])
 
 
-def allowed_origins(configured: object) -> frozenset[str]:
+def allowed_websocket_origins(configured: object) -> frozenset[str]:
     """Return the allowed origins, normalised for comparison."""
     listed = configured if isinstance(configured, list | tuple) else []
     return frozenset(str(origin).rstrip("/").lower() for origin in listed if origin)

@@ -77,7 +77,7 @@ class Gateway:
             case "CONNECT":
                 return self._connected(connection_id, event)
             case "DISCONNECT":
-                connections.close_connection(self._runtime.home.facts, connection_id)
+                connections.close_websocket_connection(self._runtime.home.facts, connection_id)
             case _:
                 self._heard(connection_id, event)
         return {"statusCode": 200}
@@ -89,7 +89,7 @@ class Gateway:
         query = urlencode(event.get("queryStringParameters") or {})
         try:
             key = self._entrance.key(headers, query)
-            connections.open_connection(self._runtime, connection_id, key)
+            connections.open_websocket_connection(self._runtime, connection_id, key)
         except OpenCrabError as error:
             status = next(status for kind, status in _STATUS if isinstance(error, kind))
             return {
@@ -101,7 +101,7 @@ class Gateway:
     def _heard(self, connection_id: str, event: Mapping[str, Any]) -> None:
         """Carry out a frame; closes a connection that floods or whose key is invalid."""
         try:
-            principal = connections.count_connection_message(
+            principal = connections.count_websocket_connection_message(
                 self._runtime, connection_id, self._pause
             )
         except (Unauthenticated, Flooding) as error:
@@ -141,21 +141,21 @@ class _Stored:
         self.begun: list[tuple[WatchTarget, LiveStart]] = []
 
     def begin(self, watched: WatchTarget, visible: VisibleKinds, after: int | None) -> int:
-        begun = connections.watch_from_connection(
+        begun = connections.start_websocket_watch(
             self._runtime, self._connection_id, watched, visible, after, pause=self._pause
         )
         self.begun.append((watched, begun))
         return begun.place
 
     def end(self, watched: WatchTarget) -> bool:
-        return connections.unwatch_from_connection(
+        return connections.end_websocket_watch(
             self._runtime, self._connection_id, watched, self._pause
         )
 
     def fact(self, watched: WatchTarget) -> Document | None:
         """Load the watcher as it is stored."""
         kind = connections.WATCHERS[watched.kind]
-        key = connections.connection_fact_id(self._connection_id)
+        key = connections.websocket_connection_fact_id(self._connection_id)
         return self._runtime.home.facts.get(watched.id, kind, key)
 
 

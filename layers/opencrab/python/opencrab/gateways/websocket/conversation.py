@@ -15,7 +15,7 @@ from opencrab.engine.websocket.connections import (
     MOST_MESSAGES,
     MOST_WATCHED,
     WINDOW_SECONDS,
-    connection_flooding_error,
+    websocket_flooding_error,
 )
 from opencrab.gateways.websocket.authentication import ConnectionGate
 from opencrab.gateways.websocket.dispatch import answer_websocket_frame
@@ -58,7 +58,7 @@ class Conversation:
         """
         now = self._runtime.clock.monotonic_ms()
         if len(self._said) == MOST_MESSAGES and now - self._said[0] < WINDOW_SECONDS * 1_000:
-            raise connection_flooding_error()
+            raise websocket_flooding_error()
         self._said.append(now)
         self._holders.known.clear()
         answered = answer_websocket_frame(self._runtime, self._principal(), self, text)

@@ -21,11 +21,11 @@ from opencrab.engine.conversation.live import (
     VisibleKinds,
     WatchTarget,
     require_watch,
-    visible_line_kinds,
+    visible_session_line_kinds,
 )
 from opencrab.engine.conversation.live_events import Event
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message, instruct_session
+from opencrab.engine.turn.admission import admit_turns_of_message, instruct_session
 from opencrab.gateways.websocket import requests
 from opencrab.gateways.websocket.requests import (
     MentorRequest,
@@ -92,7 +92,7 @@ def _begin_subscription(
 ) -> dict[str, Any]:
     principal.require(Scope.READ)
     require_watch(home, principal, wish.watched)
-    sight = visible_line_kinds(wish.kinds, is_owner=principal.scope is Scope.OWNER)
+    sight = visible_session_line_kinds(wish.kinds, is_owner=principal.scope is Scope.OWNER)
     place = watches.begin(wish.watched, sight, wish.after)
     found: dict[str, Any] = {"subscribed": True}
     return found | {"after": place} if wish.watched.kind == "session" else found
@@ -109,7 +109,7 @@ def _post_message(runtime: Runtime, principal: Principal, wish: Say) -> dict[str
         authority=authority(Source.WEBSOCKET, principal.scope),
         parts=(TextPart(text=wish.text),),
     )
-    turns = admit_message(runtime, wish.session_id, message)
+    turns = admit_turns_of_message(runtime, wish.session_id, message)
     return {"turn_ids": [turn.id for turn in turns], "message_id": turns[0].group}
 
 

@@ -19,17 +19,17 @@ from opencrab.domain.errors import Conflict, NotFound, Unauthenticated, Unavaila
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.key_holders import KeyHolders
-from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, turn_change_of
+from opencrab.engine.conversation.live import WatchTarget, line_in_feed_entry, session_turn_change
 from opencrab.engine.conversation.live_events import Event, TurnMoved
 from opencrab.engine.conversation.streamed_answers import StreamedAnswers
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.websocket.connections import (
     ConnectionWatcher,
     claim_lines_for_watcher,
-    close_connection,
-    connection_id_of,
-    session_watchers_of,
-    watch_target_of,
+    close_websocket_connection,
+    websocket_connection_id,
+    websocket_watch_target,
+    websocket_watchers,
 )
 from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.conversation.push import Push
@@ -90,7 +90,7 @@ class Pusher:
             for event in events:
                 self._push.send(connection_id, websocket_event_frame(event))
         except NotFound:
-            close_connection(self._runtime.home.facts, connection_id)
+            close_websocket_connection(self._runtime.home.facts, connection_id)
             return False
         except Unavailable as error:
             log.warning(
@@ -104,7 +104,7 @@ class Pusher:
 
     def disconnect(self, connection_id: str) -> None:
         """Delete a connection and close it."""
-        close_connection(self._runtime.home.facts, connection_id)
+        close_websocket_connection(self._runtime.home.facts, connection_id)
         try:
             self._push.disconnect(connection_id)
         except Unavailable as error:
@@ -122,7 +122,7 @@ class Pusher:
         def told(fact: Document) -> Iterator[Event]:
             for line in claim_lines_for_watcher(self._runtime.home, session_id, fact):
                 if line.sequence <= newest:
-                    yield from live_events.events_of_line(line)
+                    yield from live_events.events_of_session_line(line)
                 else:
                     yield from streamed.of_line(line, fact.id)
 
@@ -133,7 +133,7 @@ class Pusher:
 
         A connection with events left at the deadline (monotonic milliseconds) is closed.
         """
-        connection_id = connection_id_of(watcher)
+        connection_id = websocket_connection_id(watcher)
         allowed, is_connected = self._check_access(watcher)
         if not allowed:
             return is_connected
@@ -170,7 +170,10 @@ class Pusher:
     ) -> frozenset[str]:
         """Send to the watchers of the session; returns their ids."""
         begun = [
-            event for turn in turns if _begins(turn) for event in live_events.events_of_turn(turn)
+            event
+            for turn in turns
+            if _begins(turn)
+            for event in live_events.session_events_of_turn(turn)
         ]
         ended = [turn for turn in turns if not _begins(turn)]
         if not (lines or turns):
@@ -182,7 +185,7 @@ class Pusher:
                 yield from batch.streamed.of_line(line, watcher.id)
             yield from _ends(batch, ended, watcher)
 
-        found = session_watchers_of(self._runtime, WatchTarget(kind="session", id=session_id))
+        found = websocket_watchers(self._runtime, WatchTarget(kind="session", id=session_id))
         return self._all(batch, found, told)
 
     def _agents(
@@ -190,7 +193,7 @@ class Pusher:
     ) -> None:
         """Send an agent's actions to its watchers, except those who watch the whole session."""
         acting = {line.speaker_id for line in lines if line.from_agent}
-        acting |= {turn.turn.agent_id for turn in turns if live_events.events_of_turn(turn)}
+        acting |= {turn.turn.agent_id for turn in turns if live_events.session_events_of_turn(turn)}
         for agent_id in sorted(acting):
             own_lines = [line for line in lines if line.from_agent and line.speaker_id == agent_id]
             own_turns = [turn for turn in turns if turn.turn.agent_id == agent_id]
@@ -202,19 +205,19 @@ class Pusher:
             ) -> Iterator[Event]:
                 sight = watcher.read(ConnectionWatcher).visible
                 for turn in filter(_begins, own_turns):
-                    yield from live_events.events_of_turn(turn)
+                    yield from live_events.session_events_of_turn(turn)
                 for line in filter(sight.shows, own_lines):
                     yield from batch.streamed.of_line(line, watcher.id)
                 yield from _ends(batch, own_turns, watcher)
 
-            found = session_watchers_of(self._runtime, WatchTarget(kind="agent", id=agent_id))
+            found = websocket_watchers(self._runtime, WatchTarget(kind="agent", id=agent_id))
             self._all(batch, (each for each in found if each.id not in reached), told)
 
     def _moved(self, entries: Iterable[FeedEntry]) -> Iterator[TurnMoved]:
         told = {(entry.turn_id, entry.body): entry for entry in entries if entry.kind == "turn"}
         for turn_id, status in told:
             if turn_id and status != TurnStatus.QUEUED:
-                found = turn_change_of(self._runtime, turn_id, status)
+                found = session_turn_change(self._runtime, turn_id, status)
                 if found is not None:
                     yield found
 
@@ -225,7 +228,7 @@ class Pusher:
         """
         key = watcher.read(ConnectionWatcher).key
         try:
-            allowed = self._holders.may_watch(key, watch_target_of(watcher))
+            allowed = self._holders.may_watch(key, websocket_watch_target(watcher))
         except Unauthenticated:
             self._drop(watcher)
             return False, False
@@ -234,7 +237,7 @@ class Pusher:
         return allowed, True
 
     def _drop(self, watcher: Document) -> None:
-        self.disconnect(connection_id_of(watcher))
+        self.disconnect(websocket_connection_id(watcher))
         self._forget(watcher)
 
     def _forget(self, watcher: Document) -> None:
@@ -256,7 +259,7 @@ def _ends(batch: _Batch, turns: Iterable[TurnMoved], watcher: Document) -> Itera
     for turn in turns:
         if not _begins(turn):
             yield from batch.streamed.of_turn(turn, watcher.id)
-            yield from live_events.events_of_turn(turn)
+            yield from live_events.session_events_of_turn(turn)
 
 
 def _begins(turn: TurnMoved) -> bool:

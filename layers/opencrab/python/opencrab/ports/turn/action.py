@@ -184,7 +184,7 @@ class Action:
         return self.sentences[language].format_map(_Shown(arguments))
 
 
-def error_sentence(error: OpenCrabError) -> str:
+def turn_action_error_sentence(error: OpenCrabError) -> str:
     """Return an error's message and cure in one line, for a model."""
     return f"{error.message}: {error.cure}" if error.cure else error.message
 

@@ -37,9 +37,9 @@ class DynamoKeys:
 
     def put(self, key: ApiKey) -> None:
         try:
-            self._table.write(put_item(to_item(key), item_absent()))
+            self._table.write(put_item(api_key_to_dynamodb_item(key), item_absent()))
         except ConditionFailed as refusal:
-            if refusal.item is None or from_item(refusal.item) != key:
+            if refusal.item is None or api_key_from_dynamodb_item(refusal.item) != key:
                 raise Conflict(
                     f"API key {key.id!r} has the same secret as an existing key",
                     cure="create the key again, with another secret",
@@ -47,14 +47,14 @@ class DynamoKeys:
 
     def find(self, digest: str) -> ApiKey | None:
         item = self._table.get(_partition(digest), HEAD)
-        return None if item is None else from_item(item)
+        return None if item is None else api_key_from_dynamodb_item(item)
 
     def list(self) -> tuple[ApiKey, ...]:
         shards = (
             self._table.query_listing(f"{LIST}#{place}", "KEY#", None) for place in range(SHARDS)
         )
         names = [(item["pk"]["S"], HEAD) for keys in shards for item in keys]
-        keys = map(from_item, self._table.get_many(names).values())
+        keys = map(api_key_from_dynamodb_item, self._table.get_many(names).values())
         return tuple(sorted(keys, key=lambda key: (key.created_at, key.id)))
 
     def revoke(self, key_id: str, now: datetime, *, keep_last_owner: bool = True) -> ApiKey:
@@ -64,7 +64,7 @@ class DynamoKeys:
             keys = self.list()
             key = key_to_revoke(keys, key_id)
             revoked = key.replaced(revoked_at=key.revoked_at or now)
-            writes = [put_item(to_item(revoked), _same_body(key))]
+            writes = [put_item(api_key_to_dynamodb_item(revoked), _same_body(key))]
             other = remaining_owner(keys, key) if keep_last_owner else None
             if other is not None:
                 writes.append(check_item(_partition(other.hash), HEAD, _same_body(other)))
@@ -80,7 +80,7 @@ class DynamoKeys:
         )
 
 
-def to_item(key: ApiKey) -> Item:
+def api_key_to_dynamodb_item(key: ApiKey) -> Item:
     """Serialize a key to an item."""
     fields = {
         "body": key.model_dump_json(exclude=ADDED_LATER),
@@ -92,7 +92,7 @@ def to_item(key: ApiKey) -> Item:
     return SCHEMA.encode_item(_partition(key.hash), HEAD, fields)
 
 
-def from_item(item: Item) -> ApiKey:
+def api_key_from_dynamodb_item(item: Item) -> ApiKey:
     """Deserialize a key from an item."""
     fields = SCHEMA.decode_item(item)
     key = ApiKey.model_validate_json(fields["body"])
@@ -101,7 +101,7 @@ def from_item(item: Item) -> ApiKey:
 
 
 def _same_body(key: ApiKey) -> Condition:
-    same: Condition = Path("body") == to_item(key)["body"]["S"]
+    same: Condition = Path("body") == api_key_to_dynamodb_item(key)["body"]["S"]
     return same
 
 

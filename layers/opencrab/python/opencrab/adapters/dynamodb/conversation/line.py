@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from opencrab.adapters.dynamodb.conversation.session import session_partition
+from opencrab.adapters.dynamodb.conversation.session import dynamodb_session_partition
 from opencrab.adapters.dynamodb.item import Item, Schema, item_with_defaults
 from opencrab.adapters.dynamodb.table import Table, Write, item_absent, put_item
 from opencrab.domain.conversation.message import Line
@@ -13,15 +13,15 @@ _DIGITS = 10
 LAST = 10**_DIGITS - 1
 
 
-def to_item(line: Line) -> Item:
+def line_to_dynamodb_item(line: Line) -> Item:
     """Serialize a line to an item; the key's fields are left out of the body."""
     body = line.model_dump_json(exclude={"session_id", "sequence"}, exclude_defaults=True)
     return SCHEMA.encode_item(
-        session_partition(line.session_id), line_sort_key(line.sequence), {"body": body}
+        dynamodb_session_partition(line.session_id), line_sort_key(line.sequence), {"body": body}
     )
 
 
-def from_item(item: Item) -> Line:
+def line_from_dynamodb_item(item: Item) -> Line:
     """Deserialize a line from an item."""
     fields = SCHEMA.decode_item(item)
     place = {
@@ -33,7 +33,7 @@ def from_item(item: Item) -> Line:
 
 def put_new_line(line: Line) -> Write:
     """Return the write that stores a line, on condition that it does not exist."""
-    return put_item(to_item(line), item_absent())
+    return put_item(line_to_dynamodb_item(line), item_absent())
 
 
 def number_session_lines(lines: Sequence[Line], last: int) -> tuple[Line, ...]:
@@ -66,6 +66,6 @@ def lines_between(
     if low > high:
         return ()
     items = table.query(
-        session_partition(session_id), low, high, limit=limit, newest_first=newest_first
+        dynamodb_session_partition(session_id), low, high, limit=limit, newest_first=newest_first
     )
-    return tuple(from_item(item) for item in items)
+    return tuple(line_from_dynamodb_item(item) for item in items)

@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-from opencrab.adapters.dynamodb.conversation.line import LAST, from_item, line_sort_key
+from opencrab.adapters.dynamodb.conversation.line import (
+    LAST,
+    line_from_dynamodb_item,
+    line_sort_key,
+)
 from opencrab.adapters.dynamodb.conversation.session import (
     CountedSession,
     SessionCache,
-    session_partition,
+    dynamodb_session_partition,
 )
 from opencrab.adapters.dynamodb.table import Table
 from opencrab.domain.conversation.message import Line
@@ -85,14 +89,14 @@ def newest_lines(
     def read(*, consistent: bool) -> tuple[Line, ...]:
         low, high = line_sort_key(first), line_sort_key(LAST)
         items = table.query(
-            session_partition(session_id),
+            dynamodb_session_partition(session_id),
             low,
             high,
             limit=limit,
             newest_first=True,
             consistent=consistent,
         )
-        return tuple(from_item(item) for item in reversed(items))
+        return tuple(line_from_dynamodb_item(item) for item in reversed(items))
 
     sound = redactions == 0 or bool(known)
     new = read(consistent=not sound)

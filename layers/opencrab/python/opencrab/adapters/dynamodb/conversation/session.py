@@ -13,8 +13,8 @@ from threading import Lock
 
 from pynamodb.expressions.operand import Path
 
-from opencrab.adapters.dynamodb.document import document_key
-from opencrab.adapters.dynamodb.document import from_item as document_from_item
+from opencrab.adapters.dynamodb.document import document_from_dynamodb_item as document_from_item
+from opencrab.adapters.dynamodb.document import dynamodb_document_key
 from opencrab.adapters.dynamodb.item import Item, Schema, item_shard, item_with_defaults
 from opencrab.adapters.dynamodb.listing import page_of_items
 from opencrab.adapters.dynamodb.table import (
@@ -29,7 +29,7 @@ from opencrab.adapters.dynamodb.table import (
 )
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.conversation.unanswered import decode_unanswered, encode_unanswered
+from opencrab.domain.conversation.unanswered import decode_unanswered, encode_unanswered_messages
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.errors import Conflict, NotFound, Unavailable
 
@@ -102,9 +102,15 @@ class DynamoSessions:
 
     def create(self, session: Session) -> Session:
         try:
-            self._table.write(put_item(to_item(CountedSession(session, 0, 1)), item_absent()))
+            self._table.write(
+                put_item(session_to_dynamodb_item(CountedSession(session, 0, 1)), item_absent())
+            )
         except ConditionFailed as refusal:
-            stored = from_item(refusal.item).session if refusal.item else self.get(session.id)
+            stored = (
+                session_from_dynamodb_item(refusal.item).session
+                if refusal.item
+                else self.get(session.id)
+            )
             if (stored.agent_ids, stored.theme) == (session.agent_ids, session.theme):
                 return stored
             raise Conflict(
@@ -118,12 +124,12 @@ class DynamoSessions:
         return fetch_session(self._table, self._seen, session_id).session
 
     def get_with_access(self, session_id: str) -> tuple[Session, SessionAccess]:
-        stored = (session_partition(session_id), HEAD)
-        beside = document_key(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
+        stored = (dynamodb_session_partition(session_id), HEAD)
+        beside = dynamodb_document_key(INSTALLATION_FACTS, SESSION_ACCESS, session_id)
         found = self._table.get_many((stored, beside))
         if stored not in found:
             raise missing_session_error(session_id)
-        session = self._seen.note(from_item(found[stored])).session
+        session = self._seen.note(session_from_dynamodb_item(found[stored])).session
         if beside not in found:
             return session, SessionAccess()
         return session, document_from_item(found[beside]).read(SessionAccess)
@@ -131,7 +137,9 @@ class DynamoSessions:
     def page(self, *, after: str | None, limit: int) -> tuple[Session, ...]:
         keys = page_of_items(self._table, LIST, f"SESSION#{after or ''}", limit)
         found = self._table.get_many([(pk, HEAD) for pk in keys])
-        counted = (from_item(found[pk, HEAD]) for pk in keys if (pk, HEAD) in found)
+        counted = (
+            session_from_dynamodb_item(found[pk, HEAD]) for pk in keys if (pk, HEAD) in found
+        )
         return tuple(one.session for one in counted)
 
     def set_participants(
@@ -163,19 +171,21 @@ class DynamoSessions:
                 return session
             after = known.grown(0, session)
             try:
-                self._table.write(session_update(known, after))
+                self._table.write(dynamodb_session_update(known, after))
             except ConditionFailed:
                 continue
             return self._seen.note(after).session
         raise busy_session_error(session_id)
 
 
-def to_item(counted: CountedSession) -> Item:
+def session_to_dynamodb_item(counted: CountedSession) -> Item:
     """Serialize a session and its counts to an item."""
-    return SCHEMA.encode_item(session_partition(counted.session.id), HEAD, _fields(counted))
+    return SCHEMA.encode_item(
+        dynamodb_session_partition(counted.session.id), HEAD, _fields(counted)
+    )
 
 
-def from_item(item: Item) -> CountedSession:
+def session_from_dynamodb_item(item: Item) -> CountedSession:
     """Deserialize a session and its counts from an item."""
     fields = SCHEMA.decode_item(item)
     session = Session.model_validate_json(fields["body"])
@@ -186,13 +196,13 @@ def from_item(item: Item) -> CountedSession:
 
 def fetch_session(table: Table, seen: SessionCache, session_id: str) -> CountedSession:
     """Read a session with its counts; raise NotFound."""
-    item = table.get(session_partition(session_id), HEAD)
+    item = table.get(dynamodb_session_partition(session_id), HEAD)
     if item is None:
         raise missing_session_error(session_id)
-    return seen.note(from_item(item))
+    return seen.note(session_from_dynamodb_item(item))
 
 
-def session_update(known: CountedSession, after: CountedSession) -> Write:
+def dynamodb_session_update(known: CountedSession, after: CountedSession) -> Write:
     """Return the update of changed attributes, on condition that the version is the known one."""
     fields = _fields(after)
     before = _fields(known)
@@ -201,11 +211,11 @@ def session_update(known: CountedSession, after: CountedSession) -> Write:
     # known. What newer code wrote is left to it.
     condition = all_conditions(Path("version") == known.version, Path("schema") <= SCHEMA.version)
     return update_item(
-        session_partition(known.session.id), HEAD, attribute_changes(changed), condition
+        dynamodb_session_partition(known.session.id), HEAD, attribute_changes(changed), condition
     )
 
 
-def session_partition(session_id: str) -> str:
+def dynamodb_session_partition(session_id: str) -> str:
     """Return the partition key of a session and its lines."""
     return f"SESSION#{session_id}"
 
@@ -230,6 +240,6 @@ def _fields(counted: CountedSession) -> dict[str, str | int]:
         "lines": counted.lines,
         "version": counted.version,
         "redactions": counted.redactions,
-        "unanswered": encode_unanswered(session.unanswered),
-        "list": f"{LIST}#{item_shard(session_partition(session.id))}",
+        "unanswered": encode_unanswered_messages(session.unanswered),
+        "list": f"{LIST}#{item_shard(dynamodb_session_partition(session.id))}",
     }

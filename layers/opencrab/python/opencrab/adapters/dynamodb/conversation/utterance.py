@@ -14,7 +14,7 @@ from opencrab.adapters.dynamodb.item import (
     to_attribute,
     to_item_microseconds,
 )
-from opencrab.adapters.dynamodb.listing import due_items, readable_items
+from opencrab.adapters.dynamodb.listing import dynamodb_due_items, readable_items
 from opencrab.adapters.dynamodb.table import ConditionFailed, Table, Write, item_absent, put_item
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
@@ -36,25 +36,30 @@ class DynamoOutbox:
         item = self._table.get(_partition(target), key)
         if item is None:
             raise NotFound(f"there is no utterance {key!r} for {target!r}")
-        return from_item(item)
+        return utterance_from_dynamodb_item(item)
 
     def mark(self, utterance: Utterance, expected: DeliveryState) -> bool:
         # The network may carry this very mark twice: then the second holds as well.
         token = to_attribute(secrets.token_hex(8))
         holds = (Path("state") == expected.value) | (Path("mark") == token)
         try:
-            self._table.write(put_item(to_item(utterance) | {"mark": token}, holds))
+            self._table.write(
+                put_item(utterance_to_dynamodb_item(utterance) | {"mark": token}, holds)
+            )
         except ConditionFailed:
             return False
         return True
 
     def list_unsent(self, before: datetime, limit: int) -> tuple[Utterance, ...]:
-        found = readable_items(from_item, due_items(self._table, DUE, to_item_microseconds(before)))
+        found = readable_items(
+            utterance_from_dynamodb_item,
+            dynamodb_due_items(self._table, DUE, to_item_microseconds(before)),
+        )
         late = (one for one in found if not one.state.is_end and one.updated_at <= before)
         return tuple(islice(late, limit))
 
 
-def to_item(utterance: Utterance) -> Item:
+def utterance_to_dynamodb_item(utterance: Utterance) -> Item:
     """Serialize an utterance to an item; an undelivered one is listed as due, others expire."""
     fields: dict[str, object] = {
         "body": utterance.model_dump_json(),
@@ -68,17 +73,17 @@ def to_item(utterance: Utterance) -> Item:
     return SCHEMA.encode_item(_partition(utterance.channel.target), utterance.key, fields)
 
 
-def from_item(item: Item) -> Utterance:
+def utterance_from_dynamodb_item(item: Item) -> Utterance:
     """Deserialize an utterance from an item."""
     return Utterance.model_validate_json(SCHEMA.decode_item(item)["body"])
 
 
 def put_new_utterance(utterance: Utterance) -> Write:
     """Return the write that stores an utterance, on condition that it does not exist."""
-    return put_item(to_item(utterance), item_absent())
+    return put_item(utterance_to_dynamodb_item(utterance), item_absent())
 
 
-def utterances_of_turn(table: Table, target: str, turn_id: str) -> list[Item]:
+def query_utterance_items(table: Table, target: str, turn_id: str) -> list[Item]:
     """Query the items of a turn's utterances to one target that have not expired."""
     return table.query_prefix(_partition(target), f"{turn_id}#")
 

@@ -23,14 +23,19 @@ class DynamoPreferences:
 
     def get(self) -> StoredPreferences:
         item = self._table.get(PARTITION, DOCUMENT)
-        return StoredPreferences(Preferences()) if item is None else from_item(item)
+        return (
+            StoredPreferences(Preferences())
+            if item is None
+            else model_preferences_from_dynamodb_item(item)
+        )
 
     def save(self, preferences: Preferences, version: int) -> StoredPreferences:
         saved = StoredPreferences(preferences, version + 1)
         known = Path("version") == version if version else item_absent()
         try:
             self._table.transact(
-                put_item(to_item(saved), known), budget_settings_changed(saved.version)
+                put_item(model_preferences_to_dynamodb_item(saved), known),
+                budget_settings_changed(saved.version),
             )
         except Cancelled:
             raise Conflict(
@@ -40,13 +45,13 @@ class DynamoPreferences:
         return saved
 
 
-def to_item(stored: StoredPreferences) -> Item:
+def model_preferences_to_dynamodb_item(stored: StoredPreferences) -> Item:
     """Serialize the preferences to an item; raise Invalid if they are too large."""
     fields = {"body": stored.preferences.document(), "version": stored.version}
     return SCHEMA.encode_item(PARTITION, DOCUMENT, fields)
 
 
-def from_item(item: Item) -> StoredPreferences:
+def model_preferences_from_dynamodb_item(item: Item) -> StoredPreferences:
     """Deserialize the preferences from an item."""
     fields = SCHEMA.decode_item(item)
     return StoredPreferences(Preferences.read(json.loads(fields["body"])), fields["version"])

@@ -72,7 +72,7 @@ class Writes:
         item = refusal.failed[HEADER]
         if item is None:
             raise headers.missing_turn_error(self._after.id)
-        stored = headers.from_item(item)
+        stored = headers.turn_from_dynamodb_item(item)
         if (
             stored.epoch != self._after.epoch
             or stored.sequence != self._change.expected
@@ -93,15 +93,15 @@ class Writes:
         change, turn = self._change, self._after
         at = change.at or turn.created_at
         stopped = change.unless_stopped
-        owned = headers.ownership_condition(turn, change.expected, unless_stopped=stopped)
+        owned = headers.turn_ownership_condition(turn, change.expected, unless_stopped=stopped)
         # Put whole: of what others write meanwhile only `stop` must not be lost, and the condition
         # holds it (ADR 0009).
-        yield put_item(headers.to_item(turn), owned)
+        yield put_item(headers.turn_to_dynamodb_item(turn), owned)
         for draw in change.draws:
             yield budgets.budget_draw_write(draw, at)
         yield from fact_items.document_writes(change.facts)
         if self._known is not None and self.grown is not None:
-            yield sessions.session_update(self._known, self.grown)
+            yield sessions.dynamodb_session_update(self._known, self.grown)
             yield from map(
                 line_items.put_new_line,
                 line_items.number_session_lines(change.lines, self._known.lines),
@@ -112,10 +112,10 @@ class Writes:
         change = self._change
         # Put if absent: a step is recorded once, however often it is carried out (ADR 0004).
         for record in change.records:
-            yield records.put_new_record(self._after.id, record, at)
+            yield records.put_new_turn_record(self._after.id, record, at)
         yield from map(utterances.put_new_utterance, change.utterances)
         yield from map(due_items.put_new_due_item, change.due)
-        yield from map(ledger.put_new_ledger_row, change.usage)
+        yield from map(ledger.put_new_usage_row, change.usage)
         yield from tallies.usage_counter_writes(change.usage, at, self._seen)
 
 

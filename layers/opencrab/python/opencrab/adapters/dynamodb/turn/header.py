@@ -48,7 +48,7 @@ def turn_partition(turn_id: str) -> str:
     return f"TURN#{turn_id}"
 
 
-def to_item(turn: Turn) -> Item:
+def turn_to_dynamodb_item(turn: Turn) -> Item:
     """Serialize a header to an item."""
     skipped = {"id", *_TIMES}
     fields = turn.model_dump(mode="json", exclude=skipped, exclude_defaults=True)
@@ -64,7 +64,7 @@ def to_item(turn: Turn) -> Item:
     )
 
 
-def from_item(item: Item) -> Turn:
+def turn_from_dynamodb_item(item: Item) -> Turn:
     """Deserialize a header from an item."""
     fields = SCHEMA.decode_item(item)
     known = {name: value for name, value in fields.items() if name in Turn.model_fields}
@@ -82,7 +82,7 @@ def fetch_turn_header(table: Table, turn_id: str) -> Turn:
     item = table.get(turn_partition(turn_id), HEADER)
     if item is None:
         raise missing_turn_error(turn_id)
-    return from_item(item)
+    return turn_from_dynamodb_item(item)
 
 
 def claim_turn(
@@ -112,11 +112,11 @@ def claim_turn(
     except ConditionFailed as refusal:
         if refusal.item is None:
             raise missing_turn_error(turn_id) from None
-        stored = from_item(refusal.item)
+        stored = turn_from_dynamodb_item(refusal.item)
         if stored.status is TurnStatus.RUNNING and stored.receipt == receipt:
             return stored  # the network carried this very claim twice
         return None
-    return from_item(item)
+    return turn_from_dynamodb_item(item)
 
 
 def _not_taken_with(receipt: str) -> Condition:
@@ -126,10 +126,10 @@ def _not_taken_with(receipt: str) -> Condition:
 
 def turn_header_replacement(turn: Turn, stored: Turn) -> Write:
     """Return the write that replaces a header, on condition that it is unchanged."""
-    return put_item(to_item(turn), unchanged_condition(stored))
+    return put_item(turn_to_dynamodb_item(turn), unchanged_turn_condition(stored))
 
 
-def unchanged_condition(stored: Turn) -> Condition:
+def unchanged_turn_condition(stored: Turn) -> Condition:
     """Return the condition that nobody changed a header since it was read."""
     path, lease = Path("lease_until"), stored.lease_until
     as_leased = path.does_not_exist() if lease is None else path == to_item_microseconds(lease)
@@ -137,7 +137,7 @@ def unchanged_condition(stored: Turn) -> Condition:
     return all_conditions(owned, _stopped_as(stored.stop), as_leased)
 
 
-def ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
+def turn_ownership_condition(turn: Turn, expected: int, *, unless_stopped: bool) -> Condition:
     """Return a change's condition: this worker's epoch and sequence, and the known stop."""
     # An intent holds only while nobody asked to stop; what has happened is kept also after a stop,
     # once the worker knows of it (ADR 0009).

@@ -14,7 +14,7 @@ from opencrab.adapters.dynamodb.conversation import session as sessions
 from opencrab.adapters.dynamodb.conversation.recent_lines import LineCache, newest_lines
 from opencrab.adapters.dynamodb.conversation.session import CountedSession, SessionCache
 from opencrab.adapters.dynamodb.item import to_item_microseconds
-from opencrab.adapters.dynamodb.listing import due_items, readable_items
+from opencrab.adapters.dynamodb.listing import dynamodb_due_items, readable_items
 from opencrab.adapters.dynamodb.money import board as switches
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
@@ -78,9 +78,9 @@ class DynamoJournal:
                 one.replaced(trigger_line=placed.sequence, group=placed.group)
                 for one in admission.turns
             )
-            new = (put_item(headers.to_item(one), item_absent()) for one in turns)
+            new = (put_item(headers.turn_to_dynamodb_item(one), item_absent()) for one in turns)
             try:
-                marker = markers.put_new_message_marker(admission)
+                marker = markers.put_new_turn_message_marker(admission)
                 self._append(known, placed, marker, *new, asked=admission.asked_in(known.session))
             except Cancelled as refusal:
                 # A marker or a header that is there means this very message, whatever the counter
@@ -95,9 +95,9 @@ class DynamoJournal:
 
     def open(self, turn: Turn) -> Turn:
         try:
-            self._table.write(put_item(headers.to_item(turn), item_absent()))
+            self._table.write(put_item(headers.turn_to_dynamodb_item(turn), item_absent()))
         except ConditionFailed as refusal:
-            return turn if refusal.item is None else headers.from_item(refusal.item)
+            return turn if refusal.item is None else headers.turn_from_dynamodb_item(refusal.item)
         return turn
 
     def claim(
@@ -130,7 +130,7 @@ class DynamoJournal:
                 continue
             if writes.grown is not None:
                 self._seen.note(writes.grown)
-            tallies.note_active_agent(change.usage, self._active)
+            tallies.note_agents_in_usage_counters(change.usage, self._active)
             self._on_turn(after)
             return after
         raise sessions.busy_session_error(session_id)
@@ -140,8 +140,10 @@ class DynamoJournal:
         items = self._table.query(headers.turn_partition(turn_id), "0", headers.HEADER)
         if not items or items[-1]["sk"]["S"] != headers.HEADER:
             raise headers.missing_turn_error(turn_id)
-        turn = headers.from_item(items[-1])
-        return RecordedTurn(turn, tuple(records.from_item(item) for item in items[:-1]))
+        turn = headers.turn_from_dynamodb_item(items[-1])
+        return RecordedTurn(
+            turn, tuple(records.turn_record_from_dynamodb_item(item) for item in items[:-1])
+        )
 
     def header(self, turn_id: str) -> Turn:
         return headers.fetch_turn_header(self._table, turn_id)
@@ -151,7 +153,9 @@ class DynamoJournal:
         board = switches.read_budget_board(self._table)
         told: tuple[Instruction, ...] = ()
         if board.instructed_since(turn.created_at):
-            told = inbox.instructions_after(self._table, turn.session_id, turn.trigger_line)
+            told = inbox.turn_instructions_after_line(
+                self._table, turn.session_id, turn.trigger_line
+            )
         return StepState(
             frozen=board.first_frozen_scope(*switches.budget_scopes_of(turn.agent_id)),
             instructions=told,
@@ -172,7 +176,7 @@ class DynamoJournal:
         for _ in range(sessions.ATTEMPTS):
             (placed,) = line_items.number_session_lines((line,), known.lines)
             given = instruction.replaced(line=placed.sequence)
-            marker, item = inbox.put_new_instruction(given)
+            marker, item = inbox.put_new_turn_instruction(given)
             if known.session.status is SessionStatus.ENDED:
                 return self._instructed_before(instruction)
             try:
@@ -215,7 +219,7 @@ class DynamoJournal:
             _require_all(stored, recorded.records)
             queued = _requeue_waiting(stored)
             told = fact_items.document_writes(facts)
-            decided = records.put_new_record(
+            decided = records.put_new_turn_record(
                 turn_id, decision, stored.lease_until or stored.created_at
             )
             try:
@@ -247,7 +251,9 @@ class DynamoJournal:
     def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         lapsed: list[tuple[datetime, Turn]] = []
         at = to_item_microseconds(now)
-        for turn in readable_items(headers.from_item, due_items(self._table, headers.DUE, at)):
+        for turn in readable_items(
+            headers.turn_from_dynamodb_item, dynamodb_due_items(self._table, headers.DUE, at)
+        ):
             until = turn.lease_until
             if until is None or until > now or not headers.is_turn_alive(turn):
                 continue
@@ -282,7 +288,7 @@ class DynamoJournal:
         item = refusal.failed[place]
         if item is None:
             raise sessions.missing_session_error(session_id)
-        return self._seen.correct(sessions.from_item(item))
+        return self._seen.correct(sessions.session_from_dynamodb_item(item))
 
     def _append(
         self,
@@ -295,13 +301,16 @@ class DynamoJournal:
         """Append one line with its other writes, unless the marker exists already."""
         grown = known.grown(1, asked)
         self._table.transact(
-            sessions.session_update(known, grown), marker, line_items.put_new_line(placed), *others
+            sessions.dynamodb_session_update(known, grown),
+            marker,
+            line_items.put_new_line(placed),
+            *others,
         )
         self._seen.note(grown)
 
     def _admitted_before(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         """Return the turns of an earlier admission of this message; raise Conflict."""
-        marker = self._table.get(markers.message_partition(admission.message_id), markers.MARK)
+        marker = self._table.get(markers.turn_message_partition(admission.message_id), markers.MARK)
         if marker is None:
             known = sessions.fetch_session(self._table, self._seen, admission.line.session_id)
             if known.session.status is SessionStatus.ENDED:
@@ -313,7 +322,7 @@ class DynamoJournal:
         turn_ids = markers.turns_of(marker, admission)
         keys = [(headers.turn_partition(turn_id), headers.HEADER) for turn_id in turn_ids]
         found = self._table.get_many(keys)
-        turns = tuple(headers.from_item(found[key]) for key in keys if key in found)
+        turns = tuple(headers.turn_from_dynamodb_item(found[key]) for key in keys if key in found)
         if not turns:
             raise Conflict(
                 f"message {admission.message_id!r} was admitted before; its turns have expired",
@@ -322,17 +331,19 @@ class DynamoJournal:
         return turns
 
     def _instructed_before(self, instruction: Instruction) -> Instruction:
-        marker = self._table.get(markers.message_partition(instruction.id), markers.MARK)
+        marker = self._table.get(markers.turn_message_partition(instruction.id), markers.MARK)
         if marker is None:
             raise _session_ended_error(instruction.session_id)
-        return inbox.from_item(marker)
+        return inbox.turn_instruction_from_dynamodb_item(marker)
 
     def _replaced(self, turn: Turn, stored: Turn) -> bool:
         try:
             self._table.write(headers.turn_header_replacement(turn, stored))
         except ConditionFailed as refusal:
             # The network may have carried this very write twice.
-            return refusal.item is not None and headers.from_item(refusal.item) == turn
+            return (
+                refusal.item is not None and headers.turn_from_dynamodb_item(refusal.item) == turn
+            )
         return True
 
 

@@ -12,7 +12,7 @@ MARK = "M"
 RETENTION = timedelta(days=35)
 
 
-def put_new_message_marker(admission: AdmittedMessage) -> Write:
+def put_new_turn_message_marker(admission: AdmittedMessage) -> Write:
     """Return the write of a message's marker, on condition that it does not exist."""
     fields = {
         "body_hash": admission.body_hash,
@@ -20,7 +20,8 @@ def put_new_message_marker(admission: AdmittedMessage) -> Write:
         "ttl": item_time_to_live(admission.line.at + RETENTION),
     }
     return put_item(
-        SCHEMA.encode_item(message_partition(admission.message_id), MARK, fields), item_absent()
+        SCHEMA.encode_item(turn_message_partition(admission.message_id), MARK, fields),
+        item_absent(),
     )
 
 
@@ -36,11 +37,11 @@ def turns_of(item: Item, admission: AdmittedMessage) -> tuple[str, ...]:
     return tuple(fields["turns"])
 
 
-def turns_in(item: Item) -> tuple[str, ...]:
+def turn_ids_of_marker_item(item: Item) -> tuple[str, ...]:
     """Return the turn ids of a marker; an instruction's marker has none."""
     return tuple(one["S"] for one in item.get("turns", {}).get("L", ()))
 
 
-def message_partition(message_id: str) -> str:
+def turn_message_partition(message_id: str) -> str:
     """Return the partition key of a message's marker."""
     return f"MESSAGE#{message_id}"

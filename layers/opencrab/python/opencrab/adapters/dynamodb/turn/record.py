@@ -27,7 +27,7 @@ _ADDED: dict[str, bool | dict[str, bool]] = {
 """Fields of this version, which are written only where they say something."""
 
 
-def to_item(turn_id: str, record: Record, at: datetime) -> Item:
+def turn_record_to_dynamodb_item(turn_id: str, record: Record, at: datetime) -> Item:
     """Serialize a record to an item."""
     newest = _is_newest(record)
     fields = {
@@ -38,22 +38,22 @@ def to_item(turn_id: str, record: Record, at: datetime) -> Item:
     return SCHEMA.encode_item(turn_partition(turn_id), turn_record_key(record), fields)
 
 
-def from_item(item: Item) -> Record:
+def turn_record_from_dynamodb_item(item: Item) -> Record:
     """Deserialize a record from an item."""
     return _RECORD.validate_json(SCHEMA.decode_item(item)["body"])
 
 
-def put_new_record(turn_id: str, record: Record, at: datetime) -> Write:
+def put_new_turn_record(turn_id: str, record: Record, at: datetime) -> Write:
     """Return the write that stores a record, on condition that it does not exist."""
-    return put_item(to_item(turn_id, record, at), item_absent())
+    return put_item(turn_record_to_dynamodb_item(turn_id, record, at), item_absent())
 
 
 def fetch_turn_records(table: Table, turn_id: str) -> tuple[Record, ...]:
     """Return a turn's records in order of their sort keys."""
-    return tuple(map(from_item, items_of(table, turn_id)))
+    return tuple(map(turn_record_from_dynamodb_item, query_turn_record_items(table, turn_id)))
 
 
-def items_of(table: Table, turn_id: str) -> list[Item]:
+def query_turn_record_items(table: Table, turn_id: str) -> list[Item]:
     """Query the items of a turn's records."""
     return table.query(turn_partition(turn_id), _FIRST, _LAST)
 

@@ -20,8 +20,8 @@ from opencrab.domain.usage.counters import (
     CounterCell,
     DailyTally,
     merge_usage_tallies,
-    tally_of_call,
     usage_tally_day,
+    usage_tally_of_call,
 )
 from opencrab.domain.usage.ledger import UsageRow
 
@@ -45,7 +45,7 @@ class DynamoTallies:
 
     def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         items = self._table.query(_partition(agent_id), f"{first}#", f"{last}$")
-        return merge_usage_tallies(map(from_item, items))
+        return merge_usage_tallies(map(usage_tally_from_dynamodb_item, items))
 
     def active_agents(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
         # One more, because the bound itself does not count and a query would count it.
@@ -59,7 +59,7 @@ def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -
 
     `seen` are pairs of agent and day that are already marked.
     """
-    for tally in merge_usage_tallies(map(tally_of_call, rows)):
+    for tally in merge_usage_tallies(map(usage_tally_of_call, rows)):
         yield _tally_update(tally, item_shard(rows[0].turn_id, SHARDS), at)
     for agent_id, day in sorted({(row.agent_id, usage_tally_day(row.at)) for row in rows} - seen):
         fields = {"ttl": item_time_to_live(at.astimezone(UTC) + ACTIVE_KEPT)}
@@ -71,14 +71,14 @@ def tally_correction_write(tally: DailyTally, row: UsageRow) -> Write:
     return _tally_update(tally, item_shard(row.turn_id, SHARDS), row.at)
 
 
-def note_active_agent(rows: tuple[UsageRow, ...], seen: Seen) -> None:
+def note_agents_in_usage_counters(rows: tuple[UsageRow, ...], seen: Seen) -> None:
     """Remember that agents were marked as active on a day."""
     if len(seen) >= _MOST_SEEN:
         seen.clear()
     seen.update((row.agent_id, usage_tally_day(row.at)) for row in rows)
 
 
-def from_item(item: Item) -> DailyTally:
+def usage_tally_from_dynamodb_item(item: Item) -> DailyTally:
     """Deserialize a daily tally from the item of one of its shards."""
     fields = SCHEMA.decode_item(item)
     counts = {

@@ -22,13 +22,13 @@ from opencrab.adapters.dynamodb.usage.counters import tally_correction_write
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound, Unavailable
 from opencrab.domain.money.budget import BudgetDraw
-from opencrab.domain.usage.counters import tally_correction
+from opencrab.domain.usage.counters import usage_tally_correction
 from opencrab.domain.usage.ledger import (
     Judgement,
     Settlement,
     UsageRow,
-    is_ledger_row_id,
-    ledger_row_bounds,
+    is_usage_row_id,
+    usage_row_id_bounds,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import stale_document_error
@@ -65,7 +65,7 @@ class DynamoUsage:
         limit: int = 100,
         oldest_first: bool = False,
     ) -> tuple[UsageRow, ...]:
-        low, high = ledger_row_bounds(since, until, after, oldest_first=oldest_first)
+        low, high = usage_row_id_bounds(since, until, after, oldest_first=oldest_first)
         found: list[Item] = []
         if low >= high or limit <= 0:
             return ()
@@ -77,10 +77,10 @@ class DynamoUsage:
             found += self._of(partition, (low, high), left, newest_first=not oldest_first)
             if len(found) >= limit:
                 break
-        return tuple(map(from_item, found))
+        return tuple(map(usage_row_from_dynamodb_item, found))
 
     def row(self, agent_id: str, row_id: str) -> UsageRow:
-        return from_item(self._item(agent_id, row_id))
+        return usage_row_from_dynamodb_item(self._item(agent_id, row_id))
 
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
         return self._changed(agent_id, row_id, lambda row: row.with_judgement(judgement))
@@ -98,12 +98,14 @@ class DynamoUsage:
             if tries:
                 self._table.back_off(tries)
             item = self._item(agent_id, row_id)
-            row = from_item(item)
+            row = usage_row_from_dynamodb_item(item)
             settled = row.with_settlement(settlement)
             if settled == row:
                 return row
-            tally = tally_correction(row, settled, settlement.at)
-            writes = [put_item(to_item(settled), Path("body") == item["body"]["S"])]
+            tally = usage_tally_correction(row, settled, settlement.at)
+            writes = [
+                put_item(usage_row_to_dynamodb_item(settled), Path("body") == item["body"]["S"])
+            ]
             writes += document_writes(facts)
             writes += [budget_draw_write(draw, row.at) for draw in draws]
             writes += [] if tally is None else [tally_correction_write(tally, row)]
@@ -127,13 +129,13 @@ class DynamoUsage:
             if tries:
                 self._table.back_off(tries)
             item = self._item(agent_id, row_id)
-            row = from_item(item)
+            row = usage_row_from_dynamodb_item(item)
             changed = change(row)
             if changed == row:
                 return row
             as_read = Path("body") == item["body"]["S"]
             try:
-                self._table.write(put_item(to_item(changed), as_read))
+                self._table.write(put_item(usage_row_to_dynamodb_item(changed), as_read))
             except ConditionFailed:
                 # Somebody was faster, or the network carried this very write twice.
                 continue
@@ -141,7 +143,7 @@ class DynamoUsage:
         raise _too_many_updates(row_id)
 
     def _item(self, agent_id: str, row_id: str) -> Item:
-        possible = is_ledger_row_id(row_id)
+        possible = is_usage_row_id(row_id)
         item = self._table.get(_partition(agent_id, row_id), row_id) if possible else None
         if item is None:
             raise NotFound(
@@ -187,22 +189,22 @@ class DynamoUsage:
         return max(asked, _number(BEGINNING if created is None else created - _SKEW))
 
 
-def to_item(row: UsageRow) -> Item:
+def usage_row_to_dynamodb_item(row: UsageRow) -> Item:
     """Serialize a usage row to an item; the agent's id is in the key only."""
     body = row.model_dump_json(exclude={"agent_id"}, exclude_defaults=True)
     return SCHEMA.encode_item(_partition(row.agent_id, row.id), row.id, {"body": body})
 
 
-def from_item(item: Item) -> UsageRow:
+def usage_row_from_dynamodb_item(item: Item) -> UsageRow:
     """Deserialize a usage row from an item."""
     fields = SCHEMA.decode_item(item)
     agent_id, _, _month = fields["pk"].removeprefix("USAGE#").rpartition("#")
     return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
 
 
-def put_new_ledger_row(row: UsageRow) -> Write:
+def put_new_usage_row(row: UsageRow) -> Write:
     """Return the write that stores a usage row, on condition that it does not exist."""
-    return put_item(to_item(row), item_absent())
+    return put_item(usage_row_to_dynamodb_item(row), item_absent())
 
 
 def _too_many_updates(row_id: str) -> Unavailable:

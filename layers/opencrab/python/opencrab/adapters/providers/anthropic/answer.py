@@ -5,16 +5,16 @@ from typing import Any
 from opencrab.adapters.providers.anthropic.error import anthropic_stream_error
 from opencrab.adapters.providers.anthropic.replay import anthropic_tool_name, replayed_blocks
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
+    are_wire_arguments_ambiguous,
     as_token_count,
+    as_wire_label,
     dict_or_empty,
-    is_unsure_refusal,
     list_or_empty,
     raw_tool_arguments,
     read_tool_arguments,
     reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -32,9 +32,9 @@ def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     no message, if the model refused, or if the context window was full.
     """
     blocks = _blocks(body, party)
-    finish = as_label(body.get("stop_reason"))
+    finish = as_wire_label(body.get("stop_reason"))
     usage = _usage(dict_or_empty(body.get("usage")))
-    words = sort_content_blocks(repair_text(_join_blocks(blocks, "text", "")))
+    words = sort_wire_content_blocks(repair_wire_text(_join_blocks(blocks, "text", "")))
     calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
     if finish == _FULL:
         raise _full(party, usage)
@@ -47,7 +47,7 @@ def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
         calls=calls,
         thought=Reflection(judgment=judgment, intent=intent) if judgment or intent else None,
         memory_update=words.memory,
-        model=as_label(body.get("model")),
+        model=as_wire_label(body.get("model")),
         finish=finish,
         usage=usage,
         replay=replayed_blocks(blocks, anthropic_tool_name(party.model)) if calls else None,
@@ -79,7 +79,7 @@ def _join_blocks(blocks: list[dict[str, Any]], kind: str, between: str) -> str:
 
 
 def _thinking_text(blocks: list[dict[str, Any]]) -> str:
-    return repair_text(_join_blocks(blocks, "thinking", "\n")).strip()
+    return repair_wire_text(_join_blocks(blocks, "thinking", "\n")).strip()
 
 
 def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[ActionCall, ...]:
@@ -91,9 +91,11 @@ def _calls(blocks: list[dict[str, Any]], *, cut: bool) -> tuple[ActionCall, ...]
 def _call(call_id: str, use: dict[str, Any], *, cut: bool) -> ActionCall:
     """Convert a tool_use block; arguments that the token limit may have cut count as unreadable."""
     arguments = use.get("input")
-    readable = None if cut and is_unsure_refusal(arguments) else read_tool_arguments(arguments)
+    readable = (
+        None if cut and are_wire_arguments_ambiguous(arguments) else read_tool_arguments(arguments)
+    )
     kept = "" if readable is not None else raw_tool_arguments(arguments)
-    return ActionCall(id=call_id, name=as_label(use.get("name")), arguments=readable, raw=kept)
+    return ActionCall(id=call_id, name=as_wire_label(use.get("name")), arguments=readable, raw=kept)
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
@@ -133,8 +135,8 @@ def _full(party: ErrorParty, usage: Usage) -> ModelCallFailed:
 def _refusal_error(body: dict[str, Any], party: ErrorParty, usage: Usage) -> ModelCallFailed:
     details = dict_or_empty(body.get("stop_details"))
     why = (
-        as_label(details.get("explanation"))
-        or as_label(details.get("category"))
+        as_wire_label(details.get("explanation"))
+        or as_wire_label(details.get("category"))
         or "no reason given"
     )
     return ModelCallFailed(

@@ -4,13 +4,17 @@ from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
-from opencrab.adapters.providers.wire.lenient import dict_or_empty, provider_retry_after, retry_hint
+from opencrab.adapters.providers.wire.lenient import (
+    dict_or_empty,
+    wire_retry_after,
+    wire_retry_hint,
+)
 from opencrab.adapters.providers.wire.refusal import (
-    provider_key_place,
-    redirect_refusal,
     refusal_billed_by,
-    refusal_body,
-    refusal_by_status,
+    wire_fault_of_status,
+    wire_redirect_refusal,
+    wire_refusal_body,
+    wire_refusal_key_place,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -64,14 +68,14 @@ _REQUEST, _SERVER, _BEYOND = 400, 500, 600
 
 def anthropic_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """Return the error for a response whose status code is not 200."""
-    if moved := redirect_refusal(reply, party):
+    if moved := wire_redirect_refusal(reply, party):
         return moved
     return _provider_error(
         reply.status,
-        refusal_body(reply),
+        wire_refusal_body(reply),
         party,
         final=reply.headers.get("x-should-retry", "").strip().lower() == "false",
-        wait=provider_retry_after(reply.headers),
+        wait=wire_retry_after(reply.headers),
         billed=refusal_billed_by(reply.status),
     )
 
@@ -106,7 +110,7 @@ def _provider_error(
     fault = _fault(status, _marks(error), final=final)
     message, cure = _advice(fault, status, party, wait)
     return ModelCallFailed(
-        f"{message}: {refusal.vendor_message(_error_message(error))}",
+        f"{message}: {refusal.wire_vendor_message(_error_message(error))}",
         fault,
         cure=cure,
         billed=billed,
@@ -116,12 +120,12 @@ def _provider_error(
 
 def _fault(status: int, marks: str, *, final: bool) -> Fault:
     if status >= _SERVER:
-        return refusal_by_status(status)
+        return wire_fault_of_status(status)
     if any(mark in marks for mark in _UNPAID):
         return Fault.QUOTA_SPENT
     if any(mark in marks for mark in _TOO_LONG):
         return Fault.TOO_LONG
-    fault = refusal_by_status(status)
+    fault = wire_fault_of_status(status)
     return Fault.QUOTA_SPENT if final and fault is Fault.RATE_LIMITED else fault
 
 
@@ -133,9 +137,9 @@ def _advice(
     names = {
         "name": party.provider,
         "model": party.model or "the model",
-        "where": provider_key_place(party),
+        "where": wire_refusal_key_place(party),
         "status": status,
-        "retry": retry_hint(wait),
+        "retry": wire_retry_hint(wait),
     }
     return happened.format(**names), cure.format(**names) or None
 

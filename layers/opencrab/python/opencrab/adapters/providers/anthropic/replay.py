@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from opencrab.adapters.providers.wire.lenient import dict_or_empty, list_or_empty
-from opencrab.adapters.providers.wire.text import repair_text
+from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.ports.models.model import ChatMessage
 
 _DOT = re.compile(r"(?<=\d)\.(?=\d)")
@@ -21,7 +21,7 @@ def anthropic_tool_name(model: str) -> str:
     return _DOT.sub("-", model) if model.startswith("claude") else model
 
 
-def is_append_only_history(model: str) -> bool:
+def anthropic_history_is_append_only(model: str) -> bool:
     """Check whether a model rejects thinking after a changed history, and forced tool calls.
 
     All models from Fable 5.1 on do. Since our last message changes from call to call, their
@@ -33,12 +33,12 @@ def is_append_only_history(model: str) -> bool:
 def replayed_blocks(blocks: list[dict[str, Any]], model: str) -> dict[str, Any] | None:
     """Return an answer's blocks to send back to the same model; None without thinking."""
     kept = [part for part in map(_replayable_part, blocks) if part is not None]
-    if is_append_only_history(model) or not any(part["type"] in _FIELDS for part in kept):
+    if anthropic_history_is_append_only(model) or not any(part["type"] in _FIELDS for part in kept):
         return None
     return {"vendor": "anthropic", "model": model, "blocks": kept}
 
 
-def replay_blocks(said: ChatMessage, model: str) -> list[dict[str, Any]] | None:
+def anthropic_replay_blocks(said: ChatMessage, model: str) -> list[dict[str, Any]] | None:
     """Return the stored blocks of an assistant message; None if model or calls do not match.
 
     Tool calls are reduced to their id.
@@ -71,4 +71,4 @@ def _replayable_part(block: dict[str, Any]) -> dict[str, Any] | None:
 
 def _string(block: dict[str, Any], field: str) -> str:
     value = block.get(field)
-    return repair_text(value) if isinstance(value, str) else ""
+    return repair_wire_text(value) if isinstance(value, str) else ""

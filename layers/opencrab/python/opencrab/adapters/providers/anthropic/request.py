@@ -9,9 +9,9 @@ import re
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.replay import (
+    anthropic_history_is_append_only,
+    anthropic_replay_blocks,
     anthropic_tool_name,
-    is_append_only_history,
-    replay_blocks,
 )
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import ActionCall
@@ -49,7 +49,7 @@ def anthropic_request(request: ChatRequest, info: ModelInfo, *, stream: bool) ->
     if tools:
         tools[-1]["cache_control"] = _LONG
         body["tools"] = tools
-        if request.require_action and not is_append_only_history(model):
+        if request.require_action and not anthropic_history_is_append_only(model):
             body["tool_choice"] = {"type": "any"}
     if request.system.strip():
         body["system"] = [{"type": "text", "text": request.system, "cache_control": _LONG}]
@@ -151,7 +151,7 @@ class _Conversation:
         if not self._tools:
             calls = [f"[{call.name}: {json.dumps(_input(call))}]" for call in said.calls]
             return _text("\n".join(filter(str.strip, (said.text, *calls))))
-        blocks = replay_blocks(said, self._model)
+        blocks = anthropic_replay_blocks(said, self._model)
         if blocks is None:
             blocks = [*_text(said.text), *({"type": "tool_use"} for _ in said.calls)]
         calls_left = iter(said.calls)

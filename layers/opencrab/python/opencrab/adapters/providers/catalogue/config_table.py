@@ -10,7 +10,7 @@ _CURE = "correct it, or remove it"
 _WORDS = {"true": True, "1": True, "false": False, "0": False}
 
 
-def table_at(value: Any, place: str) -> Mapping[str, Any]:
+def catalogue_config_table(value: Any, place: str) -> Mapping[str, Any]:
     """Return a value that must be a table; raise Invalid otherwise."""
     if not isinstance(value, Mapping):
         raise Invalid(
@@ -19,7 +19,9 @@ def table_at(value: Any, place: str) -> Mapping[str, Any]:
     return value
 
 
-def check_config_keys(table: Mapping[str, Any], known: AbstractSet[str], place: str) -> None:
+def check_catalogue_config_keys(
+    table: Mapping[str, Any], known: AbstractSet[str], place: str
+) -> None:
     """Raise Invalid for an unknown key, which is probably misspelt."""
     for key in table:
         if key not in known:
@@ -30,7 +32,7 @@ def check_config_keys(table: Mapping[str, Any], known: AbstractSet[str], place: 
             )
 
 
-def config_text(table: Mapping[str, Any], key: str, place: str) -> str:
+def catalogue_config_text(table: Mapping[str, Any], key: str, place: str) -> str:
     """Return a string, stripped; empty if the key is absent."""
     text = table.get(key, "")
     if not isinstance(text, str):
@@ -42,7 +44,7 @@ def config_text(table: Mapping[str, Any], key: str, place: str) -> str:
     return text.strip()
 
 
-def config_texts(table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
+def catalogue_config_texts(table: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     """Return a list of names; empty if the key is absent."""
     texts = table.get(key, ())
     if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in texts):
@@ -54,7 +56,7 @@ def config_texts(table: Mapping[str, Any], key: str, place: str) -> tuple[str, .
     return tuple(texts)
 
 
-def config_flag(table: Mapping[str, Any], key: str, place: str) -> bool | None:
+def catalogue_config_flag(table: Mapping[str, Any], key: str, place: str) -> bool | None:
     """Return a boolean, also from text such as "true" or "0"; None if the key is absent."""
     given = table.get(key)
     flag = _WORDS.get(given.strip().lower()) if isinstance(given, str) else given
@@ -67,7 +69,7 @@ def config_flag(table: Mapping[str, Any], key: str, place: str) -> bool | None:
     return flag
 
 
-def config_count(
+def catalogue_config_count(
     table: Mapping[str, Any], key: str, place: str, *, least: int, most: int
 ) -> int | None:
     """Return an integer between `least` and `most`; None if the key is absent."""
@@ -83,7 +85,9 @@ def config_count(
     return number
 
 
-def config_seconds(table: Mapping[str, Any], key: str, place: str, *, most: float) -> float | None:
+def catalogue_config_seconds(
+    table: Mapping[str, Any], key: str, place: str, *, most: float
+) -> float | None:
     """Return a number of seconds, also from text; None if the key is absent or empty."""
     given = table.get(key)
     if given in (None, ""):

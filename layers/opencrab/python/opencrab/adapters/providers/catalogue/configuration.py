@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from opencrab.adapters.providers.catalogue.config_table import (
-    check_config_keys,
-    config_flag,
-    config_seconds,
-    config_text,
-    config_texts,
-    table_at,
+    catalogue_config_flag,
+    catalogue_config_seconds,
+    catalogue_config_table,
+    catalogue_config_text,
+    catalogue_config_texts,
+    check_catalogue_config_keys,
 )
 from opencrab.adapters.providers.catalogue.model_facts import (
     Listing,
@@ -23,7 +23,7 @@ from opencrab.adapters.providers.catalogue.model_facts import (
     own_facts,
     vendor_facts,
 )
-from opencrab.adapters.providers.wire.address import checked_provider_base_url
+from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
 
@@ -122,7 +122,7 @@ class ModelsSettings:
         return replace(self, default=name, uses=kept, fallback=())
 
 
-def models_settings(
+def model_catalogue_settings(
     llm: Mapping[str, Any],
     pricing: Mapping[str, Any],
     missing: Mapping[str, str] | None = None,
@@ -142,16 +142,16 @@ def models_settings(
     providers = {
         name: _provider(
             name,
-            table_at(table, f"llm.providers.{name}"),
+            catalogue_config_table(table, f"llm.providers.{name}"),
             absent.get(name, ""),
-            keys.get(name) or provider_key_name(name),
+            keys.get(name) or catalogue_provider_key_name(name),
         )
-        for name, table in table_at(llm.get("providers", {}), "llm.providers").items()
+        for name, table in catalogue_config_table(llm.get("providers", {}), "llm.providers").items()
     }
     if stored_key is not None:
         providers = {name: _apply_stored_key(each, stored_key) for name, each in providers.items()}
-    selection = table_at(llm.get("self_selection", {}), "llm.self_selection")
-    check_config_keys(selection, {"enabled", "allowed_aliases"}, "llm.self_selection")
+    selection = catalogue_config_table(llm.get("self_selection", {}), "llm.self_selection")
+    check_catalogue_config_keys(selection, {"enabled", "allowed_aliases"}, "llm.self_selection")
     default = f"{llm.get('default_provider', 'scripted')}:{llm.get('default_model', '')}"
     settings = ModelsSettings(
         default=default,
@@ -160,9 +160,10 @@ def models_settings(
         aliases=_references(llm, "aliases"),
         uses={_use(use, "llm.models"): name for use, name in _references(llm, "models").items()},
         fallback=_chain(llm),
-        manners=_manners(table_at(llm.get("uses", {}), "llm.uses")),
-        self_selection=config_flag(selection, "enabled", "llm.self_selection") is not False,
-        selectable=config_texts(selection, "allowed_aliases", "llm.self_selection"),
+        manners=_manners(catalogue_config_table(llm.get("uses", {}), "llm.uses")),
+        self_selection=catalogue_config_flag(selection, "enabled", "llm.self_selection")
+        is not False,
+        selectable=catalogue_config_texts(selection, "allowed_aliases", "llm.self_selection"),
         vendors=vendor_facts(pricing),
         families=family_facts(pricing),
         listing=listing,
@@ -171,7 +172,7 @@ def models_settings(
     return settings
 
 
-def alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
+def catalogue_alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
     """Follow aliases to the name behind them; raise Invalid if they are circular."""
     seen = [name]
     while name in aliases:
@@ -187,14 +188,14 @@ def alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
     return name
 
 
-def check_alias_target(
+def check_catalogue_alias_target(
     name: str,
     aliases: Mapping[str, str],
     providers: Mapping[str, ProviderSettings],
     place: str,
 ) -> str:
     """Resolve a name; raise Invalid unless it is a model of a known provider."""
-    found = alias_target(name, aliases, place)
+    found = catalogue_alias_target(name, aliases, place)
     provider = found.partition(":")[0]
     if provider not in providers and provider != "scripted":
         known = ", ".join(sorted({*providers, "scripted"}))
@@ -207,7 +208,7 @@ def check_alias_target(
     return found
 
 
-def check_fallback_models(
+def check_catalogue_fallback_models(
     fallback: tuple[str, ...],
     aliases: Mapping[str, str],
     providers: Mapping[str, ProviderSettings],
@@ -216,7 +217,7 @@ def check_fallback_models(
     """Raise Invalid for an unknown model, or one listed twice, also under an alias."""
     seen: dict[str, str] = {}
     for name in fallback:
-        found = check_alias_target(name, aliases, providers, place)
+        found = check_catalogue_alias_target(name, aliases, providers, place)
         if found in seen:
             raise Invalid(
                 f"the fallback lists {found!r} twice, as {seen[found]!r} and as {name!r}",
@@ -229,11 +230,11 @@ def check_fallback_models(
 def _check_references(settings: ModelsSettings) -> None:
     aliases, providers = settings.aliases, settings.providers
     for alias in aliases:
-        check_alias_target(alias, aliases, providers, f"llm.aliases.{alias}")
+        check_catalogue_alias_target(alias, aliases, providers, f"llm.aliases.{alias}")
     for use, name in settings.uses.items():
-        check_alias_target(name, aliases, providers, f"llm.models.{use.value}")
-    check_fallback_models(settings.fallback, aliases, providers)
-    check_alias_target(settings.default, {}, providers, "llm.default_provider")
+        check_catalogue_alias_target(name, aliases, providers, f"llm.models.{use.value}")
+    check_catalogue_fallback_models(settings.fallback, aliases, providers)
+    check_catalogue_alias_target(settings.default, {}, providers, "llm.default_provider")
     for alias in settings.selectable:
         if alias not in aliases:
             raise Invalid(
@@ -247,36 +248,38 @@ def _provider(
     name: str, table: Mapping[str, Any], missing: str, key_variable: str
 ) -> ProviderSettings:
     place = f"llm.providers.{name}"
-    check_config_keys(table, _PROVIDER_KEYS, place)
+    check_catalogue_config_keys(table, _PROVIDER_KEYS, place)
     if ":" in name or not name.strip():
         raise Invalid(
             f"{name!r} is not a valid provider name", field=place, cure="use letters and digits"
         )
-    kind = config_text(table, "kind", place) or (name if name in KINDS else "openai")
+    kind = catalogue_config_text(table, "kind", place) or (name if name in KINDS else "openai")
     if kind not in KINDS:
         raise Invalid(
             f"provider {name!r} has the unknown kind {kind!r}",
             field=f"{place}.kind",
             cure=f"use one of {', '.join(KINDS)}",
         )
-    base_url = config_text(table, "base_url", place)
+    base_url = catalogue_config_text(table, "base_url", place)
     return ProviderSettings(
         name=name,
         kind=kind,
-        base_url=checked_provider_base_url(base_url, provider=name) if base_url else "",
-        api_key=config_text(table, "api_key", place),
-        default_model=config_text(table, "default_model", place),
-        organization=config_text(table, "organization", place),
-        site_url=config_text(table, "site_url", place),
-        app_name=config_text(table, "app_name", place),
-        key_name=config_text(table, "key_name", place) or key_variable,
+        base_url=checked_wire_base_url(base_url, provider=name) if base_url else "",
+        api_key=catalogue_config_text(table, "api_key", place),
+        default_model=catalogue_config_text(table, "default_model", place),
+        organization=catalogue_config_text(table, "organization", place),
+        site_url=catalogue_config_text(table, "site_url", place),
+        app_name=catalogue_config_text(table, "app_name", place),
+        key_name=catalogue_config_text(table, "key_name", place) or key_variable,
         missing=missing,
-        script=config_text(table, "script", place),
-        api_version=config_text(table, "api_version", place),
-        enabled=config_flag(table, "enabled", place) is not False,
-        private=config_flag(table, "private", place),
-        stream=config_flag(table, "stream", place) is not False,
-        timeout_seconds=config_seconds(table, "timeout_seconds", place, most=LONGEST_SECONDS),
+        script=catalogue_config_text(table, "script", place),
+        api_version=catalogue_config_text(table, "api_version", place),
+        enabled=catalogue_config_flag(table, "enabled", place) is not False,
+        private=catalogue_config_flag(table, "private", place),
+        stream=catalogue_config_flag(table, "stream", place) is not False,
+        timeout_seconds=catalogue_config_seconds(
+            table, "timeout_seconds", place, most=LONGEST_SECONDS
+        ),
     )
 
 
@@ -291,13 +294,13 @@ def _apply_stored_key(
     return replace(provider, api_key=key.strip(), missing=missing)
 
 
-def provider_key_name(provider: str) -> str:
+def catalogue_provider_key_name(provider: str) -> str:
     """Return the default name of a provider's API key, such as OPENAI_API_KEY."""
     return f"{re.sub(r'[^A-Z0-9]', '_', provider.upper())}_API_KEY"
 
 
 def _references(llm: Mapping[str, Any], section: str) -> dict[str, str]:
-    table = table_at(llm.get(section, {}), f"llm.{section}")
+    table = catalogue_config_table(llm.get(section, {}), f"llm.{section}")
     return {name: _reference(each, f"llm.{section}.{name}") for name, each in table.items()}
 
 
@@ -307,7 +310,7 @@ def _reference(given: Any, place: str) -> str:
         return given.strip()
     provider = model = None
     if isinstance(given, Mapping):
-        check_config_keys(given, {"provider", "model"}, place)
+        check_catalogue_config_keys(given, {"provider", "model"}, place)
         provider, model = given.get("provider"), given.get("model")
     if not isinstance(provider, str) or not isinstance(model, str):
         raise Invalid(
@@ -319,17 +322,17 @@ def _reference(given: Any, place: str) -> str:
 
 
 def _chain(llm: Mapping[str, Any]) -> tuple[str, ...]:
-    table = table_at(llm.get("fallback", {}), "llm.fallback")
-    check_config_keys(table, {"chain"}, "llm.fallback")
-    return config_texts(table, "chain", "llm.fallback")
+    table = catalogue_config_table(llm.get("fallback", {}), "llm.fallback")
+    check_catalogue_config_keys(table, {"chain"}, "llm.fallback")
+    return catalogue_config_texts(table, "chain", "llm.fallback")
 
 
 def _manners(tables: Mapping[str, Any]) -> dict[Use, CallOptions]:
     manners = dict(MANNERS)
     for name, given in tables.items():
         place = f"llm.uses.{name}"
-        use, table = _use(name, "llm.uses"), table_at(given, place)
-        check_config_keys(table, {"temperature", "stop", "timeout_seconds"}, place)
+        use, table = _use(name, "llm.uses"), catalogue_config_table(given, place)
+        check_catalogue_config_keys(table, {"temperature", "stop", "timeout_seconds"}, place)
         values = {**MANNERS.get(use, CallOptions()).model_dump(), **table}
         try:
             manners[use] = CallOptions(**{**values, "stop": tuple(values["stop"])})

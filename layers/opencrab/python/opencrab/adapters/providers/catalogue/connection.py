@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, cast
 
 from opencrab.adapters.providers.catalogue.configuration import ProviderSettings
 from opencrab.adapters.providers.catalogue.detect import LLAMACPP_URL, OLLAMA_URL, UNNAMED_MODEL
-from opencrab.adapters.providers.catalogue.prices import anthropic_model_name
+from opencrab.adapters.providers.catalogue.prices import anthropic_name_in_catalogue
 from opencrab.adapters.providers.transport.exchange import (
     IsStopped,
     OpenReply,
     Reply,
     Transport,
-    never_stopped,
+    transport_never_stopped,
 )
 from opencrab.adapters.providers.wire.address import (
-    checked_provider_base_url,
+    checked_wire_base_url,
     is_private_address,
 )
 from opencrab.domain.errors import Invalid
@@ -63,20 +63,20 @@ _WIRES = {
 }
 
 
-def missing_provider_setting(provider: ProviderSettings) -> str:
+def missing_catalogue_provider_setting(provider: ProviderSettings) -> str:
     """Return why a provider cannot be used; empty if it can."""
     if not provider.enabled:
         return "it is disabled"
     if provider.problem:
         return provider.problem
-    if name := missing_provider_key(provider):
+    if name := missing_catalogue_provider_key(provider):
         return f"{name} is not set"
-    if provider.kind != "scripted" and not provider_address(provider):
+    if provider.kind != "scripted" and not catalogue_provider_address(provider):
         return "it has no base_url"
     return ""
 
 
-def missing_provider_key(provider: ProviderSettings) -> str:
+def missing_catalogue_provider_key(provider: ProviderSettings) -> str:
     """Return the name of the variable that the provider lacks; empty if none."""
     if provider.missing or provider.api_key:
         return provider.missing
@@ -89,7 +89,7 @@ def is_vendors_own(provider: ProviderSettings) -> bool:
     return provider.base_url.rstrip("/") in {"", BASE_URLS.get(provider.kind, "")}
 
 
-def provider_address(provider: ProviderSettings, base_url: str | None = None) -> str:
+def catalogue_provider_address(provider: ProviderSettings, base_url: str | None = None) -> str:
     """Return a provider's base URL, `base_url` if given; empty if it has none."""
     given = provider.base_url if base_url is None else base_url
     return given or BASE_URLS.get(provider.kind, "")
@@ -97,7 +97,7 @@ def provider_address(provider: ProviderSettings, base_url: str | None = None) ->
 
 def address_of_provider(provider: ProviderSettings) -> str:
     """Return the URL below which API paths begin; raise Invalid if it is unsafe."""
-    url = checked_provider_base_url(provider_address(provider), provider=provider.name)
+    url = checked_wire_base_url(catalogue_provider_address(provider), provider=provider.name)
     if provider.kind == "llamacpp" and not url.endswith("/v1"):
         return f"{url}/v1"
     if provider.kind == "ollama":
@@ -107,16 +107,16 @@ def address_of_provider(provider: ProviderSettings) -> str:
     return url
 
 
-def provider_stays_private(provider: ProviderSettings) -> bool:
+def catalogue_provider_stays_private(provider: ProviderSettings) -> bool:
     """Check, by setting or address, whether prompts stay on the owner's machines."""
     if provider.private is not None:
         return provider.private
     if provider.kind in LOCAL_KINDS or provider.kind == "openai":
-        return is_private_address(provider_address(provider))
+        return is_private_address(catalogue_provider_address(provider))
     return False
 
 
-def provider_costs_nothing(provider: ProviderSettings, model: str) -> bool:
+def catalogue_provider_costs_nothing(provider: ProviderSettings, model: str) -> bool:
     """Check whether a model is free: run by the owner, or given away by its vendor.
 
     Ollama counts as the owner's at any address. Another OpenAI-compatible server may pass requests
@@ -126,12 +126,12 @@ def provider_costs_nothing(provider: ProviderSettings, model: str) -> bool:
         return True
     if provider.kind == "openrouter":
         return model.endswith(":free")
-    if provider.kind in OPENAI_SHAPED and is_private_address(provider_address(provider)):
+    if provider.kind in OPENAI_SHAPED and is_private_address(catalogue_provider_address(provider)):
         return provider.kind == "llamacpp" or provider.private is True
     return False
 
 
-def build_chat_model(
+def build_catalogue_chat_model(
     provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
 ) -> ChatModel:
     """Create a chat model of a provider."""
@@ -147,7 +147,7 @@ def build_chat_model(
     )
 
 
-def build_scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
+def build_catalogue_scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatModel:
     """Create the model that answers from the provider's script, without a network."""
     from opencrab.adapters.providers.scripted.model import Scripted  # noqa: PLC0415
     from opencrab.adapters.providers.scripted.script import load_script  # noqa: PLC0415  - see above
@@ -156,7 +156,7 @@ def build_scripted_model(provider: ProviderSettings, info: ModelInfo) -> ChatMod
     return Scripted(script, info=info)
 
 
-def build_embedding_model(
+def build_catalogue_embedder(
     provider: ProviderSettings, model: str, info: ModelInfo, transport: Transport
 ) -> Embedder:
     """Create an embedding model; raise Invalid if the provider has none."""
@@ -173,29 +173,31 @@ def build_embedding_model(
     return VendorEmbedder(wire, _endpoint(provider), name, info, _patient(provider, transport))
 
 
-def provider_health(
+def catalogue_provider_health(
     provider: ProviderSettings, transport: Transport, timeout_seconds: float
 ) -> ProviderHealth:
     """Check a provider by listing its models."""
-    from opencrab.adapters.providers.vendor import provider_health  # noqa: PLC0415  - see above
+    from opencrab.adapters.providers.vendor import probe_provider_health  # noqa: PLC0415  - see above
 
     wire, endpoint = _wire(provider), _endpoint(provider)
-    if provider_stays_private(provider):
+    if catalogue_provider_stays_private(provider):
         transport = _NotOpenCrab(transport)
-    return provider_health(wire, endpoint, transport, timeout_seconds)
+    return probe_provider_health(wire, endpoint, transport, timeout_seconds)
 
 
 def call_usage(
     provider: ProviderSettings, call_id: str, transport: Transport, timeout_seconds: float
 ) -> CallUsage:
     """Ask a provider what it counted for a call that has ended."""
-    from opencrab.adapters.providers.vendor import look_up_call_usage  # noqa: PLC0415  - see above
+    from opencrab.adapters.providers.vendor import look_up_provider_call_usage  # noqa: PLC0415  - see above
     from opencrab.adapters.providers.wire.wire import UsageLookupWire  # noqa: PLC0415
 
     wire = _wire(provider)
     if not isinstance(wire, UsageLookupWire):
         return CallUsage(None, f"{provider.name} has no usage lookup", SETTLE_BY_HAND)
-    return look_up_call_usage(wire, _endpoint(provider), call_id, transport, timeout_seconds)
+    return look_up_provider_call_usage(
+        wire, _endpoint(provider), call_id, transport, timeout_seconds
+    )
 
 
 def _wire(provider: ProviderSettings) -> "Wire":
@@ -213,7 +215,7 @@ def _wire(provider: ProviderSettings) -> "Wire":
 
 
 def _wire_name(provider: ProviderSettings, model: str) -> str:
-    return anthropic_model_name(model) if provider.kind == "anthropic" else model
+    return anthropic_name_in_catalogue(model) if provider.kind == "anthropic" else model
 
 
 def _endpoint(provider: ProviderSettings) -> "Endpoint":
@@ -278,7 +280,7 @@ class _NotOpenCrab:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = never_stopped,
+        is_stopped: IsStopped = transport_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         return self.transport.open(
             url, headers=headers, body=body, timeout_seconds=timeout_seconds, is_stopped=is_stopped
@@ -310,7 +312,7 @@ class _Within:
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = never_stopped,
+        is_stopped: IsStopped = transport_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         seconds = min(timeout_seconds, self.most_seconds)
         return self.transport.open(

@@ -39,7 +39,7 @@ class Detection:
     notes: tuple[str, ...] = ()
 
 
-def detect_local_servers(
+def detect_servers_for_catalogue(
     transport: Transport,
     ollama_url: str = OLLAMA_URL,
     llamacpp_url: str = LLAMACPP_URL,

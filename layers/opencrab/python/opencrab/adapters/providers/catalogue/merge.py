@@ -11,16 +11,16 @@ from dataclasses import replace
 from opencrab.adapters.providers.catalogue.configuration import (
     ModelsSettings,
     ProviderSettings,
-    alias_target,
-    check_alias_target,
-    check_fallback_models,
+    catalogue_alias_target,
+    check_catalogue_alias_target,
+    check_catalogue_fallback_models,
 )
 from opencrab.adapters.providers.catalogue.connection import (
     DEFAULT_MODELS,
-    missing_provider_setting,
-    provider_address,
+    catalogue_provider_address,
+    missing_catalogue_provider_setting,
 )
-from opencrab.adapters.providers.wire.address import checked_provider_base_url
+from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.access.origin import key_origin_seal, origin_of
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import Preferences, ProviderChange
@@ -35,7 +35,7 @@ _OTHER_KEY = (
 ALWAYS_THERE = ProviderSettings(name="scripted", kind="scripted")
 
 
-def check_provider_settings(settings: ModelsSettings, preferences: Preferences) -> None:
+def check_catalogue_preferences(settings: ModelsSettings, preferences: Preferences) -> None:
     """Raise Invalid, naming the field, for preferences that these settings do not allow."""
     providers = settings.providers
     for name, change in preferences.providers.items():
@@ -45,15 +45,17 @@ def check_provider_settings(settings: ModelsSettings, preferences: Preferences) 
                 field=f"providers.{name}",
                 cure=f"use one of {', '.join(sorted(providers))}",
             )
-        apply_provider_change(providers[name], change)
+        apply_catalogue_provider_change(providers[name], change)
     aliases = settings.aliases if preferences.aliases is None else preferences.aliases
     for alias in aliases:
-        check_alias_target(alias, aliases, providers, f"aliases.{alias}")
+        check_catalogue_alias_target(alias, aliases, providers, f"aliases.{alias}")
     if preferences.fallback is not None:
-        check_fallback_models(preferences.fallback, aliases, providers, "fallback")
+        check_catalogue_fallback_models(preferences.fallback, aliases, providers, "fallback")
 
 
-def merge_preferences(settings: ModelsSettings, preferences: Preferences) -> ModelsSettings:
+def merge_catalogue_preferences(
+    settings: ModelsSettings, preferences: Preferences
+) -> ModelsSettings:
     """Return the settings with the owner's preferences applied."""
     providers = dict(settings.providers)
     for name, change in preferences.providers.items():
@@ -67,11 +69,13 @@ def merge_preferences(settings: ModelsSettings, preferences: Preferences) -> Mod
     return replace(settings, providers=providers, aliases=aliases, fallback=fallback)
 
 
-def apply_provider_change(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
+def apply_catalogue_provider_change(
+    provider: ProviderSettings, change: ProviderChange
+) -> ProviderSettings:
     """Return the provider with a change applied; raise Invalid for an unsafe address."""
     base_url, missing = provider.base_url, provider.missing
     if change.base_url is not None:
-        base_url = checked_provider_base_url(change.base_url, provider=provider.name)
+        base_url = checked_wire_base_url(change.base_url, provider=provider.name)
         # What else than a key is missing, is the address that is given here.
         missing = missing if missing == provider.key_name else ""
     moved = replace(
@@ -91,8 +95,10 @@ def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> Provide
     Keys and addresses are stored in two places and may be changed at the same time, so the check is
     here, where both are read.
     """
-    there = origin_of(provider_address(provider))
-    belongs = change.key_origin or origin_of(provider_address(provider, provider.configured_url))
+    there = origin_of(catalogue_provider_address(provider))
+    belongs = change.key_origin or origin_of(
+        catalogue_provider_address(provider, provider.configured_url)
+    )
     if there != belongs:
         lacks_key = provider.missing == provider.key_name
         return replace(provider, api_key="", missing="" if lacks_key else provider.missing)
@@ -103,7 +109,7 @@ def _with_own_key(provider: ProviderSettings, change: ProviderChange) -> Provide
     return replace(provider, api_key="", problem=_OTHER_KEY.format(provider))
 
 
-def routing_of(settings: ModelsSettings) -> Routing:
+def catalogue_routing(settings: ModelsSettings) -> Routing:
     """Return the routing, limited to providers that can be used.
 
     If the default's provider cannot be used, the first fallback model whose provider has a key
@@ -125,12 +131,12 @@ def routing_of(settings: ModelsSettings) -> Routing:
     )
 
 
-def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings, str]:
+def resolve_catalogue_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings, str]:
     """Resolve a name to provider and model, whether or not they can be used.
 
     Raises Invalid, naming what is missing.
     """
-    found = alias_target(name, settings.aliases, "model")
+    found = catalogue_alias_target(name, settings.aliases, "model")
     provider_name, _, model = found.partition(":")
     known = {"scripted": ALWAYS_THERE, **settings.providers}
     provider = known.get(provider_name)
@@ -140,7 +146,7 @@ def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings
             field="model",
             cure=f"write PROVIDER:MODEL with one of {', '.join(sorted(known))}, or an alias",
         )
-    model = model or default_model(settings, provider)
+    model = model or default_catalogue_model(settings, provider)
     if not model:
         raise Invalid(
             f"provider {provider.name!r} has no default model",
@@ -150,7 +156,7 @@ def resolve_model(settings: ModelsSettings, name: str) -> tuple[ProviderSettings
     return provider, model
 
 
-def default_model(settings: ModelsSettings, provider: ProviderSettings) -> str:
+def default_catalogue_model(settings: ModelsSettings, provider: ProviderSettings) -> str:
     """Return the model that a provider's name alone stands for; empty if there is none."""
     name, _, model = settings.default.partition(":")
     of_all = model if name == provider.name else ""
@@ -160,39 +166,39 @@ def default_model(settings: ModelsSettings, provider: ProviderSettings) -> str:
 def _usable(settings: ModelsSettings) -> Callable[[str], bool]:
     def usable(name: str) -> bool:
         try:
-            provider, _ = resolve_model(settings, name)
+            provider, _ = resolve_catalogue_model(settings, name)
         except Invalid as error:
             log.warning(
                 "cannot resolve model, ignoring it: model=%s, error=%s", name, error.message
             )
             return False
-        return not missing_provider_setting(provider)
+        return not missing_catalogue_provider_setting(provider)
 
     return usable
 
 
 def _full_name(settings: ModelsSettings, name: str) -> str:
-    provider, model = resolve_model(settings, name)
+    provider, model = resolve_catalogue_model(settings, name)
     return f"{provider.name}:{model}"
 
 
 def _keyed_defaults(settings: ModelsSettings) -> Iterator[str]:
     """Yield the default model of each usable provider that has one, as `provider:model`."""
     for provider in settings.providers.values():
-        model = default_model(settings, provider)
-        if model and not missing_provider_setting(provider):
+        model = default_catalogue_model(settings, provider)
+        if model and not missing_catalogue_provider_setting(provider):
             yield f"{provider.name}:{model}"
 
 
 def _has_key(settings: ModelsSettings, name: str) -> bool:
-    provider, _ = resolve_model(settings, name)
+    provider, _ = resolve_catalogue_model(settings, name)
     return bool(provider.api_key)
 
 
 def _apply_change_safely(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:
     """Apply a change; disable the provider instead of raising for an unsafe address."""
     try:
-        return apply_provider_change(provider, change)
+        return apply_catalogue_provider_change(provider, change)
     except Invalid as error:
         log.warning(
             "invalid settings, disabling the provider: provider=%s, error=%s",
@@ -207,7 +213,7 @@ def _sound(aliases: Mapping[str, str], providers: Mapping[str, ProviderSettings]
     sound = {}
     for alias, name in aliases.items():
         try:
-            check_alias_target(alias, aliases, providers, f"aliases.{alias}")
+            check_catalogue_alias_target(alias, aliases, providers, f"aliases.{alias}")
         except Invalid as error:
             log.warning(
                 "invalid model alias, ignoring it: alias=%s, error=%s", alias, error.message

@@ -11,21 +11,21 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from opencrab.adapters.providers.catalogue.config_table import (
-    check_config_keys,
-    config_count,
-    config_flag,
-    config_texts,
-    table_at,
+    catalogue_config_count,
+    catalogue_config_flag,
+    catalogue_config_table,
+    catalogue_config_texts,
+    check_catalogue_config_keys,
 )
 from opencrab.adapters.providers.catalogue.prices import (
-    model_spellings,
-    price_micro_usd,
-    price_of,
+    catalogue_price_micro_usd,
+    catalogue_price_of_parts,
+    model_spellings_in_catalogue,
     prices_by_normal_name,
 )
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.preferences import DatedPrice
-from opencrab.domain.models.price_check import higher_price
+from opencrab.domain.models.price_check import higher_model_price
 from opencrab.domain.money.budget import Price
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class ModelSettings:
             if each.name not in {"notes", "parts", "as_of"} and getattr(self, each.name) is not None
         }
         if self.price is None and self.parts:
-            known["price"] = price_of({**other.parts, **self.parts}) or other.price
+            known["price"] = catalogue_price_of_parts({**other.parts, **self.parts}) or other.price
         dated = self.as_of if self.price is not None else other.as_of
         return replace(
             other,
@@ -126,14 +126,16 @@ class ModelFacts:
 
     def settings_for(self, *names: str) -> ModelSettings:
         """Return the facts under the first of the names that a list has, in any spelling."""
-        tried = tuple(dict.fromkeys(each for name in names for each in model_spellings(name)))
+        tried = tuple(
+            dict.fromkeys(each for name in names for each in model_spellings_in_catalogue(name))
+        )
         own = _of(tried, self.models, self._own_by_name) or ModelSettings()
         facts = own.with_defaults(self._listed(tried))
         newer = _of(tried, self.dated, self._dated_by_name)
         if newer is None or newer.as_of <= facts.as_of:
             return facts
         pinned = facts.price if own.price is not None or own.parts else None
-        price = newer.price if pinned is None else higher_price(pinned, newer.price)
+        price = newer.price if pinned is None else higher_model_price(pinned, newer.price)
         return replace(facts, price=price, as_of=newer.as_of)
 
     def names(self) -> Iterator[str]:
@@ -155,7 +157,9 @@ class ModelFacts:
         name = next((each for each in tried if each in entries), None) or _alias(entries, tried)
         if name is None:
             return ModelSettings()
-        return listed_facts(entries[name], f"models.json: {name}", _date(document, "models.json"))
+        return listed_catalogue_facts(
+            entries[name], f"models.json: {name}", _date(document, "models.json")
+        )
 
 
 def _of(tried: tuple[str, ...], exact: Mapping[str, T], by_name: Mapping[str, T]) -> T | None:
@@ -172,8 +176,8 @@ def own_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
     as_of = _date(pricing, "pricing.toml")
     return {
         f"{provider}:{model}": _own(table, f"models.{provider}.{model}", as_of)
-        for provider, models in table_at(pricing.get("models", {}), "models").items()
-        for model, table in table_at(models, f"models.{provider}").items()
+        for provider, models in catalogue_config_table(pricing.get("models", {}), "models").items()
+        for model, table in catalogue_config_table(models, f"models.{provider}").items()
     }
 
 
@@ -181,7 +185,7 @@ def vendor_facts(pricing: Mapping[str, Any]) -> dict[str, ModelSettings]:
     """Return the facts of all models of a kind of provider, used where others are unknown."""
     return {
         kind: _own(table, f"vendors.{kind}", _UNDATED)
-        for kind, table in table_at(pricing.get("vendors", {}), "vendors").items()
+        for kind, table in catalogue_config_table(pricing.get("vendors", {}), "vendors").items()
     }
 
 
@@ -198,22 +202,24 @@ def family_facts(pricing: Mapping[str, Any]) -> tuple[ModelFamily, ...]:
 
 
 def _family(table: Any, place: str) -> ModelFamily:
-    names = config_texts(table_at(table, place), "names", place)
+    names = catalogue_config_texts(catalogue_config_table(table, place), "names", place)
     if not names:
         raise Invalid(
             f"[{place}] lists no models", field=f"{place}.names", cure='write names = ["o3*"]'
         )
     facts = {key: value for key, value in table.items() if key not in {"names", "kinds"}}
-    return ModelFamily(names, _own(facts, place, _UNDATED), config_texts(table, "kinds", place))
+    return ModelFamily(
+        names, _own(facts, place, _UNDATED), catalogue_config_texts(table, "kinds", place)
+    )
 
 
-def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
+def listed_catalogue_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
     """Return the facts of one entry of the public list."""
-    table = table_at(entry, place)
-    check_config_keys(table, _LISTED, place)
+    table = catalogue_config_table(entry, place)
+    check_catalogue_config_keys(table, _LISTED, place)
     parts = {part: table[part] for part in _PARTS if part in table}
-    context = config_count(table, "context", place, least=1, most=MOST_TOKENS)
-    limit = config_count(table, "max_input_tokens", place, least=1, most=MOST_TOKENS)
+    context = catalogue_config_count(table, "context", place, least=1, most=MOST_TOKENS)
+    limit = catalogue_config_count(table, "max_input_tokens", place, least=1, most=MOST_TOKENS)
     dearer = limit is not None and (context is None or limit < context)
     return ModelSettings(
         max_input_tokens=min(filter(None, (context, limit)), default=None),
@@ -226,14 +232,14 @@ def listed_facts(entry: Any, place: str, as_of: date) -> ModelSettings:
 
 
 def _own(table: Any, place: str, as_of: date) -> ModelSettings:
-    table = table_at(table, place)
-    check_config_keys(table, {*_PARTS, *_NUMBERS, *_ABILITIES, "as_of"}, place)
+    table = catalogue_config_table(table, place)
+    check_catalogue_config_keys(table, {*_PARTS, *_NUMBERS, *_ABILITIES, "as_of"}, place)
     parts = {part: table[part] for part in _PARTS if part in table}
     values: dict[str, Any] = {
-        name: config_count(table, name, place, least=least, most=MOST_TOKENS)
+        name: catalogue_config_count(table, name, place, least=least, most=MOST_TOKENS)
         for name, least in _NUMBERS.items()
     }
-    values |= {name: config_flag(table, name, place) for name in _ABILITIES}
+    values |= {name: catalogue_config_flag(table, name, place) for name in _ABILITIES}
     return ModelSettings(
         **values,
         price=_price(parts, place),
@@ -245,8 +251,8 @@ def _own(table: Any, place: str, as_of: date) -> ModelSettings:
 def _price(parts: Mapping[str, Any], place: str) -> Price | None:
     try:
         for part, usd in parts.items():
-            price_micro_usd(usd, part)
-        return price_of(parts)
+            catalogue_price_micro_usd(usd, part)
+        return catalogue_price_of_parts(parts)
     except ValueError as error:
         raise Invalid(
             f"[{place}] is not a valid price: {error}", field=place, cure="correct it, or remove it"
@@ -267,7 +273,7 @@ def _date(table: Mapping[str, Any], place: str) -> date:
 
 
 def _entries(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    return table_at(document.get("models", {}), "models.json")
+    return catalogue_config_table(document.get("models", {}), "models.json")
 
 
 def _alias(entries: Mapping[str, Any], tried: tuple[str, ...]) -> str | None:
@@ -275,6 +281,8 @@ def _alias(entries: Mapping[str, Any], tried: tuple[str, ...]) -> str | None:
     for name in tried:
         provider, _, model = name.partition(":")
         for other, entry in entries.items():
-            if other.startswith(f"{provider}:") and model in table_at(entry, other).get("also", ()):
+            if other.startswith(f"{provider}:") and model in catalogue_config_table(
+                entry, other
+            ).get("also", ()):
                 return other
     return None

@@ -7,9 +7,9 @@ from fractions import Fraction
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.connection import (
     LOCAL_KINDS,
+    catalogue_provider_costs_nothing,
+    catalogue_provider_stays_private,
     is_vendors_own,
-    provider_costs_nothing,
-    provider_stays_private,
 )
 from opencrab.adapters.providers.catalogue.model_facts import ModelFacts, ModelSettings
 from opencrab.domain.money.budget import FREE, Price
@@ -46,7 +46,7 @@ def _as_at_openai(known: ModelSettings, facts: ModelFacts, model: str) -> ModelS
     return known.with_defaults(replace(there, notes=(*there.notes, note)))
 
 
-def model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> ModelInfo:
+def catalogue_model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> ModelInfo:
     """Build the engine's ModelInfo from a model's known facts, with defaults for the rest."""
     name = f"{provider.name}:{model}"
     tokens_in = known.max_input_tokens or _INPUT_TOKENS.get(provider.kind, _OTHER_INPUT_TOKENS)
@@ -62,7 +62,7 @@ def model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> 
         vision=known.vision is True,
         temperature=known.temperature is not False,
         stop=known.stop is not False,
-        private=provider_stays_private(provider),
+        private=catalogue_provider_stays_private(provider),
         hidden_tokens=known.hidden_tokens or 0,
         hidden_output_tokens=known.hidden_output_tokens or 0,
         notes=_notes(provider, name, known, price),
@@ -73,7 +73,7 @@ def model_info(provider: ProviderSettings, model: str, known: ModelSettings) -> 
 
 def _price(provider: ProviderSettings, model: str, known: Price | None) -> Price | None:
     if known is None:
-        return FREE if provider_costs_nothing(provider, model) else None
+        return FREE if catalogue_provider_costs_nothing(provider, model) else None
     return _with_cache(known) if provider.kind == "anthropic" else known
 
 

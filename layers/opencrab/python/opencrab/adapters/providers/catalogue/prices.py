@@ -14,11 +14,15 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from opencrab.adapters.providers.transport.exchange import Transport
-from opencrab.adapters.providers.wire.address import checked_provider_base_url
+from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.models.preferences import PRICES, DatedPrice
-from opencrab.domain.models.price_check import NewPrices, are_prices_per_token, classify_prices
+from opencrab.domain.models.price_check import (
+    NewPrices,
+    are_model_prices_per_token,
+    classify_model_prices,
+)
 from opencrab.domain.money.budget import Price
 
 PROVIDERS = {
@@ -74,21 +78,23 @@ class PriceEntry:
         """Return the price of inputs up to a number of tokens; None if the parts are incomplete."""
         limit = self.max_input_tokens
         within = input_tokens is None or limit is None or input_tokens <= limit
-        return price_of(self.parts if within else self.dearest)
+        return catalogue_price_of_parts(self.parts if within else self.dearest)
 
 
-def price_of(parts: Mapping[str, Any]) -> Price | None:
+def catalogue_price_of_parts(parts: Mapping[str, Any]) -> Price | None:
     """Build a price from parts in US dollars per million tokens, rounded up to micro-dollars.
 
     None unless input and output are given. Raises ValueError, naming the invalid part.
     """
-    micro = {part: price_micro_usd(usd, part) for part, usd in parts.items() if usd is not None}
+    micro = {
+        part: catalogue_price_micro_usd(usd, part) for part, usd in parts.items() if usd is not None
+    }
     if "input" not in micro or "output" not in micro:
         return None
     return Price(**{f"{part}_per_million": amount for part, amount in micro.items()})
 
 
-def price_micro_usd(usd: Any, part: str) -> int:
+def catalogue_price_micro_usd(usd: Any, part: str) -> int:
     """Convert US dollars to integer micro-dollars, rounded up; raise ValueError if invalid."""
     try:
         amount = Decimal("NaN") if isinstance(usd, bool) else Decimal(str(usd))
@@ -116,7 +122,7 @@ def read_price_list(document: Any, today: date) -> dict[str, PriceEntry]:
     return dict(sorted(found.items()))
 
 
-def newest_prices(
+def newest_catalogue_prices(
     transport: Transport,
     url: str,
     known: Mapping[str, Price | None],
@@ -138,7 +144,7 @@ def newest_prices(
         )
     found = {name: _listed_price(listed, name, (limits or {}).get(name)) for name in known}
     pairs = [(price, new) for name, price in known.items() if price and (new := found[name])]
-    if are_prices_per_token(pairs):
+    if are_model_prices_per_token(pairs):
         raise Unavailable(
             f"the price list at {url!r} was rejected: its prices are all less than a tenth of the "
             "known ones, so they appear to be per token, not per million tokens",
@@ -149,7 +155,9 @@ def newest_prices(
         for name, new in found.items()
         if new is not None and new != known[name]
     }
-    return classify_prices(dict(list(newest.items())[:PRICES]), known, allow_lower=allow_lower)
+    return classify_model_prices(
+        dict(list(newest.items())[:PRICES]), known, allow_lower=allow_lower
+    )
 
 
 def _listed_price(listed: Mapping[str, PriceEntry], name: str, limit: int | None) -> Price | None:
@@ -157,34 +165,36 @@ def _listed_price(listed: Mapping[str, PriceEntry], name: str, limit: int | None
     return None if entry is None else entry.price(limit)
 
 
-def model_spellings(name: str) -> tuple[str, ...]:
+def model_spellings_in_catalogue(name: str) -> tuple[str, ...]:
     """Return a `provider:model` and the other spellings of Anthropic's model names."""
-    dashed = normal_model_name(name)
+    dashed = normal_catalogue_model_name(name)
     if dashed == name and not name.partition(":")[2].startswith(_CLAUDE):
         return (name,)
     return (name, dashed, re.sub(r"-20[0-9]{6}$", "", dashed))
 
 
-def normal_model_name(name: str) -> str:
+def normal_catalogue_model_name(name: str) -> str:
     """Return the normalized spelling of a `provider:model`, used to search all lists."""
     provider, _, model = name.partition(":")
-    return f"{provider}:{anthropic_model_name(model)}" if model.startswith(_CLAUDE) else name
+    return f"{provider}:{anthropic_name_in_catalogue(model)}" if model.startswith(_CLAUDE) else name
 
 
 def prices_by_normal_name(entries: Mapping[str, T]) -> dict[str, T]:
     """Return entries by normalized name; an entry written so itself takes precedence."""
-    return {normal_model_name(name): entry for name, entry in entries.items()} | {
-        name: entry for name, entry in entries.items() if normal_model_name(name) == name
+    return {normal_catalogue_model_name(name): entry for name, entry in entries.items()} | {
+        name: entry for name, entry in entries.items() if normal_catalogue_model_name(name) == name
     }
 
 
-def anthropic_model_name(model: str) -> str:
+def anthropic_name_in_catalogue(model: str) -> str:
     """Return a model's name as Anthropic's API writes it, with "-" for "." in versions."""
     return re.sub(r"(?<=\d)\.(?=\d)", "-", model)
 
 
 def _find(listed: Mapping[str, PriceEntry], name: str) -> PriceEntry | None:
-    entry = next((listed[each] for each in model_spellings(name) if each in listed), None)
+    entry = next(
+        (listed[each] for each in model_spellings_in_catalogue(name) if each in listed), None
+    )
     if entry is not None:
         return entry
     provider, _, model = name.partition(":")
@@ -199,7 +209,7 @@ def _find(listed: Mapping[str, PriceEntry], name: str) -> PriceEntry | None:
 
 
 def _fetch_price_list(transport: Transport, url: str) -> Any:
-    parts = urlsplit(checked_provider_base_url(url, provider="prices_url"))
+    parts = urlsplit(checked_wire_base_url(url, provider="prices_url"))
     if parts.scheme != "https":
         raise Invalid(
             "prices_url must begin with https://",
@@ -264,7 +274,7 @@ def _entry(model: Mapping[str, Any], today: date, *, with_names: bool) -> PriceE
 
 def _is_priced(entry: PriceEntry) -> bool:
     try:
-        return entry.price() is not None and price_of(entry.dearest) is not None
+        return entry.price() is not None and catalogue_price_of_parts(entry.dearest) is not None
     except ValueError:
         return False
 

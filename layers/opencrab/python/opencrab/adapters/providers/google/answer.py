@@ -5,15 +5,15 @@ from typing import Any
 from opencrab.adapters.providers.google.error import google_error_of_body
 from opencrab.adapters.providers.google.request import REPLAY, google_model_id
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
     as_token_count,
+    as_wire_label,
     dict_or_empty,
     list_or_empty,
     raw_tool_arguments,
     read_tool_arguments,
     reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -79,7 +79,7 @@ def google_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     finish = google_finish_reason(candidate.get("finishReason"))
     _check(candidate, parts, finish, party, counted)
     return _answer(parts, party).replaced(
-        model=as_label(body.get("modelVersion")) or party.model, finish=finish, usage=usage
+        model=as_wire_label(body.get("modelVersion")) or party.model, finish=finish, usage=usage
     )
 
 
@@ -99,7 +99,7 @@ def google_finish_reason(reason: Any) -> str:
     """Return the finish reason's name, also if it came as a number."""
     if isinstance(reason, int) and not isinstance(reason, bool):
         return _REASONS[reason] if 0 < reason < len(_REASONS) else "OTHER" if reason else ""
-    return "" if reason == _REASONS[0] else as_label(reason)
+    return "" if reason == _REASONS[0] else as_wire_label(reason)
 
 
 def _no_candidate(body: dict[str, Any], party: ErrorParty, usage: Usage | None) -> ModelCallFailed:
@@ -118,8 +118,10 @@ def google_block_reason(body: dict[str, Any]) -> str:
     """Return why a prompt was blocked; empty if it was not."""
     feedback = dict_or_empty(body.get("promptFeedback"))
     reason = feedback.get("blockReason") or ""
-    words = as_label(feedback.get("blockReasonMessage"))
-    return words or (as_label(reason) if isinstance(reason, str) else _short_json_excerpt(reason))
+    words = as_wire_label(feedback.get("blockReasonMessage"))
+    return words or (
+        as_wire_label(reason) if isinstance(reason, str) else _short_json_excerpt(reason)
+    )
 
 
 def _check(
@@ -133,7 +135,7 @@ def _check(
     said = any(
         google_part_says_something(part) for part in parts if part.get("thought") is not True
     )
-    told = as_label(candidate.get("finishMessage")) or finish
+    told = as_wire_label(candidate.get("finishMessage")) or finish
     if finish == "MALFORMED_FUNCTION_CALL" or (not said and finish.endswith("_TOOL_CALL")):
         message = f"{party.provider} returned a malformed function call: {told}"
         raise ModelCallFailed(message, Fault.NONSENSE, usage=usage)
@@ -171,8 +173,8 @@ def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
         elif isinstance(text, str):
             texts.append(text)
             text_signature = signature or text_signature
-    words = sort_content_blocks(repair_text("".join(texts)))
-    judgment = (repair_text("".join(thoughts)).strip(), words.thought)
+    words = sort_wire_content_blocks(repair_wire_text("".join(texts)))
+    judgment = (repair_wire_text("".join(thoughts)).strip(), words.thought)
     thought = Reflection(
         judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
     )
@@ -190,7 +192,7 @@ def _call(call_id: str, entry: dict[str, Any]) -> ActionCall:
     readable = read_tool_arguments(arguments)
     raw_text = "" if readable is not None else raw_tool_arguments(arguments)
     return ActionCall(
-        id=call_id, name=as_label(entry.get("name")), arguments=readable, raw=raw_text
+        id=call_id, name=as_wire_label(entry.get("name")), arguments=readable, raw=raw_text
     )
 
 

@@ -9,8 +9,8 @@ from opencrab.adapters.providers.google.request import google_model_id, google_r
 from opencrab.adapters.providers.google.stream import GoogleAssembly, join_google_chunks
 from opencrab.adapters.providers.openai import embedding
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
     as_token_count,
+    as_wire_label,
     dict_or_empty,
     list_or_empty,
 )
@@ -56,7 +56,7 @@ class GoogleWire:
             dict_or_empty(entry).get("name")
             for entry in list_or_empty(dict_or_empty(body).get("models"))
         )
-        names = (google_model_id(as_label(name)) for name in listed)
+        names = (google_model_id(as_wire_label(name)) for name in listed)
         return tuple(dict.fromkeys(name for name in names if name))
 
     def embeddings_path(self, model: str) -> str | None:

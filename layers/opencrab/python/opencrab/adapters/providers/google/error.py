@@ -6,16 +6,16 @@ from typing import Any
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
+    as_wire_label,
     dict_or_empty,
-    duration_seconds,
     list_or_empty,
-    retry_hint,
+    wire_duration_seconds,
+    wire_retry_hint,
 )
 from opencrab.adapters.providers.wire.refusal import (
-    provider_key_place,
-    refusal_by_status,
-    refusal_of,
+    wire_fault_of_status,
+    wire_refusal_key_place,
+    wire_refusal_of_reply,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -50,7 +50,7 @@ _OTHERS = {499: Fault.SERVER_ERROR, 504: Fault.TIMEOUT}
 
 def google_error_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """Return the error for a response whose status code is not 200."""
-    return refusal_of(reply, party, google_error_of_body)
+    return wire_refusal_of_reply(reply, party, google_error_of_body)
 
 
 def google_error_of_body(
@@ -70,7 +70,7 @@ def google_error_of_body(
     fault = _fault(dict_or_empty(error), details, status, told.lower())
     return ModelCallFailed(
         _MESSAGES.get(fault, _OTHERWISE).format(
-            party=party, told=told, retry=retry_hint(_wait(details))
+            party=party, told=told, retry=wire_retry_hint(_wait(details))
         ),
         fault,
         cure=_cure(fault, party),
@@ -83,7 +83,7 @@ def _fault(
     error: Mapping[str, Any], details: list[dict[str, Any]], status: int, told: str
 ) -> Fault:
     """Classify an error: by its message and details first, then by its name, then by its code."""
-    reasons = [as_label(detail.get("reason")).lower() for detail in details]
+    reasons = [as_wire_label(detail.get("reason")).lower() for detail in details]
     if any(mark in told for mark in _TOO_LONG):
         return Fault.TOO_LONG
     if any(mark in told or mark in reasons for mark in _BAD_KEY):
@@ -92,7 +92,9 @@ def _fault(
         return Fault.QUOTA_SPENT
     code = error.get("code")
     number = status or (code if isinstance(code, int) else 0)
-    fault = _BY_NAME.get(as_label(error.get("status"))) or refusal_by_status(number, _OTHERS)
+    fault = _BY_NAME.get(as_wire_label(error.get("status"))) or wire_fault_of_status(
+        number, _OTHERS
+    )
     vain = fault is Fault.RATE_LIMITED and _waiting_is_vain(details)
     return Fault.QUOTA_SPENT if vain else fault
 
@@ -106,19 +108,19 @@ def _quotas(details: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield name and limit of each quota in an error's details."""
     for detail in details:
         for violation in map(dict_or_empty, list_or_empty(detail.get("violations"))):
-            yield as_label(violation.get("quotaId")), str(violation.get("quotaValue", ""))
+            yield as_wire_label(violation.get("quotaId")), str(violation.get("quotaValue", ""))
         metadata = dict_or_empty(detail.get("metadata"))
-        yield as_label(metadata.get("quota_limit")), str(metadata.get("quota_limit_value", ""))
+        yield as_wire_label(metadata.get("quota_limit")), str(metadata.get("quota_limit_value", ""))
 
 
 def _wait(details: list[dict[str, Any]]) -> float | None:
     """Return the seconds to wait before a retry; Google sends them in the body, not a header."""
-    delays = [duration_seconds(detail.get("retryDelay")) for detail in details]
+    delays = [wire_duration_seconds(detail.get("retryDelay")) for detail in details]
     return next((delay for delay in delays if delay is not None), None)
 
 
 def _error_message(error: Any) -> str:
-    return refusal.vendor_message(
+    return refusal.wire_vendor_message(
         dict_or_empty(error).get("message") or dict_or_empty(error).get("status") or error
     )
 
@@ -138,7 +140,7 @@ _MESSAGES = {
 def _cure(fault: Fault, party: ErrorParty) -> str | None:
     match fault:
         case Fault.AUTH:
-            return f"check {provider_key_place(party)}"
+            return f"check {wire_refusal_key_place(party)}"
         case Fault.QUOTA_SPENT:
             return "raise the quota or add credit at Google, or use another model"
         case Fault.MODEL_GONE:

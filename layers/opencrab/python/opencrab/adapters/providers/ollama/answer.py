@@ -4,8 +4,8 @@ from typing import Any
 
 from opencrab.adapters.providers.ollama.error import ollama_error_of_body
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
     as_token_count,
+    as_wire_label,
     dict_or_empty,
     list_or_empty,
     parse_provider_json,
@@ -13,7 +13,7 @@ from opencrab.adapters.providers.wire.lenient import (
     read_tool_arguments,
     reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -40,8 +40,8 @@ def ollama_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     if body.get("done") is False:
         raise ModelCallFailed(f"{party.provider} broke off its answer", Fault.BROKEN_OFF)
     return _answer(message).replaced(
-        model=as_label(body.get("model")) or party.model,
-        finish=as_label(body.get("done_reason")),
+        model=as_wire_label(body.get("model")) or party.model,
+        finish=as_wire_label(body.get("done_reason")),
         usage=Usage(
             input_tokens=as_token_count(body.get("prompt_eval_count")),
             output_tokens=as_token_count(body.get("eval_count")),
@@ -100,10 +100,10 @@ class OllamaAssembly:
 
 
 def _answer(message: dict[str, Any]) -> ModelAnswer:
-    words = sort_content_blocks(repair_text(_text(message.get("content"))))
+    words = sort_wire_content_blocks(repair_wire_text(_text(message.get("content"))))
     entries = [entry for entry in list_or_empty(message.get("tool_calls")) if entry]
     calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
-    judgment = (repair_text(_text(message.get("thinking"))).strip(), words.thought)
+    judgment = (repair_wire_text(_text(message.get("thinking"))).strip(), words.thought)
     thought = Reflection(
         judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
     )
@@ -121,7 +121,7 @@ def _call(call_id: str, entry: Any) -> ActionCall:
     readable = read_tool_arguments(arguments)
     raw_text = "" if readable is not None else raw_tool_arguments(arguments)
     return ActionCall(
-        id=call_id, name=as_label(function.get("name")), arguments=readable, raw=raw_text
+        id=call_id, name=as_wire_label(function.get("name")), arguments=readable, raw=raw_text
     )
 
 

@@ -5,10 +5,10 @@ from typing import Any
 from opencrab.adapters.providers.ollama.answer import OllamaAssembly, ollama_answer
 from opencrab.adapters.providers.ollama.error import ollama_error_of_body, ollama_error_of_reply
 from opencrab.adapters.providers.openai import embedding
-from opencrab.adapters.providers.wire.history import pair_calls_with_results
+from opencrab.adapters.providers.wire.history import pair_wire_calls_with_results
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
     as_token_count,
+    as_wire_label,
     dict_or_empty,
     list_or_empty,
 )
@@ -47,7 +47,7 @@ class OllamaWire:
         system = [{"role": "system", "content": request.system}] if request.system else []
         body["messages"] = [
             *system,
-            *(_message(turn, info) for turn in pair_calls_with_results(request.turns)),
+            *(_message(turn, info) for turn in pair_wire_calls_with_results(request.turns)),
         ]
         return body | {"stream": stream, "options": _options(request, info)}
 
@@ -56,7 +56,10 @@ class OllamaWire:
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
         entries = map(dict_or_empty, list_or_empty(dict_or_empty(body).get("models")))
-        names = (as_label(entry.get("model")) or as_label(entry.get("name")) for entry in entries)
+        names = (
+            as_wire_label(entry.get("model")) or as_wire_label(entry.get("name"))
+            for entry in entries
+        )
         return tuple(dict.fromkeys(name for name in names if name))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - it is in the body

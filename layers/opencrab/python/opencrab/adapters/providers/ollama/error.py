@@ -6,9 +6,9 @@ from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import dict_or_empty
 from opencrab.adapters.providers.wire.refusal import (
-    provider_key_place,
-    refusal_by_status,
-    refusal_of,
+    wire_fault_of_status,
+    wire_refusal_key_place,
+    wire_refusal_of_reply,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -54,7 +54,7 @@ _CURES = {
 
 def ollama_error_of_reply(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """Return the error for a response whose status code is not 200."""
-    return refusal_of(reply, party, ollama_error_of_body)
+    return wire_refusal_of_reply(reply, party, ollama_error_of_body)
 
 
 def ollama_error_of_body(
@@ -67,11 +67,11 @@ def ollama_error_of_body(
         return _missing(told, party)
     if _NO_ACTIONS in words:
         return _without_actions(told, party)
-    fault = _by_words(words) or refusal_by_status(status, _OTHERS)
+    fault = _by_words(words) or wire_fault_of_status(status, _OTHERS)
     names = {
         "provider": party.provider,
         "model": party.model or "the model",
-        "key": provider_key_place(party),
+        "key": wire_refusal_key_place(party),
         "told": told,
         "status": f" (HTTP {status})" if status else "",
     }
@@ -106,4 +106,4 @@ def _by_words(words: str) -> Fault | None:
 def _error_message(body: Any) -> str:
     """Return Ollama's message, unwrapped from the form of its compatible APIs."""
     error = dict_or_empty(body).get("error") or body
-    return refusal.vendor_message(dict_or_empty(error).get("message") or error)
+    return refusal.wire_vendor_message(dict_or_empty(error).get("message") or error)

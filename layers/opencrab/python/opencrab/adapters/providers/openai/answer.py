@@ -6,16 +6,16 @@ from typing import Any
 
 from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
+    are_wire_arguments_ambiguous,
     as_token_count,
+    as_wire_label,
     dict_or_empty,
-    is_unsure_refusal,
     list_or_empty,
     raw_tool_arguments,
     read_tool_arguments,
     reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -68,8 +68,8 @@ def openai_answer(
     counted = counting(dict_or_empty(body), party)
     choice = _first_choice(body, party, counted)
     message = dict_or_empty(choice.get("message"))
-    words = sort_content_blocks(repair_text(_content(message)))
-    finish = as_label(choice.get("finish_reason"))
+    words = sort_wire_content_blocks(repair_wire_text(_content(message)))
+    finish = as_wire_label(choice.get("finish_reason"))
     calls = _calls(message, cut=finish == _CUT)
     if finish == _FAILED or (finish == _FILTERED and not words.text and not calls):
         raise openai_error_within(finish, party, usage=counted, began=True)
@@ -82,7 +82,7 @@ def openai_answer(
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
         memory_update=words.memory,
-        model=as_label(dict_or_empty(body).get("model")) or party.model,
+        model=as_wire_label(dict_or_empty(body).get("model")) or party.model,
         finish=finish,
         usage=counted,
         replay=_replay(message, party),
@@ -123,7 +123,7 @@ def _reasoning(message: dict[str, Any]) -> str:
     for field in ("reasoning_content", "reasoning"):
         reasoning = message.get(field)
         if isinstance(reasoning, str) and reasoning.strip():
-            return repair_text(reasoning).strip()
+            return repair_wire_text(reasoning).strip()
     return ""
 
 
@@ -150,10 +150,12 @@ def _call(call_id: str, entry: dict[str, Any], *, cut: bool) -> ActionCall:
     else:
         function = dict_or_empty(entry.get("custom"))
         arguments = function.get("input", entry)
-    readable = None if cut and is_unsure_refusal(arguments) else read_tool_arguments(arguments)
+    readable = (
+        None if cut and are_wire_arguments_ambiguous(arguments) else read_tool_arguments(arguments)
+    )
     return ActionCall(
         id=call_id,
-        name=as_label(function.get("name")),
+        name=as_wire_label(function.get("name")),
         arguments=readable,
         raw="" if readable is not None else raw_tool_arguments(arguments),
     )
@@ -169,7 +171,7 @@ def _replay(message: dict[str, Any], party: ErrorParty) -> dict[str, Any] | None
     replay: dict[str, Any] = {"model": party.model}
     if list_or_empty(message.get("reasoning_details")):
         replay["reasoning_details"] = message["reasoning_details"]
-        replay["ids"] = [as_label(entry.get("id")) for entry in entries]
+        replay["ids"] = [as_wire_label(entry.get("id")) for entry in entries]
     elif entries and _reasoning({"reasoning_content": message.get("reasoning_content")}):
         replay["reasoning_content"] = message["reasoning_content"]
     else:

@@ -7,7 +7,7 @@ from base64 import b64decode
 from typing import Any
 
 from opencrab.adapters.providers.openai.error import openai_error_within
-from opencrab.adapters.providers.wire.lenient import as_label, dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import as_wire_label, dict_or_empty, list_or_empty
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -36,7 +36,9 @@ def openai_embedding_answer(body: Any, number: int, party: ErrorParty, usage: Us
             Fault.NONSENSE,
             usage=usage if usage.is_counted else None,
         )
-    return Embeddings(vectors, usage, as_label(dict_or_empty(body).get("model")) or party.model)
+    return Embeddings(
+        vectors, usage, as_wire_label(dict_or_empty(body).get("model")) or party.model
+    )
 
 
 def _place(entry: dict[str, Any], otherwise: int) -> int:

@@ -6,7 +6,7 @@ from opencrab.adapters.providers.openai import answer, embedding, error
 from opencrab.adapters.providers.openai import request as request_format
 from opencrab.adapters.providers.openai.stream import OpenAIChatAssembly
 from opencrab.adapters.providers.transport.exchange import Reply
-from opencrab.adapters.providers.wire.lenient import as_label, dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.lenient import as_wire_label, dict_or_empty, list_or_empty
 from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing, StreamAssembly
 from opencrab.domain.models.fault import ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -47,7 +47,7 @@ class OpenAIWire:
 
     def models_from_wire(self, body: Any) -> tuple[str, ...]:
         entries = list_or_empty(body) or list_or_empty(dict_or_empty(body).get("data"))
-        names = (as_label(dict_or_empty(entry).get("id")) for entry in entries)
+        names = (as_wire_label(dict_or_empty(entry).get("id")) for entry in entries)
         return tuple(dict.fromkeys(filter(None, names)))
 
     def embeddings_path(self, model: str) -> str | None:  # noqa: ARG002  - one path for all

@@ -8,17 +8,17 @@ from opencrab.adapters.providers.transport.exchange import Reply, response_excer
 from opencrab.adapters.providers.wire import refusal
 from opencrab.adapters.providers.wire.lenient import (
     dict_or_empty,
-    duration_seconds,
-    provider_retry_after,
     reply_json_excerpt,
-    retry_hint,
+    wire_duration_seconds,
+    wire_retry_after,
+    wire_retry_hint,
 )
 from opencrab.adapters.providers.wire.refusal import (
-    provider_key_place,
-    redirect_refusal,
     refusal_billed_by,
-    refusal_body,
-    refusal_by_status,
+    wire_fault_of_status,
+    wire_redirect_refusal,
+    wire_refusal_body,
+    wire_refusal_key_place,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -107,7 +107,7 @@ _SENTENCES = {
 
 def openai_error(reply: Reply, party: ErrorParty) -> ModelCallFailed:
     """Return the error for a response whose status code is not 200."""
-    if moved := redirect_refusal(reply, party):
+    if moved := wire_redirect_refusal(reply, party):
         return moved
     error = _error_in(reply)
     by_words = _by_words(_BY_WORDS, error) if reply.status in _WORDS_DECIDE else None
@@ -155,9 +155,9 @@ def _provider_error(
     names = {
         "provider": party.provider,
         "model": repr(party.model) if party.model else "the model",
-        "key": provider_key_place(party),
+        "key": wire_refusal_key_place(party),
         "status": "" if status is None else f" (HTTP {status})",
-        "retry": retry_hint(wait),
+        "retry": wire_retry_hint(wait),
     }
     if status is not None and fault is not Fault.RATE_LIMITED:
         told = f"({status}) {told}"
@@ -174,7 +174,7 @@ def _provider_error(
 def _by_status(status: int, error: Any) -> Fault:
     if status < _BAD_REQUEST:
         return Fault.NONSENSE
-    fault = refusal_by_status(status, _OTHERS)
+    fault = wire_fault_of_status(status, _OTHERS)
     busy = fault is Fault.SERVER_ERROR and "overloaded" in _marks(error)
     return Fault.OVERLOADED if busy else fault
 
@@ -197,8 +197,8 @@ def _wait(headers: Mapping[str, str], error: Any) -> float | None:
     """Return the seconds to wait before a retry, from headers or body; None if unknown."""
     inner = dict_or_empty(dict_or_empty(dict_or_empty(error).get("metadata")).get("headers"))
     quoted = {str(name).lower(): value for name, value in inner.items() if isinstance(value, str)}
-    told = provider_retry_after(headers)
-    told = provider_retry_after(quoted) if told is None else told
+    told = wire_retry_after(headers)
+    told = wire_retry_after(quoted) if told is None else told
     return _until_reset(headers) if told is None else told
 
 
@@ -207,7 +207,7 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
     resets = {
         found.group(1): time
         for name, value in headers.items()
-        if (found := _RESET.fullmatch(name)) and (time := duration_seconds(value)) is not None
+        if (found := _RESET.fullmatch(name)) and (time := wire_duration_seconds(value)) is not None
     }
     spent = [
         time
@@ -219,7 +219,7 @@ def _until_reset(headers: Mapping[str, str]) -> float | None:
 
 def _error_in(reply: Reply) -> Any:
     """Return a response's error object, or the beginning of its body."""
-    body = refusal_body(reply)
+    body = wire_refusal_body(reply)
     return (
         dict_or_empty(body).get("error") or body or response_excerpt(reply.body) or "no explanation"
     )
@@ -231,7 +231,7 @@ def _error_message(error: Any) -> str:
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error.get("code") or error
     text = error if isinstance(error, str) else reply_json_excerpt(error)
-    return refusal.vendor_message(
+    return refusal.wire_vendor_message(
         f"{text[:_TOLD_LENGTH]}: {behind}" if isinstance(behind, str) else text
     )
 

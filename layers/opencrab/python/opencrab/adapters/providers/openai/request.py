@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opencrab.adapters.providers.wire.history import pair_calls_with_results
+from opencrab.adapters.providers.wire.history import pair_wire_calls_with_results
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.record import ActionCall
 from opencrab.ports.models.model import (
@@ -64,7 +64,7 @@ def _tool(action: ActionSchema) -> dict[str, Any]:
 def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]:
     """Yield the messages; reasoning is sent back only to the model that produced it."""
     ids: dict[str, str] = {}
-    for turn in pair_calls_with_results(request.turns) if info.functions else request.turns:
+    for turn in pair_wire_calls_with_results(request.turns) if info.functions else request.turns:
         if isinstance(turn, CallReturn):
             yield _tool_result_message(turn, ids, info)
             continue

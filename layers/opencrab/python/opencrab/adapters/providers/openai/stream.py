@@ -7,7 +7,7 @@ from typing import Any, Self
 from opencrab.adapters.providers.openai.answer import Counting
 from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
+    as_wire_label,
     dict_or_empty,
     list_or_empty,
     reply_json_excerpt,
@@ -129,7 +129,7 @@ class OpenAIChatAssembly:
     def _take_call(self, entry: dict[str, Any]) -> None:
         kind = "custom" if "custom" in entry else "function"
         function = dict_or_empty(entry.get(kind))
-        call_id, name = as_label(entry.get("id")), as_label(function.get("name"))
+        call_id, name = as_wire_label(entry.get("id")), as_wire_label(function.get("name"))
         index = entry.get("index") if isinstance(entry.get("index"), int) else None
         call = self._begun(index, call_id, name)
         if call is None:

@@ -9,10 +9,10 @@ from opencrab.adapters.providers.openai import error
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.lenient import (
-    as_label,
+    as_wire_label,
     dict_or_empty,
     parse_provider_json,
-    provider_retry_after,
+    wire_retry_after,
 )
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -45,7 +45,7 @@ class OpenRouterWire(OpenAIWire):
         Credit held by running calls counts as a rate limit, since it is released soon.
         """
         found = error.openai_error(reply, party)
-        wait = provider_retry_after(reply.headers)
+        wait = wire_retry_after(reply.headers)
         if found.fault is not Fault.QUOTA_SPENT or wait is None or not _is_in_flight(reply):
             return found
         return ModelCallFailed(found.message, Fault.RATE_LIMITED, retry_after_seconds=wait)
@@ -72,7 +72,7 @@ class OpenRouterWire(OpenAIWire):
 
 def _generation_cost(told: dict[str, Any]) -> int | None:
     """Return a call's cost in micro-dollars, as `_cost` does for one that has an answer."""
-    if as_label(told.get("model")).endswith(_FREE):
+    if as_wire_label(told.get("model")).endswith(_FREE):
         return 0
     cost = _micro_usd(told.get("total_cost"))
     if cost is None or told.get("is_byok") is not True:

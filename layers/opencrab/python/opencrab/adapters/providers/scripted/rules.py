@@ -8,7 +8,7 @@ from typing import Any
 
 from opencrab.adapters.providers.scripted.script import (
     last_scripted_words,
-    messages_since_last_words,
+    scripted_turns_since_user_message,
 )
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import ActionSchema, CallReturn, ChatMessage, ChatRequest
@@ -109,7 +109,7 @@ _ABLE = {
 
 def scripted_reply(request: ChatRequest) -> ModelAnswer:
     """Return the rules' answer: a tool call, a report of its result, or an introduction."""
-    words, since = last_scripted_words(request), messages_since_last_words(request)
+    words, since = last_scripted_words(request), scripted_turns_since_user_message(request)
     language = "ja" if _JAPANESE.search(words) else "en"
     if not words or any(isinstance(turn, ChatMessage) and _answers(turn) for turn in since):
         return _silence(request)

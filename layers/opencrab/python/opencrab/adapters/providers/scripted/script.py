@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab.adapters.providers.wire.lenient import raw_tool_arguments, read_tool_arguments
-from opencrab.adapters.providers.wire.text import repair_text, sort_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -80,7 +80,7 @@ class ScriptedAnswer:
     @property
     def answer(self) -> ModelAnswer:
         """The answer, as if a provider had sent it."""
-        words = sort_content_blocks(repair_text(self.text))
+        words = sort_wire_content_blocks(repair_wire_text(self.text))
         intent = words.text if self.calls else ""
         thought = Reflection(judgment=words.thought, intent=intent)
         return ModelAnswer(
@@ -102,7 +102,7 @@ def last_scripted_words(request: ChatRequest) -> str:
     return words if mark and "\n" not in speaker else turn.text
 
 
-def messages_since_last_words(request: ChatRequest) -> tuple[ChatMessage | CallReturn, ...]:
+def scripted_turns_since_user_message(request: ChatRequest) -> tuple[ChatMessage | CallReturn, ...]:
     """Return the turns after the last user message."""
     return request.turns[_last_user_index(request) + 1 :]
 
@@ -119,7 +119,7 @@ def scripted_answer(
     answers = fitting or [answer for answer in script if not answer.when]
     given = sum(
         isinstance(turn, ChatMessage) and turn.role == "assistant"
-        for turn in messages_since_last_words(request)
+        for turn in scripted_turns_since_user_message(request)
     )
     return answers[given] if given < len(answers) else None
 

@@ -21,7 +21,7 @@ IsStopped = Callable[[], bool]
 """Says whether to stop an exchange."""
 
 
-def never_stopped() -> bool:
+def transport_never_stopped() -> bool:
     """Return False, for exchanges that nobody stops."""
     return False
 
@@ -72,7 +72,7 @@ class Transport(Protocol):
         headers: Mapping[str, str],
         body: bytes,
         timeout_seconds: float,
-        is_stopped: IsStopped = never_stopped,
+        is_stopped: IsStopped = transport_never_stopped,
     ) -> AbstractContextManager[OpenReply]:
         """Send a POST and return the response as it arrives; the timeout covers all of it.
 

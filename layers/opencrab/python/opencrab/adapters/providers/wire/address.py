@@ -2,10 +2,10 @@
 
 from opencrab.adapters.address import BaseUrlRules, is_private_address, is_this_machine
 
-__all__ = ["checked_provider_base_url", "is_private_address", "is_this_machine"]
+__all__ = ["checked_wire_base_url", "is_private_address", "is_this_machine"]
 
 
-def checked_provider_base_url(url: str, *, provider: str) -> str:
+def checked_wire_base_url(url: str, *, provider: str) -> str:
     """Return a provider's base URL without a trailing slash; raise Invalid if unsafe."""
     field = f"llm.providers.{provider}.base_url"
     return BaseUrlRules(f"provider {provider!r}", field).validate(url)

@@ -21,7 +21,7 @@ _WHOLE_START = ("{", "[")
 _FIELDS = {"data", "event", "id", "retry"}
 
 
-def stream_frames(chunks: Iterable[bytes], framing: Framing) -> Iterator[StreamFrame]:
+def wire_stream_frames(chunks: Iterable[bytes], framing: Framing) -> Iterator[StreamFrame]:
     """Split a stream into frames, in linear time.
 
     Raises ModelCallFailed (NONSENSE) for a line of more than LINE_BYTES.

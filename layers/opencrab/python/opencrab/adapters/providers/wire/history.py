@@ -8,7 +8,7 @@ from opencrab.ports.models.model import CallReturn, ChatMessage
 _NO_RESULT = "no result is known"
 
 
-def pair_calls_with_results(
+def pair_wire_calls_with_results(
     turns: Iterable[ChatMessage | CallReturn],
 ) -> Iterator[ChatMessage | CallReturn]:
     """Yield the turns, with a result right after each tool call.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opencrab.adapters.providers.transport.exchange import response_excerpt
-from opencrab.adapters.providers.wire.text import repair_text, repair_tool_json
+from opencrab.adapters.providers.wire.text import repair_tool_json, repair_wire_text
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
 RAW_BYTES = 4_096
@@ -56,9 +56,9 @@ def as_token_count(value: Any) -> int:
     return int(min(value, _MOST_TOKENS)) if value > 0 else 0
 
 
-def as_label(value: Any) -> str:
+def as_wire_label(value: Any) -> str:
     """Return a short name, such as a model or finish reason; empty if it is no text."""
-    return repair_text(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
+    return repair_wire_text(value)[:_LABEL_LENGTH] if isinstance(value, str) else ""
 
 
 def reply_json_excerpt(value: Any) -> str:
@@ -82,7 +82,7 @@ def read_tool_arguments(arguments: Any) -> dict[str, Any] | None:
         return None
 
 
-def is_unsure_refusal(arguments: Any) -> bool:
+def are_wire_arguments_ambiguous(arguments: Any) -> bool:
     """Check whether truncated arguments cannot be told from complete ones.
 
     Servers close the brackets of truncated arguments, or send an empty object. Only the raw text of
@@ -94,10 +94,10 @@ def is_unsure_refusal(arguments: Any) -> bool:
 def raw_tool_arguments(arguments: Any) -> str:
     """Return unreadable arguments as text, cut to RAW_BYTES."""
     text = arguments if isinstance(arguments, str) else reply_json_excerpt(arguments)
-    return repair_text(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
+    return repair_wire_text(text[:RAW_BYTES]).encode()[:RAW_BYTES].decode("utf-8", "ignore")
 
 
-def duration_seconds(duration: Any) -> float | None:
+def wire_duration_seconds(duration: Any) -> float | None:
     """Parse a duration such as "34.4s", "6ms" or "1m0.052s"; None for anything else."""
     found = _DURATION.fullmatch(duration) if isinstance(duration, str) else None
     if found is None:
@@ -106,12 +106,12 @@ def duration_seconds(duration: Any) -> float | None:
     return math.fsum(parts) if parts else None
 
 
-def retry_hint(seconds: float | None) -> str:
+def wire_retry_hint(seconds: float | None) -> str:
     """Return the part of a rate limit message that says when to retry; empty if unknown."""
     return "" if seconds is None else f"; retry in {seconds:g} s"
 
 
-def provider_retry_after(headers: Mapping[str, str]) -> float | None:
+def wire_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of the retry-after-ms or retry-after header; None if absent or a date."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()

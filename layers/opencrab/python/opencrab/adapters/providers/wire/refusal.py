@@ -6,10 +6,10 @@ from typing import Any, Protocol
 from opencrab.adapters.providers.transport.exchange import Reply, response_excerpt
 from opencrab.adapters.providers.wire.lenient import (
     parse_provider_json,
-    provider_retry_after,
     reply_json_excerpt,
+    wire_retry_after,
 )
-from opencrab.adapters.providers.wire.text import repair_text
+from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 
@@ -39,19 +39,19 @@ class ErrorSorter(Protocol):
     ) -> ModelCallFailed: ...
 
 
-def refusal_of(reply: Reply, party: ErrorParty, sort: ErrorSorter) -> ModelCallFailed:
+def wire_refusal_of_reply(reply: Reply, party: ErrorParty, sort: ErrorSorter) -> ModelCallFailed:
     """Return the error for a response whose status code is not 200, classified by `sort`."""
-    if moved := redirect_refusal(reply, party):
+    if moved := wire_redirect_refusal(reply, party):
         return moved
     found = sort(
-        refusal_body(reply), party, status=reply.status, billed=refusal_billed_by(reply.status)
+        wire_refusal_body(reply), party, status=reply.status, billed=refusal_billed_by(reply.status)
     )
     if found.retry_after_seconds is None:
-        found.retry_after_seconds = provider_retry_after(reply.headers)
+        found.retry_after_seconds = wire_retry_after(reply.headers)
     return found
 
 
-def redirect_refusal(reply: Reply, party: ErrorParty) -> ModelCallFailed | None:
+def wire_redirect_refusal(reply: Reply, party: ErrorParty) -> ModelCallFailed | None:
     """Return the error for a redirect; following one would send the key elsewhere."""
     if not _REDIRECT <= reply.status < _REQUEST:
         return None
@@ -67,7 +67,7 @@ def refusal_billed_by(status: int) -> bool | None:
     return False if status == _REQUEST_TIMEOUT else None
 
 
-def refusal_body(reply: Reply) -> Any:
+def wire_refusal_body(reply: Reply) -> Any:
     """Return the JSON of an error, or the beginning of another body."""
     try:
         return parse_provider_json(reply.body)
@@ -75,19 +75,19 @@ def refusal_body(reply: Reply) -> Any:
         return response_excerpt(reply.body)
 
 
-def refusal_by_status(status: int, others: Mapping[int, Fault] = _NO_OTHERS) -> Fault:
+def wire_fault_of_status(status: int, others: Mapping[int, Fault] = _NO_OTHERS) -> Fault:
     """Return the fault of a status code; `others` are the vendor's own."""
     known = others.get(status) or _BY_STATUS.get(status)
     is_ours = _REQUEST <= status < _SERVER
     return known or (Fault.BAD_REQUEST if is_ours else Fault.SERVER_ERROR)
 
 
-def provider_key_place(party: ErrorParty) -> str:
+def wire_refusal_key_place(party: ErrorParty) -> str:
     """Return where the owner sets the key, for error messages."""
     return party.key_name or "the api_key of this provider"
 
 
-def vendor_message(words: Any) -> str:
+def wire_vendor_message(words: Any) -> str:
     """Return a vendor's message on one line, cut to 500 characters."""
     text = words if isinstance(words, str) else reply_json_excerpt(words)
-    return " ".join(repair_text(text[:_READ_LENGTH]).split())[:_TOLD_LENGTH]
+    return " ".join(repair_wire_text(text[:_READ_LENGTH]).split())[:_TOLD_LENGTH]

@@ -25,14 +25,14 @@ class SortedText:
     memory: str | None
 
 
-def repair_text(text: str) -> str:
+def repair_wire_text(text: str) -> str:
     """Join surrogate pairs, replace lone surrogates, and remove NUL characters."""
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text.replace("\x00", "")
 
 
-def complete_characters(text: str) -> str:
+def complete_wire_characters(text: str) -> str:
     """Return a text that is still arriving without the first half of a surrogate pair at its end.
 
     Servers may split an emoji between two chunks, each half escaped as JSON has it.
@@ -40,7 +40,7 @@ def complete_characters(text: str) -> str:
     return text[:-1] if text and "\ud800" <= text[-1] <= "\udbff" else text
 
 
-def text_before_open_block(text: str) -> str:
+def wire_text_before_open_block(text: str) -> str:
     """Return what may be shown of a text that is still arriving, as `sort_content_blocks` has it.
 
     A tag that may only just have begun is left out, and so is an unclosed block.
@@ -48,14 +48,14 @@ def text_before_open_block(text: str) -> str:
     start = text.rfind("<")
     if start >= 0 and _may_open_block(text[start:].casefold()):
         text = text[:start]
-    return sort_content_blocks(text).text
+    return sort_wire_content_blocks(text).text
 
 
 def _may_open_block(tail: str) -> bool:
     return any(tag.startswith(tail) for tag in _TAGS)
 
 
-def sort_content_blocks(text: str) -> SortedText:
+def sort_wire_content_blocks(text: str) -> SortedText:
     """Separate <think> and <memory> blocks from the visible text.
 
     An unclosed block reaches to the end of the text. A thought without an opening tag begins at the
@@ -83,12 +83,12 @@ def repair_tool_json(value: Any, depth: int = 0) -> Any:
         raise ValueError(f"JSON is nested deeper than {MAX_DEPTH} levels")
     match value:
         case str():
-            return repair_text(value)
+            return repair_wire_text(value)
         case float() if not math.isfinite(value):
             raise ValueError(f"{value} is not a finite number")
         case dict():
             return {
-                repair_text(str(key)): repair_tool_json(item, depth + 1)
+                repair_wire_text(str(key)): repair_tool_json(item, depth + 1)
                 for key, item in value.items()
             }
         case list():

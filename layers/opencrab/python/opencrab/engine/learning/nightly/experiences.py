@@ -77,7 +77,7 @@ def _collect_proposals(
     )
 
 
-def search_hits_of_experiences(scene: NightlyContext) -> dict[str, MemoryHits]:
+def nightly_experience_search_hits(scene: NightlyContext) -> dict[str, MemoryHits]:
     """Return search hits and uses of each experience that is not retired.
 
     Recent adjustments suffice to know the retired ones, since the hits are recent too.

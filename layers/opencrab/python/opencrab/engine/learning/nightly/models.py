@@ -11,7 +11,7 @@ from opencrab.domain.learning.change import (
     AdjustmentState,
     are_mixes_alike,
     describe_mix,
-    heaviest_alias_of_mix,
+    heaviest_learned_alias,
     is_subject_pinned,
     mix_of,
     with_told_mix,
@@ -19,7 +19,7 @@ from opencrab.domain.learning.change import (
 from opencrab.domain.learning.model_selection import (
     SelectionInput,
     adjustments_ended_by,
-    choose_models,
+    choose_models_by_evidence,
     mix_adjustment,
     mix_of_bandit,
 )
@@ -29,7 +29,7 @@ from opencrab.domain.learning.regression_watch import (
     mix_adjustments,
     mix_subject,
     regressed_models,
-    start_watch_after,
+    start_regression_watch_after,
 )
 from opencrab.domain.learning.review_period import Standstill
 from opencrab.domain.models.optimization import LearningMode
@@ -67,7 +67,7 @@ def subjects_rolled_back(findings: EvidenceSnapshot) -> frozenset[str]:
         for each in findings.recent
         if each.state is AdjustmentState.ROLLED_BACK
         and each.ended_by == findings.period
-        and heaviest_alias_of_mix(each.before) != heaviest_alias_of_mix(each.after)
+        and heaviest_learned_alias(each.before) != heaviest_learned_alias(each.after)
     )
 
 
@@ -78,7 +78,7 @@ def update_regression_watches(findings: EvidenceSnapshot) -> dict[str, Adjustmen
         day = each.at.astimezone(UTC).date()
         evidence = findings.aggregated.until(day) if is_watched_mix(each) else None
         if evidence is not None:
-            counted = start_watch_after(each, evidence, day.isoformat())
+            counted = start_regression_watch_after(each, evidence, day.isoformat())
             if counted != each:
                 found[each.id] = counted
     return found
@@ -97,7 +97,7 @@ def learned_mixes(
     if aim.leave is LearningMode.OFF:
         return (), (Standstill(subject="models", reason="off"),)
     ground, seed = findings.selection_input(), f"{findings.agent.id}/{findings.period}"
-    follows = choose_models(ground, aim, findings.at, seed=seed, skipped=skipped)
+    follows = choose_models_by_evidence(ground, aim, findings.at, seed=seed, skipped=skipped)
     changes, still = [], dict(follows.still)
     for name, mixed in follows.found.items():
         if aim.leave is LearningMode.RECOMMEND and _is_proposed(ground, name, mixed):

@@ -16,7 +16,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, Refused
 from opencrab.domain.learning.change import ADJUSTMENT, Adjustment, AdjustmentState, end_adjustment
 from opencrab.domain.learning.evidence import RECALLED_DAYS
-from opencrab.domain.learning.model_selection import day_budget_for_models
+from opencrab.domain.learning.model_selection import day_budget_of_bandit
 from opencrab.domain.learning.review_period import (
     KEPT,
     NIGHT,
@@ -26,9 +26,9 @@ from opencrab.domain.learning.review_period import (
     ReviewResult,
     ReviewSpan,
     Standstill,
-    day_period,
     last_ended_review_day,
     newest_period,
+    review_period_of_day,
     useless_searches,
 )
 from opencrab.domain.money.budget import INSTALLATION
@@ -41,10 +41,10 @@ from opencrab.engine.learning.changes import (
     roll_back_mix,
     store_adjustment,
 )
-from opencrab.engine.learning.measures import candidate_models
+from opencrab.engine.learning.measures import learning_candidate_models
 from opencrab.engine.learning.nightly.experiences import (
     experience_proposals,
-    search_hits_of_experiences,
+    nightly_experience_search_hits,
 )
 from opencrab.engine.learning.nightly.models import (
     find_model_regressions,
@@ -54,13 +54,13 @@ from opencrab.engine.learning.nightly.models import (
 )
 from opencrab.engine.learning.nightly.schedule import current_review_period, parse_review_message
 from opencrab.engine.learning.nightly.skills import (
-    decide_skill_trials,
+    decide_skill_trials_nightly,
     review_skills,
     skill_proposals,
 )
 from opencrab.engine.learning.report.report import PeriodSummary, report_period, write_report
 from opencrab.engine.learning.snapshot import NightlyContext
-from opencrab.engine.models.preferences import current_preferences
+from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.ports.agents import Agents
@@ -145,13 +145,13 @@ def review_agent_period(
     Decisions are made by day: a week first reviews its last day, then only reports.
     """
     profile = runtime.home.agents.get(agent_id)
-    current_preferences(runtime)
+    current_model_preferences(runtime)
     fact = runtime.home.facts.get(agent_id, NIGHT, stretch.id)
     night = fact.read(NightlyRun) if fact else NightlyRun(at=runtime.clock.now())
     if dry_run or night.done_at is not None:
         scene = _scene(runtime, profile, stretch, night.at)
         return _foreseen(_counting(scene), stretch, done=night.done_at is not None)
-    last_day = day_period(stretch.last)
+    last_day = review_period_of_day(stretch.last)
     if stretch.span is ReviewSpan.WEEKLY and not _is_done(runtime.home.facts, agent_id, last_day):
         review_agent_period(runtime, agent_id, last_day)
     if fact is None:
@@ -257,7 +257,7 @@ def _revise(scene: NightlyContext) -> None:
     """
     if scene.changes:
         known = _so_far(scene)
-        _write(known, decide_skill_trials(known))
+        _write(known, decide_skill_trials_nightly(known))
         known = _again(known)
         _write(known, (*skill_proposals(known, review_skills(known)), *experience_proposals(known)))
 
@@ -296,7 +296,7 @@ def _foreseen(scene: NightlyContext, stretch: ReviewPeriod, *, done: bool) -> Re
         end_adjustment(each, AdjustmentState.ROLLED_BACK, scene.at, scene.period) for each in fell
     )
     known = _so_far(scene)
-    skills = (*decide_skill_trials(known), *skill_proposals(known, looked.reviews))
+    skills = (*decide_skill_trials_nightly(known), *skill_proposals(known, looked.reviews))
     following = (*changes, *skills, *experience_proposals(known))
     return looked.replaced(adjustments=(*back, *(each.adjustment for each in following)))
 
@@ -324,7 +324,7 @@ def _period_summary(
         reviews=review_skills(_so_far(scene)),
         standstills=tuple(each for each in standstills if each.subject not in moved),
         junk=useless_searches(scene.evidence.memories_recalled, since),
-        lived=useless_searches(search_hits_of_experiences(scene), since),
+        lived=useless_searches(nightly_experience_search_hits(scene), since),
     )
 
 
@@ -335,7 +335,7 @@ def _belongs(each: Adjustment, stretch: ReviewPeriod) -> bool:
     """
     if stretch.span is ReviewSpan.REVIEW:
         return each.by == stretch.id
-    nights = {day_period(day).id for day in stretch.days}
+    nights = {review_period_of_day(day).id for day in stretch.days}
     in_time = stretch.start_time() <= each.at < stretch.end_time()
     by_night = each.by.startswith(f"{ReviewSpan.DAILY.value}-")
     return bool({each.by, each.ended_by} & nights) or (in_time and not by_night)
@@ -368,8 +368,8 @@ def _scene(
         frozen=not {agent.id, INSTALLATION}.isdisjoint(runtime.home.switches.all_frozen()),
         trials=runtime.rules.trials,
         routing=runtime.models.routing,
-        choices=dict(candidate_models(runtime.models, agent)),
-        day_micro_usd=day_budget_for_models(agent, limits.agent_day(agent.day_limit_micro_usd)),
+        choices=dict(learning_candidate_models(runtime.models, agent)),
+        day_micro_usd=day_budget_of_bandit(agent, limits.agent_day(agent.day_limit_micro_usd)),
     )
 
 

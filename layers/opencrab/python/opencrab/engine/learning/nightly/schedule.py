@@ -26,8 +26,8 @@ from opencrab.domain.learning.review_period import (
     ReviewPeriod,
     last_ended_review_day,
     parse_review_period,
-    periods_ending_on,
     review_period,
+    review_periods_ending_on,
 )
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.runtime import Runtime
@@ -136,7 +136,7 @@ def _missed_days(fallen: NightlySending, ended: date) -> Iterator[date]:
 
 def _left(fallen: NightlySending, day: date) -> tuple[ReviewPeriod, ...]:
     """Return the periods that end with a day, from the one being sent on."""
-    stretches = tuple(periods_ending_on(day))
+    stretches = tuple(review_periods_ending_on(day))
     names = [stretch.id for stretch in stretches]
     return stretches[names.index(fallen.doing) :] if fallen.doing in names else stretches
 

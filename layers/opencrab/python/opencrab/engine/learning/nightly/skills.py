@@ -47,7 +47,7 @@ _LEAST_TERMS = 4
 _POINTS = 100
 
 
-def decide_skill_trials(findings: EvidenceSnapshot) -> tuple[LearningChange, ...]:
+def decide_skill_trials_nightly(findings: EvidenceSnapshot) -> tuple[LearningChange, ...]:
     """Return the trials that end by their evidence, and those that begin in the free places.
 
     A skill that was restored, or decided on by an owner, is judged by the evidence since then.
@@ -87,7 +87,7 @@ def skill_proposals(
     )
 
 
-def skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
+def learned_skill_effectiveness(effect: SkillEffect) -> Effectiveness | None:
     """Convert an effect to points of 100 with its interval; None without an estimate."""
     found = effect.estimate
     if found is None:
@@ -130,7 +130,7 @@ def _trial_end_change(
     word: TrialVerdict,
     reason: str,
 ) -> LearningChange:
-    measured, now = skill_effectiveness(effect), findings.at
+    measured, now = learned_skill_effectiveness(effect), findings.at
     status = SkillStatus.ACTIVE if word is TrialVerdict.PROMOTE else SkillStatus.ARCHIVED
 
     def alter(
@@ -261,7 +261,7 @@ def _adjustment(
 
 def _numbers(effect: SkillEffect) -> dict[str, float]:
     """Return the numbers behind a decision: effect and interval in points, sizes, probability."""
-    told = skill_effectiveness(effect)
+    told = learned_skill_effectiveness(effect)
     known = {"given": effect.given, "held": effect.held, "turns": effect.turns}
     numbers = {**known, "helps": round(effect.helps, 4)}
     if told is not None:

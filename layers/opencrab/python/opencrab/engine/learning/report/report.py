@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from opencrab.domain.errors import Conflict, TooLarge
-from opencrab.domain.learning.calibration import calibration_curve
+from opencrab.domain.learning.calibration import self_grade_calibration_curve
 from opencrab.domain.learning.evidence import Evidence
 from opencrab.domain.learning.review_period import KEPT, ReviewPeriod, ReviewResult, ReviewSpan
 from opencrab.domain.statistics.confidence import estimate_difference, estimate_mean
@@ -23,7 +23,7 @@ from opencrab.engine.learning.report.files import LANGUAGES, NightReport, with_r
 from opencrab.engine.learning.report.phrases import report_phrase
 from opencrab.engine.learning.report.wording import (
     is_report_worded,
-    report_wording_section,
+    learning_report_wording_section,
     settle_report_wording,
     stored_report_wording,
 )
@@ -79,7 +79,7 @@ def write_report(
     for language in LANGUAGES:
         text = learning_report(scene, looked, during, language)
         if wording is not None and language is wording.language:
-            text = with_report_section(text, report_wording_section(wording, text))
+            text = with_report_section(text, learning_report_wording_section(wording, text))
         try:
             paths.append(page.put(language, text, known=is_report_worded(agent, looked)))
         except (Conflict, TooLarge) as error:
@@ -258,7 +258,7 @@ def _memories(scene: NightlyContext, looked: ReviewResult, language: Language) -
 def _grades(scene: NightlyContext, language: Language) -> Iterator[str]:
     told = False
     for model, bins in sorted(scene.evidence.grades.items()):
-        found = calibration_curve(bins)
+        found = self_grade_calibration_curve(bins)
         if not found.points:
             continue
         told = True

@@ -40,15 +40,15 @@ from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.learning.report.files import NightReport, without_report_section
 from opencrab.engine.learning.report.phrases import report_phrase
 from opencrab.engine.learning.report.wording_prompt import (
-    report_wording_question,
+    learning_report_wording_question,
     report_wording_rules,
 )
 from opencrab.engine.learning.snapshot import NightlyContext
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.background import TurnJob
-from opencrab.engine.turn.prompt.request import model_output_token_limit
-from opencrab.engine.turn.prompt.single_question import single_question_request
+from opencrab.engine.turn.prompt.request import prompt_answer_token_limit
+from opencrab.engine.turn.prompt.single_question import single_question_prompt_request
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.work import QuestionJob, TurnWork
 from opencrab.ports.clock import Clock
@@ -107,10 +107,10 @@ class WordingTurn:
         # A report has counts, and names that the owner or the configuration gave.
         report = truncate_prompt_lines(TrustedText(self.report), REPORT_TOKENS, language)
         day = self.period.partition("-")[2]
-        question = TrustedText(report_wording_question(day, report.splitlines(), language))
-        output = min(model_output_token_limit(info, work.runtime.rules), OUTPUT_TOKENS)
+        question = TrustedText(learning_report_wording_question(day, report.splitlines(), language))
+        output = min(prompt_answer_token_limit(info, work.runtime.rules), OUTPUT_TOKENS)
         system = TrustedText(report_wording_rules(work.profile, language))
-        return single_question_request(
+        return single_question_prompt_request(
             work, info, manner, system=system, question=question, output=output
         )
 
@@ -282,7 +282,7 @@ def is_report_worded(agent: Agent, looked: ReviewResult) -> bool:
     return agent.llm.aim.worded and over and looked.turns > 0
 
 
-def report_wording_section(told: ReportWording, report: str) -> tuple[str, str]:
+def learning_report_wording_section(told: ReportWording, report: str) -> tuple[str, str]:
     """Return the section with the wording, as heading and body.
 
     Numbers may have changed since the model saw them: a wording that does not fit them is not

@@ -24,7 +24,7 @@ def report_wording_rules(profile: Profile, language: Language) -> str:
     return _TEXTS["rules"][language].format(name=name, soul=soul, most=SENTENCES)
 
 
-def report_wording_question(period: str, report: Iterable[str], language: Language) -> str:
+def learning_report_wording_question(period: str, report: Iterable[str], language: Language) -> str:
     """Return the question with the report, each line of which is marked with "| "."""
     lines = (f"| {one_line(line, _LINE)}" for line in report if line.strip())
     question = _TEXTS["question"][language].format(period=period)

@@ -29,9 +29,9 @@ from opencrab.engine.memory.archive.file import (
     MANIFEST,
     ArchiveManifest,
     archive_rows,
-    pack_archive_zip,
+    pack_memory_archive,
 )
-from opencrab.engine.memory.reading import session_known_to_agent
+from opencrab.engine.memory.reading import session_in_agent_memory
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.sessions import Sessions
 from opencrab.ports.documents import Documents
@@ -70,7 +70,7 @@ class ExportSelection:
         return not (early or late)
 
 
-def archive_member(kind: str) -> str:
+def memory_archive_member(kind: str) -> str:
     """Return the name of the archive member with the documents of a kind."""
     return f"{kind}.jsonl"
 
@@ -89,7 +89,7 @@ def export_memory_archive(
     members, counts = dict[str, str](), dict[str, int]()
     for kind, form in KINDS.items():
         values = list(_facts(home.facts, agent_id, kind, form))
-        members[archive_member(kind)], counts[kind] = archive_rows(values), len(values)
+        members[memory_archive_member(kind)], counts[kind] = archive_rows(values), len(values)
         if kind == MEMORY:
             memories = [value for value in values if isinstance(value, Memory)]
             members["memories.md"] = _memories(agent_id, memories)
@@ -102,7 +102,7 @@ def export_memory_archive(
             members[f"sessions/{session.id}.md"] = _conversation(session, lines)
             counts["line"] = counts.get("line", 0) + len(lines)
     manifest = ArchiveManifest(agent_id=agent_id, exported_at=now, rows=counts)
-    return pack_archive_zip({MANIFEST: manifest.model_dump_json(), **members}, now)
+    return pack_memory_archive({MANIFEST: manifest.model_dump_json(), **members}, now)
 
 
 def _facts(facts: Documents, agent_id: str, kind: str, form: type[Value]) -> Iterator[Value]:
@@ -111,7 +111,7 @@ def _facts(facts: Documents, agent_id: str, kind: str, form: type[Value]) -> Ite
 
 def _sessions(sessions: Sessions, agent_id: str, wanted: ExportSelection) -> Iterator[Session]:
     if wanted.session_id is not None:
-        yield session_known_to_agent(sessions, agent_id, wanted.session_id)
+        yield session_in_agent_memory(sessions, agent_id, wanted.session_id)
         return
     for each in paginate(sessions.page, limit=_SESSIONS):
         if agent_id in each.all_time_agent_ids:

@@ -40,7 +40,7 @@ class ArchiveManifest(Value):
     rows: dict[str, int] = Field(default_factory=dict)
 
 
-def pack_archive_zip(members: Mapping[str, str], at: datetime) -> bytes:
+def pack_memory_archive(members: Mapping[str, str], at: datetime) -> bytes:
     """Pack texts by name into a zip; the same texts and time give the same bytes.
 
     Raises TooLarge if it exceeds ARCHIVE_BYTES.
@@ -112,7 +112,7 @@ class MemoryArchive:
             return ArchiveManifest.model_validate(_row(MANIFEST, 1, self._text(MANIFEST)))
         except ValidationError as error:
             raise Invalid(
-                f"{MANIFEST} is invalid: {describe_archive_error(error)}",
+                f"{MANIFEST} is invalid: {describe_memory_archive_error(error)}",
                 field="archive",
                 cure="send an archive that this version of OpenCrab made",
             ) from None
@@ -188,7 +188,7 @@ def _row(name: str, number: int, line: str) -> dict[str, Any]:
     return row
 
 
-def describe_archive_error(error: ValidationError) -> str:
+def describe_memory_archive_error(error: ValidationError) -> str:
     """Describe what is wrong and where, without the invalid content."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"])) or "it"

@@ -10,13 +10,13 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from opencrab.domain.agents.agent_state import MIND
-from opencrab.domain.agents.core_memory import with_core_memory
+from opencrab.domain.agents.core_memory import agent_state_with_core_memory
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Invalid, NotFound, Refused, TooLarge
 from opencrab.domain.memory.belief import BELIEF, Belief
-from opencrab.domain.memory.belief_index import BELIEFS, PEERS, belief_id
-from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeNode, edge_id
+from opencrab.domain.memory.belief_index import BELIEFS, PEERS, belief_id_in_memory
+from opencrab.domain.memory.knowledge_graph import EDGE, NODE, KnowledgeNode, knowledge_edge_id
 from opencrab.domain.memory.memory import (
     CORE,
     EXPERIENCE,
@@ -31,14 +31,14 @@ from opencrab.domain.memory.memory import (
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.write_policy import MEMORIES, TAINTED_CONFIDENCE
 from opencrab.domain.value import Value
-from opencrab.engine.memory.archive.export import KINDS, archive_member
-from opencrab.engine.memory.archive.file import MemoryArchive, describe_archive_error
+from opencrab.engine.memory.archive.export import KINDS, memory_archive_member
+from opencrab.engine.memory.archive.file import MemoryArchive, describe_memory_archive_error
 from opencrab.engine.memory.archive.ids import IdMap
-from opencrab.engine.memory.beliefs_and_peers import rebuild_salient_beliefs
+from opencrab.engine.memory.beliefs_and_peers import rebuild_salient_memory_beliefs
 from opencrab.engine.memory.records import (
     count_memories_added,
-    index_rewrite_mark,
     memory_count,
+    memory_index_rewrite_mark,
     stored_agent_state,
 )
 from opencrab.ports.clock import Clock
@@ -106,7 +106,7 @@ def restore_memory_archive(
     if taken := report.taken.get(MEMORY, 0):
         home.facts.commit(count_memories_added(home.facts, agent_id, taken))
     if {BELIEF, PEER} & report.taken.keys():
-        rebuild_salient_beliefs(home.facts, agent_id)
+        rebuild_salient_memory_beliefs(home.facts, agent_id)
     return report
 
 
@@ -199,7 +199,7 @@ class _Places:
 
 
 def _values(archive: MemoryArchive, kind: str) -> Iterator[tuple[Value, str]]:
-    name = archive_member(kind)
+    name = memory_archive_member(kind)
     for count, (number, row) in enumerate(archive.rows(name), 1):
         if count > MEMORIES:
             raise TooLarge(
@@ -211,7 +211,8 @@ def _values(archive: MemoryArchive, kind: str) -> Iterator[tuple[Value, str]]:
             value = KINDS[kind].model_validate(row)
         except ValidationError as error:
             raise Invalid(
-                f"{name}, line {number}: {describe_archive_error(error)}; nothing was imported",
+                f"{name}, line {number}: {describe_memory_archive_error(error)}; "
+                "nothing was imported",
                 field="archive",
                 cure="correct this line and import again",
             ) from None
@@ -222,9 +223,9 @@ def _id(kind: str, row: dict[str, object]) -> str:
     if kind == IMPRESSION:
         return str(row["target_id"])
     if kind == EDGE:
-        return edge_id(str(row["origin"]), str(row["relation"]), str(row["target"]))
+        return knowledge_edge_id(str(row["origin"]), str(row["relation"]), str(row["target"]))
     if kind == BELIEF:
-        return belief_id(str(row["claim"]))
+        return belief_id_in_memory(str(row["claim"]))
     if kind == PEER:
         return str(row["agent_id"])
     return str(row["id"])
@@ -283,9 +284,9 @@ def _require_id(agent_id: str, kind: str, value: Value, fact_id: str) -> None:
     try:
         new_fact(agent_id, kind, fact_id, value)
     except ValidationError as error:
-        why = f"{fact_id[:80]!r} is not a valid ID: {describe_archive_error(error)}"
+        why = f"{fact_id[:80]!r} is not a valid ID: {describe_memory_archive_error(error)}"
         raise Invalid(
-            f"{archive_member(kind)}: {why}; nothing was imported",
+            f"{memory_archive_member(kind)}: {why}; nothing was imported",
             field="archive",
             cure="correct the ID and import again",
         ) from None
@@ -326,7 +327,7 @@ def _write_core(facts: Documents, clock: Clock, fact: Document, report: RestoreC
     """Write a core memory with the agent state, or as a plain memory if core is full."""
     known, mind = stored_agent_state(facts, fact.owner)
     try:
-        aware = with_core_memory(mind, fact.read(Memory))
+        aware = agent_state_with_core_memory(mind, fact.read(Memory))
     except Refused:
         plain = {**(fact.body or {}), "category": FACT}
         _write_one(facts, clock, MEMORY, fact.replaced(body=plain), report)
@@ -359,7 +360,7 @@ def _reindex_marks(clock: Clock, agent_id: str, facts: list[Document]) -> Iterat
     """Yield marks that make index copies, which only read newer ids, read these as well."""
     for kind in _FOUND_AGAIN:
         if ids := [fact.id for fact in facts if fact.kind == kind]:
-            yield index_rewrite_mark(clock, agent_id, *ids, kind=kind)
+            yield memory_index_rewrite_mark(clock, agent_id, *ids, kind=kind)
 
 
 def _write_one(

@@ -11,7 +11,7 @@ from opencrab.domain.agents.agent import Agent
 from opencrab.domain.conversation.session import Hearing, Session
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Invalid, Unavailable
-from opencrab.domain.memory.search_row import RowKind, search_row_of_line
+from opencrab.domain.memory.search_row import RowKind, memory_search_row_of_line
 from opencrab.domain.memory.summary import (
     COMPACTION,
     SHELF,
@@ -22,7 +22,7 @@ from opencrab.domain.memory.summary import (
     SummarySource,
     SummarySpan,
     SummaryTopic,
-    summary_key,
+    memory_summary_document_id,
 )
 from opencrab.domain.models.routing import CallOptions, RoutingBasis, Use
 from opencrab.domain.money.budget import Limits
@@ -41,11 +41,11 @@ from opencrab.engine.memory.compaction.prompt import (
 from opencrab.engine.models import router
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.prompt.request import (
-    model_input_token_limit,
-    model_output_token_limit,
-    request_token_limit,
+    prompt_answer_token_limit,
+    prompt_input_token_limit,
+    prompt_token_limit,
 )
-from opencrab.engine.turn.prompt.single_question import single_question_request
+from opencrab.engine.turn.prompt.single_question import single_question_prompt_request
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.documents import Documents
 from opencrab.ports.models.model import (
@@ -53,7 +53,7 @@ from opencrab.ports.models.model import (
     ModelInfo,
     Models,
     TrustedText,
-    label_text,
+    label_text_for_model,
 )
 from opencrab.ports.turn.journal import Journal
 
@@ -82,7 +82,10 @@ class StoredSummaries:
 
     def summaries(self, ids: tuple[str, ...]) -> tuple[Summary, ...]:
         """Return those of these summaries that still exist."""
-        stored = (self._facts.get(self._agent_id, SUMMARY, summary_key(each)) for each in ids)
+        stored = (
+            self._facts.get(self._agent_id, SUMMARY, memory_summary_document_id(each))
+            for each in ids
+        )
         return tuple(fact.read(Summary) for fact in stored if fact is not None)
 
     def failure_document(
@@ -171,12 +174,12 @@ class PendingSummary:
         system = TrustedText(summary_rules(work.profile.soul.persona_name, language))
         draft = self.draft
         about = self.stretch.key or f"{draft.since:%Y-%m-%d %H:%M} – {draft.until:%Y-%m-%d %H:%M}"
-        question = label_text(
+        question = label_text_for_model(
             summary_question(self.stretch.span, about, self.sources, language),
             tainted=draft.tainted,
         )
-        output = model_output_token_limit(info, work.runtime.rules)
-        return single_question_request(
+        output = prompt_answer_token_limit(info, work.runtime.rules)
+        return single_question_prompt_request(
             work, info, manner, system=system, question=question, output=output
         )
 
@@ -246,7 +249,7 @@ class PendingSummary:
         shelved, shelf = library.load_summary_index()
         made = made.replaced(id=f"S{shelf.last + 1}", at=now)
         shelf = shelf.replaced(last=shelf.last + 1)
-        stored = new_fact(work.turn.agent_id, SUMMARY, summary_key(made.id), made)
+        stored = new_fact(work.turn.agent_id, SUMMARY, memory_summary_document_id(made.id), made)
         if self.stretch.span is not SummarySpan.TOPIC:
             shelf = shelf.succeeded(now).without_parts(self.stretch.key, set(made.parts))
             if self.stretch.span is SummarySpan.DAY:
@@ -274,9 +277,9 @@ class PendingSummary:
 def summary_source_room(models: Models, rules: Rules, agent: Agent) -> int:
     """Return how many tokens of sources the agent's summary model accepts."""
     basis = RoutingBasis(model=agent.model, models=agent.llm.models)
-    info = router.leading_model(models, Use.ANALYSIS, basis, ())[0].info
-    most = request_token_limit(
-        model_input_token_limit(info, model_output_token_limit(info, rules)), rules
+    info = router.first_routed_model(models, Use.ANALYSIS, basis, ())[0].info
+    most = prompt_token_limit(
+        prompt_input_token_limit(info, prompt_answer_token_limit(info, rules)), rules
     )
     return max(min(most - OVERHEAD_TOKENS, SOURCE_TOKENS), OVERHEAD_TOKENS)
 
@@ -295,7 +298,7 @@ def _of_lines(
         before=stretch.last + 1,
         limit=stretch.last - stretch.first + 1,
     )
-    rows = (search_row_of_line(line, session, turn.agent_id) for line in lines)
+    rows = (memory_search_row_of_line(line, session, turn.agent_id) for line in lines)
     spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
     draft = _draft(
         turn,

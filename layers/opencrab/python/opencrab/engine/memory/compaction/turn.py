@@ -12,7 +12,7 @@ from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.memory.search_row import RowKind, SearchRow, search_row_of_line
+from opencrab.domain.memory.search_row import RowKind, SearchRow, memory_search_row_of_line
 from opencrab.domain.memory.summary import (
     PROMPT_VERSION,
     SummaryAttempts,
@@ -137,7 +137,7 @@ def _lines(runtime: Runtime, agent: Agent, session_id: str) -> SummaryStretch | 
         lines = journal.lines(session_id, after=first - 1, before=end + 1, limit=end - first + 1)
         if gap is None and (not lines or lines[-1].sequence < end):
             return None
-        rows = (search_row_of_line(line, session, agent.id) for line in lines)
+        rows = (memory_search_row_of_line(line, session, agent.id) for line in lines)
         spoken = [row for row in rows if row is not None and row.kind is RowKind.SPEECH]
         if spoken:
             last = end if gap else _last(runtime.models, runtime.rules, agent, spoken, end)

@@ -59,7 +59,7 @@ class SelectionRule(Protocol):
         """Learn from the observations of a day."""
 
 
-def fitting_skills(
+def fitting_simulated_skills(
     world: LearningWorld,
     asked: SimulatedQuestion,
     live: Iterable[str],
@@ -99,7 +99,7 @@ class ByMean:
 
     def choose_skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
         """Return all live skills that fit; none is withheld."""
-        return fitting_skills(self.world, asked, self.live), []
+        return fitting_simulated_skills(self.world, asked, self.live), []
 
     def measured_skills(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
         """Return the names of all skills."""

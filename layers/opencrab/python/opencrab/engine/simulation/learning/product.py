@@ -20,9 +20,12 @@ from opencrab.domain.learning.change import (
 )
 from opencrab.domain.learning.evidence import ClosedEvidence, Evidence
 from opencrab.domain.learning.model_selection import CandidateModel
-from opencrab.domain.learning.review_period import day_period
+from opencrab.domain.learning.review_period import review_period_of_day
 from opencrab.domain.learning.settings import TrialSettings
-from opencrab.domain.learning.signals import skills_on_trial, withheld_skills
+from opencrab.domain.learning.signals import (
+    learned_skills_on_trial,
+    learned_skills_withheld_from_turn,
+)
 from opencrab.domain.learning.skill_lifecycle import index_skill, place_candidate
 from opencrab.domain.learning.treatment_effect import TrialVerdict, skill_effect_over_models
 from opencrab.domain.models.optimization import Aim, LearningMode, OptimizationGoal
@@ -35,7 +38,7 @@ from opencrab.engine.learning.aggregation import (
     AggregatedEvidence,
     close_evidence_days,
     compute_evidence,
-    split_open_and_closed_days,
+    split_open_and_closed_evidence,
 )
 from opencrab.engine.learning.changes import LearningChange
 from opencrab.engine.learning.nightly.models import (
@@ -44,10 +47,14 @@ from opencrab.engine.learning.nightly.models import (
     subjects_rolled_back,
     update_regression_watches,
 )
-from opencrab.engine.learning.nightly.skills import decide_skill_trials
+from opencrab.engine.learning.nightly.skills import decide_skill_trials_nightly
 from opencrab.engine.learning.snapshot import EvidenceSnapshot
 from opencrab.engine.learning.undo import mix_before
-from opencrab.engine.simulation.learning.policies import SimulatedDay, SkillDecision, fitting_skills
+from opencrab.engine.simulation.learning.policies import (
+    SimulatedDay,
+    SkillDecision,
+    fitting_simulated_skills,
+)
 from opencrab.engine.simulation.learning.world import (
     START,
     TASK_TYPES,
@@ -112,8 +119,8 @@ class ProductPolicy:
     def choose_skills(self, asked: SimulatedQuestion) -> tuple[list[TrialSkill], list[TrialSkill]]:
         """Return the fitting skills, and those of them withheld; these are not replaced."""
         live = (skill.name for skill in self.mind.skills)
-        fit = fitting_skills(self.world, asked, live, skills_on_trial(self.mind))
-        resting = withheld_skills(self.mind, asked.id, TRIALS.skill_percent)
+        fit = fitting_simulated_skills(self.world, asked, live, learned_skills_on_trial(self.mind))
+        resting = learned_skills_withheld_from_turn(self.mind, asked.id, TRIALS.skill_percent)
         return (
             [skill for skill in fit if skill.name not in resting],
             [skill for skill in fit if skill.name in resting],
@@ -121,7 +128,7 @@ class ProductPolicy:
 
     def measured_skills(self, skills: Iterable[TrialSkill]) -> tuple[str, ...]:
         """Return the names of those that are on trial."""
-        on_trial = skills_on_trial(self.mind)
+        on_trial = learned_skills_on_trial(self.mind)
         return tuple(skill.name for skill in skills if skill.name in on_trial)
 
     def learn_from_day(self, day: int, seen: SimulatedDay) -> None:
@@ -132,7 +139,7 @@ class ProductPolicy:
                 self._take_back(found, each)
             found = self._again(found)
         changes, _ = learned_mixes(found, subjects_rolled_back(found))
-        for change in (*changes, *decide_skill_trials(found)):
+        for change in (*changes, *decide_skill_trials_nightly(found)):
             self._do(change)
             self._note(day, change.adjustment)
 
@@ -169,7 +176,7 @@ class ProductPolicy:
         said = [each for one in self._open.values() for each in one.opinions]
         grades = {row: grade for one in self._open.values() for row, grade in one.grades.items()}
         days = compute_evidence(signals, said, grades, ended=day, worded={})
-        self.folded = split_open_and_closed_days(day, self.standing, days)
+        self.folded = split_open_and_closed_evidence(day, self.standing, days)
         found = EvidenceSnapshot(
             agent=self.agent,
             mind=self.mind,
@@ -178,7 +185,7 @@ class ProductPolicy:
             tallies=tuple(self._tallies()),
             recent=tuple(reversed(self.adjustments)),
             at=datetime.combine(day, START.timetz()) + timedelta(days=1),
-            period=day_period(day).id,
+            period=review_period_of_day(day).id,
             frozen=False,
             trials=TRIALS,
             routing=self.routing,

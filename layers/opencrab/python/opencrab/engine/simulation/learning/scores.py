@@ -147,7 +147,7 @@ class LearningTrialSummary(Value):
     undone: int
 
 
-def policy_score(
+def simulated_policy_score(
     regrets: Sequence[float], *, most_spent: int, day_micro_usd: int, unanswered: int
 ) -> RuleScore:
     """Compute a policy's score from its regret per turn; late regret is the last third's."""
@@ -161,7 +161,7 @@ def policy_score(
     )
 
 
-def combine_lessons(all_of: Sequence[LearningTrial]) -> LearningTrialSummary:
+def combine_simulation_results(all_of: Sequence[LearningTrial]) -> LearningTrialSummary:
     """Combine the results of at least one seed."""
     fates = [fate for each in all_of for fate in each.fates]
     ours = [each.outcomes["ours"] for each in all_of]
@@ -172,9 +172,11 @@ def combine_lessons(all_of: Sequence[LearningTrial]) -> LearningTrialSummary:
     return LearningTrialSummary(
         seeds=len(all_of),
         lying=all_of[0].lying,
-        effects_at_decision=interval_coverage(fate for fate in fates if fate.night is not None),
-        effects=interval_coverage(fates),
-        qualities=interval_coverage(each for one in all_of for each in one.qualities),
+        effects_at_decision=simulated_interval_coverage(
+            fate for fate in fates if fate.night is not None
+        ),
+        effects=simulated_interval_coverage(fates),
+        qualities=simulated_interval_coverage(each for one in all_of for each in one.qualities),
         skills={
             kind: _verdict_summary([fate for fate in fates if fate.kind == kind]) for kind in KINDS
         },
@@ -197,7 +199,7 @@ def combine_lessons(all_of: Sequence[LearningTrial]) -> LearningTrialSummary:
     )
 
 
-def interval_coverage(intervals: Iterable[MeasuredInterval]) -> IntervalCoverage:
+def simulated_interval_coverage(intervals: Iterable[MeasuredInterval]) -> IntervalCoverage:
     """Count the intervals that contain the true value; missing intervals do not count."""
     known = [each.holds for each in intervals if each.holds is not None]
     return IntervalCoverage(held=sum(known), of=len(known))

@@ -14,7 +14,7 @@ from opencrab.domain.learning.change import (
     Adjustment,
     AdjustmentState,
     describe_mix,
-    heaviest_alias_of_mix,
+    heaviest_learned_alias,
     mix_of,
 )
 from opencrab.domain.learning.regression_watch import is_watched_mix
@@ -26,7 +26,7 @@ from opencrab.engine.simulation.learning.policies import (
     BySelfGrade,
     SelectionRule,
     SimulatedDay,
-    fitting_skills,
+    fitting_simulated_skills,
     simulated_row_id,
 )
 from opencrab.engine.simulation.learning.product import USE, ProductPolicy
@@ -35,8 +35,8 @@ from opencrab.engine.simulation.learning.scores import (
     MeasuredQuality,
     QualityDrop,
     SkillFate,
-    policy_score,
     share_in_points,
+    simulated_policy_score,
 )
 from opencrab.engine.simulation.learning.world import (
     START,
@@ -46,8 +46,8 @@ from opencrab.engine.simulation.learning.world import (
     TrialModel,
     TrialSkill,
     TurnInputs,
-    action_rate_with_skills,
     learning_world,
+    simulated_action_rate_with_skills,
     simulated_judgement_rates,
     simulated_signals,
 )
@@ -161,7 +161,7 @@ class PolicyRun:
             given=self.rule.measured_skills(turn.given),
             held=self.rule.measured_skills(turn.held),
             corrects=self.corrects,
-            acts=action_rate_with_skills(turn.given),
+            acts=simulated_action_rate_with_skills(turn.given),
         )
         signals, opinions, is_corrected = simulated_signals(asked, quality, part)
         self.corrects = asked.id if is_corrected else ""
@@ -174,7 +174,9 @@ class PolicyRun:
         """Record the true values of a turn, for the model that was called first."""
         less = self.worse.get(first.name, 0.0)
         quality = self.world.quality(first, turn.asked, turn.given, less)
-        judged, value = simulated_judgement_rates(quality, action_rate_with_skills(turn.given))
+        judged, value = simulated_judgement_rates(
+            quality, simulated_action_rate_with_skills(turn.given)
+        )
         truth = self.models[turn.asked.task, first.name]
         truth[0] += judged * value * (1 - first.fails)
         truth[1] += judged
@@ -194,7 +196,7 @@ class PolicyRun:
     def _best(self, asked: SimulatedQuestion) -> float:
         """Return the expected quality of the optimal policy within the budget."""
         helpful = (skill.name for skill in self.world.skills if skill.effect > 0)
-        skills = fitting_skills(self.world, asked, helpful)
+        skills = fitting_simulated_skills(self.world, asked, helpful)
         by_name = {model.name: model for model in self.world.models}
         return sum(
             weight
@@ -205,7 +207,7 @@ class PolicyRun:
         )
 
 
-def run_learning_trial(
+def run_simulated_learning_trial(
     seed: int, *, nights: int = NIGHTS, turns: int = TURNS, lying: bool = False
 ) -> LearningTrial:
     """Run all policies in the environment of a seed; raises Invalid for a number out of range."""
@@ -214,7 +216,7 @@ def run_learning_trial(
     if not 1 <= turns <= MOST_TURNS:
         raise Invalid(f"--turns must be from 1 to {MOST_TURNS}, not {turns}", field="turns")
     found = learning_world(seed, turns=turns, lying=lying)
-    best, ours = optimal_mix(found), ProductPolicy(found)
+    best, ours = optimal_mix_in_simulation(found), ProductPolicy(found)
     rules: dict[str, SelectionRule] = {
         "ours": ours,
         "greedy": ByMean(found),
@@ -234,7 +236,7 @@ def run_learning_trial(
         day_micro_usd=found.day_micro_usd,
         best_quality=round(first.best_quality / len(first.regrets), 4),
         outcomes={
-            name: policy_score(
+            name: simulated_policy_score(
                 pupil.regrets,
                 most_spent=pupil.most_spent,
                 day_micro_usd=found.day_micro_usd,
@@ -247,24 +249,24 @@ def run_learning_trial(
         changes=len(ours.adjustments),
         taken_back=sum(each.state is AdjustmentState.ROLLED_BACK for each in ours.adjustments),
         undone=ours.newest_undone(),
-        dropped=run_quality_drop(found, nights),
+        dropped=simulate_model_quality_drop(found, nights),
     )
 
 
-def run_quality_drop(of: LearningWorld, nights: int) -> QualityDrop:
+def simulate_model_quality_drop(of: LearningWorld, nights: int) -> QualityDrop:
     """Run the product's policy again, and let a newly chosen model's quality drop.
 
     Returns the number of nights until the policy rolled it back or chose another model.
     """
     rule = ProductPolicy(of)
-    pupil = PolicyRun(of, rule, optimal_mix(of))
+    pupil = PolicyRun(of, rule, optimal_mix_in_simulation(of))
     found = QualityDrop()
     for day in range(nights):
         pupil.run_day(day, tuple(of.day(day)))
         if not found.night:
             fresh = _first_adjustment_of_day(rule, day)
             if fresh is not None:
-                model = rule.routing.aliases[heaviest_alias_of_mix(fresh.after)]
+                model = rule.routing.aliases[heaviest_learned_alias(fresh.after)]
                 pupil.worse[model] = LOSS
                 found = QualityDrop(subject=fresh.subject, model=model, night=day + 1)
             continue
@@ -273,13 +275,13 @@ def run_quality_drop(of: LearningWorld, nights: int) -> QualityDrop:
         hit = [
             each
             for each in back
-            if rule.routing.aliases[heaviest_alias_of_mix(each.after)] == found.model
+            if rule.routing.aliases[heaviest_learned_alias(each.after)] == found.model
         ]
         if hit:
             return found.replaced(taken_back_after=after)
         if (
             rule.routing.aliases[
-                heaviest_alias_of_mix(describe_mix(mix_of(rule.mind, found.subject)))
+                heaviest_learned_alias(describe_mix(mix_of(rule.mind, found.subject)))
             ]
             != found.model
         ):
@@ -336,7 +338,7 @@ def _qualities(pupil: PolicyRun, rule: ProductPolicy) -> Iterator[MeasuredQualit
             )
 
 
-def optimal_mix(of: LearningWorld) -> dict[int, dict[str, float]]:
+def optimal_mix_in_simulation(of: LearningWorld) -> dict[int, dict[str, float]]:
     """Return the optimal model shares by type of task within the average daily budget.
 
     Solves the linear relaxation of a multiple-choice knapsack by its Lagrange multiplier: at a

@@ -223,7 +223,7 @@ def simulated_judgement_rates(quality: float, acts: float) -> tuple[float, float
     return judged, value
 
 
-def action_rate_with_skills(skills: Sequence[TrialSkill]) -> float:
+def simulated_action_rate_with_skills(skills: Sequence[TrialSkill]) -> float:
     """Return how often models act in turns that are given these skills."""
     return ACTIONS + sum(skill.busy for skill in skills)
 

@@ -14,8 +14,8 @@ from opencrab.domain.conversation.attachment import (
     PICTURE_BYTES,
     PICTURES,
     WORKSPACE,
-    is_text,
-    picture_media_type,
+    attachment_picture_media_type,
+    is_attachment_text,
 )
 from opencrab.domain.conversation.message import Line, LineKind
 from opencrab.domain.errors import Invalid, NotFound
@@ -31,8 +31,8 @@ from opencrab.ports.models.model import (
     ModelInfo,
     PromptText,
     TrustedText,
-    join_prompt_texts,
-    label_text,
+    join_texts_for_model,
+    label_text_for_model,
     labelled_message,
 )
 from opencrab.ports.texts import Texts
@@ -61,7 +61,7 @@ def trigger_with_attachments(
     images = found.images if info.vision else ()
     texts = (*found.texts, *(found.notes if info.vision else found.without_vision))
     said = last.text if isinstance(last.text, PromptText) else PromptText(last.text)
-    shown = labelled_message("user", join_prompt_texts("\n", (said, *texts)), name=last.name)
+    shown = labelled_message("user", join_texts_for_model("\n", (said, *texts)), name=last.name)
     tokens = len(images) * info.image_tokens + sum(map(estimated_tokens, texts))
     messages = (*before, replace(shown, images=images))
     return replace(trigger, messages=messages, tokens=trigger.tokens + tokens)
@@ -175,14 +175,14 @@ def _image(work: TurnWork, reference: str) -> Image | None:
     if not clean:
         # A model reads text in an image, and somebody else made this one.
         work.turn = work.turn.replaced(taint=True)
-    kind = picture_media_type(content)
+    kind = attachment_picture_media_type(content)
     return None if kind is None else Image(kind, b64encode(content).decode())
 
 
 def _file(work: TurnWork, reference: str, left: int) -> tuple[PromptText, int]:
     """Return a file's text, cut to the bytes that are left, and how many of them it takes."""
     found = _content(work, reference, FILE_BYTES)
-    if found is None or not is_text(found[0]):
+    if found is None or not is_attachment_text(found[0]):
         return _note(work, "unreadable", reference), 0
     content, clean = found
     if not clean:
@@ -191,7 +191,7 @@ def _file(work: TurnWork, reference: str, left: int) -> tuple[PromptText, int]:
     facts = {"reference": reference, "size": len(content), "shown": len(shown.encode())}
     key = "file" if facts["shown"] == facts["size"] else "cut"
     text = _TEXTS[key][work.profile.agent.language].format(content=shown, **facts)
-    return label_text(text, tainted=not clean), len(shown.encode())
+    return label_text_for_model(text, tainted=not clean), len(shown.encode())
 
 
 def _note(work: TurnWork, key: str, reference: str, **facts: object) -> PromptText:

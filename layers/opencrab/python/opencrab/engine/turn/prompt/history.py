@@ -14,7 +14,7 @@ from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.prompt.surroundings_text import RECENT_PART
-from opencrab.engine.turn.prompt.system_text import omitted_history_note, summary_title_line
+from opencrab.engine.turn.prompt.system_text import omitted_history_note, summary_title_in_prompt
 from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import PromptText, labelled_message
@@ -142,7 +142,7 @@ def _align_window_start(groups: tuple[MessageGroup, ...], start: int) -> int:
 
 def _names(topics: tuple[SummaryTopic, ...], language: Language) -> dict[int, PromptText]:
     """Return a line for each topic, by the last line of the session that it covers."""
-    return {topic.last: summary_title_line(topic, language) for topic in topics}
+    return {topic.last: summary_title_in_prompt(topic, language) for topic in topics}
 
 
 def _first_line(work: TurnWork) -> Line | None:

@@ -12,7 +12,7 @@ from typing import Any
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import Invalid
-from opencrab.domain.learning.signals import withheld_skills
+from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
 from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
@@ -21,7 +21,7 @@ from opencrab.domain.turn.transcript import TurnStep
 from opencrab.domain.value import Language
 from opencrab.engine.runtime import Rules
 from opencrab.engine.skills.offering import (
-    skill_index,
+    agent_skills_index,
     skill_text,
     skills_of_agent,
     unreadable_skills,
@@ -52,7 +52,7 @@ from opencrab.ports.models.model import (
     ChatRequest,
     ModelInfo,
     PromptText,
-    join_prompt_texts,
+    join_texts_for_model,
     labelled_message,
     labelled_request,
     labelled_result,
@@ -66,7 +66,7 @@ _PER_MESSAGE = 8
 """The number of tokens that a provider adds around each message."""
 
 
-def build_model_request(
+def build_turn_prompt_request(
     work: TurnWork, info: ModelInfo, manner: CallOptions, look: PreCallState, share: float = 1.0
 ) -> ChatRequest:
     """Build the request for the turn's next model call, with the options of its use.
@@ -77,9 +77,9 @@ def build_model_request(
     agent, rules = work.profile.agent, work.runtime.rules
     schemas = _schemas(work, info)
     _find_skills(work)
-    output = model_output_token_limit(info, rules)
-    most = model_input_token_limit(info, output)
-    water = request_token_limit(most, rules)
+    output = prompt_answer_token_limit(info, rules)
+    most = prompt_input_token_limit(info, output)
+    water = prompt_token_limit(most, rules)
     shares = rules.autonomy.shares if work.turn.is_autonomous else None
     memories = _memories(work, water, shares)
     system = system_text(
@@ -89,7 +89,7 @@ def build_model_request(
     around, used = work.prompt.around, estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
     moment = (*work.prompt.skill_texts, found, goal_prompt_note(work), volatile_text(work, look))
-    last = labelled_message("user", join_prompt_texts("\n\n", moment))
+    last = labelled_message("user", join_texts_for_model("\n\n", moment))
     steps = _steps(work, {item.id: item for item in look.step_state.instructions})
     if work.prompt.shown is None:
         work.prompt.shown = render_history(work.history, work.turn.agent_id, agent.language)
@@ -176,12 +176,12 @@ def _find_skills(work: TurnWork) -> None:
     if hidden:
         mind = mind.replaced(skills=tuple(one for one in mind.skills if one.name not in hidden))
     skills = skills_of_agent(shipped.all(), mind)
-    prompt.skills_offered, listed = skill_index(skills, agent.language)
+    prompt.skills_offered, listed = agent_skills_index(skills, agent.language)
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
         percent = work.runtime.rules.trials.skill_percent
-        resting = withheld_skills(work.profile.mind, work.turn.id, percent)
+        resting = learned_skills_withheld_from_turn(work.profile.mind, work.turn.id, percent)
         # A skill that was shipped since under the name of one on trial is not on trial.
         resting = frozenset(name for name in resting if shipped.find(name) is None)
         fit = fitting_skills(skills, about)
@@ -205,18 +205,18 @@ def _about(work: TurnWork) -> str:
     return "\n".join((trigger.text if trigger else "", task.name if task else ""))
 
 
-def request_token_limit(limit: int, rules: Rules) -> int:
+def prompt_token_limit(limit: int, rules: Rules) -> int:
     """Return the most tokens of a request: half of what the model takes, or the setting if less."""
     return min(limit // 2, rules.high_water_tokens)
 
 
-def model_output_token_limit(info: ModelInfo, rules: Rules) -> int:
+def prompt_answer_token_limit(info: ModelInfo, rules: Rules) -> int:
     """Return the most tokens of one answer: at most a quarter of a window shared with the input."""
     limit = min(info.max_output_tokens, rules.max_output_tokens)
     return limit if info.max_total_tokens is None else min(limit, info.max_total_tokens // 4)
 
 
-def model_input_token_limit(info: ModelInfo, output_tokens: int) -> int:
+def prompt_input_token_limit(info: ModelInfo, output_tokens: int) -> int:
     """Return the most tokens of the input: the model's limit, or what its total leaves if less."""
     if info.max_total_tokens is None:
         return info.max_input_tokens

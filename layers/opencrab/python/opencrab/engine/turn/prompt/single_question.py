@@ -3,7 +3,7 @@
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions
 from opencrab.domain.text.terms import estimated_tokens
-from opencrab.engine.turn.prompt.request import model_input_token_limit
+from opencrab.engine.turn.prompt.request import prompt_input_token_limit
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.models.model import (
     ChatRequest,
@@ -14,7 +14,7 @@ from opencrab.ports.models.model import (
 )
 
 
-def single_question_request(
+def single_question_prompt_request(
     work: TurnWork,
     info: ModelInfo,
     manner: CallOptions,
@@ -24,7 +24,7 @@ def single_question_request(
     output: int,
 ) -> ChatRequest:
     """Return the request for an answer of `output` tokens; raises Invalid if it is too long."""
-    most, needed = model_input_token_limit(info, output), estimated_tokens(system + question)
+    most, needed = prompt_input_token_limit(info, output), estimated_tokens(system + question)
     if needed > most:
         raise Invalid(
             f"model {info.name!r} accepts {most} tokens; this request needs about {needed}",

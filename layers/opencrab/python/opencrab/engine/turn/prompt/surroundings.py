@@ -10,7 +10,7 @@ from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
-from opencrab.domain.goals.goal import GOAL, Goal, goal_id_of, goal_key
+from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
@@ -19,7 +19,7 @@ from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.engine.turn.prompt.surroundings_text import (
     WakingMoment,
     render_surroundings,
-    waking_text,
+    waking_prompt_text,
 )
 from opencrab.engine.turn.prompt.system_text import guidance_text
 from opencrab.engine.turn.prompt_cache import Surroundings
@@ -27,7 +27,12 @@ from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
-from opencrab.ports.models.model import NO_TEXT, PromptText, join_prompt_texts, label_text
+from opencrab.ports.models.model import (
+    NO_TEXT,
+    PromptText,
+    join_texts_for_model,
+    label_text_for_model,
+)
 from opencrab.ports.turn.action import one_line
 
 EVENTS_READ = 50
@@ -44,7 +49,7 @@ _UNTOLD = "private"
 """The source of events that are not told to others."""
 
 
-def read_surroundings(
+def read_prompt_surroundings(
     home: Home, turn: Turn, profile: Profile, clearance: Clearance
 ) -> Surroundings | None:
     """Read the surroundings of an agent that acts unasked: one read, a second for unread events.
@@ -58,8 +63,8 @@ def read_surroundings(
     if not turn.is_autonomous or turn.authority not in {Authority.SELF, Authority.OWNER}:
         return None
     agent_id, facts = turn.agent_id, home.facts
-    opened = [goal_key(goal_id) for goal_id in profile.mind.agenda.open if clearance.whole]
-    serves = () if turn.task is None else (goal_key(goal_id_of(turn.task)),)
+    opened = [goal_document_id(goal_id) for goal_id in profile.mind.agenda.open if clearance.whole]
+    serves = () if turn.task is None else (goal_document_id(goal_id_of_label(turn.task)),)
     keys = dict.fromkeys((*opened, *serves))
     names = _NAMES if clearance.whole else _NAMES[:1]
     found = facts.get_many(agent_id, *names, *((GOAL, key) for key in keys))
@@ -83,12 +88,12 @@ def read_surroundings(
         known_peers=frozenset(
             peer.agent_id
             for peer in seen.peers
-            if peer.tainted and not has_foreign_peer_id(home.agents, peer)
+            if peer.tainted and not is_prompt_peer_id_untrusted(home.agents, peer)
         ),
     )
 
 
-def has_foreign_peer_id(agents: Agents, peer: Peer) -> bool:
+def is_prompt_peer_id_untrusted(agents: Agents, peer: Peer) -> bool:
     """Check whether a peer's id may be a stranger's words: a tainted turn gave it, to no agent."""
     if not peer.tainted:
         return False
@@ -143,7 +148,9 @@ def orientation_text(
         tainted=turn.taint,
         reason=NO_TEXT
         if not beats or woke is None
-        else label_text(one_line(woke.text, 500), tainted=woke.taints_reader(turn.agent_id)),
+        else label_text_for_model(
+            one_line(woke.text, 500), tainted=woke.taints_reader(turn.agent_id)
+        ),
         budget=_budget(work, agent),
     )
     told = render_surroundings(around, moment, autonomy, memory_used)
@@ -151,7 +158,7 @@ def orientation_text(
     if not beats or not agent.heartbeat.acts_on_its_own:
         return told
     ordered = guidance_text(agent.language, instructions, Authority.OWNER, "")
-    return join_prompt_texts("\n\n", (ordered, told))
+    return join_texts_for_model("\n\n", (ordered, told))
 
 
 def _budget(work: TurnWork, agent: Agent) -> PromptText:
@@ -159,4 +166,4 @@ def _budget(work: TurnWork, agent: Agent) -> PromptText:
     day = limits.agent_day(agent.day_limit_micro_usd) / _MILLION
     left = max(limits.turn_micro_usd - work.turn.spent, 0) / _MILLION
     share = limits.heartbeat_percent
-    return waking_text("budget_left", agent.language, left=left, day=day, share=share)
+    return waking_prompt_text("budget_left", agent.language, left=left, day=day, share=share)

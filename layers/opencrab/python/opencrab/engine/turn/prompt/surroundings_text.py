@@ -23,9 +23,9 @@ from opencrab.ports.models.model import (
     NO_TEXT,
     PromptText,
     TrustedText,
-    fill_prompt_template,
-    join_prompt_texts,
-    label_text,
+    fill_template_for_model,
+    join_texts_for_model,
+    label_text_for_model,
 )
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
@@ -55,9 +55,9 @@ class WakingMoment:
 _TEXTS = Texts(__file__)
 
 
-def waking_text(key: str, language: Language, **facts: PromptText | float) -> PromptText:
+def waking_prompt_text(key: str, language: Language, **facts: PromptText | float) -> PromptText:
     """Return one line of the text by its key."""
-    return fill_prompt_template(_TEXTS[key][language], **facts)
+    return fill_template_for_model(_TEXTS[key][language], **facts)
 
 
 def render_surroundings(
@@ -76,25 +76,27 @@ def render_surroundings(
         events,
         _memory(around, moment, autonomy, max(shares.memory - memory_used, 0)),
         recent,
-        waking_text("end", language),
+        waking_prompt_text("end", language),
     )
-    return join_prompt_texts("\n", parts)
+    return join_texts_for_model("\n", parts)
 
 
 def _head(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> PromptText:
     language = moment.language
     here = moment.now.astimezone(ZoneInfo(moment.zone))
     now = f"{here:%Y-%m-%d %H:%M} {moment.zone}"
-    rows = [waking_text("head", language)]
+    rows = [waking_prompt_text("head", language)]
     if moment.reason:
-        rows.append(waking_text("why", language, what=moment.reason))
-    rows.append(waking_text("now", language, what=TrustedText(now)))
+        rows.append(waking_prompt_text("why", language, what=moment.reason))
+    rows.append(waking_prompt_text("now", language, what=TrustedText(now)))
     in_vain = around.signs.in_vain if around.signs is not None else 0
     if in_vain >= autonomy.warn_after:
-        rows.append(waking_text("in_vain", language, count=in_vain, most=autonomy.dormant_after))
+        rows.append(
+            waking_prompt_text("in_vain", language, count=in_vain, most=autonomy.dormant_after)
+        )
     if moment.budget:
-        rows.append(waking_text("budget", language, what=moment.budget))
-    return join_prompt_texts("\n", rows)
+        rows.append(waking_prompt_text("budget", language, what=moment.budget))
+    return join_texts_for_model("\n", rows)
 
 
 def _goals(around: Surroundings, moment: WakingMoment) -> PromptText:
@@ -102,8 +104,8 @@ def _goals(around: Surroundings, moment: WakingMoment) -> PromptText:
     order = rank_goals(around.goals, around.capability, moment.drives, moment.now)
     rows = [_goal(goal, score, moment) for goal, score in order[:GOALS]]
     if len(order) > GOALS:
-        rows.append(waking_text("more_goals", language, count=len(order) - GOALS))
-    return _titled_list(waking_text("goals", language), rows)
+        rows.append(waking_prompt_text("more_goals", language, count=len(order) - GOALS))
+    return _titled_list(waking_prompt_text("goals", language), rows)
 
 
 def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
@@ -116,15 +118,15 @@ def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
         score.social_value,
     )
     hidden = goal.taint and not moment.tainted
-    told = waking_text("hidden", language) if hidden else one_line(goal.name, 120)
+    told = waking_prompt_text("hidden", language) if hidden else one_line(goal.name, 120)
     due = (
-        waking_text("deadline", language, at=TrustedText(_at(goal.deadline, moment)))
+        waking_prompt_text("deadline", language, at=TrustedText(_at(goal.deadline, moment)))
         if goal.deadline
         else ""
     )
     sum_of = " + ".join(f"{term:.2f}" for term in terms)
     kind = f"{goal.horizon}/{goal.source}/{goal.status}"
-    return label_text(
+    return label_text_for_model(
         f"- {goal.id} {score.priority:.2f} = {sum_of} [{kind}]{due} {told}",
         tainted=goal.taint and not hidden,
     )
@@ -134,14 +136,16 @@ def _events(events: tuple[AgentEvent, ...], moment: WakingMoment) -> PromptText:
     language = moment.language
     rows = list[PromptText]()
     if len(events) > EVENTS:
-        rows.append(waking_text("more_events", language, count=len(events) - EVENTS))
+        rows.append(waking_prompt_text("more_events", language, count=len(events) - EVENTS))
     for event in events[-EVENTS:]:
         said = one_line(event.text, EVENT_CHARACTERS)
-        mark = waking_text("others", language) if event.tainted and said else ""
+        mark = waking_prompt_text("others", language) if event.tainted and said else ""
         told = f": 「{said}」" if said and moment.language is Language.JA else f': "{said}"'
         row = f"- {_at(event.at, moment)} {event.type} {event.source}"
-        rows.append(label_text(f"{row}{told if said else ''}{mark}", tainted=event.tainted))
-    return _titled_list(waking_text("events", language), rows)
+        rows.append(
+            label_text_for_model(f"{row}{told if said else ''}{mark}", tainted=event.tainted)
+        )
+    return _titled_list(waking_prompt_text("events", language), rows)
 
 
 def _memory(
@@ -151,14 +155,14 @@ def _memory(
     language, working = moment.language, around.working
     notes: PromptText = NO_TEXT
     if working is not None and working.text:
-        noted = label_text(working.text, tainted=working.tainted)
-        notes = join_prompt_texts("\n", (waking_text("working", language), noted))
+        noted = label_text_for_model(working.text, tainted=working.tainted)
+        notes = join_texts_for_model("\n", (waking_prompt_text("working", language), noted))
     notes = truncate_prompt_lines(notes, room // 2, language)
     peers = truncate_prompt_lines(_peers(around, moment, autonomy), room // 4, language)
     left = room // 2 if notes else room - (room // 4 if peers else 0)
     left -= room // 4 if notes and peers else 0
     beliefs = truncate_prompt_lines(_beliefs(around.outlook.beliefs, moment), left, language)
-    return join_prompt_texts("\n", (beliefs, peers, notes))
+    return join_texts_for_model("\n", (beliefs, peers, notes))
 
 
 def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> PromptText:
@@ -170,10 +174,10 @@ def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> Pr
     known.sort(key=lambda each: -each[0])
     rows = list[PromptText]()
     for trusted, peer in known:
-        row = waking_text(
+        row = waking_prompt_text(
             "peer",
             language,
-            id=label_text(peer.agent_id, tainted=peer.agent_id in foreign),
+            id=label_text_for_model(peer.agent_id, tainted=peer.agent_id in foreign),
             trust=trusted,
             able=peer.competence,
             true=peer.reliability,
@@ -182,22 +186,24 @@ def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> Pr
         )
         if peer.interests and (moment.tainted or not peer.tainted):
             what = one_line(", ".join(peer.interests), 100)
-            told = label_text(what, tainted=peer.tainted)
-            row = join_prompt_texts("", (row, waking_text("interests", language, what=told)))
+            told = label_text_for_model(what, tainted=peer.tainted)
+            row = join_texts_for_model(
+                "", (row, waking_prompt_text("interests", language, what=told))
+            )
         rows.append(row)
-    return _titled_list(waking_text("peers", language), rows)
+    return _titled_list(waking_prompt_text("peers", language), rows)
 
 
 def _beliefs(beliefs: tuple[BriefBelief, ...], moment: WakingMoment) -> PromptText:
     """Return the beliefs; only tainted turns see those that rest on untrusted words."""
     told = (belief for belief in beliefs if moment.tainted or not belief.tainted)
     rows = [
-        label_text(
+        label_text_for_model(
             f"- {belief.confidence:.2f} {one_line(belief.claim, 200)}", tainted=belief.tainted
         )
         for belief in told
     ]
-    return _titled_list(waking_text("beliefs", moment.language), rows)
+    return _titled_list(waking_prompt_text("beliefs", moment.language), rows)
 
 
 def _recent(goals: tuple[Goal, ...], moment: WakingMoment) -> PromptText:
@@ -208,8 +214,8 @@ def _recent(goals: tuple[Goal, ...], moment: WakingMoment) -> PromptText:
         for receipt in _receipts(goal):
             path = "" if hidden else one_line(receipt.path or "", 120)
             row = f"- {goal.id} {receipt.action} {path}".rstrip()
-            rows.append(label_text(row, tainted=goal.taint and not hidden))
-    return _titled_list(waking_text("recent", moment.language), rows[-RECEIPTS:])
+            rows.append(label_text_for_model(row, tainted=goal.taint and not hidden))
+    return _titled_list(waking_prompt_text("recent", moment.language), rows[-RECEIPTS:])
 
 
 def _receipts(goal: Goal) -> Iterable[ActionReceipt]:
@@ -223,4 +229,4 @@ def _at(moment: datetime | None, here: WakingMoment) -> str:
 
 
 def _titled_list(title: PromptText, rows: list[PromptText]) -> PromptText:
-    return join_prompt_texts("\n", (title, *rows)) if rows else NO_TEXT
+    return join_texts_for_model("\n", (title, *rows)) if rows else NO_TEXT

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from opencrab.domain.access.authority import Authority, taints_reading_turn
-from opencrab.domain.agents.agent import Agent, Profile, selectable_aliases
+from opencrab.domain.agents.agent import Agent, Profile, aliases_selectable_by_agent
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.goals.goal import Goal, task_message
@@ -19,9 +19,9 @@ from opencrab.ports.models.model import (
     NO_TEXT,
     PromptText,
     TrustedText,
-    fill_prompt_template,
-    join_prompt_texts,
-    label_text,
+    fill_template_for_model,
+    join_texts_for_model,
+    label_text_for_model,
 )
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
@@ -65,15 +65,15 @@ def system_text(
         who = _in_order(who, shares.identity, language)
         used = estimated_tokens(rules) + estimated_tokens(place)
         skills = truncate_prompt_lines(skills, max(shares.rules - used, 0), language)
-    filled = fill_prompt_template(
+    filled = fill_template_for_model(
         rules,
         name=TrustedText(profile.soul.persona_name),
         identity=who[0],
         soul=who[2],
-        purpose=fill_prompt_template("\n{text}\n", text=who[1]),
+        purpose=fill_template_for_model("\n{text}\n", text=who[1]),
         theme=place,
     )
-    return join_prompt_texts("\n\n", (filled, memories, skills))
+    return join_texts_for_model("\n\n", (filled, memories, skills))
 
 
 def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> list[PromptText]:
@@ -93,7 +93,7 @@ def volatile_text(work: TurnWork, look: PreCallState) -> PromptText:
     routing = work.runtime.models.routing
     models = models_prompt_note(work.profile.agent, routing, look.basis, work.transcript.choices)
     door = turn.channel.target if turn.channel else turn.source.value
-    return fill_prompt_template(
+    return fill_template_for_model(
         _TEXTS["context"][work.profile.agent.language],
         now=TrustedText(now),
         door=TrustedText(door),
@@ -117,7 +117,7 @@ def models_prompt_note(
         model if everything else f"{'+'.join(named)}={model}" for model, named in uses.items()
     )
     note = f" / models: {told}"
-    selectable = selectable_aliases(agent, routing)
+    selectable = aliases_selectable_by_agent(agent, routing)
     if selectable:
         note += f"; select_llm: {' '.join(selectable)}"
     if len(note.encode()) <= _MODELS_NOTE_BYTES:
@@ -130,7 +130,7 @@ def goal_prompt_note(work: TurnWork) -> PromptText:
     goal, language = work.served, work.profile.agent.language
     if goal is None or goal.status.is_end:
         return NO_TEXT
-    return label_text(_goal_note(goal, language), tainted=goal.taint)
+    return label_text_for_model(_goal_note(goal, language), tainted=goal.taint)
 
 
 def _goal_note(goal: Goal, language: Language) -> str:
@@ -162,10 +162,10 @@ def guidance_text(
     """Return guidance or heartbeat instructions for the prompt, with a giver who is no owner."""
     if authority is Authority.OWNER:
         told = _TEXTS["owner_instruction"][language].format(text=text)
-        return label_text(told, tainted=tainted)
+        return label_text_for_model(told, tainted=tainted)
     named = _one_line(giver.translate(_NO_MARKS))
     told = _TEXTS["other_instruction"][language].format(named=named, text=text)
-    return label_text(told, tainted=tainted or taints_reading_turn(authority))
+    return label_text_for_model(told, tainted=tainted or taints_reading_turn(authority))
 
 
 def omitted_history_note(
@@ -175,17 +175,19 @@ def omitted_history_note(
     note = TrustedText(_TEXTS["omitted"][language].format(count=count))
     if not topics:
         return note
-    return join_prompt_texts("\n", (note, TrustedText(_TEXTS["omitted_topics"][language]), *topics))
+    return join_texts_for_model(
+        "\n", (note, TrustedText(_TEXTS["omitted_topics"][language]), *topics)
+    )
 
 
-def summary_title_line(topic: SummaryTopic, language: Language) -> PromptText:
+def summary_title_in_prompt(topic: SummaryTopic, language: Language) -> PromptText:
     """Return a line that names a summary.
 
     If its title is withheld, the line says that the summary contains untrusted text.
     """
     shown = topic.title or _TEXTS["hidden_title"][language]
     hidden = not topic.title
-    return label_text(
+    return label_text_for_model(
         f"{topic.id} {topic.until:%Y-%m-%d}: {shown}", tainted=topic.tainted and not hidden
     )
 

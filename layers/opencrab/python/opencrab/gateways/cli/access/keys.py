@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from opencrab.gateways.cli.terminal.arguments import IdList, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -64,8 +64,8 @@ def list_keys(terminal: Terminal) -> None:
             key["scope"],
             key["principal_id"],
             _format_grants(terminal, key["grants"]),
-            format_time(key["created_at"]),
-            format_time(key["revoked_at"]),
+            format_time_for_terminal(key["created_at"]),
+            format_time_for_terminal(key["revoked_at"]),
         )
         for key in keys
     ]

@@ -8,11 +8,15 @@ import typer
 from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
-from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
+from opencrab.gateways.cli.terminal.amounts import parse_terminal_amount
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.input import ask_line, ask_needed, ask_one_of, confirm_or_refuse
-from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent, require_unused_name
+from opencrab.gateways.cli.terminal.lookup import (
+    AgentView,
+    find_agent_for_terminal,
+    require_unused_name_for_terminal,
+)
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -96,7 +100,7 @@ def create_agent(terminal: Terminal, /, **draft: Any) -> None:
 @cli_command
 def show_agent(terminal: Terminal, agent: AgentName) -> None:
     """Show one agent with its personality."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     if terminal.options.json:
         terminal.json(found)
     else:
@@ -108,7 +112,7 @@ def show_agent(terminal: Terminal, agent: AgentName) -> None:
 @cli_command_with(_EDIT)
 def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     """Change an agent by options, or all of it in your editor."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     if any(value is not None for value in draft.values()):
         wanted = _with_draft(terminal, found, draft)
     elif terminal.interactive:
@@ -131,7 +135,7 @@ def retire_agent(
     yes: Yes = False,
 ) -> None:
     """Retire an agent for good; its conversations and files are kept."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     question = terminal.words("really_retire", name=found["name"])
     if not confirm_or_refuse(terminal, question, yes=yes, needed="yes_needed"):
         terminal.print_sentence("unchanged", name=found["name"])
@@ -166,7 +170,7 @@ def _create_from_draft(terminal: Terminal, draft: dict[str, Any]) -> AgentView:
         soul = with_persona(soul, draft["persona"])
     if draft.get("traits"):
         soul = with_traits(soul, draft["traits"])
-    require_unused_name(terminal, body["name"])
+    require_unused_name_for_terminal(terminal, body["name"])
     return terminal.client.post("agents", body={**body, "soul": soul} if soul else body)
 
 
@@ -218,7 +222,7 @@ def _day_limit(terminal: Terminal, text: str) -> int | None:
         return None
     from decimal import Decimal
 
-    amount = parse_amount_in_steps(text.strip(), Decimal("0.000001"), Decimal(1_000_000))
+    amount = parse_terminal_amount(text.strip(), Decimal("0.000001"), Decimal(1_000_000))
     if amount is None:
         raise typer.BadParameter(terminal.words("limit_value", name="day"), param_hint="--day")
     return amount
@@ -234,7 +238,7 @@ def _save(terminal: Terminal, agent: AgentView, wanted: dict[str, Any]) -> Agent
         )
     client, agent_id, version = terminal.client, agent["id"], agent["version"]
     if isinstance(name := wanted.get("name"), str) and name != agent["name"]:
-        require_unused_name(terminal, name, agent_id)
+        require_unused_name_for_terminal(terminal, name, agent_id)
     for part in ("soul", "identity"):
         if part in wanted and wanted[part] != agent[part]:
             client.put("agents", agent_id, part, body=wanted[part], version=version)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @cli_command
-def seed_population(terminal: Terminal) -> None:
+def seed_preset_agents(terminal: Terminal) -> None:
     """Create the eight preset agents, once."""
     from opencrab.engine.agents.presets import founder_presets
 
@@ -39,10 +39,10 @@ def seed_agent(
 @cli_command
 def list_presets(terminal: Terminal) -> None:
     """List the presets."""
-    from opencrab.engine.agents.presets import all_presets
+    from opencrab.engine.agents.presets import all_agent_presets
 
     language = _language(terminal)
-    words = {each.key: each.words[language] for each in all_presets()}
+    words = {each.key: each.words[language] for each in all_agent_presets()}
     if terminal.options.json:
         rows = [{"preset": key, "name": of.name, "what": of.purpose} for key, of in words.items()]
         terminal.json(rows)
@@ -87,4 +87,4 @@ def _language(terminal: Terminal) -> "Language":
     return Language(terminal.options.language.for_agents)
 
 
-COMMANDS = {"population": seed_population, "agent": seed_agent, "presets": list_presets}
+COMMANDS = {"population": seed_preset_agents, "agent": seed_agent, "presets": list_presets}

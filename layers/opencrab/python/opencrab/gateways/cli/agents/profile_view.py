@@ -6,7 +6,7 @@ from rich.text import Text
 
 from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.terminal.lookup import AgentView
-from opencrab.gateways.cli.terminal.tables import draw_fact_table
+from opencrab.gateways.cli.terminal.tables import draw_fact_table_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -34,16 +34,18 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words("head_thinking"), _thinking(soul["thinking_style"])),
     ]
     numbers = {**soul["personality"], **_drives(soul)}
-    bars = [(words.term(name), trait_bar(value)) for name, value in numbers.items()]
+    bars = [(words.term(name), agent_trait_bar(value)) for name, value in numbers.items()]
     style = soul["social_style"]
     social = [
-        (words.term(name), trait_bar((style[name] + 1) / 2, shown=style[name]))
+        (words.term(name), agent_trait_bar((style[name] + 1) / 2, shown=style[name]))
         for name in ("assertiveness", "responsiveness")
     ]
-    draw_fact_table(terminal.console, [*pairs, *bars, *social, *soul["custom_traits"].items()])
+    draw_fact_table_on_terminal(
+        terminal.console, [*pairs, *bars, *social, *soul["custom_traits"].items()]
+    )
 
 
-def trait_bar(share: float, shown: float | None = None) -> str:
+def agent_trait_bar(share: float, shown: float | None = None) -> str:
     """Format a number from 0 to 1 as a bar and a number; `shown` replaces the number."""
     full = round(min(max(share, 0.0), 1.0) * _BAR)
     return f"{'━' * full}{'╌' * (_BAR - full)} {share if shown is None else shown:.2g}"

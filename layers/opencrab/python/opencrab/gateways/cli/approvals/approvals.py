@@ -9,7 +9,10 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.gateways.cli.terminal.approval_call import call_lines, print_call_to_approve
+from opencrab.gateways.cli.terminal.approval_call import (
+    print_approval_call_on_terminal,
+    terminal_call_lines,
+)
 from opencrab.gateways.cli.terminal.arguments import (
     AgentName,
     IdList,
@@ -18,8 +21,8 @@ from opencrab.gateways.cli.terminal.arguments import (
     cli_option,
 )
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.lookup import agent_names, find_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.cli.terminal.lookup import agent_names_for_terminal, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
@@ -95,7 +98,7 @@ def reject_call(terminal: Terminal, approval: ApprovalId, reason: Reason = "") -
 
 
 @cli_command
-def make_link(
+def make_approval_link(
     terminal: Terminal,
     approval: ApprovalId,
     hours: Annotated[int, cli_option("How many hours the link is valid.", min=1, max=168)] = 24,
@@ -108,12 +111,12 @@ def make_link(
     if terminal.options.json:
         terminal.json(link)
         return
-    terminal.print_note("link_made", until=format_time(link["expires_at"]))
+    terminal.print_note("link_made", until=format_time_for_terminal(link["expires_at"]))
     terminal.line(link["url"])
 
 
 @cli_command
-def give_grant(
+def give_approval_grant(
     terminal: Terminal,
     agent: AgentName,
     *,
@@ -128,7 +131,7 @@ def give_grant(
     """Let an agent act without asking, a number of times, until a time."""
     if not action and not impact:
         raise typer.BadParameter(terminal.words("grant_needs"), param_hint="--action / --impact")
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     body = {
         "actions": action or [],
         "impacts": [name.value for name in impact or ()],
@@ -137,7 +140,7 @@ def give_grant(
         "hours": hours,
     }
     made = terminal.client.post("agents", found["id"], "grants", body=body)
-    until = format_time(made["until"])
+    until = format_time_for_terminal(made["until"])
     facts = {"name": found["name"], "calls": calls, "until": until, "id": made["id"]}
     terminal.print_result(made, "grant_made", **facts)
 
@@ -145,7 +148,7 @@ def give_grant(
 @cli_command
 def list_grants(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's grants."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     grants = list(terminal.client.items("agents", found["id"], "grants"))
     terminal.show_list(grants, _draw_grants, "no_grants", name=found["name"])
 
@@ -160,7 +163,7 @@ def revoke_grant(
 ) -> None:
     """Revoke a grant."""
     grant = _validate_approval_id(terminal, grant)
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     revoked = terminal.client.delete("agents", found["id"], "grants", grant)
     terminal.print_result(revoked, "grant_revoked", id=revoked["id"])
 
@@ -170,8 +173,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "show": show_approval,
     "approve": approve_call,
     "reject": reject_call,
-    "link": make_link,
-    "grant": give_grant,
+    "link": make_approval_link,
+    "grant": give_approval_grant,
     "grants": list_grants,
     "revoke": revoke_grant,
 }
@@ -202,7 +205,7 @@ def _or_by_turn(terminal: Terminal, wanted: str, act: Callable[[str], T]) -> T:
 def _decide(terminal: Terminal, approval: str, reason: str, shown: str, *, approved: bool) -> None:
     body: dict[str, object] = {"approved": approved, "reason": reason}
     if approved:
-        body["argument_hash"] = shown or print_call_to_approve(terminal, approval)
+        body["argument_hash"] = shown or print_approval_call_on_terminal(terminal, approval)
         if not shown and terminal.interactive and not terminal.options.json:
             _require_agreement(terminal)
     decided = terminal.client.post("approvals", approval, "decide", body=body)
@@ -221,7 +224,7 @@ def _require_agreement(terminal: Terminal) -> None:
 def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> None:
 
     words = terminal.words
-    names = agent_names(terminal)
+    names = agent_names_for_terminal(terminal)
     heads = ["id", "agent", "what", "touches"]
     heads += ["status", "by", "decided"] if decided else ["impact", "since", "until"]
     rows = []
@@ -229,9 +232,16 @@ def _draw(terminal: Terminal, found: list[ApprovalView], *, decided: bool) -> No
         row = [one["id"], names.get(one["agent_id"], one["agent_id"])]
         row += [visible_terminal_text(one["what"]), visible_terminal_text(one["touches"])]
         if decided:
-            row += [words.term(one["state"]), one["by"], format_time(one["decided_at"])]
+            row += [
+                words.term(one["state"]),
+                one["by"],
+                format_time_for_terminal(one["decided_at"]),
+            ]
         else:
-            times = [format_time(one["created_at"]), format_time(one["expires_at"])]
+            times = [
+                format_time_for_terminal(one["created_at"]),
+                format_time_for_terminal(one["expires_at"]),
+            ]
             row += [words.term(one["impact"]), *times]
         rows.append(row)
     terminal.table(heads, rows)
@@ -247,14 +257,14 @@ def _tell(terminal: Terminal, found: ApprovalView) -> None:
         ("agent", found["agent_id"]),
         ("goal", found["goal"]),
         ("status", words.term(_SHOWN_PENDING if waits else found["state"])),
-        ("since", format_time(found["created_at"])),
-        ("until", format_time(found["expires_at"])),
-        ("decided", format_time(found["decided_at"])),
+        ("since", format_time_for_terminal(found["created_at"])),
+        ("until", format_time_for_terminal(found["expires_at"])),
+        ("decided", format_time_for_terminal(found["decided_at"])),
         ("by", found["by"]),
         ("reason", found["reason"]),
     ]
     terminal.print_fields(pairs, exact=True)
-    for line in call_lines(terminal, found):
+    for line in terminal_call_lines(terminal, found):
         terminal.line(line)
     if waits:
         if found["tainted"]:
@@ -271,7 +281,7 @@ def _draw_grants(terminal: Terminal, grants: list[dict[str, Any]]) -> None:
             ", ".join([*grant["actions"], *map(words.term, grant["impacts"])]),
             grant["touches"],
             f"{grant['used']} / {grant['calls']}",
-            format_time(grant["until"]),
+            format_time_for_terminal(grant["until"]),
         )
         for grant in grants
     ]

@@ -6,8 +6,8 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -17,7 +17,7 @@ _SHOWN = 20
 @cli_command
 def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
     """Show an agent's heartbeat and its instructions."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     heartbeat = terminal.client.get("agents", found["id"], "heartbeat")
     _tell(terminal, found["name"], heartbeat)
     if not terminal.options.json:
@@ -29,7 +29,7 @@ def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
 @cli_command
 def wake_agent(terminal: Terminal, agent: AgentName) -> None:
     """Wake a dormant agent; an active one does not change."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     status = terminal.client.put("agents", found["id"], "status", body={"status": "active"})
     terminal.print_result(status, "heartbeat_awake", name=found["name"])
 
@@ -56,7 +56,7 @@ def set_heartbeat(
     ] = None,
 ) -> None:
     """Change an agent's heartbeat; what is left out stays."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     place = ("agents", found["id"], "heartbeat")
     heartbeat = dict(terminal.client.get(*place))
     given = {
@@ -75,13 +75,17 @@ def set_heartbeat(
 @cli_command
 def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
     """List the heartbeats that led to a turn, newest first."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     page = terminal.client.get("agents", found["id"], "heartbeats", limit=_SHOWN)
     if terminal.options.json:
         terminal.json(page)
         return
     for beat in page["items"]:
-        row = (format_time(beat["at"]), ", ".join(beat["reasons"]), beat.get("turn_id") or "")
+        row = (
+            format_time_for_terminal(beat["at"]),
+            ", ".join(beat["reasons"]),
+            beat.get("turn_id") or "",
+        )
         terminal.line("  ".join(row).rstrip())
     totals = page["totals"]
     terminal.print_sentence(

@@ -14,9 +14,9 @@ from opencrab.gateways.cli.terminal.arguments import (
     cli_option,
 )
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_from_argument_or_pipe
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
@@ -50,7 +50,7 @@ _CHANGES = {
 @cli_command
 def list_schedules(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's schedules with their next times."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     schedules = list(terminal.client.items("agents", found["id"], "schedules"))
     terminal.show_list(schedules, _draw, "no_schedules", name=found["name"])
 
@@ -73,7 +73,7 @@ def add_schedule(
     **place: Any,
 ) -> None:
     """Add instructions that run at set times."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     text = text_from_argument_or_pipe(
         terminal, place["text"], needed="schedule_text_needed", option="--text"
     )
@@ -151,7 +151,7 @@ _Place = tuple[str, str, str, str]
 
 def _find_schedule(terminal: Terminal, agent: str, wanted: str) -> tuple[_Place, ScheduleView]:
     """Find a schedule by its id, or by a name that is unique; raises NotFound, Conflict."""
-    owner = find_agent(terminal, agent)
+    owner = find_agent_for_terminal(terminal, agent)
     schedules = list(terminal.client.items("agents", owner["id"], "schedules"))
     found = [each for each in schedules if each["id"] == wanted]
     found = found or [each for each in schedules if each["name"] == wanted]
@@ -201,7 +201,7 @@ def _print_next_run(terminal: Terminal, schedule: ScheduleView) -> None:
         terminal.json(schedule)
     elif schedule["enabled"]:
         terminal.print_sentence(
-            "schedule_next", name=schedule["name"], at=format_time(schedule["next_at"])
+            "schedule_next", name=schedule["name"], at=format_time_for_terminal(schedule["next_at"])
         )
     else:
         terminal.print_sentence("schedule_is_off", name=schedule["name"])
@@ -229,7 +229,7 @@ def _draw(terminal: Terminal, schedules: list[ScheduleView]) -> None:
             each["when"],
             each["zone"],
             _status(terminal, each),
-            format_time(each["next_at"]),
+            format_time_for_terminal(each["next_at"]),
             each["fired"] or "",
         )
         for each in schedules
@@ -246,13 +246,13 @@ def _tell(terminal: Terminal, schedule: ScheduleView) -> None:
         ("times", schedule["when"]),
         ("zone", schedule["zone"]),
         ("status", _status(terminal, schedule)),
-        ("next", format_time(schedule["next_at"])),
-        ("last", format_time(schedule["last_at"])),
+        ("next", format_time_for_terminal(schedule["next_at"])),
+        ("last", format_time_for_terminal(schedule["last_at"])),
         ("turn", schedule["last_turn_id"]),
         ("fired", schedule["fired"] or ""),
         ("session", schedule["session_id"]),
         ("said_to", f"{channel['kind']}:{channel['address']}" if channel else ""),
-        ("changed", format_time(schedule["updated_at"])),
+        ("changed", format_time_for_terminal(schedule["updated_at"])),
     ]
     terminal.print_fields(pairs, exact=True)
     terminal.line()

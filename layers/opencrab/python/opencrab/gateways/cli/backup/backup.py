@@ -9,7 +9,7 @@ import typer
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.gateways.cli.terminal.arguments import cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def restore(
 
 
 @cli_command
-def verify(
+def verify_backup_command(
     terminal: Terminal,
     folder: Annotated[
         Path | None, cli_argument("A backup or a data folder; without it, the data folder.", "DIR")
@@ -177,7 +177,7 @@ def _facts(made: "BackupSummary") -> dict[str, object]:
         "folder": made.folder,
         "files": f"{made.files:,}",
         "size": _size(made.bytes),
-        "at": format_time(made.created_at.isoformat()),
+        "at": format_time_for_terminal(made.created_at.isoformat()),
     }
 
 

@@ -10,11 +10,11 @@ import typer
 from typer.main import get_command, get_group
 
 from opencrab.gateways.cli.command_tree.node import CommandNode
-from opencrab.gateways.cli.command_tree.option_values import set_value_names
+from opencrab.gateways.cli.command_tree.option_values import set_command_option_value_names
 from opencrab.gateways.cli.terminal.help_pages import (
     TranslatedCommand,
     TranslatedGroup,
-    words_of_context,
+    terminal_words_of_context,
 )
 
 _COMMANDS = "help_commands"
@@ -53,7 +53,7 @@ class CommandGroup(TranslatedGroup):
         super().__init__(**given)
         self.lazy = LazyCommands(self.node)
         self.commands: Any = self.lazy
-        set_value_names(self)
+        set_command_option_value_names(self)
 
     def visible_nodes(self) -> list[CommandNode]:
         """Return the nodes that help and completion show."""
@@ -68,7 +68,7 @@ class CommandGroup(TranslatedGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a list for each section, in the order of the tree."""
-        words = words_of_context(ctx)
+        words = terminal_words_of_context(ctx)
         shown = self.visible_nodes()
         width = max((len(node.name) for node in shown), default=0)
         for section, nodes in groupby(shown, key=lambda node: node.section or _COMMANDS):
@@ -102,7 +102,7 @@ def build_command(node: CommandNode) -> Any:
     if not node.is_group:
         app.command(node.name, cls=TranslatedCommand)(node.function())
         command: Any = get_command(app)
-        set_value_names(command)
+        set_command_option_value_names(command)
     else:
         if node.runs:
             app.callback(invoke_without_command=True)(node.function())

@@ -13,7 +13,7 @@ from typing import Any
 
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.text import truncate_line
+from opencrab.gateways.cli.terminal.text import truncate_terminal_line
 
 SECONDS = 1.0
 _HELP_LENGTH = 80
@@ -76,7 +76,7 @@ class CommandLine:
         return places[-1] if places and places[-1].nargs == -1 else None
 
 
-def completion_answer(root: Any, arguments: list[str], options: Options) -> str:
+def shell_completion_answer(root: Any, arguments: list[str], options: Options) -> str:
     """Return what a completion script is answered: a kind, and a value and its help on each line.
 
     The words stand behind `--`; with `--quoted` before it they have the quotes of the shell's line.
@@ -84,12 +84,12 @@ def completion_answer(root: Any, arguments: list[str], options: Options) -> str:
     place = arguments.index("--") if "--" in arguments else len(arguments)
     words = arguments[place + 1 :]
     if "--quoted" in arguments[:place]:
-        words = [remove_quotes(word) for word in words]
-    found = candidates(root, words or [""], options)
+        words = [remove_quotes_before_completion(word) for word in words]
+    found = completion_candidates(root, words or [""], options)
     return "\n".join([found.kind, *(f"{value}\t{told}" for value, told in found.values)])
 
 
-def candidates(root: Any, words: list[str], options: Options) -> Candidates:
+def completion_candidates(root: Any, words: list[str], options: Options) -> Candidates:
     """Return what can stand for the last of these words, which follow the program's name."""
     line = CommandLine(root)
     *done, typed = words
@@ -131,13 +131,13 @@ def _starting(typed: str, values: Iterator[Value]) -> Candidates:
 
 def _command_names(group: Any, words: SentenceCatalog) -> Iterator[Value]:
     for node in group.visible_nodes():
-        yield node.name, truncate_line(words.help(group.purpose_of(node)), _HELP_LENGTH)
+        yield node.name, truncate_terminal_line(words.help(group.purpose_of(node)), _HELP_LENGTH)
 
 
 def _option_names(command: Any, words: SentenceCatalog) -> Iterator[Value]:
     for option in command.params:
         if option.param_type_name == "option" and not option.hidden:
-            told = truncate_line(words.help(option.help or ""), _HELP_LENGTH)
+            told = truncate_terminal_line(words.help(option.help or ""), _HELP_LENGTH)
             yield from ((name, told) for name in (*option.opts, *option.secondary_opts))
     yield "--help", ""
 
@@ -159,7 +159,7 @@ def _agents(typed: str, given: dict[str, str], options: Options) -> Candidates:
     names = [agent["name"] for agent in living]
     start, found = _normalize(typed), list[Value]()
     for agent in living:
-        name, identifier = truncate_line(agent["name"], 200), str(agent["id"])
+        name, identifier = truncate_terminal_line(agent["name"], 200), str(agent["id"])
         if name == agent["name"] and names.count(name) == 1 and _normalize(name).startswith(start):
             found.append((name, identifier))
         elif identifier.startswith(typed):
@@ -201,7 +201,7 @@ def _normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def remove_quotes(word: str) -> str:
+def remove_quotes_before_completion(word: str) -> str:
     """Return a word of a shell's line without quotes, of which the last may be missing."""
     for end in ("", '"', "'"):
         try:

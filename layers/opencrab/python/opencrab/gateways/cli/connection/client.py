@@ -43,7 +43,7 @@ def new_idempotency_key() -> str:
     return secrets.token_hex(16)
 
 
-def request_path(*parts: str) -> str:
+def connection_request_path(*parts: str) -> str:
     """Return a path under /api, with each part percent-encoded."""
     return "/api/" + "/".join(map(_quote_path_part, parts))
 
@@ -172,7 +172,7 @@ class Client:
         }
         with (
             self._translated(),
-            self._http.stream("GET", request_path(*parts), **asked) as response,
+            self._http.stream("GET", connection_request_path(*parts), **asked) as response,
         ):
             if not response.is_success:
                 response.read()
@@ -217,7 +217,7 @@ class Client:
         with self._translated():
             response = self._http.request(
                 method,
-                request_path(*parts),
+                connection_request_path(*parts),
                 params=_encode_query(query or {}),
                 content=content,
                 headers=headers,

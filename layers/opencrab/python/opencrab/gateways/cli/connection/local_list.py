@@ -14,10 +14,10 @@ from urllib.parse import quote, urlsplit
 from opencrab.domain.access.instance import (
     CHALLENGE_CHARACTERS,
     CHALLENGE_HEADER,
-    is_instance_proof,
+    is_instance_access_proof,
 )
 from opencrab.domain.errors import Refused, Unavailable
-from opencrab.gateways.cli.connection.address import ServerAddress, read_data_file
+from opencrab.gateways.cli.connection.address import ServerAddress, read_connection_data_file
 
 _OK = 200
 _PAGE = 100
@@ -48,12 +48,12 @@ def _authorization(address: ServerAddress, seconds: float) -> dict[str, str]:
     if address.key is None:
         return {}
     if address.folder is not None:
-        secret = read_data_file(address.folder / "instance")
+        secret = read_connection_data_file(address.folder / "instance")
         if not secret:
             raise Refused("no server runs on this data folder")
         challenge = secrets.token_hex(CHALLENGE_CHARACTERS // 2)
         health = _get(address, "/api/health", {CHALLENGE_HEADER: challenge}, seconds)
-        if not is_instance_proof(health.get("proof"), secret, challenge):
+        if not is_instance_access_proof(health.get("proof"), secret, challenge):
             raise Refused("the server does not run on this data folder")
     return {"Authorization": f"Bearer {address.key}"}
 

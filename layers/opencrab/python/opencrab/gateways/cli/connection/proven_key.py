@@ -9,10 +9,10 @@ import httpx
 from opencrab.domain.access.instance import (
     CHALLENGE_CHARACTERS,
     CHALLENGE_HEADER,
-    is_instance_proof,
+    is_instance_access_proof,
 )
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.connection.address import ServerAddress, read_data_file
+from opencrab.gateways.cli.connection.address import ServerAddress, read_connection_data_file
 
 HEALTH = "/api/health"
 
@@ -32,7 +32,7 @@ class ProvenKey(httpx.Auth):
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         """Challenge the server, and send the request with the key if it proves itself."""
         assert self._address.folder is not None  # noqa: S101 - else the key is sent as it is
-        secret = read_data_file(self._address.folder / "instance")
+        secret = read_connection_data_file(self._address.folder / "instance")
         if not secret:
             raise self._refusal("not_running")
         challenge = secrets.token_hex(CHALLENGE_CHARACTERS // 2)
@@ -42,7 +42,7 @@ class ProvenKey(httpx.Auth):
             headers={CHALLENGE_HEADER: challenge, "Accept": "application/json"},
             extensions=request.extensions,
         )
-        if not is_instance_proof(_proof(response), secret, challenge):
+        if not is_instance_access_proof(_proof(response), secret, challenge):
             raise self._refusal("not_proven")
         request.headers["Authorization"] = f"Bearer {self._address.key}"
         yield request

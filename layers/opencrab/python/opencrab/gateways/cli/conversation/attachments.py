@@ -18,7 +18,7 @@ from opencrab.domain.conversation.attachment import (
     judge_attachment,
 )
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.terminal.files import read_local_file
+from opencrab.gateways.cli.terminal.files import read_file_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _FAULTS = {
@@ -58,7 +58,9 @@ class Attachments:
             raise self._fault("attach_address", path)
         place = Path(path).expanduser()
         self._require_file(place, path)
-        content = read_local_file(self._terminal, place, max(PICTURE_BYTES, TEXT_FILE_BYTES) + 1)
+        content = read_file_for_terminal(
+            self._terminal, place, max(PICTURE_BYTES, TEXT_FILE_BYTES) + 1
+        )
         found = judge_attachment(place.name, content)
         if not isinstance(found, AttachedKind):
             raise self._fault(_FAULTS[found], path)

@@ -10,9 +10,9 @@ from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_number, ask_yes_or_no
 from opencrab.gateways.cli.terminal.lookup import (
     AgentView,
-    find_agent,
-    living_agents,
-    open_session_with_agent,
+    find_agent_for_terminal,
+    living_agents_for_terminal,
+    open_session_from_terminal,
 )
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -55,15 +55,15 @@ def chat(
         place = session or _last(terminal, someone, new, last)
         Dialogue(terminal, someone, place, speaker, attachments).run()
         return
-    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker, join_piped_text
+    from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker, join_piped_chat_text
 
     def opened() -> str:
         if last:
             return str(_last(terminal, someone, new, last))
-        return session or str(open_session_with_agent(terminal, _require_agent(someone))["id"])
+        return session or str(open_session_from_terminal(terminal, _require_agent(someone))["id"])
 
     mouth = ScriptSpeaker(terminal, opened, speaker, attachments)
-    code = mouth.say_lines() if say is None else mouth.say(join_piped_text(terminal, say))
+    code = mouth.say_lines() if say is None else mouth.say(join_piped_chat_text(terminal, say))
     if code:
         raise typer.Exit(code)
 
@@ -87,7 +87,7 @@ def _last(
         return None
     from opencrab.gateways.cli.conversation import last_session
 
-    found = (last_session.require_last_session if last else last_session.find_last_session)(
+    found = (last_session.require_last_conversation if last else last_session.find_last_session)(
         terminal, agent
     )
     return None if found is None else str(found["id"])
@@ -96,8 +96,8 @@ def _last(
 def _agent(terminal: Terminal, wanted: str | None) -> AgentView:
     """Return the agent that was named, the only one, or one that the user chooses or creates."""
     if wanted is not None:
-        return find_agent(terminal, wanted)
-    agents = living_agents(terminal)
+        return find_agent_for_terminal(terminal, wanted)
+    agents = living_agents_for_terminal(terminal)
     if len(agents) == 1:
         return agents[0]
     if not terminal.interactive:

@@ -9,7 +9,7 @@ MOST = 50
 Complete = Callable[[str], Sequence[str]]
 
 
-def complete_chat_line(
+def possible_chat_lines(
     line: str, commands: Sequence[str], agents: Callable[[], Sequence[str]]
 ) -> list[str]:
     """Return the lines that a line could become; none for what is no command and no path."""
@@ -30,7 +30,7 @@ def complete_chat_line(
 
 
 @contextmanager
-def tab_completion(complete: Complete) -> Iterator[None]:
+def tab_completion_in_chat(complete: Complete) -> Iterator[None]:
     """Let Tab complete what is typed, within the block, where the terminal can."""
     try:
         import readline

@@ -11,39 +11,42 @@ from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.gateways.cli.conversation.attachments import Attachments, dropped_files
-from opencrab.gateways.cli.conversation.completion import complete_chat_line, tab_completion
+from opencrab.gateways.cli.conversation.completion import (
+    possible_chat_lines,
+    tab_completion_in_chat,
+)
 from opencrab.gateways.cli.conversation.last_session import (
-    describe_last_session,
+    describe_last_conversation,
     find_last_session,
 )
 from opencrab.gateways.cli.conversation.live_answer import LiveAnswer
 from opencrab.gateways.cli.conversation.open_exchange import (
     OpenExchange,
     TerminalClosed,
-    ending_with_terminal,
+    ending_chat_on_hangup,
 )
 from opencrab.gateways.cli.conversation.sessions import read_session_lines
 from opencrab.gateways.cli.scripting.exit_code import ExitCode
-from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
+from opencrab.gateways.cli.terminal.approval_call import print_turn_call_on_terminal
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import (
     WAIT_SECONDS,
     Exchange,
-    check_message_text,
-    reply_timeout,
+    check_terminal_message,
+    terminal_retry_policy,
 )
 from opencrab.gateways.cli.terminal.input import (
     ask_yes_or_no,
-    read_piped_text,
+    read_terminal_text,
     terminal_line_editing,
     typing_hidden,
 )
-from opencrab.gateways.cli.terminal.lines import draw_session_line, draw_speech
+from opencrab.gateways.cli.terminal.lines import draw_session_line, draw_speech_on_terminal
 from opencrab.gateways.cli.terminal.lookup import (
     AgentView,
-    find_agent,
-    living_agents,
-    open_session_with_agent,
+    find_agent_for_terminal,
+    living_agents_for_terminal,
+    open_session_from_terminal,
 )
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
@@ -75,7 +78,7 @@ class Dialogue:
         self._attachments = attachments or Attachments(terminal)
         self._words = terminal.words
         self._speaker = speaker
-        self._patience = reply_timeout(terminal, self._dim)
+        self._patience = terminal_retry_policy(terminal, self._dim)
         self._exchange: Exchange | None = None
         state = terminal.options.state or Path("~/.local/state").expanduser()
         self._state_folder = state / "opencrab"
@@ -89,7 +92,7 @@ class Dialogue:
         assert agent is not None  # noqa: S101 - an agent or a session is always there
         self._agent = agent
         self._continued = found is not None
-        self._session = found or open_session_with_agent(terminal, agent)
+        self._session = found or open_session_from_terminal(terminal, agent)
         self._answer = LiveAnswer(terminal, self._session["id"])
         self._commands: dict[str, Callable[[], None]] = {
             "help": self._help,
@@ -110,7 +113,7 @@ class Dialogue:
     def run(self) -> None:
         """Talk until `/quit`, the end of input, two interruptions, or the end of the terminal."""
         try:
-            with ending_with_terminal():
+            with ending_chat_on_hangup():
                 self._run()
         except TerminalClosed:
             pass
@@ -129,7 +132,7 @@ class Dialogue:
         if self._attachments.names:
             self._list_attached()
         editing = terminal_line_editing(self._state_folder / "chat_history")
-        with editing, tab_completion(self._complete):
+        with editing, tab_completion_in_chat(self._complete):
             try:
                 self._resume()
                 self._talk()
@@ -159,7 +162,7 @@ class Dialogue:
         interrupted = False
         while True:
             try:
-                text = read_piped_text(input, self._words("you"), "… ")
+                text = read_terminal_text(input, self._words("you"), "… ")
             except KeyboardInterrupt:
                 self._terminal.line()
                 if interrupted:
@@ -202,11 +205,11 @@ class Dialogue:
 
     def _complete(self, line: str) -> list[str]:
         names = sorted({*self._commands, *self._with_argument})
-        agents = lambda: [each["name"] for each in living_agents(self._terminal)]  # noqa: E731
-        return complete_chat_line(line, names, agents)
+        agents = lambda: [each["name"] for each in living_agents_for_terminal(self._terminal)]  # noqa: E731
+        return possible_chat_lines(line, names, agents)
 
     def _say(self, text: str) -> None:
-        said = check_message_text(self._terminal, text)
+        said = check_terminal_message(self._terminal, text)
         parts = self._attachments.upload(self._session["id"])
         self._exchange = Exchange(
             self._terminal.client, self._session["id"], said, self._speaker, parts
@@ -255,7 +258,7 @@ class Dialogue:
             if not self._private:
                 self._dim(self._words("owner_decides"))
                 return False
-            shown = print_turn_call_to_approve(self._terminal, turn["id"])
+            shown = print_turn_call_on_terminal(self._terminal, turn["id"])
             body: dict[str, object] = {
                 "approved": ask_yes_or_no(self._words("may_it"), default=False)
             }
@@ -288,7 +291,7 @@ class Dialogue:
         if line["kind"] not in {"action", "inner_voice"}:
             self._answer.forget(line["turn_id"])
         if "agent_name" in line:
-            draw_speech(self._terminal, line["agent_name"], line["text"], line["kind"])
+            draw_speech_on_terminal(self._terminal, line["agent_name"], line["text"], line["kind"])
         else:
             draw_session_line(self._terminal, line)
 
@@ -298,7 +301,7 @@ class Dialogue:
             names.append(f" — {clean_terminal_text(self._agent['purpose'])}", style="dim")
         self._terminal.draw(names)
         if self._continued:
-            self._dim(describe_last_session(self._terminal, self._session))
+            self._dim(describe_last_conversation(self._terminal, self._session))
         self._dim(self._words("greeting"))
         self._terminal.line()
         if self._continued:
@@ -321,7 +324,7 @@ class Dialogue:
         raise DialogueLeft
 
     def _new(self) -> None:
-        self._enter(open_session_with_agent(self._terminal, self._agent))
+        self._enter(open_session_from_terminal(self._terminal, self._agent))
         self._dim(self._words("new_session", id=self._session["id"]))
 
     def _enter(self, session: dict[str, Any], *, continued: bool = False) -> None:
@@ -331,9 +334,9 @@ class Dialogue:
         self._exchange, self._seen = None, 0
 
     def _change_agent(self, name: str) -> None:
-        self._agent = find_agent(self._terminal, name)
+        self._agent = find_agent_for_terminal(self._terminal, name)
         last = find_last_session(self._terminal, self._agent)
-        session = last or open_session_with_agent(self._terminal, self._agent)
+        session = last or open_session_from_terminal(self._terminal, self._agent)
         self._enter(session, continued=last is not None)
         self._greet()
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.cli.terminal.dates import format_age, format_time
+from opencrab.gateways.cli.terminal.dates import format_age_for_terminal, format_time_for_terminal
 from opencrab.gateways.cli.terminal.lookup import AgentView
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -22,7 +22,7 @@ def find_last_session(terminal: Terminal, agent: AgentView) -> dict[str, Any] | 
     )
 
 
-def require_last_session(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
+def require_last_conversation(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
     """Return the conversation to continue; raises NotFound if there is none."""
     session = find_last_session(terminal, agent)
     if session is None:
@@ -33,10 +33,10 @@ def require_last_session(terminal: Terminal, agent: AgentView) -> dict[str, Any]
     return session
 
 
-def describe_last_session(terminal: Terminal, session: dict[str, Any]) -> str:
+def describe_last_conversation(terminal: Terminal, session: dict[str, Any]) -> str:
     """Say in one line which conversation continues, and how long ago its last turn was."""
     at, now = session["updated_at"], terminal.options.now
-    age = format_age(terminal, at, now()) if now else format_time(at)
+    age = format_age_for_terminal(terminal, at, now()) if now else format_time_for_terminal(at)
     title = session.get("title") or session["id"]
     return terminal.words("continues", title=title, age=age)
 

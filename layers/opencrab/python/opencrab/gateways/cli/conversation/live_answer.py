@@ -16,7 +16,7 @@ from rich.text import Text
 
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.gateways.cli.conversation.reflowing_live import ReflowingLive
-from opencrab.gateways.cli.terminal.lines import action_row
+from opencrab.gateways.cli.terminal.lines import terminal_action_row
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
@@ -96,7 +96,7 @@ class LiveAnswer:
         with self._lock:
             said = [text for (turn, _), text in self._texts.items() if not wanted or turn in wanted]
             done = [line for line in self._actions.values() if line["turn_id"] in wanted]
-        actions = [action_row(line) for line in done[-_ACTIONS:]]
+        actions = [terminal_action_row(line) for line in done[-_ACTIONS:]]
         text = "\n".join(each.strip() for each in said)
         if not text:
             return Group(*actions, spinner)

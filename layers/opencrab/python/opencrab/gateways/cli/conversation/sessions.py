@@ -8,8 +8,8 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.lookup import agent_names
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.cli.terminal.lookup import agent_names_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="A session's id."), SESSIONS]
@@ -105,7 +105,7 @@ def uninvite(
 
 
 @cli_command
-def let_speak_freely(
+def let_conversation_speak_freely(
     terminal: Terminal,
     session: SessionId,
     *,
@@ -119,7 +119,7 @@ def let_speak_freely(
 
 
 @cli_command
-def mentor(
+def mentor_conversation(
     terminal: Terminal,
     session: SessionId,
     text: Annotated[str, cli_argument("The guidance.", "TEXT")],
@@ -146,7 +146,7 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
         terminal.json(told)
         return
 
-    names = agent_names(terminal)
+    names = agent_names_for_terminal(terminal)
     rows = [
         (
             names.get(part["agent_id"], "?"),
@@ -166,14 +166,14 @@ def _show_fairness(terminal: Terminal, session_id: str) -> None:
 
 def _draw(terminal: Terminal, sessions: list[dict[str, Any]]) -> None:
 
-    names = agent_names(terminal)
+    names = agent_names_for_terminal(terminal)
     heads = ("id", "agent", "title", "changed")
     rows = [
         (
             session["id"],
             ", ".join(names.get(part["agent_id"], "?") for part in session["participants"]),
             _title(terminal, session),
-            format_time(session["updated_at"]),
+            format_time_for_terminal(session["updated_at"]),
         )
         for session in sessions
     ]

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from opencrab.domain.amounts import format_micro_usd
 from opencrab.domain.errors import OpenCrabError
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
 _ARGUMENTS = 400
 _RESULT = 800
@@ -20,7 +20,7 @@ _LINES = 200
 _MARKS = {"completed": "✓", "running": "…", "pending": "…", "waiting": "?"}
 
 
-def print_turn_story(terminal: Terminal, turn: dict[str, Any]) -> None:
+def print_conversation_turn_story(terminal: Terminal, turn: dict[str, Any]) -> None:
     """Print a whole turn: its trigger, thoughts, tool calls, cost and outcome."""
     lines = _lines(terminal, turn)
     _begin(terminal, turn, lines)
@@ -43,7 +43,7 @@ def _begin(terminal: Terminal, turn: dict[str, Any], lines: list[dict[str, Any]]
         trigger=words.term(turn["trigger"]),
         source=turn["source"],
         authority=words.term(turn["authority"]),
-        at=format_time(turn["created_at"]),
+        at=format_time_for_terminal(turn["created_at"]),
     )
     terminal.draw(
         Text(clean_terminal_text(words("story_title", agent=agent, id=turn["id"])), style="bold")
@@ -118,7 +118,7 @@ def _end(terminal: Terminal, turn: dict[str, Any], *, told: bool) -> None:
     terminal.draw(Text(end), style="bold")
     stop = turn.get("stop")
     if stop:
-        at = format_time(stop["at"])
+        at = format_time_for_terminal(stop["at"])
         if stop["by"] == "@next_message":
             said = terminal.words("story_taken_over", at=at)
         else:
@@ -149,7 +149,9 @@ def _lines(terminal: Terminal, turn: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _json(value: object, length: int) -> str:
-    return "" if not value else truncate_line(json.dumps(value, ensure_ascii=False), length)
+    return (
+        "" if not value else truncate_terminal_line(json.dumps(value, ensure_ascii=False), length)
+    )
 
 
 def _seconds(turn: dict[str, Any]) -> str:

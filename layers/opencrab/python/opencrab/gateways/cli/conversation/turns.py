@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.amounts import format_micro_usd
-from opencrab.gateways.cli.terminal.approval_call import print_turn_call_to_approve
+from opencrab.gateways.cli.terminal.approval_call import print_turn_call_on_terminal
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, Reason, TurnId, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.lookup import agent_names, find_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.cli.terminal.lookup import agent_names_for_terminal, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _OPEN = {"queued", "running", "waiting"}
@@ -31,7 +31,7 @@ class TurnStatusOption(StrEnum):
 
 
 @cli_command
-def list_turns(
+def list_conversation_turns(
     terminal: Terminal,
     *,
     agent: Annotated[str | None, cli_option("Only turns of this agent.", "AGENT")] = None,
@@ -43,7 +43,7 @@ def list_turns(
 ) -> None:
     """List turns, newest first."""
     query = {
-        "agent_id": None if agent is None else find_agent(terminal, agent)["id"],
+        "agent_id": None if agent is None else find_agent_for_terminal(terminal, agent)["id"],
         "session_id": session,
         "status": None if status is None else status.value,
         "limit": last,
@@ -59,13 +59,13 @@ def show_turn(terminal: Terminal, turn: TurnId) -> None:
     if terminal.options.json:
         terminal.json(story)
         return
-    from opencrab.gateways.cli.conversation.turn_story import print_turn_story
+    from opencrab.gateways.cli.conversation.turn_story import print_conversation_turn_story
 
-    print_turn_story(terminal, story)
+    print_conversation_turn_story(terminal, story)
 
 
 @cli_command
-def cancel_turn(
+def cancel_conversation_turn(
     terminal: Terminal,
     turn: TurnId,
     reason: Reason = "",
@@ -76,7 +76,7 @@ def cancel_turn(
 
 
 @cli_command
-def decide_turn(
+def decide_conversation_turn(
     terminal: Terminal,
     turn: TurnId,
     approve: Annotated[
@@ -91,7 +91,7 @@ def decide_turn(
         )
     body: dict[str, object] = {"approved": approve, "reason": reason}
     if approve:
-        shown = print_turn_call_to_approve(terminal, turn)
+        shown = print_turn_call_on_terminal(terminal, turn)
         if shown is not None:
             body["argument_hash"] = shown
     decided = terminal.client.post("turns", turn, "decide", body=body)
@@ -99,7 +99,7 @@ def decide_turn(
 
 
 def _draw(terminal: Terminal, turns: list[dict[str, Any]]) -> None:
-    words, names = terminal.words, agent_names(terminal)
+    words, names = terminal.words, agent_names_for_terminal(terminal)
     rows = [
         (
             turn["id"],
@@ -108,7 +108,7 @@ def _draw(terminal: Terminal, turns: list[dict[str, Any]]) -> None:
             words.term(turn["status"]),
             turn["model_calls"],
             format_micro_usd(turn["spent_micro_usd"]),
-            format_time(turn["created_at"]),
+            format_time_for_terminal(turn["created_at"]),
         )
         for turn in turns
     ]

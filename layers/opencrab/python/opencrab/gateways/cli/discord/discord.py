@@ -9,7 +9,7 @@ from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
 from opencrab.gateways.cli.terminal.input import confirm_or_refuse
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.options import RelayWay
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -33,7 +33,7 @@ _LISTS = {
 
 
 @cli_command
-def register(
+def register_discord_commands(
     terminal: Terminal,
     *,
     guild: Annotated[
@@ -70,7 +70,7 @@ def show_bot_invite_links(terminal: Terminal) -> None:
 
 
 @cli_command
-def doctor(terminal: Terminal) -> None:
+def check_discord_bot_setup(terminal: Terminal) -> None:
     """Check the bot's token, keys, endpoint and permissions, and say how to fix them."""
     checks = terminal.client.get("discord")["checks"]
     if terminal.options.json:
@@ -105,7 +105,7 @@ def presence(
     **lists: Any,
 ) -> None:
     """Show or change an agent's Discord channels, owners and users."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     place = ("agents", found["id"], "discord")
     changes = {
         "spots": _spots(channel, everything=everything),
@@ -128,7 +128,7 @@ def presence(
 
 
 @cli_command
-def relay(terminal: Terminal) -> None:
+def run_discord_relay_command(terminal: Terminal) -> None:
     """Relay ordinary messages from Discord to OpenCrab, until stopped."""
     launch = terminal.options.relay
     if launch is None:
@@ -151,11 +151,11 @@ def relay(terminal: Terminal) -> None:
 
 
 COMMANDS = {
-    "register": register,
+    "register": register_discord_commands,
     "invite": show_bot_invite_links,
-    "doctor": doctor,
+    "doctor": check_discord_bot_setup,
     "agent": presence,
-    "relay": relay,
+    "relay": run_discord_relay_command,
 }
 
 

@@ -50,7 +50,7 @@ def doctor(
     ] = False,
 ) -> None:
     """Check the installation, and say how to fix what does not work."""
-    findings = list(examine_installation(terminal, ask_models=ask_models))
+    findings = list(run_doctor_checks(terminal, ask_models=ask_models))
     if terminal.options.json:
         terminal.json([asdict(finding) for finding in findings])
     else:
@@ -60,7 +60,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def examine_installation(terminal: Terminal, *, ask_models: bool = False) -> Iterator[Finding]:
+def run_doctor_checks(terminal: Terminal, *, ask_models: bool = False) -> Iterator[Finding]:
     """Run every check, and stop where the following ones depend on one that failed.
 
     Where no server answers, the data folder is checked instead.

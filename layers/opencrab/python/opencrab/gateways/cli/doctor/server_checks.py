@@ -12,7 +12,7 @@ from typing import Any
 
 from opencrab.domain.amounts import format_dollars_exactly
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 
 LARGEST_SKEW_SECONDS = 60
 LATEST_BEAT_SECONDS = 300
@@ -158,7 +158,7 @@ def _of_backups(words: SentenceCatalog, backups: Mapping[str, Any]) -> Iterator[
         yield Finding("backups", CheckVerdict.WELL, words("backups_ok"))
     elif backups.get("ok") is False:
         failed = time_of_server(backups.get("failed_at"))
-        at = "?" if failed is None else format_time(failed.isoformat())
+        at = "?" if failed is None else format_time_for_terminal(failed.isoformat())
         detail = words("backups_failed", at=at, problem=backups.get("problem"))
         cure = words("backups_cure", cure=backups.get("cure"))
         yield Finding("backups", CheckVerdict.WRONG, detail, cure)

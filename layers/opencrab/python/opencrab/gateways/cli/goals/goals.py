@@ -7,8 +7,8 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time, parse_cli_time
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal, parse_terminal_time
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 GoalView = dict[str, Any]
@@ -24,7 +24,7 @@ def list_goals(
     last: Annotated[int, cli_option("Number of goals.", min=1)] = 20,
 ) -> None:
     """List an agent's goals, newest first."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     goals = list(islice(terminal.client.items("agents", found["id"], "goals"), last))
     words = terminal.words
     if terminal.options.json:
@@ -42,7 +42,7 @@ def list_goals(
             words.term(goal["horizon"]),
             words.term(goal["status"]),
             f"{goal['completion']}%",
-            format_time(goal["deadline"]),
+            format_time_for_terminal(goal["deadline"]),
         )
         for goal in goals
     ]
@@ -52,7 +52,7 @@ def list_goals(
 @cli_command
 def show_goal(terminal: Terminal, agent: AgentName, goal: GoalName) -> None:
     """Show a goal with its plan."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     shown = terminal.client.get("agents", found["id"], "goals", goal, explain=1)
     terminal.show(shown, _draw)
 
@@ -71,12 +71,12 @@ def add_goal(
     reward: Annotated[float | None, cli_option("Expected reward, 0 to 1.", min=0, max=1)] = None,
 ) -> None:
     """Add a goal; the agent starts it by its priority."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     given = {
         "name": name,
         "description": description,
         "horizon": "aspiration" if aspiration else None,
-        "deadline": parse_cli_time(terminal, "--deadline", deadline, whole_day=True),
+        "deadline": parse_terminal_time(terminal, "--deadline", deadline, whole_day=True),
         "expected_reward": reward,
     }
     body = {field: value for field, value in given.items() if value is not None}
@@ -91,7 +91,7 @@ def abandon_goal(
     reason: Reason = "",
 ) -> None:
     """Abandon a goal; finished work stays."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     place = ("agents", found["id"], "goals", goal, "abandon")
     _tell(terminal, "goal_abandoned", terminal.client.post(*place, body={"reason": reason}))
 
@@ -101,7 +101,7 @@ def explain_goals(terminal: Terminal, agent: AgentName) -> None:
     """Show the priority of each open goal and how it is computed."""
     from opencrab.gateways.cli.terminal.tables import draw_table
 
-    found, words = find_agent(terminal, agent), terminal.words
+    found, words = find_agent_for_terminal(terminal, agent), terminal.words
     every = terminal.client.items("agents", found["id"], "goals", explain=1)
     goals = [goal for goal in every if goal.get("score")]
     goals.sort(key=lambda goal: -goal["score"]["priority"])
@@ -147,7 +147,7 @@ def _draw(terminal: Terminal, goal: GoalView) -> None:
         ("horizon", words.term(goal["horizon"])),
         ("status", words.term(goal["status"])),
         ("completion", f"{goal['completion']}%"),
-        ("deadline", format_time(goal["deadline"])),
+        ("deadline", format_time_for_terminal(goal["deadline"])),
         ("waits", goal["waits"]),
         ("revision", str(goal["revision"])),
         ("priority", f"{score['priority']:.3f}" if score else ""),

@@ -12,21 +12,21 @@ import typer
 from opencrab.domain.errors import Conflict, Refused, Unavailable
 from opencrab.gateways.cli.goals.task_panel import (
     MARKS,
-    task_figures,
-    task_mark,
-    task_panel,
+    goal_task_figures,
+    goal_task_mark,
+    goal_task_panel,
+    goal_task_status_text,
     task_place_text,
-    task_status_text,
 )
 from opencrab.gateways.cli.scripting.exit_code import ExitCode, exit_code_of_task
-from opencrab.gateways.cli.terminal.approval_call import print_call_to_approve
+from opencrab.gateways.cli.terminal.approval_call import print_approval_call_on_terminal
 from opencrab.gateways.cli.terminal.command import print_cli_error
 from opencrab.gateways.cli.terminal.exchange import TRIES
 from opencrab.gateways.cli.terminal.input import ask_line, ask_yes_or_no
 from opencrab.gateways.cli.terminal.lookup import AgentView
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_text
+from opencrab.gateways.cli.terminal.text import truncate_terminal_line, visible_terminal_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,7 +40,7 @@ _PAUSE, _CANCEL = {"p", "pause", "一時停止"}, {"c", "cancel", "中止"}
 _REPORTED = {"done": "DONE", "fail": "FAIL"}
 
 
-def follow_task(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
+def follow_goal_task(terminal: Terminal, agent: AgentView, task: TaskView) -> None:
     """Show a task until it ends or waits; exits with the code of its status."""
     task = _Follower(terminal, agent, task).run()
     if terminal.options.json:
@@ -155,7 +155,7 @@ class _Follower:
             return False
         _tell_question(self._terminal, asked)
         try:
-            hashed = print_call_to_approve(self._terminal, asked["approval_id"])
+            hashed = print_approval_call_on_terminal(self._terminal, asked["approval_id"])
             approved = ask_yes_or_no(self._terminal.words("may_it"), default=False)
             body = {"approved": approved, "argument_hash": hashed}
             self._terminal.client.post("approvals", asked["approval_id"], "decide", body=body)
@@ -177,7 +177,7 @@ class _Follower:
         if answer in _PAUSE | _CANCEL:
             verb = "pause" if answer in _PAUSE else "cancel"
             task = self._task = self._terminal.client.post(*self._place, verb)
-            status = task_status_text(self._terminal.words, task)
+            status = goal_task_status_text(self._terminal.words, task)
             self._terminal.print_sentence(
                 "task_title", id=task["id"], name=task["name"], status=status
             )
@@ -234,7 +234,7 @@ class _Panel(_Nowhere):
 
     def show(self, task: TaskView) -> None:
         self._deeds |= {(task["turn_id"], deed["id"]): deed for deed in task["actions"]}
-        self._last = task_panel(self._terminal.words, task, list(self._deeds.values()))
+        self._last = goal_task_panel(self._terminal.words, task, list(self._deeds.values()))
         if self._live is not None:
             self._live.update(self._last, refresh=True)
 
@@ -255,7 +255,7 @@ class _Lines(_Nowhere):
 
     def _show_status(self, task: TaskView) -> None:
         words = self._terminal.words
-        status = task_status_text(words, task)
+        status = goal_task_status_text(words, task)
         named = words("task_title", id=task["id"], name=task["name"], status=status)
         self._tell(f"status {task['status']}", named)
         if place := task_place_text(words, task):
@@ -264,7 +264,7 @@ class _Lines(_Nowhere):
     def _show_steps(self, task: TaskView) -> None:
         words = self._terminal.words
         if task["thinking"]:
-            thought = truncate_line(task["thinking"], _THOUGHT)
+            thought = truncate_terminal_line(task["thinking"], _THOUGHT)
             self._tell(f"{task['turn_id']} {thought}", f"  ({thought})")
         for deed in task["actions"]:
             if deed["mark"] in {"done", "failed"}:
@@ -273,9 +273,9 @@ class _Lines(_Nowhere):
                 self._tell(f"{task['turn_id']} {deed['id']}", row)
         for part in task["tasks"]:
             if part["status"] in _REPORTED:
-                told = f"{part['name']}{task_mark(words, part)}"
+                told = f"{part['name']}{goal_task_mark(words, part)}"
                 row = f"[{part['id']}] {_REPORTED[part['status']]} {told}"
-                self._tell(part["id"], f"{row} ({task_figures(words, task)})")
+                self._tell(part["id"], f"{row} ({goal_task_figures(words, task)})")
 
     def _tell(self, key: str, row: str) -> None:
         if key not in self._told:

@@ -17,7 +17,7 @@ from opencrab.gateways.cli.terminal.tables import indent_terminal_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import (
     clean_terminal_text,
-    truncate_line,
+    truncate_terminal_line,
     visible_terminal_text,
 )
 
@@ -48,7 +48,7 @@ _THOUGHT = 300
 _RESULT = 200
 
 
-def task_status_text(words: SentenceCatalog, task: TaskView) -> str:
+def goal_task_status_text(words: SentenceCatalog, task: TaskView) -> str:
     """Return the task's status as a word in the user's language."""
     key = _STATUSES.get(task["status"])
     return words(key) if key else str(task["status"])
@@ -60,15 +60,18 @@ def task_place_text(words: SentenceCatalog, task: TaskView) -> str:
     if front is None:
         return ""
     return words(
-        "task_behind", id=front["id"], name=front["name"], status=task_status_text(words, front)
+        "task_behind",
+        id=front["id"],
+        name=front["name"],
+        status=goal_task_status_text(words, front),
     )
 
 
-def task_panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) -> Panel:
+def goal_task_panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) -> Panel:
     """Return a panel with a task's plan, current action, latest actions and last thought."""
     title = Text(clean_terminal_text(f"{task['id']} {task['name']} "), style="bold")
     style = _COLOURS.get(task["status"], "cyan")
-    title.append(f"[{task_status_text(words, task)}]", style=style)
+    title.append(f"[{goal_task_status_text(words, task)}]", style=style)
     hint = None if task["over"] else Text(words("task_keys"), style="dim")
     inner = Group(*_rows(words, task, deeds))
     return Panel(
@@ -81,14 +84,14 @@ def task_panel(words: SentenceCatalog, task: TaskView, deeds: list[TaskView]) ->
     )
 
 
-def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> None:
+def draw_goal_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> None:
     """Draw a task once; with `details` also the arguments and results of its actions."""
     words = terminal.words
     told = words(
-        "task_title", id=task["id"], name=task["name"], status=task_status_text(words, task)
+        "task_title", id=task["id"], name=task["name"], status=goal_task_status_text(words, task)
     )
     terminal.draw(Text(clean_terminal_text(told), style="bold"))
-    terminal.draw(Text(task_figures(words, task)), style="dim")
+    terminal.draw(Text(goal_task_figures(words, task)), style="dim")
     for row in _plan(words, task):
         terminal.draw(indent_terminal_text(row))
     for deed in task["actions"]:
@@ -99,7 +102,7 @@ def draw_task(terminal: Terminal, task: TaskView, *, details: bool = False) -> N
         terminal.draw(indent_terminal_text(_thinking_text(words, task)))
 
 
-def task_figures(words: SentenceCatalog, task: TaskView) -> str:
+def goal_task_figures(words: SentenceCatalog, task: TaskView) -> str:
     """Format the progress in numbers: task of the plan, step and cost."""
     numbers = {
         "step": task["step"],
@@ -122,7 +125,9 @@ def _rows(
 ) -> Iterator[RenderableType]:
     head = Table.grid(padding=(0, 1))
     bar = ProgressBar(total=100, completed=task["completion"], width=_BAR)
-    head.add_row(bar, Text(f"{task['completion']}%", style="bold"), Text(task_figures(words, task)))
+    head.add_row(
+        bar, Text(f"{task['completion']}%", style="bold"), Text(goal_task_figures(words, task))
+    )
     yield head
     if place := task_place_text(words, task):
         yield Text(clean_terminal_text(place), style="yellow")
@@ -141,7 +146,7 @@ def _rows(
         yield _thinking_text(words, task)
 
 
-def task_mark(words: SentenceCatalog, part: TaskView) -> str:
+def goal_task_mark(words: SentenceCatalog, part: TaskView) -> str:
     """Return the remark behind a task's name: why it failed, or that nothing confirms it."""
     if part["status"] == "done" and not part["confirmed"]:
         return f" ({words('unconfirmed')})"
@@ -152,7 +157,7 @@ def _plan(words: SentenceCatalog, task: TaskView) -> Iterator[Text]:
     for part in task["tasks"]:
         style = "bold" if part["status"] == "active" else _STYLES.get(part["status"], "")
         mark = _TASK_MARKS.get(part["status"], "·")
-        more = task_mark(words, part)
+        more = goal_task_mark(words, part)
         yield Text(clean_terminal_text(f"{mark} {part['id']} {part['name']}{more}"), style=style)
 
 
@@ -164,7 +169,7 @@ def _deed(deed: TaskView) -> Text:
     if deed["seconds"] is not None:
         row.append(f" {deed['seconds']:.1f} s", style="dim")
     if deed["mark"] == "failed" and deed["result"]:
-        row.append(f" → {truncate_line(deed['result'], _RESULT)}", style="red")
+        row.append(f" → {truncate_terminal_line(deed['result'], _RESULT)}", style="red")
     return row
 
 
@@ -184,5 +189,5 @@ def _question(words: SentenceCatalog, asked: TaskView) -> Iterator[Text]:
 
 
 def _thinking_text(words: SentenceCatalog, task: TaskView) -> Text:
-    text = words("task_thinks", text=truncate_line(task["thinking"], _THOUGHT))
+    text = words("task_thinks", text=truncate_terminal_line(task["thinking"], _THOUGHT))
     return Text(text, style="italic dim")

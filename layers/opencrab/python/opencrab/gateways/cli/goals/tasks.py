@@ -9,8 +9,8 @@ import typer
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.gateways.cli.terminal.arguments import AgentName, Reason, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 TaskView = dict[str, Any]
@@ -30,7 +30,7 @@ _WAITING = frozenset({"pending", "waiting", "paused"})
 
 
 @cli_command
-def run_task(
+def run_goal_task(
     terminal: Terminal,
     agent: AgentName,
     instruction: Annotated[str, cli_argument("The instruction.", "INSTRUCTION")],
@@ -41,17 +41,19 @@ def run_task(
     ] = None,
 ) -> None:
     """Let an agent plan and carry out an instruction, and watch it."""
-    from opencrab.gateways.cli.goals.task_follow import follow_task
-    from opencrab.gateways.cli.terminal.exchange import check_message_text
+    from opencrab.gateways.cli.goals.task_follow import follow_goal_task
+    from opencrab.gateways.cli.terminal.exchange import check_terminal_message
 
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     given = {
-        "instruction": check_message_text(terminal, instruction),
+        "instruction": check_terminal_message(terminal, instruction),
         "name": name,
         "budget_usd": budget,
     }
     body = {field: value for field, value in given.items() if value is not None}
-    follow_task(terminal, found, terminal.client.post("agents", found["id"], "tasks", body=body))
+    follow_goal_task(
+        terminal, found, terminal.client.post("agents", found["id"], "tasks", body=body)
+    )
 
 
 @cli_command
@@ -61,7 +63,7 @@ def list_tasks(
     last: Annotated[int, cli_option("Number of tasks.", min=1)] = 20,
 ) -> None:
     """List an agent's tasks, newest first."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     tasks = list(islice(terminal.client.items("agents", found["id"], "tasks"), last))
     terminal.show_list(tasks, _draw, "no_tasks", name=found["name"])
 
@@ -78,22 +80,22 @@ def show_task(
     ] = False,
 ) -> None:
     """Show the progress of a task; default: the newest."""
-    from opencrab.gateways.cli.goals.task_follow import follow_task, print_task_end
-    from opencrab.gateways.cli.goals.task_panel import draw_task
+    from opencrab.gateways.cli.goals.task_follow import follow_goal_task, print_task_end
+    from opencrab.gateways.cli.goals.task_panel import draw_goal_task
 
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     shown = terminal.client.get("agents", found["id"], "tasks", task or _newest(terminal, found))
     if keep:
-        follow_task(terminal, found, shown)
+        follow_goal_task(terminal, found, shown)
     elif terminal.options.json:
         terminal.json(shown)
     else:
-        draw_task(terminal, shown, details=details)
+        draw_goal_task(terminal, shown, details=details)
         print_task_end(terminal, found, shown)
 
 
 @cli_command
-def cancel_task(
+def cancel_goal_task(
     terminal: Terminal, agent: AgentName, task: TaskId = None, reason: Reason = ""
 ) -> None:
     """Cancel a task; finished work stays."""
@@ -123,7 +125,7 @@ def discard_task(
 
 
 @cli_command
-def steer_task(
+def steer_goal_task(
     terminal: Terminal,
     agent: AgentName,
     words: Annotated[
@@ -131,12 +133,12 @@ def steer_task(
     ],
 ) -> None:
     """Send a message that the agent reads before its next step."""
-    from opencrab.gateways.cli.terminal.exchange import check_message_text
+    from opencrab.gateways.cli.terminal.exchange import check_terminal_message
 
     first, *more = words
     task = first if more and _TASK.fullmatch(first) else None
-    text = check_message_text(terminal, " ".join(words if task is None else more))
-    found = find_agent(terminal, agent)
+    text = check_terminal_message(terminal, " ".join(words if task is None else more))
+    found = find_agent_for_terminal(terminal, agent)
     task = task or _only(terminal, found, _OPEN)
     steered = terminal.client.post(
         "agents", found["id"], "tasks", task, "steer", body={"text": text}
@@ -145,14 +147,14 @@ def steer_task(
 
 
 COMMANDS = {
-    "run": run_task,
+    "run": run_goal_task,
     "list": list_tasks,
     "show": show_task,
-    "cancel": cancel_task,
+    "cancel": cancel_goal_task,
     "pause": pause_task,
     "resume": resume_task,
     "discard": discard_task,
-    "steer": steer_task,
+    "steer": steer_goal_task,
 }
 
 _FITS = {
@@ -166,12 +168,12 @@ _FITS = {
 def _change(
     terminal: Terminal, agent: str, task: str | None, verb: str, body: dict[str, str]
 ) -> None:
-    from opencrab.gateways.cli.goals.task_panel import task_status_text
+    from opencrab.gateways.cli.goals.task_panel import goal_task_status_text
 
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     task = task or _only(terminal, found, _FITS[verb])
     changed = terminal.client.post("agents", found["id"], "tasks", task, verb, body=body)
-    status = task_status_text(terminal.words, changed)
+    status = goal_task_status_text(terminal.words, changed)
     told = {"id": changed["id"], "name": changed["name"], "status": status}
     terminal.print_result(changed, "task_title", **told)
 
@@ -200,17 +202,17 @@ def _only(terminal: Terminal, agent: AgentView, statuses: frozenset[str]) -> str
 
 
 def _draw(terminal: Terminal, tasks: list[TaskView]) -> None:
-    from opencrab.gateways.cli.goals.task_panel import task_status_text
+    from opencrab.gateways.cli.goals.task_panel import goal_task_status_text
 
     heads = ("id", "name", "status", "completion", "tasks", "created")
     rows = [
         (
             task["id"],
             task["name"],
-            task_status_text(terminal.words, task),
+            goal_task_status_text(terminal.words, task),
             f"{task['completion']}%",
             f"{task['tasks_over']}/{task['tasks_total']}" if task["tasks_total"] else "",
-            format_time(task["created_at"]),
+            format_time_for_terminal(task["created_at"]),
         )
         for task in tasks
     ]

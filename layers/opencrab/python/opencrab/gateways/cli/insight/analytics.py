@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
-    format_count,
-    format_dollars,
-    format_effect_for_terminal,
-    format_estimate,
-    format_percent,
+    format_count_for_terminal,
+    format_dollars_for_terminal,
+    format_estimate_for_terminal,
+    format_percent_for_terminal,
     format_seconds,
+    terminal_effect_text,
 )
 from opencrab.gateways.cli.terminal.arguments import (
     AgentName,
@@ -21,8 +21,8 @@ from opencrab.gateways.cli.terminal.arguments import (
     cli_option,
 )
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -55,7 +55,7 @@ def show_analytics(
     by: Annotated[GroupingOption, cli_option("Group calls by this.")] = GroupingOption.MODEL,
 ) -> None:
     """Show an agent's usage, and whether its models, skills and memories help."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     parts = tuple(AnalyticsPart) if part is None else (part,)
     read = {each: _fetch_analytics(terminal, found["id"], each, period, by) for each in parts}
     if terminal.options.json:
@@ -90,10 +90,10 @@ def _usage(terminal: Terminal, shown: Found) -> None:
         rows = [
             (
                 each["model"],
-                format_count(each["calls"]),
-                format_percent(each["share_of_calls"]),
-                format_dollars(each["cost_micro_usd"]),
-                format_percent(each["share_of_cost"]),
+                format_count_for_terminal(each["calls"]),
+                format_percent_for_terminal(each["share_of_calls"]),
+                format_dollars_for_terminal(each["cost_micro_usd"]),
+                format_percent_for_terminal(each["share_of_cost"]),
             )
             for each in shown["models"]
         ]
@@ -101,11 +101,11 @@ def _usage(terminal: Terminal, shown: Found) -> None:
         days = [
             (
                 each["day"],
-                format_count(each["calls"]),
-                format_count(each["failed"]),
-                format_dollars(each["cost_micro_usd"]),
-                format_count(each["turns"]),
-                format_count(each["spoke"]),
+                format_count_for_terminal(each["calls"]),
+                format_count_for_terminal(each["failed"]),
+                format_dollars_for_terminal(each["cost_micro_usd"]),
+                format_count_for_terminal(each["turns"]),
+                format_count_for_terminal(each["spoke"]),
             )
             for each in shown["days"][-_LISTED:]
         ]
@@ -144,7 +144,7 @@ def _skills(terminal: Terminal, shown: Found) -> None:
                     each["name"],
                     waits,
                     each["uses"],
-                    format_effect_for_terminal(words, effect),
+                    terminal_effect_text(words, effect),
                     compared,
                     turns,
                 )
@@ -187,17 +187,24 @@ def _print_learning(terminal: Terminal, shown: Found) -> None:
     if shown["reason"]:
         terminal.print_sentence("no_quality_yet")
     weeks = [
-        (each["week"], each["turns"], each["judged"], format_estimate(words, each["quality"]))
+        (
+            each["week"],
+            each["turns"],
+            each["judged"],
+            format_estimate_for_terminal(words, each["quality"]),
+        )
         for each in shown["weeks"][-_LISTED:]
     ]
     if weeks:
         terminal.table(("week", "turns", "judged", "quality"), weeks)
     for model, curve in shown["calibration"].items():
         steps = ", ".join(
-            f"{format_percent(each['said'])} → {format_percent(each['came_to'])}"
+            " → ".join(format_percent_for_terminal(each[end]) for end in ("said", "came_to"))
             for each in curve["points"]
         )
-        terminal.print_sentence("grades_told", model=model, weight=format_percent(curve["weight"]))
+        terminal.print_sentence(
+            "grades_told", model=model, weight=format_percent_for_terminal(curve["weight"])
+        )
         terminal.print_sentence("grades_steps", steps=steps)
     for each in shown["analysis"]["recommendations"]:
         terminal.print_sentence(
@@ -210,7 +217,7 @@ def _print_learning(terminal: Terminal, shown: Found) -> None:
         terminal.print_sentence(
             "recommended_for",
             category=words.term(each["category"]),
-            confidence=format_percent(each["confidence"]),
+            confidence=format_percent_for_terminal(each["confidence"]),
         )
 
 
@@ -220,7 +227,7 @@ def _memory(terminal: Terminal, shown: Found) -> None:
     if recalled["memories"]:
         facts = {key: recalled[key] for key in ("memories", "found", "useful", "junk")}
         terminal.print_sentence(
-            "memories_told", **facts, rate=format_percent(recalled["junk_rate"])
+            "memories_told", **facts, rate=format_percent_for_terminal(recalled["junk_rate"])
         )
         useless = recalled["useless"]
         for each in useless[:_USELESS]:
@@ -232,7 +239,7 @@ def _memory(terminal: Terminal, shown: Found) -> None:
     effect = shown["effect"]
     terminal.print_sentence(
         "memories_change",
-        effect=format_effect_for_terminal(words, effect),
+        effect=terminal_effect_text(words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=shown["withheld_percent"],
@@ -245,7 +252,7 @@ def _memory(terminal: Terminal, shown: Found) -> None:
 
 def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
     if since is not None:
-        terminal.print_sentence("counted_since", since=format_time(since))
+        terminal.print_sentence("counted_since", since=format_time_for_terminal(since))
     if as_of is None:
         terminal.print_sentence("no_evidence")
     else:
@@ -255,11 +262,11 @@ def _period(terminal: Terminal, since: str | None, as_of: str | None) -> None:
 def _totals(terminal: Terminal, of: Found) -> None:
     terminal.print_sentence(
         "calls_told",
-        calls=format_count(of["calls"]),
-        failed=format_count(of["failed"]),
-        input=format_count(of["input_tokens"]),
-        output=format_count(of["output_tokens"]),
-        cost=format_dollars(of["cost_micro_usd"]),
+        calls=format_count_for_terminal(of["calls"]),
+        failed=format_count_for_terminal(of["failed"]),
+        input=format_count_for_terminal(of["input_tokens"]),
+        output=format_count_for_terminal(of["output_tokens"]),
+        cost=format_dollars_for_terminal(of["cost_micro_usd"]),
         latency=format_seconds(of["mean_latency_ms"]),
     )
 
@@ -268,11 +275,11 @@ def _figures(terminal: Terminal, of: Found) -> tuple[str, ...]:
     worth = of["cost_efficiency"]
     per_dollar = UNKNOWN if worth is None else worth
     return (
-        format_count(of["calls"]),
-        format_count(of["failed"]),
-        format_dollars(of["cost_micro_usd"]),
+        format_count_for_terminal(of["calls"]),
+        format_count_for_terminal(of["failed"]),
+        format_dollars_for_terminal(of["cost_micro_usd"]),
         format_seconds(of["mean_latency_ms"]),
-        format_estimate(terminal.words, of["quality"]),
+        format_estimate_for_terminal(terminal.words, of["quality"]),
         terminal.words("ground_free") if worth == "free" else clean_terminal_text(per_dollar),
     )
 

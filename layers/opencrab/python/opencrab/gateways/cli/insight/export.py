@@ -8,7 +8,7 @@ from opencrab.domain.errors import Conflict
 from opencrab.gateways.cli.terminal.arguments import AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.files import unusable_file_error
-from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
+from opencrab.gateways.cli.terminal.lookup import agent_named_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -25,7 +25,7 @@ def export_state(
         write_agent_state_file,
     )
 
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         ledger = HistoryFile.open(directory, found["id"])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, AnyAgent, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
+from opencrab.gateways.cli.terminal.lookup import agent_named_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def watch(
     if session is not None and agent is None:
         watch_session(terminal, session, thoughts=thoughts, after=after)
         return
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
 
     def look() -> list[PaneView]:
         items: list[PaneView] = terminal.client.get("agents", found["id"], "panes")["items"]

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from opencrab.domain.amounts import format_micro_usd
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.tables import fact_table
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
 _LINE = 160
 _MARKS = {"pending": "·", "active": "▶", "done": "✓", "fail": "✗"}
@@ -51,7 +51,7 @@ def render_panes(
 
 
 def _truncate_lines(text: str) -> Text:
-    return Text("\n".join(truncate_line(line, _LINE) for line in text.splitlines()))
+    return Text("\n".join(truncate_terminal_line(line, _LINE) for line in text.splitlines()))
 
 
 def _plan(words: SentenceCatalog, plan: dict[str, Any], *, unfolded: bool) -> Text:
@@ -69,7 +69,7 @@ def _plan(words: SentenceCatalog, plan: dict[str, Any], *, unfolded: bool) -> Te
 def _row(row: str) -> str:
     """Cut a row to the maximum length, keeping its indentation."""
     indent = len(row) - len(row.lstrip())
-    return " " * indent + truncate_line(row, _LINE)
+    return " " * indent + truncate_terminal_line(row, _LINE)
 
 
 def _inspection_rows(words: SentenceCatalog, seen: dict[str, Any]) -> Iterator[Pair]:
@@ -85,7 +85,7 @@ def _inspection_rows(words: SentenceCatalog, seen: dict[str, Any]) -> Iterator[P
 def _vitals_rows(words: SentenceCatalog, vitals: dict[str, Any]) -> Iterator[Pair]:
     age, errors = vitals["queue_age_seconds"], vitals["error_rate"]
     yield words("vital_queue_age_seconds"), None if age is None else f"{age:.0f} s"
-    yield words("vital_last_beat"), format_time(vitals["last_beat"])
+    yield words("vital_last_beat"), format_time_for_terminal(vitals["last_beat"])
     yield words("vital_idle_streak"), str(vitals["idle_streak"])
     yield words("vital_budget_left_micro_usd"), format_micro_usd(vitals["budget_left_micro_usd"])
     yield words("vital_error_rate"), None if errors is None else f"{errors:.0%}"
@@ -108,4 +108,6 @@ def _mib(size: int) -> str:
 
 def _pairs(pairs: Iterator[Pair]) -> Table:
     known = ((name, value) for name, value in pairs if value not in (None, ""))
-    return fact_table((name, Text(truncate_line(value, _LINE * 2))) for name, value in known)
+    return fact_table(
+        (name, Text(truncate_terminal_line(value, _LINE * 2))) for name, value in known
+    )

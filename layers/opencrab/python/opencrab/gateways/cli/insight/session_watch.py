@@ -8,7 +8,7 @@ from typing import Any
 
 from opencrab.domain.errors import Unavailable
 from opencrab.gateways.cli.terminal.exchange import TRIES
-from opencrab.gateways.cli.terminal.lines import draw_action, draw_speech
+from opencrab.gateways.cli.terminal.lines import draw_action, draw_speech_on_terminal
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -99,7 +99,7 @@ class EventPrinter:
             )
         else:
             agent = bool(metadata["fromAgent"])
-            draw_speech(self._terminal, name, _join_deltas(pieces), kind, agent=agent)
+            draw_speech_on_terminal(self._terminal, name, _join_deltas(pieces), kind, agent=agent)
 
 
 def _join_deltas(pieces: list[Event]) -> str:

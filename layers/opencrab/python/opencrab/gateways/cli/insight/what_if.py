@@ -5,14 +5,14 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import (
-    format_dollars,
-    format_estimate,
-    format_percent,
+    format_dollars_for_terminal,
+    format_estimate_for_terminal,
+    format_percent_for_terminal,
     format_seconds,
 )
 from opencrab.gateways.cli.terminal.arguments import AgentName, PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Found = dict[str, Any]
@@ -34,7 +34,7 @@ def what_if(
 ) -> None:
     """Estimate what an agent's calls would have cost with other models, and their quality."""
     aliases = dict(_meaning(terminal, text) for text in alias)
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     body = {"aliases": aliases, "period": period.value}
     shown = terminal.client.post("agents", found["id"], "whatif", body=body)
     terminal.show(shown, lambda terminal, shown: _draw(terminal, found["name"], shown))
@@ -80,8 +80,8 @@ def _tasks(terminal: Terminal, tasks: list[Found]) -> None:
                 (
                     *label,
                     task["model"] if of == "now" else f"→ {task['other']}",
-                    format_dollars(done["cost_micro_usd"]),
-                    format_estimate(words, done["quality"]),
+                    format_dollars_for_terminal(done["cost_micro_usd"]),
+                    format_estimate_for_terminal(words, done["quality"]),
                     format_seconds(done["latency_ms"]),
                 )
             )
@@ -95,23 +95,23 @@ def _totals(terminal: Terminal, shown: Found) -> None:
     key = "whatif_saves" if saved > 0 else "whatif_same" if saved == 0 else "whatif_adds"
     terminal.print_sentence(
         key,
-        now=format_dollars(now["cost_micro_usd"]),
-        then=format_dollars(then["cost_micro_usd"]),
-        difference=format_dollars(abs(saved)),
+        now=format_dollars_for_terminal(now["cost_micro_usd"]),
+        then=format_dollars_for_terminal(then["cost_micro_usd"]),
+        difference=format_dollars_for_terminal(abs(saved)),
     )
     if then["quality"] is None:
         terminal.print_sentence("whatif_no_quality")
     else:
         terminal.print_sentence(
             "whatif_quality",
-            now=format_estimate(words, now["quality"]),
-            then=format_estimate(words, then["quality"]),
-            share=format_percent(shown["quality_share"]),
+            now=format_estimate_for_terminal(words, now["quality"]),
+            then=format_estimate_for_terminal(words, then["quality"]),
+            share=format_percent_for_terminal(shown["quality_share"]),
         )
     if then["latency_ms"] is not None:
         terminal.print_sentence(
             "whatif_latency",
             now=format_seconds(now["latency_ms"]),
             then=format_seconds(then["latency_ms"]),
-            share=format_percent(shown["latency_share"]),
+            share=format_percent_for_terminal(shown["latency_share"]),
         )

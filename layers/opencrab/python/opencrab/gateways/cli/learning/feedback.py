@@ -16,7 +16,7 @@ class Thumbs(StrEnum):
 
 
 @cli_command
-def give_feedback(
+def give_learning_feedback(
     terminal: Terminal,
     turn: TurnId,
     thumbs: Annotated[Thumbs, cli_argument("up (good) or down (bad).")],

@@ -7,17 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.terminal.amounts import (
-    format_count,
-    format_dollars,
-    format_effect_for_terminal,
-    format_estimate,
-    format_percent,
+    format_count_for_terminal,
+    format_dollars_for_terminal,
+    format_estimate_for_terminal,
+    format_percent_for_terminal,
     format_seconds,
+    terminal_effect_text,
 )
 from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Found = dict[str, Any]
@@ -69,13 +69,13 @@ def show_experiments(
     for verb, subject in acts:
         steer_experiment(terminal, agent, verb, subject)
         return
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     _experiments(terminal, found, terminal.client.get("agents", found["id"], "experiments"))
 
 
 def steer_experiment(terminal: Terminal, agent: str, verb: str, subject: str) -> None:
     """Stop an experiment, or pin or unpin its subject."""
-    place = ("agents", find_agent(terminal, agent)["id"], "experiments")
+    place = ("agents", find_agent_for_terminal(terminal, agent)["id"], "experiments")
     # Addresses have a point where a purpose and its task type have a slash.
     done = terminal.client.post(*place, subject.replace("/", "."), verb)
     if terminal.options.json:
@@ -107,7 +107,7 @@ def show_changes(
     if wanted is not None:
         decide_change(terminal, agent, "undo" if undo else "apply", wanted)
         return
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     page = terminal.client.get("agents", found["id"], "changes", limit=_SHOWN)
     if terminal.options.json:
         terminal.json(page)
@@ -122,12 +122,12 @@ def show_changes(
 
 def decide_change(terminal: Terminal, agent: str, verb: str, change: str) -> None:
     """Apply or undo a change, and print it."""
-    place = ("agents", find_agent(terminal, agent)["id"], "changes", change, verb)
+    place = ("agents", find_agent_for_terminal(terminal, agent)["id"], "changes", change, verb)
     terminal.show(terminal.client.post(*place), _change)
 
 
 @cli_command
-def run_meta(
+def run_learning_review(
     terminal: Terminal,
     agent: AgentName,
     *,
@@ -137,7 +137,7 @@ def run_meta(
     dry_run: Annotated[bool, cli_option("Dry run: only show what would be done.")] = False,
 ) -> None:
     """Run the daily or weekly evaluation, or the skill review, now instead of at night."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     body = {"period": period.value, "dry_run": dry_run}
     looked = terminal.client.post("agents", found["id"], "meta", "runs", body=body)
     terminal.show(looked, lambda terminal, looked: _print_learning_report(terminal, found, looked))
@@ -156,14 +156,14 @@ def _experiments(terminal: Terminal, agent: AgentView, shown: Found) -> None:
             _print_change_detail(terminal, made)
     if shown["pinned"]:
         terminal.print_sentence("pinned_are", names=", ".join(shown["pinned"]))
-    terminal.print_sentence("explores", share=format_percent(shown["explore"]))
+    terminal.print_sentence("explores", share=format_percent_for_terminal(shown["explore"]))
 
 
 def _skill(terminal: Terminal, each: Found) -> None:
     words, effect, trial = terminal.words, each["effect"], each["trial"]
     terminal.print_sentence(
         "trial_shows",
-        effect=format_effect_for_terminal(words, effect),
+        effect=terminal_effect_text(words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=each["withheld_percent"],
@@ -186,11 +186,11 @@ def _models(terminal: Terminal, each: Found) -> None:
         (
             model["model"],
             model["name"] or words("not_set_up"),
-            format_percent(model["weight"]),
-            format_count(model["turns"]),
-            format_estimate(words, model["quality"]),
-            format_estimate(words, model["off_policy"]),
-            format_dollars(model["cost_micro_usd"]),
+            format_percent_for_terminal(model["weight"]),
+            format_count_for_terminal(model["turns"]),
+            format_estimate_for_terminal(words, model["quality"]),
+            format_estimate_for_terminal(words, model["off_policy"]),
+            format_dollars_for_terminal(model["cost_micro_usd"]),
             format_seconds(model["latency_ms"]),
         )
         for model in each["models"]
@@ -205,7 +205,7 @@ def _memory(terminal: Terminal, each: Found) -> None:
     effect = each["effect"]
     terminal.print_sentence(
         "memories_change",
-        effect=format_effect_for_terminal(terminal.words, effect),
+        effect=terminal_effect_text(terminal.words, effect),
         given=effect["given"],
         held=effect["held"],
         percent=each["withheld_percent"],
@@ -231,7 +231,7 @@ def _says(terminal: Terminal, made: Found) -> Iterator[str]:
 def _print_change_detail(terminal: Terminal, made: Found) -> None:
     terminal.print_sentence(
         "change_is",
-        at=format_time(made["at"]),
+        at=format_time_for_terminal(made["at"]),
         subject=made.get("experiment") or f"{made['kind']}:{made['subject']}",
         state=terminal.words(_MADE[made["state"]]),
     )
@@ -247,7 +247,9 @@ def _standing(terminal: Terminal, told: Mapping[str, Any]) -> str:
     """Format the state before or after a change: weights, status or withheld share."""
     if "weights" in told:
         weights = sorted(told["weights"].items(), key=lambda each: (-each[1], each[0]))
-        return ", ".join(f"{alias} {format_percent(weight)}" for alias, weight in weights)
+        return ", ".join(
+            f"{alias} {format_percent_for_terminal(weight)}" for alias, weight in weights
+        )
     for key in ("remark", "status"):
         if key in told:
             word = terminal.words.term(told[key])
@@ -264,7 +266,7 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
         said.append(
             words(
                 "rests_on_points",
-                effect=format_effect_for_terminal(words, numbers),
+                effect=terminal_effect_text(words, numbers),
                 given=numbers["given"],
                 held=numbers["held"],
             )
@@ -272,13 +274,13 @@ def _evidence(terminal: Terminal, numbers: Mapping[str, Any]) -> list[str]:
     if "useful" in numbers:
         said.append(words("rests_on_finds", found=numbers["found"], useful=numbers["useful"]))
     if "alike" in numbers:
-        said.append(words("rests_on_likeness", share=format_percent(numbers["alike"])))
+        said.append(words("rests_on_likeness", share=format_percent_for_terminal(numbers["alike"])))
     if "quality" in numbers:
         said.append(
             words(
                 "rests_on_quality",
-                quality=format_estimate(words, numbers["quality"]),
-                cost=format_dollars(numbers["cost_micro_usd"]),
+                quality=format_estimate_for_terminal(words, numbers["quality"]),
+                cost=format_dollars_for_terminal(numbers["cost_micro_usd"]),
             )
         )
     return said
@@ -292,8 +294,8 @@ def _print_learning_report(terminal: Terminal, agent: AgentView, looked: Found) 
         last=looked["last"],
         turns=looked["turns"],
         judged=looked["judged"],
-        spent=format_dollars(looked["spent_micro_usd"]),
-        budget=format_dollars(looked["budget_micro_usd"]),
+        spent=format_dollars_for_terminal(looked["spent_micro_usd"]),
+        budget=format_dollars_for_terminal(looked["budget_micro_usd"]),
     )
     if looked["done_before"]:
         terminal.print_sentence("looked_before")
@@ -333,16 +335,19 @@ def _print_reviews(terminal: Terminal, looked: Found) -> None:
         if junk["rate"] is not None:
             useless = round(junk["rate"] * junk["found"])
             terminal.print_sentence(
-                says, found=junk["found"], junk=useless, rate=format_percent(junk["rate"])
+                says,
+                found=junk["found"],
+                junk=useless,
+                rate=format_percent_for_terminal(junk["rate"]),
             )
 
 
 def _points(terminal: Terminal, review: Found) -> str:
     effect = review["effect"]
     if effect is None:
-        return format_effect_for_terminal(terminal.words, None)
+        return terminal_effect_text(terminal.words, None)
     points = {("points" if key == "mean" else key): 100 * effect[key] for key in _LIMITS}
-    return format_effect_for_terminal(terminal.words, points)
+    return terminal_effect_text(terminal.words, points)
 
 
 _LIMITS = ("mean", "low", "high")

@@ -13,16 +13,16 @@ import typer
 
 from opencrab.gateways.cli.terminal.amounts import (
     UNKNOWN,
-    format_dollars,
-    format_estimate,
-    format_percent,
+    format_dollars_for_terminal,
+    format_estimate_for_terminal,
+    format_percent_for_terminal,
     format_seconds,
-    parse_amount_in_steps,
+    parse_terminal_amount,
 )
 from opencrab.gateways.cli.terminal.arguments import Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.input import ask_yes_or_no
-from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Found = dict[str, Any]
@@ -44,11 +44,11 @@ def eval_models(
     yes: Yes = False,
 ) -> None:
     """Let several models do an agent's tasks; compare answers, cost and time. Costs money."""
-    from opencrab.gateways.cli.learning.model_trial_tasks import SHIPPED, read_tasks
+    from opencrab.gateways.cli.learning.model_trial_tasks import SHIPPED, read_learning_trial_tasks
 
     budget = _budget(terminal, budget_usd)
-    asked = read_tasks(tasks or SHIPPED)
-    agent = find_agent(terminal, persona)
+    asked = read_learning_trial_tasks(tasks or SHIPPED)
+    agent = find_agent_for_terminal(terminal, persona)
     aliases = terminal.client.get("llm", "aliases")
     wanted = _parse_model_names(terminal, models, aliases["selectable"])
     if not yes:
@@ -63,7 +63,7 @@ COMMANDS: dict[str, Callable[..., None]] = {"models": eval_models}
 
 
 def _budget(terminal: Terminal, text: str) -> int:
-    budget = parse_amount_in_steps(text, _STEP, _MOST_USD)
+    budget = parse_terminal_amount(text, _STEP, _MOST_USD)
     if not budget:
         raise typer.BadParameter(terminal.words("eval_budget"), param_hint="--budget-usd")
     return budget
@@ -96,8 +96,8 @@ def _agree(
         name=agent["name"],
         tasks=tasks,
         models=", ".join(wanted),
-        most=format_dollars(most),
-        budget=format_dollars(budget),
+        most=format_dollars_for_terminal(most),
+        budget=format_dollars_for_terminal(budget),
     )
     if not ask_yes_or_no(terminal.words("eval_really"), default=False):
         terminal.print_sentence("eval_not_run")
@@ -111,9 +111,9 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
     rows = [
         (
             each["model"],
-            format_estimate(words, each["score"]),
+            format_estimate_for_terminal(words, each["score"]),
             f"{each['scored']} / {len(each['tasks'])}",
-            format_dollars(each["cost_micro_usd"]),
+            format_dollars_for_terminal(each["cost_micro_usd"]),
             format_seconds(each["latency_ms"]),
             each["calls"],
             each["failed"] or "",
@@ -124,7 +124,10 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
     terminal.table(heads, rows)
     terminal.line()
     by_task = [
-        (task["id"], *(format_percent(each["tasks"][place]["score"]) for each in models))
+        (
+            task["id"],
+            *(format_percent_for_terminal(each["tasks"][place]["score"]) for each in models),
+        )
         for place, task in enumerate(models[0]["tasks"])
     ]
     columns = [*terminal.column_headings("task_id"), *(each["model"] for each in models)]
@@ -133,7 +136,7 @@ def _draw(terminal: Terminal, found: Mapping[str, Any]) -> None:
         terminal.print_sentence("eval_unscored", mark=UNKNOWN)
     terminal.print_sentence(
         "eval_spent",
-        spent=format_dollars(found["spent_micro_usd"]),
-        budget=format_dollars(found["budget_micro_usd"]),
+        spent=format_dollars_for_terminal(found["spent_micro_usd"]),
+        budget=format_dollars_for_terminal(found["budget_micro_usd"]),
     )
     terminal.print_sentence("eval_remembered", name=found["agent"])

@@ -8,7 +8,7 @@ from typing import Any
 from opencrab.domain.errors import Conflict
 from opencrab.domain.statistics.confidence import estimate_mean, moment_sums
 from opencrab.gateways.cli.learning.model_trial_tasks import TrialTask
-from opencrab.gateways.cli.terminal.exchange import Exchange, reply_timeout
+from opencrab.gateways.cli.terminal.exchange import Exchange, terminal_retry_policy
 from opencrab.gateways.cli.terminal.lookup import AgentView
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -79,7 +79,7 @@ class ModelTrial:
 
     def _answer(self, exchange: Exchange) -> tuple[str, str]:
         """Return the turn's status and reply; cancels a turn that waits for approval."""
-        patience = reply_timeout(self.terminal, self.terminal.print_note_text)
+        patience = terminal_retry_policy(self.terminal, self.terminal.print_note_text)
         while True:
             patience.ask(exchange)
             if not exchange.pending:

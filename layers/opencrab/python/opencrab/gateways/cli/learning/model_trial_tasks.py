@@ -95,7 +95,7 @@ class _Listed(Value):
     tasks: Annotated[tuple[TrialTask, ...], Field(min_length=1, max_length=100)]
 
 
-def read_tasks(path: Path) -> tuple[TrialTask, ...]:
+def read_learning_trial_tasks(path: Path) -> tuple[TrialTask, ...]:
     """Read the tasks of a TOML file; raises Invalid with the place and the cause of an error."""
     try:
         listed = _Listed.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from opencrab.gateways.cli.learning.learning import (
     decide_change,
-    run_meta,
+    run_learning_review,
     show_changes,
     show_experiments,
     steer_experiment,
@@ -25,7 +25,7 @@ def stop_experiment(terminal: Terminal, agent: AgentName, subject: Subject) -> N
 
 
 @cli_command
-def pin_subject(terminal: Terminal, agent: AgentName, subject: Subject) -> None:
+def pin_learning_subject(terminal: Terminal, agent: AgentName, subject: Subject) -> None:
     """Pin a subject: learning does not change it."""
     steer_experiment(terminal, agent, "pin", subject)
 
@@ -51,10 +51,10 @@ def undo_change(terminal: Terminal, agent: AgentName, change: ChangeId) -> None:
 COMMANDS: dict[str, Callable[..., None]] = {
     "experiments": show_experiments,
     "stop": stop_experiment,
-    "pin": pin_subject,
+    "pin": pin_learning_subject,
     "unpin": unpin_subject,
     "changes": show_changes,
     "apply": apply_change,
     "undo": undo_change,
-    "run": run_meta,
+    "run": run_learning_review,
 }

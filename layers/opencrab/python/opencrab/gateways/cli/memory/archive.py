@@ -7,9 +7,9 @@ from opencrab.domain.errors import TooLarge
 from opencrab.gateways.cli.memory.search import Agent, Since, Until
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, Force, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import parse_cli_time
-from opencrab.gateways.cli.terminal.files import read_local_file, write_local_file
-from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
+from opencrab.gateways.cli.terminal.dates import parse_terminal_time
+from opencrab.gateways.cli.terminal.files import read_file_for_terminal, write_file_for_terminal
+from opencrab.gateways.cli.terminal.lookup import agent_named_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
@@ -30,16 +30,16 @@ def export_memory(
     force: Force = False,
 ) -> None:
     """Export an agent's memory as a zip file."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     target = file or Path(f"{found['id']}-memory.zip")
     content, _ = terminal.client.download(
         *("agents", found["id"], "memory", "export"),
         sessions="false" if kept else None,
         session_id=session,
-        since=parse_cli_time(terminal, "--since", since),
-        until=parse_cli_time(terminal, "--until", until, whole_day=True),
+        since=parse_terminal_time(terminal, "--since", since),
+        until=parse_terminal_time(terminal, "--until", until, whole_day=True),
     )
-    write_local_file(terminal, target, content, replace=force)
+    write_file_for_terminal(terminal, target, content, replace=force)
     terminal.print_result(
         {"file": str(target), "size": len(content)},
         "memory_exported",
@@ -59,8 +59,8 @@ def import_memory(
     """Import memories, experiences, impressions and knowledge from a zip file."""
     from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
 
-    found = named_or_only_agent(terminal, agent)
-    content = read_local_file(terminal, file, ARCHIVE_BYTES + 1)
+    found = agent_named_on_terminal(terminal, agent)
+    content = read_file_for_terminal(terminal, file, ARCHIVE_BYTES + 1)
     if len(content) > ARCHIVE_BYTES:
         raise TooLarge(
             terminal.words("archive_too_large", place=file, most=ARCHIVE_BYTES),

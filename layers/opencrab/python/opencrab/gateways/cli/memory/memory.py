@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.gateways.cli.memory import archive, search
-from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, parse_period
+from opencrab.gateways.cli.memory.search import HEARINGS, PERIOD, Agent, parse_memory_search_period
 from opencrab.gateways.cli.terminal.arguments import (
     SESSIONS,
     IdList,
@@ -17,15 +17,15 @@ from opencrab.gateways.cli.terminal.arguments import (
     cli_option,
 )
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.input import (
     ask_yes_or_no,
     require_terminal_user,
     text_from_argument_or_pipe,
 )
-from opencrab.gateways.cli.terminal.lookup import AgentView, named_or_only_agent
+from opencrab.gateways.cli.terminal.lookup import AgentView, agent_named_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import truncate_line, visible_terminal_text
+from opencrab.gateways.cli.terminal.text import truncate_terminal_line, visible_terminal_text
 
 MemoryView = dict[str, Any]
 Wish = dict[str, Any]
@@ -62,7 +62,7 @@ def list_memories(
     last: Annotated[int, cli_option("Number of memories.", min=1)] = 50,
 ) -> None:
     """List an agent's memories, newest first."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     listed = terminal.client.items(*_place(found), category=category)
     memories = list(islice(listed, last))
     if terminal.options.json:
@@ -78,7 +78,7 @@ def list_memories(
 @cli_command
 def show_memory(terminal: Terminal, memory: MemoryId, agent: Agent = None) -> None:
     """Show one memory and its source."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     shown = terminal.client.get(*_place(found), memory)
     terminal.show(shown, _tell)
 
@@ -102,7 +102,7 @@ def add_memory(
     ] = HearingOption.PUBLIC,
 ) -> None:
     """Give an agent a memory to keep."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     content = text_from_argument_or_pipe(terminal, text, needed="memory_text_needed", option="TEXT")
     given = {
         "content": content.strip(),
@@ -133,7 +133,7 @@ def forget(
     **stretch: str | None,
 ) -> None:
     """Delete a memory, a conversation, a person, a period or everything, for good."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     wishes = [
         {"scope": "memory", "id": memory} if memory else {},
         {"scope": "session", "id": session} if session else {},
@@ -169,9 +169,9 @@ COMMANDS = {
     "forget": forget,
     "export": archive.export_memory,
     "import": archive.import_memory,
-    "status": search.status,
-    "retry": search.retry,
-    "sessions": search.list_conversations,
+    "status": search.show_memory_status,
+    "retry": search.retry_memory_summary,
+    "sessions": search.list_conversations_in_agent_memory,
     "impressions": search.impressions,
 }
 
@@ -183,7 +183,7 @@ def _place(agent: AgentView) -> tuple[str, str, str, str]:
 def _period(terminal: Terminal, stretch: Mapping[str, str | None]) -> Wish:
     if stretch["since"] is None and stretch["until"] is None:
         return {}
-    ends = parse_period(terminal, stretch)
+    ends = parse_memory_search_period(terminal, stretch)
     return {"scope": "period", **{name: end for name, end in ends.items() if end is not None}}
 
 
@@ -261,10 +261,10 @@ def _draw(terminal: Terminal, memories: list[MemoryView]) -> None:
         (
             memory["id"],
             memory["category"],
-            truncate_line(memory["content"], _SHOWN),
+            truncate_terminal_line(memory["content"], _SHOWN),
             words.term(memory["provenance"]),
             words(HEARINGS[memory["hearing"]]),
-            format_time(memory["updated_at"]),
+            format_time_for_terminal(memory["updated_at"]),
         )
         for memory in memories
     ]
@@ -285,8 +285,8 @@ def _tell(terminal: Terminal, memory: MemoryView) -> None:
         ("path", memory["path"]),
         ("links", ", ".join(memory["links"])),
         ("merged", memory["merged"] or ""),
-        ("created", format_time(memory["created_at"])),
-        ("changed", format_time(memory["updated_at"])),
+        ("created", format_time_for_terminal(memory["created_at"])),
+        ("changed", format_time_for_terminal(memory["updated_at"])),
     ]
     terminal.print_fields(pairs, exact=True)
     terminal.line()
@@ -295,6 +295,6 @@ def _tell(terminal: Terminal, memory: MemoryView) -> None:
         terminal.line()
         terminal.print_sentence(
             "memory_earlier",
-            at=format_time(earlier["at"]),
+            at=format_time_for_terminal(earlier["at"]),
             content=visible_terminal_text(earlier["content"]),
         )

@@ -8,12 +8,12 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command, cli_command_with, cli_parameter
-from opencrab.gateways.cli.terminal.dates import format_time, parse_cli_time
-from opencrab.gateways.cli.terminal.lookup import named_or_only_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal, parse_terminal_time
+from opencrab.gateways.cli.terminal.lookup import agent_named_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import (
     clean_terminal_text,
-    truncate_line,
+    truncate_terminal_line,
     visible_terminal_text,
 )
 
@@ -93,14 +93,14 @@ def search(
     """Search an agent's conversations and memories."""
     if not query.strip():
         raise typer.BadParameter(terminal.words("query_needed"), param_hint="QUERY")
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     given = {
         "query": query,
         "limit": limit,
         "session_id": filters["session"],
         "kinds": filters["kind"] or None,
         "speaker": filters["speaker"],
-        **parse_period(terminal, filters),
+        **parse_memory_search_period(terminal, filters),
     }
     body = {name: value for name, value in given.items() if value is not None}
     items = terminal.client.post("agents", found["id"], "memory", "search", body=body)["items"]
@@ -114,9 +114,9 @@ def search(
 
 
 @cli_command
-def list_conversations(terminal: Terminal, agent: Agent = None) -> None:
+def list_conversations_in_agent_memory(terminal: Terminal, agent: Agent = None) -> None:
     """List an agent's conversations with their size."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     logs = list(terminal.client.items("agents", found["id"], "memory", "sessions"))
     terminal.show_list(logs, _draw_logs, "no_sessions")
 
@@ -130,7 +130,7 @@ def impressions(
     agent: Agent = None,
 ) -> None:
     """List an agent's impressions of people, or show one in full."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     place = ("agents", found["id"], "memory", "impressions")
     if person is not None:
         shown = terminal.client.get(*place, person)
@@ -141,31 +141,33 @@ def impressions(
 
 
 @cli_command
-def status(terminal: Terminal, agent: Agent = None) -> None:
+def show_memory_status(terminal: Terminal, agent: Agent = None) -> None:
     """Show the state of an agent's memory: index, pending work, failures."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     stands = terminal.client.get("agents", found["id"], "memory", "status")
     terminal.show(stands, _tell_status)
 
 
 @cli_command
-def retry(
+def retry_memory_summary(
     terminal: Terminal,
     session: Annotated[str, cli_argument("A conversation's id.", "SESSION"), SESSIONS],
     agent: Agent = None,
 ) -> None:
     """Retry the failed summary of a conversation."""
-    found = named_or_only_agent(terminal, agent)
+    found = agent_named_on_terminal(terminal, agent)
     place = ("agents", found["id"], "memory", "summaries", "retry")
     terminal.client.post(*place, body={"session_id": session})
     terminal.print_result({"session_id": session}, "retry_begun")
 
 
-def parse_period(terminal: Terminal, given: Mapping[str, str | None]) -> dict[str, str | None]:
+def parse_memory_search_period(
+    terminal: Terminal, given: Mapping[str, str | None]
+) -> dict[str, str | None]:
     """Return both ends of the period as the server takes them; raises BadParameter."""
     return {
-        "since": parse_cli_time(terminal, "--since", given["since"]),
-        "until": parse_cli_time(terminal, "--until", given["until"], whole_day=True),
+        "since": parse_terminal_time(terminal, "--since", given["since"]),
+        "until": parse_terminal_time(terminal, "--until", given["until"], whole_day=True),
     }
 
 
@@ -175,7 +177,7 @@ def _draw_found(terminal: Terminal, item: FoundView, *, why: bool) -> None:
 
     words = terminal.words
     kind = words(_KINDS[item["kind"]]) if item["kind"] in _KINDS else ""
-    parts = (format_time(item["at"]), item["session_id"], item["speaker"], kind)
+    parts = (format_time_for_terminal(item["at"]), item["session_id"], item["speaker"], kind)
     shown = "  ".join(clean_terminal_text(part) for part in parts if part)
     terminal.draw(Text(shown, style="bold cyan"))
     for line, hit in _excerpt_lines(item):
@@ -198,8 +200,10 @@ def _score(item: FoundView) -> str:
 
 def _excerpt_lines(item: FoundView) -> list[tuple[str, bool]]:
     """Split the excerpt into lines and mark the hit; without an excerpt, the hit alone."""
-    own = truncate_line(item["text"], _SHOWN)
-    lines = [truncate_line(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()]
+    own = truncate_terminal_line(item["text"], _SHOWN)
+    lines = [
+        truncate_terminal_line(line, _SHOWN) for line in item["excerpt"].split("\n") if line.strip()
+    ]
     said = f"{item['speaker']}: {item['text']}" if item["speaker"] else item["text"]
     first = " ".join(clean_terminal_text(said).split())
     hits = [number for number, line in enumerate(lines) if _is_same(line, first)]
@@ -223,8 +227,8 @@ def _draw_logs(terminal: Terminal, logs: list[dict[str, Any]]) -> None:
             words.term(log["status"]),
             words(HEARINGS[log["hearing"]]),
             f"{log['lines']:,}",
-            format_time(log["created_at"]),
-            format_time(log["last_at"]),
+            format_time_for_terminal(log["created_at"]),
+            format_time_for_terminal(log["last_at"]),
         )
         for log in logs
     ]
@@ -237,9 +241,9 @@ def _draw_impressions(terminal: Terminal, items: list[dict[str, Any]]) -> None:
         (
             item["target_id"],
             item["target_name"],
-            truncate_line(item["personality"], 80),
-            truncate_line(item["agreement"], 40),
-            format_time(item["updated_at"]),
+            truncate_terminal_line(item["personality"], 80),
+            truncate_terminal_line(item["agreement"], 40),
+            format_time_for_terminal(item["updated_at"]),
         )
         for item in items
     ]
@@ -250,11 +254,16 @@ def _tell_impression(terminal: Terminal, shown: dict[str, Any]) -> None:
     own = ("personality", "communication_style", "recent_behavior", "agreement", "notes")
     pairs = [("id", shown["target_id"]), ("name", shown["target_name"])]
     pairs += [(name, shown[name]) for name in own]
-    pairs += [("session", shown["session_id"]), ("changed", format_time(shown["updated_at"]))]
+    pairs += [
+        ("session", shown["session_id"]),
+        ("changed", format_time_for_terminal(shown["updated_at"])),
+    ]
     terminal.print_fields(pairs, exact=True)
     for each in shown["history"]:
         terminal.line()
-        terminal.line(f"{format_time(each['at'])}  {visible_terminal_text(each['session_id'])}")
+        terminal.line(
+            f"{format_time_for_terminal(each['at'])}  {visible_terminal_text(each['session_id'])}"
+        )
         terminal.print_fields([(name, each[name]) for name in own if name in each], exact=True)
 
 
@@ -265,7 +274,7 @@ def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
         ("backend", index["backend"]),
         ("rows", f"{index['rows']:,}"),
         ("size", f"{index['bytes']:,}"),
-        ("published", format_time(index["published_at"])),
+        ("published", format_time_for_terminal(index["published_at"])),
         ("memories", f"{stands['memories']:,}"),
         ("core", stands["core"] or ""),
         ("refusals", refused),
@@ -282,7 +291,7 @@ def _tell_status(terminal: Terminal, stands: dict[str, Any]) -> None:
             each["session_id"],
             each["failures"],
             each["passed"],
-            format_time(each["failed_at"]),
+            format_time_for_terminal(each["failed_at"]),
             each["error"],
         )
         for each in failing

@@ -33,7 +33,7 @@ def list_models(
 
 
 @cli_command
-def refresh_prices(
+def refresh_model_prices(
     terminal: Terminal,
     *,
     allow_lower: Annotated[

@@ -6,7 +6,7 @@ import typer
 
 from opencrab.domain.errors import NotFound
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 Frozen = Annotated[
@@ -68,7 +68,7 @@ def _find_agent_or_all(terminal: Terminal, wanted: str | None) -> AgentView | No
     if wanted is None:
         return None
     try:
-        return find_agent(terminal, wanted)
+        return find_agent_for_terminal(terminal, wanted)
     except NotFound:
         if wanted.strip().lower() in _ALL:
             return None

@@ -23,7 +23,7 @@ _HEAD = (
 
 
 @cli_command
-def simulate(
+def run_agent_simulation(
     terminal: Terminal,
     *,
     agents: Annotated[int, cli_option("Number of agents.")] = 8,

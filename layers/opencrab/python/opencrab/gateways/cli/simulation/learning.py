@@ -45,16 +45,16 @@ def simulate_learning(
     ] = False,
 ) -> None:
     """Simulate learning in a made-up world whose truth is known, without a model."""
-    from opencrab.engine.simulation.learning.scores import combine_lessons
-    from opencrab.engine.simulation.learning.trial import run_learning_trial
+    from opencrab.engine.simulation.learning.scores import combine_simulation_results
+    from opencrab.engine.simulation.learning.trial import run_simulated_learning_trial
 
     if not 1 <= seeds <= MOST_SEEDS:
         raise Invalid(f"--seeds is {seeds}: use 1 to {MOST_SEEDS}", field="seeds")
     found = [
-        run_learning_trial(seed + place, nights=nights, turns=turns, lying=lying)
+        run_simulated_learning_trial(seed + place, nights=nights, turns=turns, lying=lying)
         for place in range(seeds)
     ]
-    lessons = combine_lessons(found).model_dump(mode="json")
+    lessons = combine_simulation_results(found).model_dump(mode="json")
     worlds = [each.model_dump(mode="json") for each in found]
     if terminal.options.json:
         terminal.json({**(worlds[0] if seeds == 1 else {}), "lessons": lessons})

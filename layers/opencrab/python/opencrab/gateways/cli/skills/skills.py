@@ -6,13 +6,13 @@ import typer
 
 from opencrab.gateways.cli.terminal.arguments import AgentName, Yes, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.input import (
     ask_yes_or_no,
     require_terminal_user,
     text_from_argument_or_pipe,
 )
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import visible_terminal_text
 
@@ -33,7 +33,7 @@ _KINDS = {"standard": "skill_standard", "acquired": "skill_acquired"}
 @cli_command
 def list_skills(terminal: Terminal, agent: AgentName) -> None:
     """List an agent's skills, standard and learned."""
-    found = find_agent(terminal, agent)
+    found = find_agent_for_terminal(terminal, agent)
     skills = list(terminal.client.items("agents", found["id"], "skills"))
     terminal.show_list(skills, _draw, "no_skills", name=found["name"])
 
@@ -138,7 +138,7 @@ COMMANDS = {
 
 
 def _place(terminal: Terminal, agent: str) -> tuple[str, str, str]:
-    return "agents", find_agent(terminal, agent)["id"], "skills"
+    return "agents", find_agent_for_terminal(terminal, agent)["id"], "skills"
 
 
 def _print_skill_status(terminal: Terminal, skill: SkillView) -> None:
@@ -195,7 +195,7 @@ def _tell(terminal: Terminal, skill: SkillView) -> None:
         ("approved_by", skill["approved_by"]),
         ("usage", skill["usage_count"] or ""),
         ("effect", _effect(terminal, skill)),
-        ("changed", format_time(skill["updated_at"])),
+        ("changed", format_time_for_terminal(skill["updated_at"])),
     ]
     terminal.print_fields(pairs, exact=True)
     terminal.line()

@@ -15,12 +15,12 @@ UNKNOWN = "-"
 _PERCENT, _THOUSAND = 100, 1_000
 
 
-def format_percent(share: float | None) -> str:
+def format_percent_for_terminal(share: float | None) -> str:
     """A share in percent."""
     return UNKNOWN if share is None else f"{_PERCENT * share:.0f}%"
 
 
-def format_estimate(words: SentenceCatalog, estimate: Mapping[str, Any] | None) -> str:
+def format_estimate_for_terminal(words: SentenceCatalog, estimate: Mapping[str, Any] | None) -> str:
     """A mean in percent, with the interval in which the truth lies with 95 %."""
     if estimate is None:
         return UNKNOWN
@@ -28,7 +28,7 @@ def format_estimate(words: SentenceCatalog, estimate: Mapping[str, Any] | None) 
     return words("percent_between", mean=mean, low=low, high=high)
 
 
-def format_effect_for_terminal(words: SentenceCatalog, measure: Mapping[str, Any] | None) -> str:
+def terminal_effect_text(words: SentenceCatalog, measure: Mapping[str, Any] | None) -> str:
     """By how many points of 100 something changes what turns are worth, with the interval."""
     if measure is None or measure["points"] is None:
         return words("too_little_data")
@@ -44,17 +44,17 @@ def format_seconds(milliseconds: float | None) -> str:
     return f"{milliseconds / _THOUSAND:.{places}f} s"
 
 
-def format_dollars(micro_usd: float | None) -> str:
+def format_dollars_for_terminal(micro_usd: float | None) -> str:
     """Return an amount of money, rounded to the micro-dollar, or the sign for unknown."""
     return UNKNOWN if micro_usd is None else format_micro_usd(round(micro_usd))
 
 
-def format_count(number: float | None) -> str:
+def format_count_for_terminal(number: float | None) -> str:
     """A count, or what is unknown."""
     return UNKNOWN if number is None else f"{number:,}"
 
 
-def parse_amount_in_steps(text: str, step: "Decimal", most: "Decimal") -> int | None:
+def parse_terminal_amount(text: str, step: "Decimal", most: "Decimal") -> int | None:
     """How many steps an amount is; None for what is no amount, too much, or too fine."""
     from decimal import Decimal
 

@@ -10,7 +10,7 @@ from opencrab.gateways.cli.terminal.text import visible_terminal_text
 _PENDING = "pending"
 
 
-def print_call_to_approve(terminal: Terminal, approval: str) -> str:
+def print_approval_call_on_terminal(terminal: Terminal, approval: str) -> str:
     """Print every byte of a call on standard error, and return its hash.
 
     Raises Conflict when the call waits but cannot be shown to this user.
@@ -27,19 +27,19 @@ def print_call_to_approve(terminal: Terminal, approval: str) -> str:
     terminal.print_complaint(visible_terminal_text(found["what"]))
     touches = visible_terminal_text(found["touches"])
     terminal.print_complaint(terminal.words("task_touches", touches=touches))
-    for line in call_lines(terminal, found):
+    for line in terminal_call_lines(terminal, found):
         terminal.print_complaint(line)
     return str(found["argument_hash"])
 
 
-def print_turn_call_to_approve(terminal: Terminal, turn_id: str) -> str | None:
+def print_turn_call_on_terminal(terminal: Terminal, turn_id: str) -> str | None:
     """Print the call for which a turn waits, and return its hash; None if it waits for none."""
     waiting = terminal.client.items("approvals", state="open")
     asked = next((each["id"] for each in waiting if each["turn_id"] == turn_id), None)
-    return None if asked is None else print_call_to_approve(terminal, asked)
+    return None if asked is None else print_approval_call_on_terminal(terminal, asked)
 
 
-def call_lines(terminal: Terminal, found: Mapping[str, Any]) -> Iterator[str]:
+def terminal_call_lines(terminal: Terminal, found: Mapping[str, Any]) -> Iterator[str]:
     """Return the whole call: its arguments, the change that it makes, and its hash."""
     # Loaded here, as most commands show no call.
     from opencrab.domain.approvals.call_text import exact_arguments

@@ -13,14 +13,14 @@ from typer.models import OptionInfo
 
 from opencrab.domain.errors import OpenCrabError
 from opencrab.gateways.cli.language.sentences import CliLanguage, cli_languages
-from opencrab.gateways.cli.scripting.error_json import error_json
+from opencrab.gateways.cli.scripting.error_json import error_json_for_scripts
 from opencrab.gateways.cli.scripting.exit_code import (
     ExitCode,
     exit_code_of_error,
     exit_code_of_output,
 )
 from opencrab.gateways.cli.terminal.arguments import ID_PREFIX, IdList
-from opencrab.gateways.cli.terminal.input import MissingAnswerError, questions_allowed
+from opencrab.gateways.cli.terminal.input import MissingAnswerError, terminal_questions_allowed
 from opencrab.gateways.cli.terminal.options import DATA, Options
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -155,8 +155,11 @@ def cli_command_with(
                 context.obj = replace(context.obj, **said)
                 return
             terminal = Terminal(replace(context.obj, **said))
-            print_new_name(context, terminal)
-            with _exit_code_of_errors(terminal), questions_allowed(allowed=terminal.interactive):
+            print_new_name_on_terminal(context, terminal)
+            with (
+                _exit_code_of_errors(terminal),
+                terminal_questions_allowed(allowed=terminal.interactive),
+            ):
                 values.update(_whole_ids(terminal, ids, values))
                 run(terminal, **values)  # type: ignore[call-arg]
 
@@ -177,10 +180,13 @@ def _whole_ids(
     typed = {name: values[name] for name in ids if ID_PREFIX.fullmatch(str(values.get(name)))}
     if not typed:
         return {}
-    from opencrab.gateways.cli.terminal.lookup import find_id
+    from opencrab.gateways.cli.terminal.lookup import find_id_for_terminal
 
     agent = values.get("agent")
-    return {name: find_id(terminal, ids[name], wanted, agent) for name, wanted in typed.items()}
+    return {
+        name: find_id_for_terminal(terminal, ids[name], wanted, agent)
+        for name, wanted in typed.items()
+    }
 
 
 def _set_switch_name(found: inspect.Parameter) -> None:
@@ -207,7 +213,7 @@ def with_typer_signature(
     return wrapper
 
 
-def print_new_name(context: typer.Context, terminal: Terminal) -> None:
+def print_new_name_on_terminal(context: typer.Context, terminal: Terminal) -> None:
     """Tell a person who typed an older name of a command the name of today; scripts are told none.
 
     The older names are in `command_tree/aliases.py`.
@@ -246,7 +252,9 @@ def _exit_code_of_errors(terminal: Terminal) -> Iterator[None]:
         if code is None:
             raise
         if code is ExitCode.FAILED:
-            why = error_json("full", terminal.words("output_full", why=error.strerror), None)
+            why = error_json_for_scripts(
+                "full", terminal.words("output_full", why=error.strerror), None
+            )
             with suppress(OSError):
                 terminal.print_error(why)
         terminal.discard_output()
@@ -257,4 +265,4 @@ def print_cli_error(terminal: Terminal, error: OpenCrabError) -> None:
     """Print an error with its field and what to do about it."""
     named = terminal.options.json or not error.field or error.field in error.message
     message = error.message if named else f"{error.message} ({error.field})"
-    terminal.print_error(error_json(error.code, message, error.cure, field=error.field))
+    terminal.print_error(error_json_for_scripts(error.code, message, error.cure, field=error.field))

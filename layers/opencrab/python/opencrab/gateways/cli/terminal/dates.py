@@ -9,7 +9,7 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 _DAY = len("2026-02-17")
 
 
-def parse_cli_time(
+def parse_terminal_time(
     terminal: Terminal, option: str, text: str | None, *, whole_day: bool = False
 ) -> str | None:
     """Parse a day or time that the user typed; without a zone it is in this computer's.
@@ -35,7 +35,7 @@ _UNITS = (
 )
 
 
-def format_age(terminal: Terminal, text: str, now: datetime) -> str:
+def format_age_for_terminal(terminal: Terminal, text: str, now: datetime) -> str:
     """Say how long ago a time of the server was, in the largest unit of which there is one."""
     seconds = (now - datetime.fromisoformat(text)).total_seconds()
     for one, several, length in _UNITS:
@@ -45,7 +45,7 @@ def format_age(terminal: Terminal, text: str, now: datetime) -> str:
     return terminal.words("just_now")
 
 
-def format_time(text: str | None) -> str:
+def format_time_for_terminal(text: str | None) -> str:
     """Convert a time of the server to this computer's zone, to the minute."""
     if not text:
         return ""

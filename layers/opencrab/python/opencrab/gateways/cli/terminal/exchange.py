@@ -10,7 +10,7 @@ from typing import Any
 
 from opencrab.domain.errors import Invalid, Unavailable
 from opencrab.gateways.cli.connection.client import Client, new_idempotency_key
-from opencrab.gateways.cli.scripting.error_json import error_json
+from opencrab.gateways.cli.scripting.error_json import error_json_for_scripts
 from opencrab.gateways.cli.scripting.exit_code import WAITING
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
@@ -118,7 +118,7 @@ class Exchange:
         if told["status"] == WAITING:
             words = self.client.words
             message = said or words("waits_for_approval")
-            error = error_json(WAITING, message, words("waits_cure", id=told["id"]))
+            error = error_json_for_scripts(WAITING, message, words("waits_cure", id=told["id"]))
         elif error is not None and said:
             error = {**error, "message": said}
         return {**told, "error": error}
@@ -132,7 +132,7 @@ class Exchange:
             "agent_id": turn["agent_id"],
             "status": turn["status"],
             "cost_micro_usd": turn["spent_micro_usd"],
-            "error": error_json(kind, said, None) if kind and said else None,
+            "error": error_json_for_scripts(kind, said, None) if kind and said else None,
         }
 
 
@@ -157,7 +157,7 @@ class RetryPolicy:
         raise AssertionError("the last try either answers or raises")
 
 
-def reply_timeout(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
+def terminal_retry_policy(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy:
     """Return a retry policy that prints each retry."""
 
     def tell(attempt: int, error: Unavailable) -> None:
@@ -166,7 +166,7 @@ def reply_timeout(terminal: Terminal, say: Callable[[str], None]) -> RetryPolicy
     return RetryPolicy(terminal.pause, tell)
 
 
-def check_message_text(terminal: Terminal, text: str) -> str:
+def check_terminal_message(terminal: Terminal, text: str) -> str:
     """Return the text without control characters; raises Invalid if it is empty or too long."""
     text = clean_terminal_text(text)
     if not text.strip():

@@ -7,7 +7,9 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 
-def write_local_file(terminal: Terminal, file: Path, content: bytes, *, replace: bool) -> None:
+def write_file_for_terminal(
+    terminal: Terminal, file: Path, content: bytes, *, replace: bool
+) -> None:
     """Write a file; raises Invalid, and Conflict if it exists and must not be replaced."""
     try:
         with file.open("wb" if replace else "xb") as opened:
@@ -20,7 +22,7 @@ def write_local_file(terminal: Terminal, file: Path, content: bytes, *, replace:
         raise unusable_file_error(terminal, file, error) from error
 
 
-def read_local_file(terminal: Terminal, file: Path, most: int = -1) -> bytes:
+def read_file_for_terminal(terminal: Terminal, file: Path, most: int = -1) -> bytes:
     """Read a file, or its first `most` bytes; raises Invalid."""
     try:
         with file.open("rb") as opened:

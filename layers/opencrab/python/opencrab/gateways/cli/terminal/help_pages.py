@@ -14,9 +14,9 @@ from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
 from opencrab.gateways.cli.language.sentences import CliLanguage, SentenceCatalog, cli_languages
-from opencrab.gateways.cli.scripting.error_json import USAGE, error_json
+from opencrab.gateways.cli.scripting.error_json import USAGE, error_json_for_scripts
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.text import json_line
+from opencrab.gateways.cli.terminal.text import terminal_json_line
 
 _JSON = "opencrab.json"
 """The entry of a context that says that `--json` was given, also where parsing failed."""
@@ -57,7 +57,7 @@ _UNREADABLE = ("Input should", "Value error")
 _INVALID = re.compile(r"Invalid value for (?P<name>.*?): (?P<why>.*)", re.DOTALL)
 
 
-def cli_usage_message(message: str, words: SentenceCatalog) -> str:
+def terminal_usage_message(message: str, words: SentenceCatalog) -> str:
     """Translate typer's message about a command line."""
     if invalid := _INVALID.fullmatch(message):
         why = _message_from(_VALUES, invalid["why"], words)
@@ -79,12 +79,12 @@ class _TranslatedUsageError(_UsageError):  # type: ignore[misc]
 
     def show(self, file: Any = None) -> None:
         context = self.ctx
-        words = words_of_context(context)
+        words = terminal_words_of_context(context)
         help_of = f"{context.command_path} {context.help_option_names[0]}"
-        message = cli_usage_message(self.message, words)
+        message = terminal_usage_message(self.message, words)
         hint = words("usage_try", command=help_of)
         if context.meta.get(_JSON):
-            lines = [json_line({"error": error_json(USAGE, message, hint)})]
+            lines = [terminal_json_line({"error": error_json_for_scripts(USAGE, message, hint)})]
         else:
             usage = _with_local_headings(context.get_usage(), words)
             lines = [usage, hint, "", words("usage_error", message=message)]
@@ -121,7 +121,7 @@ def _with_local_headings(page: str, words: SentenceCatalog) -> str:
 
 def _translate(page: Any, context: Any) -> SentenceCatalog:
     """Put the help of a command and its options into the user's language."""
-    words = words_of_context(context)
+    words = terminal_words_of_context(context)
     own_help = page.get_help_option(context)
     for thing in (page, *page.params, own_help):
         if getattr(thing, "help", None):
@@ -129,7 +129,7 @@ def _translate(page: Any, context: Any) -> SentenceCatalog:
     return words
 
 
-def words_of_context(context: Any) -> SentenceCatalog:
+def terminal_words_of_context(context: Any) -> SentenceCatalog:
     """Return the catalog of the language that the command line or the locale names."""
     return SentenceCatalog(_language_of_context(context))
 

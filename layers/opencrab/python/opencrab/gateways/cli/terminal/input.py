@@ -34,7 +34,7 @@ _MAY_ASK: ContextVar[bool] = ContextVar("may_ask", default=True)
 
 
 @contextmanager
-def questions_allowed(*, allowed: bool) -> Iterator[None]:
+def terminal_questions_allowed(*, allowed: bool) -> Iterator[None]:
     """Let questions be asked within the block, or raise MissingAnswerError in their place."""
     token = _MAY_ASK.set(allowed)
     try:
@@ -49,7 +49,7 @@ def _ask(question: str, hint: str) -> str:
     return input(f"{question}{hint}").strip()
 
 
-def read_piped_text(read: ReadLine, prompt: str, more: str) -> str:
+def read_terminal_text(read: ReadLine, prompt: str, more: str) -> str:
     """Read one text: a line, lines joined by a trailing backslash, or a block between fences.
 
     `prompt` is shown before the first line and `more` before the others. Raises EOFError at the

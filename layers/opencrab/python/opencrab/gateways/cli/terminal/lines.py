@@ -8,7 +8,7 @@ from rich.text import Text
 from opencrab.domain.conversation.title import ATTACHED
 from opencrab.gateways.cli.terminal.tables import indent_terminal_text, render_markdown
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
 _ACTION_LENGTH = 200
 
@@ -39,7 +39,7 @@ def _with_attachment_names(terminal: Terminal, text: str) -> str:
     return ATTACHED.sub(lambda found: terminal.words("line_attached", name=found[1]), text)
 
 
-def draw_speech(
+def draw_speech_on_terminal(
     terminal: Terminal, name: str, text: str, kind: str = "speech", *, agent: bool = True
 ) -> None:
     """Draw a speaker's name and their text; notices of OpenCrab are yellow."""
@@ -56,10 +56,10 @@ def _draw_speaker(terminal: Terminal, name: str, text: str, kind: str, *, agent:
 
 def draw_action(terminal: Terminal, line: dict[str, Any]) -> None:
     """Draw an action of an agent in one dim line."""
-    terminal.draw(action_row(line))
+    terminal.draw(terminal_action_row(line))
 
 
-def action_row(line: dict[str, Any]) -> Padding:
+def terminal_action_row(line: dict[str, Any]) -> Padding:
     """Return an action of an agent in one dim line, in words if the server says them."""
     data = line.get("data") or {}
     done, said = data.get("state") == "completed", line.get("summary")
@@ -68,5 +68,7 @@ def action_row(line: dict[str, Any]) -> Padding:
         text += f" {data.get('arguments', '')}"
     if not (said and done):
         text += f" → {data.get('result', '')}"
-    row = Text(truncate_line(text, _ACTION_LENGTH), "dim", no_wrap=True, overflow="ellipsis")
+    row = Text(
+        truncate_terminal_line(text, _ACTION_LENGTH), "dim", no_wrap=True, overflow="ellipsis"
+    )
     return indent_terminal_text(row)

@@ -12,7 +12,7 @@ AgentView = dict[str, Any]
 _NAMED = 10
 
 
-def find_agent(terminal: Terminal, wanted: str) -> AgentView:
+def find_agent_for_terminal(terminal: Terminal, wanted: str) -> AgentView:
     """Find the agent with this id, or the only one with this name.
 
     The first characters of an id are enough. Raises NotFound with the nearest names, and Conflict
@@ -42,13 +42,13 @@ def find_agent(terminal: Terminal, wanted: str) -> AgentView:
     return named[0]
 
 
-def require_unused_name(terminal: Terminal, name: str, agent_id: str = "") -> None:
+def require_unused_name_for_terminal(terminal: Terminal, name: str, agent_id: str = "") -> None:
     """Raise Conflict if another agent that has not retired is found by this name.
 
     Over REST equal names are allowed, because programs use ids.
     """
     wanted = _normalize_text(name)
-    for agent in living_agents(terminal):
+    for agent in living_agents_for_terminal(terminal):
         if agent["id"] != agent_id and _normalize_text(agent["name"]) == wanted:
             raise Conflict(
                 terminal.words("name_used", name=agent["name"], id=agent["id"]),
@@ -56,14 +56,14 @@ def require_unused_name(terminal: Terminal, name: str, agent_id: str = "") -> No
             )
 
 
-def find_id(terminal: Terminal, kind: IdList, wanted: str, agent: str | None) -> str:
+def find_id_for_terminal(terminal: Terminal, kind: IdList, wanted: str, agent: str | None) -> str:
     """Return the only id of a list that begins so; what begins none is returned as it is.
 
     Raises Conflict with the ids if several begin so.
     """
     place = kind.parts
     if kind.of_agent:
-        place = ("agents", named_or_only_agent(terminal, agent)["id"], *place)
+        place = ("agents", agent_named_on_terminal(terminal, agent)["id"], *place)
     found = dict[str, dict[str, Any]]()
     for state in kind.states or (None,):
         try:
@@ -88,29 +88,29 @@ def _only_one(terminal: Terminal, found: list[dict[str, Any]], wanted: str) -> d
     return found[0]
 
 
-def living_agents(terminal: Terminal) -> list[AgentView]:
+def living_agents_for_terminal(terminal: Terminal) -> list[AgentView]:
     """Return all agents that have not retired."""
     agents = terminal.client.items("agents")
     return [agent for agent in agents if agent["status"] != "retired"]
 
 
-def agent_names(terminal: Terminal) -> dict[str, str]:
+def agent_names_for_terminal(terminal: Terminal) -> dict[str, str]:
     """Return the names of all agents by their ids."""
     return {agent["id"]: agent["name"] for agent in terminal.client.items("agents")}
 
 
-def named_or_only_agent(terminal: Terminal, wanted: str | None) -> AgentView:
+def agent_named_on_terminal(terminal: Terminal, wanted: str | None) -> AgentView:
     """Find the agent that was named, or the only one; raises NotFound, Conflict."""
     if wanted is not None:
-        return find_agent(terminal, wanted)
-    agents = living_agents(terminal)
+        return find_agent_for_terminal(terminal, wanted)
+    agents = living_agents_for_terminal(terminal)
     if len(agents) != 1:
         key = "name_agent" if agents else "no_agents"
         raise NotFound(terminal.words(key), cure=terminal.words(f"{key}_cure"))
     return agents[0]
 
 
-def open_session_with_agent(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
+def open_session_from_terminal(terminal: Terminal, agent: AgentView) -> dict[str, Any]:
     """Open a session with one agent."""
     body = {"participants": [agent["id"]]}
     return terminal.client.post("sessions", body=body)

@@ -81,7 +81,7 @@ def _blocks(console: Console, heads: Sequence[str], rows: Sequence[Sequence[obje
                 console.print(indent_terminal_text(plain_table_cell(f"{head}: {cell}")))
 
 
-def draw_fact_table(
+def draw_fact_table_on_terminal(
     console: Console, pairs: Sequence[tuple[str, object]], *, exact: bool = False
 ) -> None:
     """Draw names and values in two columns; empty values are left out.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from opencrab.gateways.cli.language.sentences import SentenceCatalog
 from opencrab.gateways.cli.terminal.options import Options
-from opencrab.gateways.cli.terminal.text import clean_terminal_text, json_line
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, terminal_json_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -117,7 +117,7 @@ class Terminal:
     def print_error(self, error: Mapping[str, Any]) -> None:
         """Print an error and what to do about it: two lines, or with `--json` one line of JSON."""
         if self.options.json:
-            self.err.write(json_line({"error": error}) + "\n")
+            self.err.write(terminal_json_line({"error": error}) + "\n")
             self.err.flush()
             return
         self.print_complaint(f"opencrab: {error['message']}")
@@ -137,7 +137,7 @@ class Terminal:
 
     def json(self, value: Any) -> None:
         """Print a value as JSON on one line of UTF-8."""
-        self.out.write(json_line(value) + "\n")
+        self.out.write(terminal_json_line(value) + "\n")
         self.out.flush()
 
     def print_result(self, value: Any, key: str, /, **facts: object) -> None:
@@ -176,10 +176,10 @@ class Terminal:
 
     def print_fields(self, pairs: Sequence[tuple[str, object]], *, exact: bool = False) -> None:
         """Draw values beside the headings of these names; `exact` shows every character."""
-        from opencrab.gateways.cli.terminal.tables import draw_fact_table
+        from opencrab.gateways.cli.terminal.tables import draw_fact_table_on_terminal
 
         named = [(self.words(f"head_{name}"), value) for name, value in pairs]
-        draw_fact_table(self.console, named, exact=exact)
+        draw_fact_table_on_terminal(self.console, named, exact=exact)
 
     def column_headings(self, *names: str) -> list[str]:
         """Return the headings of the columns with these names."""

@@ -28,7 +28,7 @@ def clean_terminal_text(text: object) -> str:
     return _CONTROL.sub("", whole.replace("\t", "    "))
 
 
-def truncate_line(text: object, length: int) -> str:
+def truncate_terminal_line(text: object, length: int) -> str:
     """Join a text into one line and cut it to a length, with an ellipsis if cut."""
     line = " ".join(clean_terminal_text(text).split())
     return line if len(line) <= length else line[: length - 1] + "…"
@@ -53,7 +53,7 @@ def _written_out(character: str) -> str:
     return "".join(f"\\u{halves[n : n + 4]}" for n in range(0, len(halves), 4))
 
 
-def json_line(value: Any) -> str:
+def terminal_json_line(value: Any) -> str:
     """Return a value as JSON on one line of UTF-8, with invisible characters escaped."""
     text = json.dumps(value, ensure_ascii=False)
     return _UNSAFE_IN_JSON.sub(lambda found: _written_out(found.group()), text)

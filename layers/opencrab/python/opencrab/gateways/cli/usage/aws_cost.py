@@ -18,7 +18,7 @@ _NAMES = {"gb": "GB", "sqs": "SQS", "http": "HTTP", "s3": "S3", "lambda": "Lambd
 
 
 @cli_command
-def estimate_cost(
+def print_aws_usage_estimate(
     terminal: Terminal,
     turns: Annotated[int, cli_option("Turns per month.", min=0, max=_MOST_TURNS)] = 1_000,
     model_seconds: Annotated[
@@ -34,11 +34,11 @@ def estimate_cost(
     waiting: Annotated[bool, cli_option("Clients wait for the answer (Prefer: wait).")] = False,
 ) -> None:
     """Estimate what an installation on AWS costs, without model tokens."""
-    from opencrab.domain.usage.aws_cost import estimate_aws_cost
+    from opencrab.domain.usage.aws_cost import estimate_aws_usage_cost
 
     sheet = _sheet(terminal)
     seconds = sheet.model_seconds if model_seconds is None else model_seconds
-    found = estimate_aws_cost(sheet, turns, model_seconds=seconds, waiting=waiting)
+    found = estimate_aws_usage_cost(sheet, turns, model_seconds=seconds, waiting=waiting)
     if terminal.options.json:
         given = {"turns": turns, "model_seconds": seconds, "waiting": waiting}
         terminal.json({**_of_sheet(sheet), **given, **_of_estimate(found)})

@@ -5,7 +5,7 @@ from typing import Annotated
 from opencrab.gateways.cli.terminal.arguments import cli_argument
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.usage.usage import change_budgets
+from opencrab.gateways.cli.usage.usage import change_usage_budgets
 
 _LIMITS = (
     "A limit in US dollars (heartbeat: percent; session=0: no limit); "
@@ -14,14 +14,14 @@ _LIMITS = (
 
 
 @cli_command
-def set_budget(
+def set_usage_budget(
     terminal: Terminal, limits: Annotated[list[str], cli_argument(_LIMITS, "NAME=USD...")]
 ) -> None:
     """Set limits of the budgets; the others stay."""
-    change_budgets(terminal, None, limits, reset=False, option="NAME=USD")
+    change_usage_budgets(terminal, None, limits, reset=False, option="NAME=USD")
 
 
 @cli_command
-def reset_budgets(terminal: Terminal) -> None:
+def reset_usage_budgets(terminal: Terminal) -> None:
     """Reset all limits to the configuration."""
-    change_budgets(terminal, None, None, reset=True)
+    change_usage_budgets(terminal, None, None, reset=True)

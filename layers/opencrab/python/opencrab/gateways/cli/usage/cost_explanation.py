@@ -5,7 +5,7 @@ from typing import Any
 from rich.text import Text
 
 from opencrab.domain.amounts import format_micro_usd
-from opencrab.gateways.cli.terminal.tables import draw_fact_table, indent_terminal_text
+from opencrab.gateways.cli.terminal.tables import draw_fact_table_on_terminal, indent_terminal_text
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
@@ -23,7 +23,7 @@ _GROUNDS = (
 """Why a call cost what it did, as far as this program knows."""
 
 
-def print_cost_explanation(terminal: Terminal, explanation: dict[str, Any]) -> None:
+def print_usage_cost_explanation(terminal: Terminal, explanation: dict[str, Any]) -> None:
     """Print every call of a turn with its costs, the sums, and whether they match if complete."""
     words = terminal.words
     status = words.term(explanation["status"])
@@ -91,7 +91,7 @@ def _sums(terminal: Terminal, explanation: dict[str, Any]) -> None:
         (words("sum_held"), format_micro_usd(explanation["held_micro_usd"])),
         (back, format_micro_usd(abs(returned))),
     ]
-    draw_fact_table(terminal.console, pairs)
+    draw_fact_table_on_terminal(terminal.console, pairs)
 
 
 def _detail(terminal: Terminal, text: str) -> None:

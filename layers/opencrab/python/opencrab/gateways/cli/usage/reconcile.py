@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.amounts import format_micro_usd
-from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
+from opencrab.gateways.cli.terminal.amounts import parse_terminal_amount
 from opencrab.gateways.cli.terminal.arguments import PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.usage.usage import Agent
 
@@ -18,7 +18,7 @@ _MOST, _STEP = Decimal(1_000_000), Decimal("0.000001")
 
 
 @cli_command
-def reconcile_costs(
+def reconcile_usage_costs(
     terminal: Terminal,
     agent: Agent = None,
     period: Annotated[PeriodOption, cli_option("How far back.")] = PeriodOption.LAST_MONTH,
@@ -46,7 +46,7 @@ def reconcile_costs(
 
 
 def _amount(terminal: Terminal, text: str) -> int:
-    amount = parse_amount_in_steps(text.strip(), _STEP, _MOST)
+    amount = parse_terminal_amount(text.strip(), _STEP, _MOST)
     if amount is None:
         raise typer.BadParameter(terminal.words("reconcile_amount"), param_hint="--cost")
     return amount
@@ -54,7 +54,11 @@ def _amount(terminal: Terminal, text: str) -> int:
 
 def _ask_for_all(terminal: Terminal, agent: str | None, period: PeriodOption) -> None:
     """Ask the providers of all unconfirmed calls, and show what was settled and what is held."""
-    agents = [find_agent(terminal, agent)] if agent else list(terminal.client.items("agents"))
+    agents = (
+        [find_agent_for_terminal(terminal, agent)]
+        if agent
+        else list(terminal.client.items("agents"))
+    )
     settled, held, complete = list[Any](), list[Any](), True
     for one in agents:
         listed = terminal.client.get("costs", "unconfirmed", agent=one["id"], period=period.value)
@@ -91,7 +95,7 @@ def _draw_outcome(terminal: Terminal, found: dict[str, Any]) -> None:
     terminal.print_fields(
         [
             ("id", call["metrics_id"]),
-            ("reconcile_time", format_time(call["at"])),
+            ("reconcile_time", format_time_for_terminal(call["at"])),
             ("model", f"{call['provider']}:{call['model']}"),
             ("reconcile_turn", call["turn_id"]),
         ]

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.amounts import format_micro_usd
-from opencrab.gateways.cli.terminal.amounts import parse_amount_in_steps
+from opencrab.gateways.cli.terminal.amounts import parse_terminal_amount
 from opencrab.gateways.cli.terminal.arguments import TURNS, GroupingOption, PeriodOption, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent
+from opencrab.gateways.cli.terminal.lookup import AgentView, find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _MOST, _STEP = Decimal(1_000_000), Decimal("0.000001")
@@ -33,7 +33,7 @@ Agent = Annotated[
 
 
 @cli_command
-def costs(
+def show_usage_costs(
     terminal: Terminal,
     agent: Agent = None,
     period: Annotated[PeriodOption, cli_option("How far back.")] = PeriodOption.LAST_MONTH,
@@ -50,7 +50,11 @@ def costs(
             raise typer.BadParameter(terminal.words("turn_alone"), param_hint="--turn")
         _explain(terminal, turn)
         return
-    agents = [find_agent(terminal, agent)] if agent else list(terminal.client.items("agents"))
+    agents = (
+        [find_agent_for_terminal(terminal, agent)]
+        if agent
+        else list(terminal.client.items("agents"))
+    )
     query = {"period": period.value, "group_by": None if by is None else by.value}
     reports = [
         terminal.client.get("agents", one["id"], "llm", "metrics", "summary", **query)
@@ -66,7 +70,7 @@ def costs(
 
 
 @cli_command
-def budgets(
+def show_usage_budgets(
     terminal: Terminal,
     agent: Agent = None,
     change: Annotated[
@@ -82,10 +86,10 @@ def budgets(
     reset: Annotated[bool, cli_option("Older form of `costs reset-budgets`.", hidden=True)] = False,
 ) -> None:
     """Show budgets and what is drawn today."""
-    change_budgets(terminal, agent, change, reset=reset)
+    change_usage_budgets(terminal, agent, change, reset=reset)
 
 
-def change_budgets(
+def change_usage_budgets(
     terminal: Terminal,
     agent: str | None,
     change: list[str] | None,
@@ -98,7 +102,7 @@ def change_budgets(
     wanted |= dict(_limit(terminal, text, option) for text in change or ())
     if wanted and agent is not None:
         raise typer.BadParameter(terminal.words("limit_agent"), param_hint="--agent")
-    found = None if agent is None else find_agent(terminal, agent)
+    found = None if agent is None else find_agent_for_terminal(terminal, agent)
     if wanted:
         terminal.client.put("budgets", body={"limits": wanted if change else None})
     shown = terminal.client.get("budgets", agent=None if found is None else found["id"])
@@ -116,9 +120,9 @@ def _limit(terminal: Terminal, text: str, option: str) -> tuple[str, int]:
         return _LIMITS[name], 0
     share = name == _PERCENT
     amount = (
-        parse_amount_in_steps(value, _ONE, _WHOLE)
+        parse_terminal_amount(value, _ONE, _WHOLE)
         if share
-        else parse_amount_in_steps(value, _STEP, _MOST)
+        else parse_terminal_amount(value, _STEP, _MOST)
     )
     if amount is None:
         said = terminal.words("limit_percent" if share else "limit_value", name=name)
@@ -131,9 +135,9 @@ def _explain(terminal: Terminal, turn: str) -> None:
     if terminal.options.json:
         terminal.json(explanation)
         return
-    from opencrab.gateways.cli.usage.cost_explanation import print_cost_explanation
+    from opencrab.gateways.cli.usage.cost_explanation import print_usage_cost_explanation
 
-    print_cost_explanation(terminal, explanation)
+    print_usage_cost_explanation(terminal, explanation)
 
 
 def _draw(

@@ -9,9 +9,9 @@ from opencrab.domain.errors import Invalid
 from opencrab.gateways.cli.terminal import files
 from opencrab.gateways.cli.terminal.arguments import AgentName, Force, Yes, cli_argument
 from opencrab.gateways.cli.terminal.command import cli_command
-from opencrab.gateways.cli.terminal.dates import format_time
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.input import confirm_or_refuse, text_from_argument_or_pipe
-from opencrab.gateways.cli.terminal.lookup import find_agent
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 FilePath = Annotated[
@@ -30,10 +30,10 @@ def list_files(
     folder: Annotated[str, cli_argument("Only this folder.", "PATH")] = "",
 ) -> None:
     """List an agent's files, or those in one folder."""
-    from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_prefix
+    from opencrab.domain.workspace.path import STANDARD_FOLDERS, workspace_folder_path
 
-    place = ("agents", find_agent(terminal, agent)["id"], "workspace")
-    prefix = workspace_prefix(folder)
+    place = ("agents", find_agent_for_terminal(terminal, agent)["id"], "workspace")
+    prefix = workspace_folder_path(folder)
     found = list(terminal.client.items(*place, prefix=prefix))
     if terminal.options.json:
         terminal.json(found)
@@ -97,7 +97,7 @@ def get_file(
     place = _place(terminal, agent, path)
     target = file or Path(place[-1])
     content, found = terminal.client.download(*place, version=version)
-    files.write_local_file(terminal, target, content, replace=force)
+    files.write_file_for_terminal(terminal, target, content, replace=force)
     terminal.print_result(
         {"path": _validate_path(path), "version": found, "file": str(target)},
         "file_fetched",
@@ -118,7 +118,7 @@ def put_file(
 ) -> None:
     """Upload a file."""
     place = _place(terminal, agent, file.name if path is None else path)
-    _upload(terminal, place, files.read_local_file(terminal, file))
+    _upload(terminal, place, files.read_file_for_terminal(terminal, file))
 
 
 @cli_command
@@ -151,7 +151,7 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
     rows = [
         (
             each["version"],
-            format_time(each["at"]),
+            format_time_for_terminal(each["at"]),
             f"{each['size']:,}",
             current if each["is_current"] else "",
         )
@@ -161,7 +161,7 @@ def list_versions(terminal: Terminal, agent: AgentName, path: FilePath) -> None:
 
 
 @cli_command
-def delete_versions(
+def delete_workspace_file_versions(
     terminal: Terminal,
     agent: AgentName,
     path: FilePath,
@@ -192,7 +192,7 @@ def _validate_path(path: str) -> str:
 def _place(terminal: Terminal, agent: str, path: str, part: str = "workspace") -> tuple[str, ...]:
     """Return the address of a file on the server; raises Invalid before any request."""
     names = _validate_path(path).split("/")
-    return ("agents", find_agent(terminal, agent)["id"], part, *names)
+    return ("agents", find_agent_for_terminal(terminal, agent)["id"], part, *names)
 
 
 def _upload(terminal: Terminal, place: tuple[str, ...], content: bytes) -> None:

@@ -46,7 +46,7 @@ def interaction_language(locale: object) -> str:
     return "ja" if isinstance(locale, str) and locale.partition("-")[0] == "ja" else "en"
 
 
-def ack_of_command(command: str) -> dict[str, object]:
+def ack_of_command_interaction(command: str) -> dict[str, object]:
     """Acknowledge a command: Discord shows that the bot is thinking."""
     return _thinking(ephemeral=command not in PUBLIC_COMMANDS)
 
@@ -61,7 +61,7 @@ def ack_of_form() -> dict[str, object]:
     return _thinking(ephemeral=True)
 
 
-def steering_form(custom_id: str, locale: object) -> dict[str, object]:
+def steering_form_of_interaction(custom_id: str, locale: object) -> dict[str, object]:
     """Answer the steering button with a form that has one field."""
     title, label, description = STEERING_WORDS[interaction_language(locale)]
     field = {

@@ -23,23 +23,23 @@ from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.errors import Changed, Conflict, Invalid, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.conversation.channel_bindings import open_channel_session
+from opencrab.engine.conversation.channel_bindings import open_channel_conversation
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
     Seen,
-    agents_seen_again,
+    agent_seen_again_on_discord,
     channel_place,
     channel_session_opening,
     first_agent_here,
-    resolve_agent,
-    words_in,
+    resolve_agent_on_discord,
+    words_of_discord_option,
 )
 from opencrab.gateways.discord.interactions.interaction import Target
-from opencrab.gateways.discord.text.embeds import cut_to_discord_units, escape_discord_markdown
+from opencrab.gateways.discord.text.embeds import cut_discord_text, escape_discord_markdown
 from opencrab.gateways.discord.text.sentences import discord_sentence, no_words, quote_discord_lines
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Payload
@@ -66,13 +66,17 @@ class AskIntent(Value):
     session_id: Identifier | None = None
 
 
-def ask_agent(asked: AgentQuery) -> Payload | None:
+def ask_agent_by_interaction(asked: AgentQuery) -> Payload | None:
     """Ask an agent something; raises NotFound, Invalid and Conflict."""
-    _admit(asked, _Said(words_in(asked, "text"), asked.files), lambda: resolve_agent(asked))
+    _admit(
+        asked,
+        _Said(words_of_discord_option(asked, "text"), asked.files),
+        lambda: resolve_agent_on_discord(asked),
+    )
     return None
 
 
-def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
+def ask_about_message_by_interaction(asked: AgentQuery, target: Target) -> Payload | None:
     """Ask the channel's first agent about a message, whose text and files are untrusted."""
     about = discord_sentence(asked.language, "about", name=target.author.name)
     quoted = quote_discord_lines(_message_text(asked, target))
@@ -84,17 +88,17 @@ def ask_about(asked: AgentQuery, target: Target) -> Payload | None:
     return None
 
 
-def remember_message(asked: AgentQuery, target: Target) -> Payload | None:
+def remember_message_by_interaction(asked: AgentQuery, target: Target) -> Payload | None:
     """Let the channel's first agent remember a message, as something that its author wrote."""
     runtime, language, said = asked.runtime, asked.language, _message_text(asked, target)
-    errand = ask_intent(runtime, asked.reply, lambda: _to_remember(asked))
+    errand = ask_intent_of_interaction(runtime, asked.reply, lambda: _to_remember(asked))
     agent_id, session_id = str(errand.agent_id), str(errand.session_id)
     name = runtime.home.agents.get(agent_id).identity.name
     content = discord_sentence(
         language, "memory", author=target.author.name, text=" ".join(said.split())
     )
     new = NewMemory(
-        content=cut_to_discord_units(content, MEMORY_CHARACTERS),
+        content=cut_discord_text(content, MEMORY_CHARACTERS),
         category=_CATEGORY,
         hearing=runtime.home.sessions.get(session_id).hearing,
         session_id=session_id,
@@ -111,12 +115,12 @@ def remember_message(asked: AgentQuery, target: Target) -> Payload | None:
     except Invalid as error:
         known = discord_sentence(language, "known", name=escape_discord_markdown(name))
         raise Invalid(known, field=error.field) from error
-    shown = quote_discord_lines(escape_discord_markdown(cut_to_discord_units(new.content, _SHOWN)))
+    shown = quote_discord_lines(escape_discord_markdown(cut_discord_text(new.content, _SHOWN)))
     said = discord_sentence(language, "remembered", name=escape_discord_markdown(name))
     return {"content": f"{said}\n{shown}"}
 
 
-def ask_intent(
+def ask_intent_of_interaction(
     runtime: Runtime, reply: InteractionReply, understood: Callable[[], AskIntent]
 ) -> AskIntent:
     """Return the intent of an interaction, as stored when it was first handled."""
@@ -135,7 +139,7 @@ def ask_intent(
     return errand
 
 
-def reread_message(
+def replace_interaction_intent(
     facts: Documents, clock: Clock, reply: InteractionReply, errand: AskIntent
 ) -> AskIntent:
     """Replace the stored intent of an interaction for which nothing was done yet."""
@@ -161,7 +165,9 @@ def _admit(asked: AgentQuery, said: _Said, chosen: Callable[[], Seen]) -> None:
     the quoted person erases it too.
     """
     runtime, reply = asked.runtime, asked.reply
-    errand = ask_intent(runtime, reply, lambda: _intent_for_open_session(asked, chosen()))
+    errand = ask_intent_of_interaction(
+        runtime, reply, lambda: _intent_for_open_session(asked, chosen())
+    )
     try:
         _into(asked, errand, said)
     except Conflict:
@@ -169,13 +175,15 @@ def _admit(asked: AgentQuery, said: _Said, chosen: Callable[[], Seen]) -> None:
         if session.status is SessionStatus.ACTIVE:
             raise
         again = _intent_for_open_session(
-            asked, agents_seen_again(runtime.home, str(errand.agent_id))
+            asked, agent_seen_again_on_discord(runtime.home, str(errand.agent_id))
         )
-        _into(asked, reread_message(runtime.home.facts, runtime.clock, reply, again), said)
+        _into(
+            asked, replace_interaction_intent(runtime.home.facts, runtime.clock, reply, again), said
+        )
 
 
 def _intent_for_open_session(asked: AgentQuery, seen: Seen) -> AskIntent:
-    session = open_channel_session(
+    session = open_channel_conversation(
         asked.runtime, channel_place(asked), channel_session_opening(asked, seen)
     )
     return AskIntent(agent_id=seen[0].agent.id, session_id=session.id)
@@ -203,7 +211,7 @@ def _into(asked: AgentQuery, errand: AskIntent, said: _Said) -> None:
         metadata=metadata,
     )
     quotes, session_id = said.quoting is not None, str(errand.session_id)
-    admit_message(runtime, session_id, message, taint=quotes, only=(agent_id,))
+    admit_turns_of_message(runtime, session_id, message, taint=quotes, only=(agent_id,))
 
 
 def _parts(

@@ -16,9 +16,9 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Unavailable
 from opencrab.domain.value import Value
 from opencrab.engine.discord.presence import discord_presences
-from opencrab.engine.models.preferences import current_preferences
+from opencrab.engine.models.preferences import current_model_preferences
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.discord.agent_lookup import living_agents
+from opencrab.gateways.discord.agent_lookup import living_agents_for_discord
 from opencrab.gateways.discord.interactions.acks import CHOICES_ID, CHOICES_KIND
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -92,7 +92,7 @@ def _is_young(kept: Document, now: datetime, guilds: tuple[str, ...]) -> bool:
 
 def _agents(home: Home) -> Iterator[Choice]:
     at = {presence.agent_id: presence for presence in discord_presences(home.facts)}
-    for profile in islice(living_agents(home.agents), MOST):
+    for profile in islice(living_agents_for_discord(home.agents), MOST):
         agent = profile.agent
         channels = _channels(at.get(agent.id))
         if len(channels) <= MOST_SPOTS:
@@ -120,7 +120,7 @@ def _models(runtime: Runtime) -> Iterator[Choice]:
     """Return the aliases, then all models of configured providers, if this process knows them."""
     names = list[str]()
     with suppress(Unavailable):
-        current_preferences(runtime)
+        current_model_preferences(runtime)
         names += sorted(runtime.models.routing.aliases)
     if runtime.directory is not None:
         ready = {each.name for each in runtime.directory.providers() if not each.missing}

@@ -15,7 +15,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.discord.presence import discord_presence
-from opencrab.engine.discord.reactions import may_give_feedback
+from opencrab.engine.discord.reactions import may_give_discord_feedback
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import Thumbs
 from opencrab.gateways.discord.agent_lookup import AgentQuery
@@ -24,12 +24,12 @@ from opencrab.gateways.discord.interactions.acks import STEERING_TEXT
 from opencrab.gateways.discord.interactions.interaction import Interaction, Shown
 from opencrab.gateways.discord.interactions.stop_button import press_stop_button
 from opencrab.gateways.discord.text.embeds import (
-    cut_to_discord_units,
+    cut_discord_text,
     escape_discord_markdown,
     utf16_length,
 )
 from opencrab.gateways.discord.text.sentences import CONTENT, discord_sentence
-from opencrab.gateways.discord.views.approvals import review_approval
+from opencrab.gateways.discord.views.approvals import show_approval_review_view
 from opencrab.ports.discord import Payload
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _DEPTH = 8
 _THUMBS: dict[str, Thumbs] = {"u": "up", "d": "down"}
 
 
-def press_button(  # noqa: PLR0911 - one for each kind of button
+def press_interaction_button(  # noqa: PLR0911 - one for each kind of button
     asked: AgentQuery, interaction: Interaction
 ) -> Payload | None:
     """Carry out a button; returns a message for the user who pressed it, if any.
@@ -62,12 +62,12 @@ def press_button(  # noqa: PLR0911 - one for each kind of button
     return None
 
 
-def submit_form(asked: AgentQuery, interaction: Interaction) -> Payload | None:
+def submit_interaction_form(asked: AgentQuery, interaction: Interaction) -> Payload | None:
     """Handle a form; returns a message for its sender. Raises Refused, NotFound and Conflict."""
     match interaction.custom_id.split(":"):
         case ["oc", "sm", agent_id, goal_id]:
             text = interaction.values.get(STEERING_TEXT, "")
-            return task_command.steer_task(asked, agent_id, goal_id, text)
+            return task_command.steer_task_by_interaction(asked, agent_id, goal_id, text)
     return None
 
 
@@ -98,7 +98,7 @@ def _open(asked: AgentQuery, shown: Shown, approval_id: str) -> Payload | None:
         _close(asked, shown, approval_id, outcome)
         return {"content": outcome}
     try:
-        return review_approval(asked, approval)
+        return show_approval_review_view(asked, approval)
     except Refused as error:
         raise Refused(discord_sentence(asked.language, "approval_refused")) from error
 
@@ -161,7 +161,7 @@ def _close(asked: AgentQuery, shown: Shown, approval_id: str, outcome: str) -> N
     if asked.runtime.discord is None:
         return
     room = CONTENT - utf16_length(outcome) - 2
-    content = "\n\n".join(filter(None, (cut_to_discord_units(shown.content, room), outcome)))
+    content = "\n\n".join(filter(None, (cut_discord_text(shown.content, room), outcome)))
     components = button_used_up(shown.components, f"oc:ap:{approval_id}:")
     message = {"content": content, "components": components}
     try:
@@ -182,7 +182,7 @@ def _feedback(asked: AgentQuery, turn_id: str, thumbs: Thumbs) -> Payload | None
     if not _was_heard_here(asked, turn):
         raise Refused(discord_sentence(language, "feedback_refused"))
     name = escape_discord_markdown(runtime.home.agents.get(turn.agent_id).identity.name)
-    if not may_give_feedback(runtime, asked.person, turn.agent_id):
+    if not may_give_discord_feedback(runtime, asked.person, turn.agent_id):
         raise Refused(discord_sentence(language, "feedback_public", name=name))
     by, key = asked.person.principal_id, asked.person.id
     is_owner = (

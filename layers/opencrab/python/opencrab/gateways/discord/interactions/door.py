@@ -132,7 +132,9 @@ class Door:
             )
         custom_id = str(interaction.data.get("custom_id", ""))
         if interaction.kind == acks.COMPONENT and custom_id.startswith(acks.STEER):
-            return DoorResponse(200, acks.steering_form(custom_id, interaction.locale))
+            return DoorResponse(
+                200, acks.steering_form_of_interaction(custom_id, interaction.locale)
+            )
         if interaction.id in self._taken:
             return _refusal(409, "this interaction was already accepted")
         return self._kept(interaction, text)
@@ -178,7 +180,7 @@ class Door:
         return _fitting(known.get(acks.OFFERED[name]), typed, interaction.channel)
 
 
-def headers_and_body_of_event(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
+def interaction_headers_and_body(event: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
     """Return the headers and body of an API Gateway event; a malformed body becomes empty."""
     headers = {name.lower(): str(text) for name, text in (event.get("headers") or {}).items()}
     content = event.get("body") or ""
@@ -190,7 +192,7 @@ def headers_and_body_of_event(event: Mapping[str, Any]) -> tuple[dict[str, str],
         return headers, b""
 
 
-def as_result(answer: DoorResponse) -> dict[str, Any]:
+def interaction_http_result(answer: DoorResponse) -> dict[str, Any]:
     """Convert a response to the form that API Gateway takes."""
     given = {} if answer.body is None else {"content-type": "application/json"}
     return {"statusCode": answer.status, "headers": given, "body": answer.content.decode()}
@@ -249,7 +251,7 @@ def _validate_field(
 
 def _acknowledgement(interaction: DoorInteraction) -> Mapping[str, object]:
     if interaction.kind == acks.COMMAND:
-        return acks.ack_of_command(str(interaction.data.get("name", "")))
+        return acks.ack_of_command_interaction(str(interaction.data.get("name", "")))
     return acks.ack_of_component() if interaction.kind == acks.COMPONENT else acks.ack_of_form()
 
 

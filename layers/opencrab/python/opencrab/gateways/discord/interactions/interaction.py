@@ -113,7 +113,7 @@ def interaction_words(text: str) -> str:
     return str(join_surrogates(text)).replace("\x00", "")
 
 
-def discord_user_name(*wanted: str) -> str:
+def interaction_user_name(*wanted: str) -> str:
     """Return the first of these that is a valid name: one line of at most 100 characters."""
     for text in wanted:
         composed = unicodedata.normalize("NFC", str(join_surrogates(text)))
@@ -141,7 +141,7 @@ def _somebody(user: Raw, member: Raw) -> Person:
     identifier = _text(user, "id")
     return Person(
         id=identifier,
-        name=discord_user_name(*shown, identifier),
+        name=interaction_user_name(*shown, identifier),
         role_ids=roles,
         is_bot=user.get("bot") is True,
     )
@@ -220,7 +220,7 @@ def _files(attachments: Iterable[Any]) -> tuple[SentFile, ...]:
 def _file(attachment: Raw) -> SentFile:
     url, size = _text(attachment, "url"), attachment.get("size")
     return SentFile(
-        name=discord_user_name(
+        name=interaction_user_name(
             sent_file_name(_text(attachment, "filename"), _text(attachment, "title"))
         ),
         size=size if isinstance(size, int) and size > 0 else 0,

@@ -5,31 +5,31 @@ from contextlib import suppress
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.session import PARTICIPANTS, Session, SessionStatus
 from opencrab.domain.errors import Invalid, NotFound, Refused
-from opencrab.engine.access.session_access import let_session_speak_freely
+from opencrab.engine.access.session_access import record_session_access_speaking_freely
 from opencrab.engine.conversation import channel_bindings
 from opencrab.engine.conversation.channel_bindings import (
-    open_channel_session,
-    session_bound_to_channel,
+    conversation_bound_to_channel,
+    open_channel_conversation,
 )
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
-    agents_placed_here,
-    agents_seen_again,
+    agent_seen_again_on_discord,
+    agents_placed_in_discord_channel,
     channel_place,
     channel_session_opening,
     is_trusted_discord_user,
-    resolve_agent,
+    resolve_agent_on_discord,
 )
-from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
-from opencrab.gateways.discord.text.embeds import cut_to_discord_units, escape_discord_markdown
+from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent_of_interaction
+from opencrab.gateways.discord.text.embeds import cut_discord_text, escape_discord_markdown
 from opencrab.gateways.discord.text.sentences import CONTENT, discord_sentence
 from opencrab.ports.discord import Payload
 
 _THEME = 500
 
 
-def run_session_start_command(asked: AgentQuery) -> Payload | None:
+def run_session_start_interaction(asked: AgentQuery) -> Payload | None:
     """Begin a new session in the channel, which replaces the current one.
 
     Without an agent it includes all agents placed in the channel. Agents follow a theme as their
@@ -39,20 +39,20 @@ def run_session_start_command(asked: AgentQuery) -> Payload | None:
     if len(theme) > _THEME:
         cure = discord_sentence(asked.language, "theme_cure", most=_THEME)
         raise Invalid(discord_sentence(asked.language, "theme_long"), field="theme", cure=cure)
-    errand = ask_intent(asked.runtime, asked.reply, lambda: _to_start(asked, theme))
+    errand = ask_intent_of_interaction(asked.runtime, asked.reply, lambda: _to_start(asked, theme))
     session = asked.runtime.home.sessions.get(str(errand.session_id))
     return _session_reply(asked, "started", session, theme=True)
 
 
-def run_session_join_command(asked: AgentQuery) -> Payload | None:
+def run_session_join_interaction(asked: AgentQuery) -> Payload | None:
     """Add an agent to the channel's session, which is opened if there is none.
 
     Raises Refused if others opened the session, or it has a theme, unless the agent trusts the
     user.
     """
-    errand = ask_intent(asked.runtime, asked.reply, lambda: _to_join(asked))
-    seen = agents_seen_again(asked.runtime.home, str(errand.agent_id))
-    session = open_channel_session(
+    errand = ask_intent_of_interaction(asked.runtime, asked.reply, lambda: _to_join(asked))
+    seen = agent_seen_again_on_discord(asked.runtime.home, str(errand.agent_id))
+    session = open_channel_conversation(
         asked.runtime, channel_place(asked), channel_session_opening(asked, seen)
     )
     return _session_reply(
@@ -60,27 +60,27 @@ def run_session_join_command(asked: AgentQuery) -> Payload | None:
     )
 
 
-def run_session_leave_command(asked: AgentQuery) -> Payload | None:
+def run_session_leave_interaction(asked: AgentQuery) -> Payload | None:
     """Remove an agent from the session; removing the last one ends it. Raises Refused, NotFound."""
     runtime = asked.runtime
-    errand = ask_intent(runtime, asked.reply, lambda: _to_leave(asked))
+    errand = ask_intent_of_interaction(runtime, asked.reply, lambda: _to_leave(asked))
     agent_id, session = str(errand.agent_id), runtime.home.sessions.get(str(errand.session_id))
     if agent_id in session.agent_ids and session.status is SessionStatus.ACTIVE:
         with suppress(NotFound):
-            channel_bindings.leave_channel_session(
+            channel_bindings.leave_channel_conversation(
                 runtime.home, runtime.clock, channel_place(asked), agent_id
             )
     return {"content": discord_sentence(asked.language, "left", name=_name(asked, agent_id))}
 
 
-def run_session_end_command(asked: AgentQuery) -> Payload | None:
+def run_session_end_interaction(asked: AgentQuery) -> Payload | None:
     """End the channel's session; raises Refused unless the user opened it or owns its agents."""
-    errand = ask_intent(asked.runtime, asked.reply, lambda: _to_end(asked))
+    errand = ask_intent_of_interaction(asked.runtime, asked.reply, lambda: _to_end(asked))
     asked.runtime.home.sessions.end(str(errand.session_id), asked.runtime.clock.now())
     return {"content": discord_sentence(asked.language, "ended")}
 
 
-def run_session_speak_freely_command(asked: AgentQuery) -> Payload | None:
+def run_session_speak_freely_interaction(asked: AgentQuery) -> Payload | None:
     """Let agents use private memories in the channel's session, or end that with `off`.
 
     Raises Refused unless the user owns OpenCrab or all agents of the session.
@@ -88,12 +88,14 @@ def run_session_speak_freely_command(asked: AgentQuery) -> Payload | None:
     session = _here(asked)
     _require_owner(asked, session, "freely_refused")
     freely = asked.options.get("off") is not True
-    let_session_speak_freely(asked.runtime.home.facts, session.id, speaks_freely=freely)
+    record_session_access_speaking_freely(
+        asked.runtime.home.facts, session.id, speaks_freely=freely
+    )
     key = "speaks_freely" if freely else "speaks_with_care"
     return {"content": discord_sentence(asked.language, key)}
 
 
-def session_status(asked: AgentQuery) -> Payload | None:
+def run_session_status_interaction(asked: AgentQuery) -> Payload | None:
     """Show the participants and turns of the channel's session, and the phase of a discussion."""
     session = _here(asked)
     turns = session.turn_number
@@ -107,22 +109,24 @@ def session_status(asked: AgentQuery) -> Payload | None:
 
 def _to_start(asked: AgentQuery, theme: str) -> AskIntent:
     named = asked.options.get("agent") is not None
-    seen = () if named else agents_placed_here(asked)[:PARTICIPANTS]
-    current = session_bound_to_channel(asked.runtime.home, channel_place(asked))
+    seen = () if named else agents_placed_in_discord_channel(asked)[:PARTICIPANTS]
+    current = conversation_bound_to_channel(asked.runtime.home, channel_place(asked))
     if current is not None:
         _require_rule(asked, current)
-    seen = seen or (resolve_agent(asked),)
+    seen = seen or (resolve_agent_on_discord(asked),)
     if theme and not all(is_trusted_discord_user(asked, presence) for _, presence in seen):
         cure = discord_sentence(asked.language, "theme_refused_cure")
         raise Refused(discord_sentence(asked.language, "theme_refused"), cure=cure)
     opened = channel_session_opening(asked, *seen, theme=theme)
-    session = open_channel_session(asked.runtime, channel_place(asked), opened, key=asked.reply.id)
+    session = open_channel_conversation(
+        asked.runtime, channel_place(asked), opened, key=asked.reply.id
+    )
     return AskIntent(session_id=session.id)
 
 
 def _to_join(asked: AgentQuery) -> AskIntent:
-    profile, presence = resolve_agent(asked)
-    current = session_bound_to_channel(asked.runtime.home, channel_place(asked))
+    profile, presence = resolve_agent_on_discord(asked)
+    current = conversation_bound_to_channel(asked.runtime.home, channel_place(asked))
     if current is not None and profile.agent.id not in current.agent_ids:
         is_own = current.created_by == asked.person.principal_id and not current.theme
         if not is_own and not is_trusted_discord_user(asked, presence):
@@ -137,7 +141,7 @@ def _to_join(asked: AgentQuery) -> AskIntent:
 
 
 def _to_leave(asked: AgentQuery) -> AskIntent:
-    profile, presence = resolve_agent(asked)
+    profile, presence = resolve_agent_on_discord(asked)
     session = _here(asked)
     is_own = session.created_by == asked.person.principal_id
     if not is_own and not is_trusted_discord_user(asked, presence):
@@ -156,7 +160,7 @@ def _to_end(asked: AgentQuery) -> AskIntent:
 
 
 def _here(asked: AgentQuery) -> Session:
-    session = session_bound_to_channel(asked.runtime.home, channel_place(asked))
+    session = conversation_bound_to_channel(asked.runtime.home, channel_place(asked))
     if session is None:
         cure = discord_sentence(asked.language, "no_session_cure")
         raise NotFound(discord_sentence(asked.language, "no_session"), cure=cure)
@@ -187,7 +191,7 @@ def _session_reply(
         told += "\n" + discord_sentence(
             asked.language, "theme", theme=escape_discord_markdown(session.theme)
         )
-    return {"content": cut_to_discord_units(told, CONTENT)}
+    return {"content": cut_discord_text(told, CONTENT)}
 
 
 def _name(asked: AgentQuery, agent_id: str) -> str:

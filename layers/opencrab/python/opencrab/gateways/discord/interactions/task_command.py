@@ -7,16 +7,16 @@ from opencrab.domain.goals.goal import Goal
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction
-from opencrab.engine.goals.panel_notice import queue_progress_panel
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.panel_notice import queue_goal_progress_panel
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.gateways.discord.agent_lookup import (
     AgentQuery,
-    agents_seen_again,
+    agent_seen_again_on_discord,
     is_trusted_discord_user,
-    resolve_agent,
-    words_in,
+    resolve_agent_on_discord,
+    words_of_discord_option,
 )
-from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent
+from opencrab.gateways.discord.interactions.ask_command import AskIntent, ask_intent_of_interaction
 from opencrab.gateways.discord.text.embeds import escape_discord_markdown
 from opencrab.gateways.discord.text.sentences import discord_sentence, no_words
 from opencrab.ports.discord import Payload
@@ -31,13 +31,13 @@ def task_command(asked: AgentQuery) -> Payload | None:
     Raises Refused, NotFound, Conflict, and Unavailable if the panel cannot be shown yet.
     """
     runtime, reply = asked.runtime, asked.reply
-    instruction = words_in(asked, "instruction")
-    errand = ask_intent(runtime, reply, lambda: _given_to(asked))
+    instruction = words_of_discord_option(asked, "instruction")
+    errand = ask_intent_of_interaction(runtime, reply, lambda: _given_to(asked))
     agent_id = str(errand.agent_id)
     new = NewInstruction(instruction=instruction)
     asker = _asker(asked, agent_id, answered=True)
-    goal = instructions.start_instruction(runtime, agent_id, new, asker, key=reply.id)
-    queue_progress_panel(
+    goal = instructions.start_instruction_as_goal(runtime, agent_id, new, asker, key=reply.id)
+    queue_goal_progress_panel(
         runtime.home.deliveries, goal.channel, agent_id, goal.id, key=reply.id, surely=True
     )
     return None
@@ -56,7 +56,9 @@ def press_task_button(asked: AgentQuery, what: str, agent_id: str, goal_id: str)
     return None
 
 
-def steer_task(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Payload | None:
+def steer_task_by_interaction(
+    asked: AgentQuery, agent_id: str, goal_id: str, text: str
+) -> Payload | None:
     """Send the agent a message to read before its next step; raises Refused, NotFound, Conflict."""
     goal = _own_goal(asked, agent_id, goal_id)
     if not text.strip():
@@ -70,7 +72,7 @@ def steer_task(asked: AgentQuery, agent_id: str, goal_id: str, text: str) -> Pay
 
 
 def _given_to(asked: AgentQuery) -> AskIntent:
-    profile, presence = resolve_agent(asked)
+    profile, presence = resolve_agent_on_discord(asked)
     if not is_trusted_discord_user(asked, presence):
         raise Refused(
             discord_sentence(
@@ -86,7 +88,7 @@ def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool =
 
     The user who gave it may always cancel it. Raises Refused otherwise.
     """
-    goal = stored_goal(asked.runtime.home.facts, agent_id, goal_id).read(Goal)
+    goal = require_goal_document(asked.runtime.home.facts, agent_id, goal_id).read(Goal)
     presence = discord_presence(asked.runtime.home.facts, agent_id)
     if asked.authority(presence) is Authority.OWNER:
         return goal
@@ -103,7 +105,7 @@ def _own_goal(asked: AgentQuery, agent_id: str, goal_id: str, *, cancels: bool =
 
 def _asker(asked: AgentQuery, agent_id: str, *, answered: bool) -> InstructionGiver:
     reply, person = asked.reply, asked.person
-    _, presence = agents_seen_again(asked.runtime.home, agent_id)
+    _, presence = agent_seen_again_on_discord(asked.runtime.home, agent_id)
     return InstructionGiver(
         principal_id=person.principal_id,
         name=person.name,

@@ -20,7 +20,7 @@ from opencrab.domain.errors import (
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
-from opencrab.gateways.discord.agent_lookup import AgentQuery, is_agent_admitted
+from opencrab.gateways.discord.agent_lookup import AgentQuery, is_discord_user_admitted
 from opencrab.gateways.discord.interactions import (
     ask_command,
     buttons,
@@ -36,7 +36,7 @@ from opencrab.gateways.discord.interactions.interaction import (
     Target,
     parse_interaction,
 )
-from opencrab.gateways.discord.text.sentences import discord_problem, discord_sentence
+from opencrab.gateways.discord.text.sentences import discord_problem_text, discord_sentence
 from opencrab.gateways.discord.views.view_commands import ANSWERS
 from opencrab.ports.clock import Clock
 from opencrab.ports.discord import Discord, Payload
@@ -54,21 +54,21 @@ TOLD = "discord_told"
 """The kind of facts that say which presses of a button were answered beside the message."""
 
 COMMANDS: Mapping[str, Callable[[AgentQuery], Payload | None]] = {
-    "ask": ask_command.ask_agent,
+    "ask": ask_command.ask_agent_by_interaction,
     "task": task_command.task_command,
-    "session start": session_command.run_session_start_command,
-    "session join": session_command.run_session_join_command,
-    "session leave": session_command.run_session_leave_command,
-    "session status": session_command.session_status,
-    "session end": session_command.run_session_end_command,
-    "session speak-freely": session_command.run_session_speak_freely_command,
+    "session start": session_command.run_session_start_interaction,
+    "session join": session_command.run_session_join_interaction,
+    "session leave": session_command.run_session_leave_interaction,
+    "session status": session_command.run_session_status_interaction,
+    "session end": session_command.run_session_end_interaction,
+    "session speak-freely": session_command.run_session_speak_freely_interaction,
     **ANSWERS,
 }
 """By name; what answers nothing is answered later, through its channel."""
 
 MENUS: Mapping[str, Callable[[AgentQuery, Target], Payload | None]] = {
-    "Ask about this": ask_command.ask_about,
-    "Remember this": ask_command.remember_message,
+    "Ask about this": ask_command.ask_about_message_by_interaction,
+    "Remember this": ask_command.remember_message_by_interaction,
 }
 
 
@@ -112,7 +112,7 @@ def _answer_interaction(runtime: Runtime, discord: Discord, interaction: Interac
     except Unavailable:
         raise
     except OpenCrabError as error:
-        payload = {"content": discord_problem(error, interaction.reply.language)}
+        payload = {"content": discord_problem_text(error, interaction.reply.language)}
     if payload is not None:
         _send(runtime.home.facts, runtime.clock, discord, interaction, payload)
     if interaction.kind is Kind.COMMAND:
@@ -125,7 +125,7 @@ def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
     reply = interaction.reply
     said = interaction.name, interaction.options, interaction.person
     asked = AgentQuery(runtime, *said, reply, interaction.files)
-    if not is_agent_admitted(asked):
+    if not is_discord_user_admitted(asked):
         key = "private" if reply.guild_id is None else "guild"
         raise Refused(
             discord_sentence(reply.language, key),
@@ -143,9 +143,9 @@ def _answer(runtime: Runtime, interaction: Interaction) -> Payload | None:
                 cure=discord_sentence(reply.language, "unknown_cure"),
             )
         case Kind.COMPONENT:
-            return buttons.press_button(asked, interaction)
+            return buttons.press_interaction_button(asked, interaction)
         case Kind.MODAL:
-            return buttons.submit_form(asked, interaction)
+            return buttons.submit_interaction_form(asked, interaction)
 
 
 def _send(

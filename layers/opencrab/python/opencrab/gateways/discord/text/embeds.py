@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
-from opencrab.domain.approvals.call_text import backtick_mark
+from opencrab.domain.approvals.call_text import approval_backtick_mark
 
 TITLE, DESCRIPTION, FOOTER = 256, 4_096, 2_048
 FIELDS, FIELD_NAME, FIELD_VALUE = 25, 256, 1_024
@@ -65,10 +65,10 @@ def escape_discord_markdown(text: str) -> str:
 
 def one_line(text: str, most: int) -> str:
     """Escape a text, join it into one line and cut it to so many UTF-16 units."""
-    return cut_to_discord_units(escape_discord_markdown(" ".join(text.split())), most)
+    return cut_discord_text(escape_discord_markdown(" ".join(text.split())), most)
 
 
-def cut_to_discord_units(text: str, most: int) -> str:
+def cut_discord_text(text: str, most: int) -> str:
     """Cut a text to at most so many UTF-16 units, with an ellipsis if cut.
 
     An emoji, an escape or a timestamp that would be cut in half is removed.
@@ -104,7 +104,7 @@ def embed_lines_that_fit(rows: Iterable[str], most: int = FIELD_VALUE) -> str:
     if len(kept) == len(listed):
         return "\n".join(kept)
     if not kept:
-        kept = [cut_to_discord_units(listed[0], most - utf16_length(f"\n… +{len(listed)}"))]
+        kept = [cut_discord_text(listed[0], most - utf16_length(f"\n… +{len(listed)}"))]
     left = len(listed) - len(kept)
     return "\n".join([*kept, f"… +{left}"]) if left else kept[0]
 
@@ -119,16 +119,16 @@ def make_embed(
 ) -> Embed:
     """Return an embed with each part cut to its limit; the title and texts are not escaped."""
     made: Embed = {
-        "title": cut_to_discord_units(title, TITLE).strip() or NOTHING,
+        "title": cut_discord_text(title, TITLE).strip() or NOTHING,
         "color": int(colour),
     }
     if description.strip():
-        made["description"] = cut_to_discord_units(description, DESCRIPTION)
+        made["description"] = cut_discord_text(description, DESCRIPTION)
     shown = [_field(name, value) for name, value in fields]
     if shown:
         made["fields"] = shown[:FIELDS]
     if footer.strip():
-        made["footer"] = {"text": cut_to_discord_units(footer, FOOTER)}
+        made["footer"] = {"text": cut_discord_text(footer, FOOTER)}
     return made
 
 
@@ -153,19 +153,19 @@ def make_button(label: str, custom_id: str, style: Style = Style.PLAIN) -> dict[
     return {
         "type": 2,
         "style": int(style),
-        "label": cut_to_discord_units(label, LABEL),
+        "label": cut_discord_text(label, LABEL),
         "custom_id": custom_id,
     }
 
 
 def make_link_button(label: str, url: str) -> dict[str, Any]:
     """Return a button that opens an address."""
-    return {"type": 2, "style": _LINK, "label": cut_to_discord_units(label, LABEL), "url": url}
+    return {"type": 2, "style": _LINK, "label": cut_discord_text(label, LABEL), "url": url}
 
 
 def code_block(text: str, language: str) -> str:
     """Return a text in a code block that none of its back ticks can end."""
-    return f"```{language}\n{text.replace('```', backtick_mark(3))}\n```"
+    return f"```{language}\n{text.replace('```', approval_backtick_mark(3))}\n```"
 
 
 def discord_timestamp(at: datetime) -> str:
@@ -180,8 +180,8 @@ def utf16_length(text: str) -> int:
 
 def _field(name: str, value: str) -> dict[str, Any]:
     return {
-        "name": cut_to_discord_units(name, FIELD_NAME).strip() or NOTHING,
-        "value": cut_to_discord_units(value, FIELD_VALUE).strip() or NOTHING,
+        "name": cut_discord_text(name, FIELD_NAME).strip() or NOTHING,
+        "value": cut_discord_text(value, FIELD_VALUE).strip() or NOTHING,
         "inline": utf16_length(value) <= TITLE // 8 and "\n" not in value,
     }
 
@@ -190,7 +190,7 @@ def _fitting(made: Embed, room: int) -> tuple[Embed, int]:
     """Return an embed cut to the room beside its title, and the units that it uses."""
     fitting, taken = dict(made), 0
     if "description" in made:
-        told = cut_to_discord_units(made["description"], max(room, 0))
+        told = cut_discord_text(made["description"], max(room, 0))
         fitting["description"], taken = told, utf16_length(told)
         if not told.strip():
             del fitting["description"]

@@ -4,7 +4,7 @@ import re
 
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.value import Language
-from opencrab.gateways.discord.text.embeds import cut_to_discord_units, escape_discord_markdown
+from opencrab.gateways.discord.text.embeds import cut_discord_text, escape_discord_markdown
 from opencrab.ports.texts import Texts
 
 CONTENT = 2_000
@@ -29,13 +29,13 @@ def quote_discord_lines(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.splitlines() or [""])
 
 
-def discord_problem(error: OpenCrabError, language: Language) -> str:
+def discord_problem_text(error: OpenCrabError, language: Language) -> str:
     """Return the message that a user is shown for an error, with what to do about it."""
     told, cure = error.message, error.cure
     # A name in an English message may be Japanese.
     if language is Language.JA and not _HIRAGANA.search(_QUOTED.sub("", told)):
         told, cure = _translate_error(error, language), None
-    return cut_to_discord_units(
+    return cut_discord_text(
         "\n".join(filter(None, (f"⚠️ {escape_discord_markdown(told)}", cure))), CONTENT
     )
 

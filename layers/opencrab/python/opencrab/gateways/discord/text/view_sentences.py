@@ -7,7 +7,7 @@ _SENTENCES = Texts(__file__, "sentences")
 _TERMS = Texts(__file__, "terms")
 
 
-def discord_view_sentence(language: Language, key: str, /, **values: object) -> str:
+def discord_text_of_view(language: Language, key: str, /, **values: object) -> str:
     """Return the sentence of a key in a language, with its values filled in."""
     return _SENTENCES[key][language].format(**values)
 

@@ -11,12 +11,12 @@ from opencrab.domain.goals.goal import Goal, TaskStatus
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.engine.goals.instructions import goals_of_agent
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.goals.progress import GoalSummary, Standing, goal_progress, goal_summary
 from opencrab.engine.insight.agent_state import State, agent_state_report
 from opencrab.engine.models.effective_choice import effective_models
-from opencrab.engine.models.preferences import current_preferences
-from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
+from opencrab.engine.models.preferences import current_model_preferences
+from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of_discord_command
 from opencrab.gateways.discord.text.embeds import (
     FIELD_VALUE,
     Colour,
@@ -28,7 +28,7 @@ from opencrab.gateways.discord.text.embeds import (
     make_embed,
     one_line,
 )
-from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
 _LOOKED_AT, _SHOWN = 50, 8
 _TEXT = 500
@@ -46,44 +46,42 @@ _COLOURS = {
 }
 
 
-def show_agent(asked: AgentQuery) -> dict[str, Any]:
+def show_agent_view(asked: AgentQuery) -> dict[str, Any]:
     """Show an agent's role, model and purpose to a user who may ask it."""
-    profile, _ = agent_of(asked)
+    profile, _ = agent_of_discord_command(asked)
     agent, identity, language = profile.agent, profile.identity, asked.language
     role = discord_term(language, identity.role.value)
     if identity.role is Role.CUSTOM and identity.custom_role:
         role = escape_discord_markdown(identity.custom_role)
-    current_preferences(asked.runtime)
+    current_model_preferences(asked.runtime)
     model = effective_models(asked.runtime.models, agent)[Use.CONVERSATION].model
-    fields: list[Field] = [(discord_view_sentence(language, "role"), role)]
+    fields: list[Field] = [(discord_text_of_view(language, "role"), role)]
     for key, value in (("job", identity.job_title), ("organization", identity.organization)):
         if value:
-            fields.append((discord_view_sentence(language, key), escape_discord_markdown(value)))
+            fields.append((discord_text_of_view(language, key), escape_discord_markdown(value)))
     fields += [
         (
-            discord_view_sentence(language, "status"),
+            discord_text_of_view(language, "status"),
             discord_term(language, _status(asked, profile)),
         ),
-        (discord_view_sentence(language, "language"), discord_term(language, agent.language.value)),
-        (discord_view_sentence(language, "model"), escape_discord_markdown(model)),
+        (discord_text_of_view(language, "language"), discord_term(language, agent.language.value)),
+        (discord_text_of_view(language, "model"), escape_discord_markdown(model)),
     ]
-    purpose = escape_discord_markdown(agent.purpose) or discord_view_sentence(
-        language, "no_purpose"
-    )
+    purpose = escape_discord_markdown(agent.purpose) or discord_text_of_view(language, "no_purpose")
     return embeds_message(
         make_embed(escape_discord_markdown(agent.name), purpose, fields=fields, footer=agent.id)
     )
 
 
-def show_state(asked: AgentQuery) -> dict[str, Any]:
+def show_agent_state_view(asked: AgentQuery) -> dict[str, Any]:
     """Show what an agent does now; its input, thoughts and results only to its owner."""
-    profile, presence = agent_of(asked)
+    profile, presence = agent_of_discord_command(asked)
     language, owner = asked.language, asked.authority(presence) is Authority.OWNER
     now = agent_state_report(asked.runtime, profile.agent.id)
-    fields = [(discord_view_sentence(language, "now"), _now(asked, profile, presence, now))]
+    fields = [(discord_text_of_view(language, "now"), _now(asked, profile, presence, now))]
     if owner:
         fields += [
-            (discord_view_sentence(language, key), one_line(text, _TEXT))
+            (discord_text_of_view(language, key), one_line(text, _TEXT))
             for key, text in (
                 ("heard", now.input.text),
                 ("thought", now.thought.judgment),
@@ -97,36 +95,36 @@ def show_state(asked: AgentQuery) -> dict[str, Any]:
     seen = [goal for goal in open_goals if goal and _may_see(asked, presence, goal)]
     if seen:
         rows = (f"**{goal.id}** {one_line(goal.name, _NAME)}" for goal in seen)
-        fields.append((discord_view_sentence(language, "open_goals"), embed_lines_that_fit(rows)))
+        fields.append((discord_text_of_view(language, "open_goals"), embed_lines_that_fit(rows)))
     phase = now.action.phase
     colour = {"approving": Colour.WAITING, "executing": Colour.GOOD, None: Colour.QUIET}[phase]
-    title = discord_view_sentence(
+    title = discord_text_of_view(
         language, "state_of", name=escape_discord_markdown(profile.agent.name)
     )
     return embeds_message(make_embed(title, fields=fields, colour=colour))
 
 
-def show_goals(asked: AgentQuery) -> dict[str, Any]:
+def show_goals_view(asked: AgentQuery) -> dict[str, Any]:
     """Show an agent's newest goals and their progress.
 
     Users who are not trusted see only goals that they gave, or that were given in this channel.
     """
-    profile, presence = agent_of(asked)
+    profile, presence = agent_of_discord_command(asked)
     language = asked.language
     found = goals_of_agent(asked.runtime.home, profile.agent.id, limit=_LOOKED_AT)
     seen = [goal for goal in found if _may_see(asked, presence, goal)]
     seen.sort(key=lambda goal: goal.status.is_end)
-    title = discord_view_sentence(
+    title = discord_text_of_view(
         language, "goals_of", name=escape_discord_markdown(profile.agent.name)
     )
     if not seen:
         return embeds_message(
-            make_embed(title, discord_view_sentence(language, "no_goals"), colour=Colour.QUIET)
+            make_embed(title, discord_text_of_view(language, "no_goals"), colour=Colour.QUIET)
         )
     told = [(goal, goal_summary(asked.runtime.home.journal, goal)) for goal in seen[:_SHOWN]]
     fields = [_goal_field(asked, goal, figures) for goal, figures in told]
     left = len(seen) - len(told)
-    footer = discord_view_sentence(language, "older_goals", count=left) if left else ""
+    footer = discord_text_of_view(language, "older_goals", count=left) if left else ""
     colour = _COLOURS.get(told[0][1].status, Colour.CALM)
     return embeds_message(make_embed(title, fields=fields, footer=footer, colour=colour))
 
@@ -145,7 +143,7 @@ def _now(asked: AgentQuery, profile: Profile, presence: Presence | None, now: St
     if status != "active":
         return discord_term(language, status)
     if now.action.phase == "approving":
-        return discord_view_sentence(language, "waits_for_approval")
+        return discord_text_of_view(language, "waits_for_approval")
     owner = asked.authority(presence) is Authority.OWNER
     if owner and now.action.phase and now.action.summary:
         return one_line(now.action.summary, _TEXT)
@@ -154,14 +152,14 @@ def _now(asked: AgentQuery, profile: Profile, presence: Presence | None, now: St
         doing = goal_progress(asked.runtime, goal, private=owner).current
         if doing is not None:
             return one_line(doing.sentence, _TEXT)
-    return discord_view_sentence(language, "works" if now.action.phase else "rests")
+    return discord_text_of_view(language, "works" if now.action.phase else "rests")
 
 
 def _goal(asked: AgentQuery, profile: Profile, goal_id: str | None) -> Goal | None:
     if goal_id is None:
         return None
     try:
-        return stored_goal(asked.runtime.home.facts, profile.agent.id, goal_id).read(Goal)
+        return require_goal_document(asked.runtime.home.facts, profile.agent.id, goal_id).read(Goal)
     except NotFound:
         return None
 

@@ -13,10 +13,14 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.approvals.approval import Approval
-from opencrab.domain.approvals.call_text import short_hash
+from opencrab.domain.approvals.call_text import approval_hash
 from opencrab.domain.errors import NotFound, Refused, Unavailable
-from opencrab.engine.approvals.approvals import Decider, page_of_approvals, require_approval_decider
-from opencrab.engine.approvals.call_card import approval_card
+from opencrab.engine.approvals.approvals import (
+    Decider,
+    open_or_decided_approvals,
+    require_approval_decider,
+)
+from opencrab.engine.approvals.call_card import stored_approval_call_card
 from opencrab.engine.approvals.signed_links import create_approval_link
 from opencrab.engine.discord.presence import discord_presence
 from opencrab.gateways.discord.agent_lookup import AgentQuery
@@ -27,7 +31,7 @@ from opencrab.gateways.discord.text.embeds import (
     Embed,
     Style,
     code_block,
-    cut_to_discord_units,
+    cut_discord_text,
     discord_timestamp,
     embeds_message,
     escape_discord_markdown,
@@ -37,7 +41,7 @@ from opencrab.gateways.discord.text.embeds import (
     one_line,
     utf16_length,
 )
-from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
 log = logging.getLogger(__name__)
 
@@ -65,14 +69,14 @@ class ShownCall:
     text: str = ""
 
 
-def show_approvals(asked: AgentQuery) -> dict[str, Any]:
+def show_approvals_view(asked: AgentQuery) -> dict[str, Any]:
     """Show the oldest approvals that the user may decide now, each with its two buttons."""
     language = asked.language
     found = list(islice(_theirs(asked), ROWS + 1))
     if not found:
-        nothing = discord_view_sentence(language, "no_approvals")
+        nothing = discord_text_of_view(language, "no_approvals")
         return embeds_message(
-            make_embed(discord_view_sentence(language, "approvals"), nothing, colour=Colour.QUIET)
+            make_embed(discord_text_of_view(language, "approvals"), nothing, colour=Colour.QUIET)
         )
     shown = found[:ROWS]
     cards = [_card(asked, approval, _WHOLE) for approval, _ in shown]
@@ -81,12 +85,12 @@ def show_approvals(asked: AgentQuery) -> dict[str, Any]:
         for place, (card, (_, profile)) in enumerate(zip(cards, shown, strict=True), start=1)
     ]
     if len(found) > len(shown):
-        embeds[-1]["footer"] = {"text": discord_view_sentence(language, "more_approvals")}
+        embeds[-1]["footer"] = {"text": discord_text_of_view(language, "more_approvals")}
     rows = [_row(asked, card, f" {place}") for place, card in enumerate(cards, start=1)]
     return embeds_message(*embeds, rows=rows)
 
 
-def review_approval(asked: AgentQuery, approval: Approval) -> dict[str, Any]:
+def show_approval_review_view(asked: AgentQuery, approval: Approval) -> dict[str, Any]:
     """Show one approval whole to somebody who may decide it; a call too long for that by a link.
 
     Raises Refused, NotFound and Unavailable.
@@ -101,23 +105,23 @@ def review_approval(asked: AgentQuery, approval: Approval) -> dict[str, Any]:
     url = None if shown.text == "" else _page_for(asked, approval)
     facts = {"characters": f"{len(shown.text):,}", "id": approval.id, "minutes": _LINK_MINUTES}
     key = "call_gone" if shown.text == "" else "only_terminal" if url is None else "only_page"
-    told += f"\n{discord_view_sentence(language, key, **facts)}"
+    told += f"\n{discord_text_of_view(language, key, **facts)}"
     if shown.text:
         room = DESCRIPTION - utf16_length(told) - _BLOCK
-        told += f"\n{code_block(cut_to_discord_units(shown.text[:room], room), '')}"
+        told += f"\n{code_block(cut_discord_text(shown.text[:room], room), '')}"
     row = [_reject_button(asked, approval, "")]
     if url is not None:
-        row.insert(0, make_link_button(discord_view_sentence(language, "open_page"), url))
+        row.insert(0, make_link_button(discord_text_of_view(language, "open_page"), url))
     return embeds_message(make_embed(title, told, colour=Colour.WAITING), rows=[row])
 
 
 def _card(asked: AgentQuery, approval: Approval, most: int) -> ShownCall:
     """Build what is shown of a call below its summary, within so many units of both."""
     _, who = _decider_of(asked, approval.agent_id)
-    card = approval_card(asked.runtime, approval, is_owner=who.is_owner)
+    card = stored_approval_call_card(asked.runtime, approval, is_owner=who.is_owner)
     if card is None:
         return ShownCall(approval)
-    blocks = [code_block(card.text, "json"), f"SHA-256 `{short_hash(card.argument_hash)}`"]
+    blocks = [code_block(card.text, "json"), f"SHA-256 `{approval_hash(card.argument_hash)}`"]
     if card.diff:
         blocks.insert(1, code_block(card.diff, "diff"))
     whole, text = "\n".join(blocks), "\n".join(filter(None, (card.text, card.diff)))
@@ -130,15 +134,15 @@ def _row(asked: AgentQuery, shown: ShownCall, number: str = "") -> tuple[dict[st
     approval, language = shown.approval, asked.language
     name = f"oc:ap:{approval.id}"
     if shown.whole:
-        label = f"{discord_view_sentence(language, 'approve')}{number}"
-        first = make_button(label, f"{name}:y:{short_hash(approval.argument_hash)}", Style.YES)
+        label = f"{discord_text_of_view(language, 'approve')}{number}"
+        first = make_button(label, f"{name}:y:{approval_hash(approval.argument_hash)}", Style.YES)
     else:
-        first = make_button(f"{discord_view_sentence(language, 'open')}{number}", f"{name}:s")
+        first = make_button(f"{discord_text_of_view(language, 'open')}{number}", f"{name}:s")
     return first, _reject_button(asked, approval, number)
 
 
 def _reject_button(asked: AgentQuery, approval: Approval, number: str) -> dict[str, Any]:
-    label = f"{discord_view_sentence(asked.language, 'reject')}{number}"
+    label = f"{discord_text_of_view(asked.language, 'reject')}{number}"
     return make_button(label, f"oc:ap:{approval.id}:n", Style.NO)
 
 
@@ -180,7 +184,7 @@ def _theirs(asked: AgentQuery) -> Iterator[tuple[Approval, Profile]]:
 
 def _open(asked: AgentQuery) -> Iterator[Approval]:
     after = ""
-    while found := page_of_approvals(
+    while found := open_or_decided_approvals(
         asked.runtime.home.facts, decided=False, after=after, limit=_PAGE
     ):
         yield from found
@@ -215,7 +219,7 @@ def _may_decide(asked: AgentQuery, approval: Approval, profile: Profile, who: De
 
 
 def _embed(asked: AgentQuery, place: int, shown: ShownCall, profile: Profile) -> Embed:
-    below = shown.whole or discord_view_sentence(asked.language, "not_whole")
+    below = shown.whole or discord_text_of_view(asked.language, "not_whole")
     title = f"{place}. {one_line(profile.agent.name, _NAME)}"
     told = f"{_summary(asked, shown.approval)}\n{below}"
     return make_embed(title, told, colour=Colour.WAITING)
@@ -227,7 +231,7 @@ def _summary(asked: AgentQuery, approval: Approval) -> str:
     told = [f"**{one_line(approval.what, _WHAT)}**"]
     if approval.touches.strip():
         touches = one_line(approval.touches, _TOUCHES)
-        told.append(f"{discord_view_sentence(language, 'touches')}: {touches}")
+        told.append(f"{discord_text_of_view(language, 'touches')}: {touches}")
     impact = discord_term(language, approval.impact.value)
     told.append(
         f"{escape_discord_markdown(approval.action)} · {impact}"
@@ -235,8 +239,8 @@ def _summary(asked: AgentQuery, approval: Approval) -> str:
     )
     if approval.expires_at is not None:
         told.append(
-            f"{discord_view_sentence(language, 'expires')} {discord_timestamp(approval.expires_at)}"
+            f"{discord_text_of_view(language, 'expires')} {discord_timestamp(approval.expires_at)}"
         )
     if approval.tainted:
-        told.append(f"⚠️ {discord_view_sentence(language, 'tainted')}")
+        told.append(f"⚠️ {discord_text_of_view(language, 'tainted')}")
     return "\n".join(told)

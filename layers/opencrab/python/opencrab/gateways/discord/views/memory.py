@@ -12,11 +12,11 @@ from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.errors import Invalid
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.memory.search_row import EPOCH, EVERYTHING, RowKind, SearchClearance, SearchRow
-from opencrab.engine.conversation.channel_bindings import session_bound_to_channel
+from opencrab.engine.conversation.channel_bindings import conversation_bound_to_channel
 from opencrab.engine.erasure import erase
 from opencrab.engine.memory import reading
 from opencrab.engine.memory.curation import MemoryCurator
-from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
+from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of_discord_command
 from opencrab.gateways.discord.text.embeds import (
     Colour,
     Field,
@@ -27,7 +27,7 @@ from opencrab.gateways.discord.text.embeds import (
     make_embed,
     one_line,
 )
-from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 from opencrab.ports.memory.search import SearchQuery
 
 _FOUND = 8
@@ -42,10 +42,10 @@ _MEMORY_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 
 def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
     """Show search results that the user may read; only owners find private ones."""
-    profile, presence = agent_of(asked)
+    profile, presence = agent_of_discord_command(asked)
     text, language = str(asked.options.get("query", "")), asked.language
     if not text.strip():
-        raise Invalid(discord_view_sentence(language, "blank_query"), field="query")
+        raise Invalid(discord_text_of_view(language, "blank_query"), field="query")
     clearance = _clearance(asked, profile, presence)
     query = SearchQuery(
         text=text,
@@ -54,12 +54,12 @@ def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
         hearings=frozenset() if clearance.whole else _OPEN,
     )
     found = reading.search_memory(asked.runtime.home, asked.runtime.search, profile.agent.id, query)
-    title = discord_view_sentence(
+    title = discord_text_of_view(
         language, "found_of", name=escape_discord_markdown(profile.agent.name)
     )
     asked_for = f"🔎 {one_line(text, _QUOTED)}"
     if not found:
-        nothing = f"{asked_for}\n{discord_view_sentence(language, 'found_nothing')}"
+        nothing = f"{asked_for}\n{discord_text_of_view(language, 'found_nothing')}"
         return embeds_message(make_embed(title, nothing, colour=Colour.QUIET))
     fields = [_search_result_field(asked, each.row) for each in found]
     return embeds_message(make_embed(title, asked_for, fields=fields))
@@ -67,7 +67,7 @@ def search_memory_view(asked: AgentQuery) -> dict[str, Any]:
 
 def forget_view(asked: AgentQuery) -> dict[str, Any]:
     """Erase a memory, or all data of a person; without `confirm` only show a preview."""
-    profile, presence = agent_of(asked)
+    profile, presence = agent_of_discord_command(asked)
     asked.require_owner(profile, presence)
     wish = _wish(asked)
     if asked.options.get("confirm") is True:
@@ -92,7 +92,7 @@ def _clearance(asked: AgentQuery, profile: Profile, presence: Presence | None) -
 
 
 def _session(asked: AgentQuery, profile: Profile) -> Session | None:
-    session = session_bound_to_channel(asked.runtime.home, f"{KIND}.{asked.reply.channel_id}")
+    session = conversation_bound_to_channel(asked.runtime.home, f"{KIND}.{asked.reply.channel_id}")
     present = session is not None and profile.agent.id in session.agent_ids
     return session if present else None
 
@@ -112,18 +112,18 @@ def _wish(asked: AgentQuery) -> ErasureRequest:
     memory, person = asked.options.get("memory"), asked.options.get("person")
     if bool(memory) == bool(person):
         raise Invalid(
-            discord_view_sentence(asked.language, "forget_what"),
+            discord_text_of_view(asked.language, "forget_what"),
             field="memory",
-            cure=discord_view_sentence(asked.language, "forget_what_cure"),
+            cure=discord_text_of_view(asked.language, "forget_what_cure"),
         )
     if person:
         return ErasureRequest(scope=ErasureScope.PERSON, id=f"{KIND}-{person}")
     wanted = str(memory).strip().removeprefix(f"{RowKind.MEMORY}:")
     if not _MEMORY_ID.fullmatch(wanted):
         raise Invalid(
-            discord_view_sentence(asked.language, "no_memory_id"),
+            discord_text_of_view(asked.language, "no_memory_id"),
             field="memory",
-            cure=discord_view_sentence(asked.language, "no_memory_id_cure"),
+            cure=discord_text_of_view(asked.language, "no_memory_id_cure"),
         )
     return ErasureRequest(scope=ErasureScope.MEMORY, id=wanted)
 
@@ -132,18 +132,18 @@ def _preview(asked: AgentQuery, profile: Profile, wish: ErasureRequest) -> dict[
     language = asked.language
     lineage = erase.erased_data_lineage(asked.runtime, profile.agent.id, wish)
     fields = [
-        (discord_view_sentence(language, "lines"), f"{lineage.lines:,}"),
-        (discord_view_sentence(language, "repeated"), f"{lineage.repeated:,}"),
-        (discord_view_sentence(language, "turns"), f"{lineage.turns:,}"),
+        (discord_text_of_view(language, "lines"), f"{lineage.lines:,}"),
+        (discord_text_of_view(language, "repeated"), f"{lineage.repeated:,}"),
+        (discord_text_of_view(language, "turns"), f"{lineage.turns:,}"),
         *_name_list_fields(asked, "kept", lineage.kept),
         *_name_list_fields(asked, "files_stay", lineage.files),
         *_name_list_fields(asked, "skills_stay", lineage.skills),
         *_name_list_fields(asked, "schedules_stay", lineage.schedules),
     ]
-    title = discord_view_sentence(
+    title = discord_text_of_view(
         language, "would_forget", name=escape_discord_markdown(profile.agent.name)
     )
-    told = f"{_what(asked, profile, wish)}\n\n{discord_view_sentence(language, 'confirm')}"
+    told = f"{_what(asked, profile, wish)}\n\n{discord_text_of_view(language, 'confirm')}"
     return embeds_message(make_embed(title, told, fields=fields, colour=Colour.WAITING))
 
 
@@ -153,8 +153,8 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: ErasureRequest)
     removed = dict.fromkeys(name for each in reports for name in each.removed)
     report = reports[-1]
     fields = [
-        (discord_view_sentence(language, "lines"), f"{sum(each.lines for each in reports):,}"),
-        (discord_view_sentence(language, "turns"), f"{sum(each.turns for each in reports):,}"),
+        (discord_text_of_view(language, "lines"), f"{sum(each.lines for each in reports):,}"),
+        (discord_text_of_view(language, "turns"), f"{sum(each.turns for each in reports):,}"),
         *_name_list_fields(asked, "kept", tuple(removed)),
         *_name_list_fields(asked, "files_stay", report.files),
         *_name_list_fields(asked, "skills_stay", report.skills),
@@ -163,8 +163,8 @@ def _erase_and_report(asked: AgentQuery, profile: Profile, wish: ErasureRequest)
     ]
     key = "forgotten" if report.done else "forgotten_partly"
     colour = Colour.GOOD if report.done else Colour.WAITING
-    told = what if report.done else f"{what}\n\n{discord_view_sentence(language, 'forget_again')}"
-    title = discord_view_sentence(language, key, name=escape_discord_markdown(profile.agent.name))
+    told = what if report.done else f"{what}\n\n{discord_text_of_view(language, 'forget_again')}"
+    title = discord_text_of_view(language, key, name=escape_discord_markdown(profile.agent.name))
     return embeds_message(make_embed(title, told, fields=fields, colour=colour))
 
 
@@ -182,10 +182,10 @@ def _reports(
 def _what(asked: AgentQuery, profile: Profile, wish: ErasureRequest, *, quoted: bool = True) -> str:
     """Name what is to be erased; a memory is quoted only while it exists."""
     if wish.scope is ErasureScope.PERSON:
-        return discord_view_sentence(
+        return discord_text_of_view(
             asked.language, "of_person", id=str(wish.id).removeprefix(f"{KIND}-")
         )
-    named = discord_view_sentence(asked.language, "of_memory", id=str(wish.id))
+    named = discord_text_of_view(asked.language, "of_memory", id=str(wish.id))
     if not quoted or asked.runtime.home.facts.get(profile.agent.id, MEMORY, str(wish.id)) is None:
         return named
     memory = MemoryCurator(asked.runtime, profile.agent.id).get(str(wish.id)).memory
@@ -194,8 +194,8 @@ def _what(asked: AgentQuery, profile: Profile, wish: ErasureRequest, *, quoted: 
 
 def _out_of_reach(asked: AgentQuery, kinds: tuple[str, ...]) -> list[Field]:
     """Return a field with the copies that an erasure cannot remove."""
-    words = (discord_view_sentence(asked.language, f"out_of_reach_{kind}") for kind in kinds)
-    title = discord_view_sentence(asked.language, "out_of_reach")
+    words = (discord_text_of_view(asked.language, f"out_of_reach_{kind}") for kind in kinds)
+    title = discord_text_of_view(asked.language, "out_of_reach")
     return [(title, embed_lines_that_fit(words))] if kinds else []
 
 
@@ -203,5 +203,5 @@ def _name_list_fields(asked: AgentQuery, key: str, names: tuple[str, ...]) -> li
     """Return a field with some names; none if there are none."""
     if not names:
         return []
-    title = f"{discord_view_sentence(asked.language, key)} ({len(names)})"
+    title = f"{discord_text_of_view(asked.language, key)} ({len(names)})"
     return [(title, embed_lines_that_fit(one_line(name, 150) for name in names))]

@@ -8,8 +8,8 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import Use
 from opencrab.engine.agents.settings import choose_agent_model
 from opencrab.engine.models.effective_choice import effective_models
-from opencrab.engine.models.preferences import current_preferences
-from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of
+from opencrab.engine.models.preferences import current_model_preferences
+from opencrab.gateways.discord.agent_lookup import AgentQuery, agent_of_discord_command
 from opencrab.gateways.discord.text.embeds import (
     Colour,
     embed_lines_that_fit,
@@ -18,7 +18,7 @@ from opencrab.gateways.discord.text.embeds import (
     make_embed,
     one_line,
 )
-from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
 ALL_USES = "all"
 """What stands for every use that has no model of its own."""
@@ -26,31 +26,31 @@ ALL_USES = "all"
 _NAME = 264
 
 
-def list_models(asked: AgentQuery) -> dict[str, Any]:
+def list_models_view(asked: AgentQuery) -> dict[str, Any]:
     """Show the model that the next turn asks first for each use, and the aliases."""
-    profile, presence = agent_of(asked)
+    profile, presence = agent_of_discord_command(asked)
     private = asked.authority(presence) is Authority.OWNER
     return _models_message(asked, profile, colour=Colour.CALM, private=private)
 
 
-def set_model(asked: AgentQuery) -> dict[str, Any]:
+def set_model_view(asked: AgentQuery) -> dict[str, Any]:
     """Set an agent's model for one use, or for all uses that have none of their own."""
-    profile, presence = agent_of(asked)
+    profile, presence = agent_of_discord_command(asked)
     asked.require_owner(profile, presence)
     wanted = str(asked.options.get("model", "")).strip()
     if not wanted:
         raise Invalid(
-            discord_view_sentence(asked.language, "which_model"),
+            discord_text_of_view(asked.language, "which_model"),
             field="model",
-            cure=discord_view_sentence(asked.language, "which_model_cure"),
+            cure=discord_text_of_view(asked.language, "which_model_cure"),
         )
     after = choose_agent_model(asked.runtime, profile.agent.id, _use(asked), wanted)
     return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
 
 
-def reset_model(asked: AgentQuery) -> dict[str, Any]:
+def reset_model_view(asked: AgentQuery) -> dict[str, Any]:
     """Reset a use, or all of them, to the installation's model."""
-    profile, presence = agent_of(asked)
+    profile, presence = agent_of_discord_command(asked)
     asked.require_owner(profile, presence)
     after = choose_agent_model(asked.runtime, profile.agent.id, _use(asked), None)
     return _models_message(asked, after, colour=Colour.GOOD, private=True, note="next_turn")
@@ -63,11 +63,9 @@ def _use(asked: AgentQuery) -> Use | None:
         return None
     if wanted not in set(Use):
         raise Invalid(
-            discord_view_sentence(asked.language, "no_use", use=wanted[:100]),
+            discord_text_of_view(asked.language, "no_use", use=wanted[:100]),
             field="use",
-            cure=discord_view_sentence(
-                asked.language, "uses_are", uses=", ".join((*Use, ALL_USES))
-            ),
+            cure=discord_text_of_view(asked.language, "uses_are", uses=", ".join((*Use, ALL_USES))),
         )
     return Use(wanted)
 
@@ -76,7 +74,7 @@ def _models_message(
     asked: AgentQuery, profile: Profile, *, colour: Colour, private: bool, note: str = ""
 ) -> dict[str, Any]:
     language, runtime = asked.language, asked.runtime
-    current_preferences(runtime)
+    current_model_preferences(runtime)
     fields = []
     for use, chosen in effective_models(runtime.models, profile.agent).items():
         rows = [one_line(chosen.model, _NAME), f"-# {discord_term(language, f'by_{chosen.by}')}"]
@@ -89,9 +87,9 @@ def _models_message(
         for name, to in sorted(aliases.items())
     ]
     if named:
-        fields.append((discord_view_sentence(language, "aliases"), embed_lines_that_fit(named)))
-    title = discord_view_sentence(
+        fields.append((discord_text_of_view(language, "aliases"), embed_lines_that_fit(named)))
+    title = discord_text_of_view(
         language, "models_of", name=escape_discord_markdown(profile.agent.name)
     )
-    told = discord_view_sentence(language, note) if note else ""
+    told = discord_text_of_view(language, note) if note else ""
     return embeds_message(make_embed(title, told, fields=fields, colour=colour))

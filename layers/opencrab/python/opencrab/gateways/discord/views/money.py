@@ -9,10 +9,15 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.usage.ledger import Grouping, Period
 from opencrab.domain.value import Language, MicroUsd
-from opencrab.engine.agents.settings import freeze_or_unfreeze
+from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
 from opencrab.engine.insight.costs import UsageReport, cost_report
 from opencrab.engine.money.budgets import BudgetUse, budget_limits
-from opencrab.gateways.discord.agent_lookup import AgentQuery, Seen, agent_of, every_agent
+from opencrab.gateways.discord.agent_lookup import (
+    AgentQuery,
+    Seen,
+    agent_of_discord_command,
+    every_agent_for_discord,
+)
 from opencrab.gateways.discord.text.embeds import (
     NOTHING,
     Colour,
@@ -23,7 +28,7 @@ from opencrab.gateways.discord.text.embeds import (
     make_embed,
     one_line,
 )
-from opencrab.gateways.discord.text.view_sentences import discord_term, discord_view_sentence
+from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
 _ROWS = 2_000
 """Calls of each agent that are counted: what is older is left out, and that is said."""
@@ -45,19 +50,21 @@ class _Sums:
     agents: tuple[tuple[str, MicroUsd], ...]
 
 
-def show_costs(asked: AgentQuery) -> dict[str, Any]:
+def show_costs_view(asked: AgentQuery) -> dict[str, Any]:
     """Show owners the cost of a period's calls, and how much of today's budgets is used."""
     seen = _find_owned_agent(asked)
     language, period = asked.language, _period(asked)
-    profiles = list(every_agent(asked.runtime.home.agents)) if seen is None else [seen[0]]
+    profiles = (
+        list(every_agent_for_discord(asked.runtime.home.agents)) if seen is None else [seen[0]]
+    )
     sums = _sums(asked, profiles, period)
     agent = None if seen is None else seen[0].agent
     drawn = budget_limits(asked.runtime, agent).drawn
     fields = [
-        (discord_view_sentence(language, "cost"), _dollars(sums.cost)),
-        (discord_view_sentence(language, "calls"), f"{sums.calls:,}"),
+        (discord_text_of_view(language, "cost"), _dollars(sums.cost)),
+        (discord_text_of_view(language, "calls"), f"{sums.calls:,}"),
         (
-            discord_view_sentence(language, "budgets"),
+            discord_text_of_view(language, "budgets"),
             embed_lines_that_fit(_budget(language, each) for each in drawn),
         ),
     ]
@@ -65,18 +72,16 @@ def show_costs(asked: AgentQuery) -> dict[str, Any]:
     if agent is None:
         fields += _cost_ranking_fields(language, "by_agent", sums.agents)
     if sums.unknown:
-        fields.append((discord_view_sentence(language, "unknown_calls"), f"{sums.unknown:,}"))
+        fields.append((discord_text_of_view(language, "unknown_calls"), f"{sums.unknown:,}"))
     footer = (
-        ""
-        if sums.complete
-        else discord_view_sentence(language, "not_all_calls", count=f"{_ROWS:,}")
+        "" if sums.complete else discord_text_of_view(language, "not_all_calls", count=f"{_ROWS:,}")
     )
     whose = (
-        discord_view_sentence(language, "installation")
+        discord_text_of_view(language, "installation")
         if agent is None
         else escape_discord_markdown(agent.name)
     )
-    title = discord_view_sentence(
+    title = discord_text_of_view(
         language, "costs_of", name=whose, period=discord_term(language, period.value)
     )
     return embeds_message(make_embed(title, fields=fields, footer=footer, colour=_colour(drawn)))
@@ -97,7 +102,7 @@ def _find_owned_agent(asked: AgentQuery) -> Seen | None:
     if not asked.options.get("agent"):
         asked.require_owner()
         return None
-    profile, presence = agent_of(asked)
+    profile, presence = agent_of_discord_command(asked)
     asked.require_owner(profile, presence)
     return profile, presence
 
@@ -106,9 +111,9 @@ def _period(asked: AgentQuery) -> Period:
     wanted = str(asked.options.get("period") or Period.LAST_MONTH)
     if wanted not in set(Period):
         raise Invalid(
-            discord_view_sentence(asked.language, "no_period", period=wanted[:100]),
+            discord_text_of_view(asked.language, "no_period", period=wanted[:100]),
             field="period",
-            cure=discord_view_sentence(asked.language, "periods_are", periods=", ".join(Period)),
+            cure=discord_text_of_view(asked.language, "periods_are", periods=", ".join(Period)),
         )
     return Period(wanted)
 
@@ -141,7 +146,7 @@ def _cost_ranking_fields(
     language: Language, key: str, costs: tuple[tuple[str, MicroUsd], ...]
 ) -> list[Field]:
     rows = [f"{one_line(name, _NAME)}: {_dollars(cost)}" for name, cost in costs]
-    return [(discord_view_sentence(language, key), embed_lines_that_fit(rows))] if rows else []
+    return [(discord_text_of_view(language, key), embed_lines_that_fit(rows))] if rows else []
 
 
 def _budget(language: Language, drawn: BudgetUse) -> str:
@@ -156,7 +161,7 @@ def _budget(language: Language, drawn: BudgetUse) -> str:
     full = min(share, _PER_CENT) * _BAR // _PER_CENT
     bar = "▰" * full + "▱" * (_BAR - full)
     spent = f"{_dollars(drawn.drawn_micro_usd)} / {_dollars(drawn.limit_micro_usd)}"
-    return f"{discord_view_sentence(language, name)} {bar} {spent}"
+    return f"{discord_text_of_view(language, name)} {bar} {spent}"
 
 
 def _share(drawn: BudgetUse) -> int:
@@ -177,7 +182,7 @@ def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
     seen, language = _find_owned_agent(asked), asked.language
     agent = None if seen is None else seen[0].agent
     by = asked.person.principal_id
-    stopped = freeze_or_unfreeze(
+    stopped = freeze_or_unfreeze_agents(
         asked.runtime.home, agent.id if agent else None, frozen=frozen, by=by
     )
     name = NOTHING if agent is None else escape_discord_markdown(agent.name)
@@ -185,12 +190,12 @@ def _set_freeze(asked: AgentQuery, *, frozen: bool) -> dict[str, Any]:
     rows = []
     others = [scope for scope in stopped if scope != INSTALLATION]
     if not frozen and INSTALLATION in stopped:
-        rows.append(discord_view_sentence(language, "still_frozen"))
+        rows.append(discord_text_of_view(language, "still_frozen"))
     elif not frozen and agent is None and others:
-        rows.append(discord_view_sentence(language, "some_frozen", ids=", ".join(others)))
+        rows.append(discord_text_of_view(language, "some_frozen", ids=", ".join(others)))
     colour = Colour.BAD if frozen else Colour.GOOD
     return embeds_message(
-        make_embed(discord_view_sentence(language, key, name=name), "\n".join(rows), colour=colour)
+        make_embed(discord_text_of_view(language, key, name=name), "\n".join(rows), colour=colour)
     )
 
 

@@ -10,16 +10,16 @@ Handler = Callable[[AgentQuery], Payload]
 """Answers a command with the message to show; raises any OpenCrabError."""
 
 ANSWERS: Mapping[str, Handler] = {
-    "approve": approvals.show_approvals,
-    "agent show": agents.show_agent,
-    "agent state": agents.show_state,
-    "agent goals": agents.show_goals,
+    "approve": approvals.show_approvals_view,
+    "agent show": agents.show_agent_view,
+    "agent state": agents.show_agent_state_view,
+    "agent goals": agents.show_goals_view,
     "memory search": memory.search_memory_view,
     "memory forget": memory.forget_view,
-    "model list": models.list_models,
-    "model set": models.set_model,
-    "model reset": models.reset_model,
-    "costs": money.show_costs,
+    "model list": models.list_models_view,
+    "model set": models.set_model_view,
+    "model reset": models.reset_model_view,
+    "costs": money.show_costs_view,
     "freeze": money.freeze_view,
     "unfreeze": money.unfreeze_view,
 }

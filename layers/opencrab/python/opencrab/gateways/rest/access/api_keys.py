@@ -13,7 +13,7 @@ from opencrab.domain.name import NewName
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.access.api_keys import create_api_key
 from opencrab.gateways.rest.http.access import Owner, Reader
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
@@ -21,7 +21,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "keys"
 
-router = routes_below("/api/keys", "keys")
+router = http_routes_below("/api/keys", "keys")
 
 
 class NewKey(Value, defer_build=False):
@@ -94,7 +94,7 @@ def get_current_key(api: Api, caller: Reader) -> KeyView:
     response_model=NewKeyView,
     operation_id="create_key",
 )
-def create(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> Response:
+def create_access_key(api: Api, _caller: Owner, once: Repeatable, body: Strict[NewKey]) -> Response:
     """Create an API key.
 
     The response contains its secret, which is not shown again. With `principal_id` it is another

@@ -16,21 +16,26 @@ from opencrab.domain.errors import Conflict, Invalid
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
 from opencrab.engine.access.list_cursor import place_hider
-from opencrab.engine.access.visibility import agent_resource, collect_visible, sees
+from opencrab.engine.access.visibility import agent_access_resource, collect_accessible_items, sees
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, ProfileReader, Reader
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, Paged, cursor_after, visible_place
+from opencrab.gateways.rest.http.page import (
+    Page,
+    Paged,
+    http_cursor_after,
+    visible_place_in_http_cursor,
+)
 
 LISTING = "agents"
 
-router = routes_below("/api/agents", "agents")
+router = http_routes_below("/api/agents", "agents")
 
 Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
@@ -117,18 +122,20 @@ def list_agents(api: Api, caller: Reader, query: Paged) -> Page[AgentView]:
         return [
             profile
             for profile in profiles
-            if sees(caller.principal, agent_resource(Area.PROFILE, profile.agent.id))
+            if sees(caller.principal, agent_access_resource(Area.PROFILE, profile.agent.id))
         ]
 
-    items, place = collect_visible(
+    items, place = collect_accessible_items(
         lambda after, limit: api.runtime.home.agents.page(after=after or None, limit=limit),
         keep,
         lambda profile: profile.agent.id,
-        after=visible_place(api.runtime, LISTING, query.cursor),
+        after=visible_place_in_http_cursor(api.runtime, LISTING, query.cursor),
         limit=query.limit,
         hide=place_hider(api.runtime, LISTING),
     )
-    return Page(items=tuple(map(AgentView.of, items)), next_cursor=cursor_after(LISTING, place))
+    return Page(
+        items=tuple(map(AgentView.of, items)), next_cursor=http_cursor_after(LISTING, place)
+    )
 
 
 @router.post(
@@ -150,7 +157,7 @@ def create(
 
     Only its name is required.
     """
-    language = preferred_language(accept_language or "")
+    language = language_of_http_request(accept_language or "")
     asked = body.replaced(language=body.language or language)
 
     def make() -> AgentView:
@@ -180,7 +187,7 @@ def put_agent(
     """
     changes = dict(body)
     return _view_with_etag(
-        edit.response, save_changes(api.runtime, agent_id, edit.version, changes)
+        edit.response, save_agent_changes(api.runtime, agent_id, edit.version, changes)
     )
 
 
@@ -197,7 +204,7 @@ def patch_agent(
             "status: retiring is permanent", field="status", cure="use DELETE to retire an agent"
         )
     return _view_with_etag(
-        edit.response, save_changes(api.runtime, agent_id, edit.version, body.changes())
+        edit.response, save_agent_changes(api.runtime, agent_id, edit.version, body.changes())
     )
 
 
@@ -230,7 +237,7 @@ def put_soul(api: Api, _caller: Owner, agent_id: Id, body: Strict[Soul], edit: E
 
     It applies from the next turn on.
     """
-    profile = save_changes(api.runtime, agent_id, edit.version, {}, soul=body)
+    profile = save_agent_changes(api.runtime, agent_id, edit.version, {}, soul=body)
     set_etag(edit.response, profile.agent.version)
     return profile.soul
 
@@ -254,12 +261,12 @@ def put_identity(
 
     It applies from the next turn on.
     """
-    profile = save_changes(api.runtime, agent_id, edit.version, {}, identity=body)
+    profile = save_agent_changes(api.runtime, agent_id, edit.version, {}, identity=body)
     set_etag(edit.response, profile.agent.version)
     return profile.identity
 
 
-def save_changes(
+def save_agent_changes(
     runtime: Runtime,
     agent_id: str,
     version: int | None,

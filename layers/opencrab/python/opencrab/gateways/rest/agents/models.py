@@ -9,14 +9,14 @@ from opencrab.domain.agents.agent import ModelName, Profile
 from opencrab.domain.models.optimization import Aim
 from opencrab.domain.models.preferences import ALIASES, AliasName
 from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
-from opencrab.domain.usage.ledger import Grouping, Period, UsageRow, is_ledger_row_id
+from opencrab.domain.usage.ledger import Grouping, Period, UsageRow, is_usage_row_id
 from opencrab.domain.value import Value
 from opencrab.engine.insight.costs import UsageReport, cost_report
 from opencrab.engine.models.effective_choice import Effective, effective_models
-from opencrab.engine.models.preferences import current_preferences, require_model_config
-from opencrab.gateways.rest.agents.agents import save_changes
+from opencrab.engine.models.preferences import current_model_preferences, require_model_config
+from opencrab.gateways.rest.agents.agents import save_agent_changes
 from opencrab.gateways.rest.http.access import MetricsReader, Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import (
@@ -30,7 +30,7 @@ from opencrab.ports.models.model import Models
 
 LISTING = "calls"
 
-router = routes_below("/api/agents/{agent_id}/llm", "models")
+router = http_routes_below("/api/agents/{agent_id}/llm", "models")
 
 
 class LlmConfigPut(Value, defer_build=False):
@@ -108,7 +108,7 @@ def get_llm_config(api: Api, _caller: Owner, agent_id: Id, response: Response) -
 
     ETag holds the agent's version.
     """
-    current_preferences(api.runtime)
+    current_model_preferences(api.runtime)
     return _llm_config_view(api.runtime.models, api.runtime.home.agents.get(agent_id), response)
 
 
@@ -120,13 +120,13 @@ def put_llm_config(
 
     A running turn keeps its choices; new turns use these.
     """
-    current_preferences(api.runtime)
+    current_model_preferences(api.runtime)
     api.runtime.home.agents.get(agent_id)
     require_model_config(api.runtime.models, body.config, body.model)
     changes = {"model": body.model, "llm": body.config}
     return _llm_config_view(
         api.runtime.models,
-        save_changes(api.runtime, agent_id, edit.version, changes),
+        save_agent_changes(api.runtime, agent_id, edit.version, changes),
         edit.response,
     )
 
@@ -137,7 +137,7 @@ def list_llm_metrics(
 ) -> Page[CallMetrics]:
     """List an agent's model calls with tokens, costs and times, newest first."""
     runtime, place = api.runtime, page_place(LISTING, query.cursor)
-    if place is not None and not is_ledger_row_id(place):
+    if place is not None and not is_usage_row_id(place):
         raise unknown_cursor_error()
     runtime.home.agents.get(agent_id)
     since = query.period.since(runtime.clock.now())

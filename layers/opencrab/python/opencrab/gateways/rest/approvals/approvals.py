@@ -11,28 +11,33 @@ from pydantic import Field
 
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.approvals.approval import Approval, ApprovalState
-from opencrab.domain.approvals.call_text import ShownHash, name_of_call
+from opencrab.domain.approvals.call_text import ShownHash, name_of_call_for_approval
 from opencrab.domain.errors import Conflict
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.access.list_cursor import place_hider
-from opencrab.engine.access.visibility import collect_visible, sees_session
+from opencrab.engine.access.visibility import collect_accessible_items, sees_session
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.approvals.call_card import approval_card
+from opencrab.engine.approvals.call_card import stored_approval_call_card
 from opencrab.engine.approvals.signed_links import create_approval_link
 from opencrab.gateways.rest.http.access import (
     Caller,
     Reader,
     Talker,
-    caller_sees_approvals,
+    may_http_caller_see_approvals,
 )
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_after, visible_place
+from opencrab.gateways.rest.http.page import (
+    Page,
+    PageQuery,
+    http_cursor_after,
+    visible_place_in_http_cursor,
+)
 from opencrab.ports.home import Home
 
-router = routes_below("/api/approvals", "approvals")
+router = http_routes_below("/api/approvals", "approvals")
 
 PATH = "/approve?t="
 """Where links lead, on the same host as the API and outside of it.
@@ -105,7 +110,7 @@ class OpenedView(Value):
         shown = {name: getattr(approval, name) for name in OpenedView.model_fields}
         if not whole:
             shown |= {
-                "what": name_of_call(approval.action, approval.impact.value),
+                "what": name_of_call_for_approval(approval.action, approval.impact.value),
                 "touches": "",
                 "argument_hash": None,
             }
@@ -143,8 +148,8 @@ def list_approvals(
 ) -> Page[OpenedView]:
     """List open approvals, oldest first, or decided ones, newest first."""
     listing = f"{query.state.value}_approvals"
-    items, place = collect_visible(
-        lambda after, limit: approvals.page_of_approvals(
+    items, place = collect_accessible_items(
+        lambda after, limit: approvals.open_or_decided_approvals(
             api.runtime.home.facts,
             decided=query.state is ApprovalFilter.DECIDED,
             after=after,
@@ -152,7 +157,7 @@ def list_approvals(
         ),
         lambda found: _visible_approvals(api.runtime.home, caller, found),
         lambda approval: approval.id,
-        after=visible_place(api.runtime, listing, query.cursor),
+        after=visible_place_in_http_cursor(api.runtime, listing, query.cursor),
         limit=query.limit,
         hide=place_hider(api.runtime, listing),
     )
@@ -160,10 +165,10 @@ def list_approvals(
     seen = {
         agent_id
         for agent_id in agents
-        if caller_sees_approvals(api.runtime.home.agents, agent_id, caller)
+        if may_http_caller_see_approvals(api.runtime.home.agents, agent_id, caller)
     }
     shown = (OpenedView.of(approval, whole=approval.agent_id in seen) for approval in items)
-    return Page(items=tuple(shown), next_cursor=cursor_after(listing, place))
+    return Page(items=tuple(shown), next_cursor=http_cursor_after(listing, place))
 
 
 @router.get("/{approval_id}")
@@ -173,8 +178,12 @@ def get_approval(api: Api, caller: Reader, approval_id: Id) -> WholeView:
     Owners and delegates see the exact arguments of the call, and what it changes.
     """
     approval = _find_visible(api.runtime.home, caller, approval_id)
-    whole = caller_sees_approvals(api.runtime.home.agents, approval.agent_id, caller)
-    card = approval_card(api.runtime, approval, is_owner=caller.is_owner) if whole else None
+    whole = may_http_caller_see_approvals(api.runtime.home.agents, approval.agent_id, caller)
+    card = (
+        stored_approval_call_card(api.runtime, approval, is_owner=caller.is_owner)
+        if whole
+        else None
+    )
     shown = dict(OpenedView.of(approval, whole=whole))
     if card is None:
         return WholeView(**shown, arguments=None, text=None, diff=None)
@@ -251,7 +260,7 @@ def _visible_approvals(home: Home, caller: Caller, found: Sequence[Approval]) ->
 
     @cache
     def decides(agent_id: str) -> bool:
-        return caller_sees_approvals(home.agents, agent_id, caller)
+        return may_http_caller_see_approvals(home.agents, agent_id, caller)
 
     @cache
     def seen(session_id: str) -> bool:

@@ -10,7 +10,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.engine.approvals import grants
 from opencrab.engine.approvals.grants import NewGrant
 from opencrab.gateways.rest.http.access import AgentReader, Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, page_list
@@ -18,7 +18,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "grants"
 
-router = routes_below("/api/agents/{agent_id}/grants", "approvals")
+router = http_routes_below("/api/agents/{agent_id}/grants", "approvals")
 
 
 class GrantView(View):
@@ -39,7 +39,7 @@ class GrantView(View):
 @router.get("")
 def list_grants(api: Api, _caller: AgentReader, agent_id: Id, query: Paged) -> Page[GrantView]:
     """List grants that have not ended, oldest first."""
-    read = partial(grants.open_grants, api.runtime, agent_id)
+    read = partial(grants.open_approval_grants, api.runtime, agent_id)
     items, cursor = page_list(LISTING, query, read, lambda grant: grant.id)
     return Page(items=tuple(map(GrantView.of, items)), next_cursor=cursor)
 
@@ -74,4 +74,4 @@ def revoke_grant(api: Api, _caller: Owner, agent_id: Id, grant_id: Id) -> GrantV
 
     No further call may use it.
     """
-    return GrantView.of(grants.revoke_grant(api.runtime.home.facts, agent_id, grant_id))
+    return GrantView.of(grants.revoke_approval_grant(api.runtime.home.facts, agent_id, grant_id))

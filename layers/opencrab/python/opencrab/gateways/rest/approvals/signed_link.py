@@ -19,7 +19,7 @@ from opencrab.domain.errors import Conflict, NotFound, Refused, Unavailable
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
-from opencrab.engine.approvals.call_card import approval_card
+from opencrab.engine.approvals.call_card import stored_approval_call_card
 from opencrab.engine.approvals.signed_links import (
     SignedLink,
     decider_of_approval_link,
@@ -32,11 +32,11 @@ from opencrab.gateways.rest.approvals.signed_link_page import (
     DECISION,
     HASH,
     REJECT,
+    approval_decision_page,
     approval_page,
-    approval_page_text,
-    decision_page,
+    approval_sentence_page,
 )
-from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.ports.agents import Agents
 
@@ -57,7 +57,7 @@ class PageDecision:
 
 
 @router.get("/approve")
-def show(api: Api, request: Request, token: Token = "") -> Response:
+def show_approval_link_page(api: Api, request: Request, token: Token = "") -> Response:
     """Show the page of a link, or why it can no longer be used."""
     return _resolve_link(api.runtime, token, request, _approval_page)
 
@@ -75,7 +75,7 @@ def _decide_by_link(
     def decide(runtime: Runtime, link: SignedLink, approval: Approval) -> Response:
         language = _agent(runtime.home.agents, approval)[1]
         if choice is None:
-            return approval_page_text("unclear", language, 422)
+            return approval_sentence_page("unclear", language, 422)
         try:
             made = approvals.decide_approval(
                 runtime,
@@ -85,10 +85,10 @@ def _decide_by_link(
                 shown_hash=choice.shown_hash,
             )
         except Refused:
-            return approval_page_text("refused", language, 403)
+            return approval_sentence_page("refused", language, 403)
         except Conflict as error:
             if error.field == HASH:
-                return approval_page_text("changed", language, 409)
+                return approval_sentence_page("changed", language, 409)
             made = approvals.find_approval(runtime.home.facts, approval.id)
             return _decision_page(runtime, link, made, 409)
         return _decision_page(runtime, link, made, 200)
@@ -106,17 +106,17 @@ def _resolve_link(
 
     For any other link the response explains the problem.
     """
-    theirs = preferred_language(request.headers.get("accept-language", ""))
+    theirs = language_of_http_request(request.headers.get("accept-language", ""))
     try:
         link = read_approval_link(runtime.secrets, token)
         approval = approvals.find_approval(runtime.home.facts, link.approval_id)
     except (Refused, NotFound):
-        return approval_page_text("forged", theirs, 403)
+        return approval_sentence_page("forged", theirs, 403)
     except Unavailable:
-        return approval_page_text("busy", theirs, 503)
+        return approval_sentence_page("busy", theirs, 503)
     language = _agent(runtime.home.agents, approval)[1]
     if approval.state is ApprovalState.PENDING and runtime.clock.now() >= link.until:
-        return approval_page_text("over", language, 410)
+        return approval_sentence_page("over", language, 410)
     return then(runtime, link, approval)
 
 
@@ -127,11 +127,11 @@ def _approval_page(runtime: Runtime, link: SignedLink, approval: Approval) -> Re
     try:
         who = _decider(runtime, link, approval)
         _require_decider(runtime, link, approval)
-        card = approval_card(runtime, approval, is_owner=who.is_owner)
+        card = stored_approval_call_card(runtime, approval, is_owner=who.is_owner)
     except Refused:
-        return approval_page_text("refused", language, 403)
+        return approval_sentence_page("refused", language, 403)
     except Unavailable:
-        return approval_page_text("busy", language, 503)
+        return approval_sentence_page("busy", language, 503)
     return approval_page(approval, name, language, card)
 
 
@@ -144,8 +144,8 @@ def _decision_page(runtime: Runtime, link: SignedLink, approval: Approval, statu
     except Refused:
         is_valid = False
     except Unavailable:
-        return approval_page_text("busy", language, 503)
-    return decision_page(approval, language, status, with_call=is_valid)
+        return approval_sentence_page("busy", language, 503)
+    return approval_decision_page(approval, language, status, with_call=is_valid)
 
 
 def _require_decider(runtime: Runtime, link: SignedLink, approval: Approval) -> None:

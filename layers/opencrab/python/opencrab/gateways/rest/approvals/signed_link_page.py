@@ -8,7 +8,7 @@ from html import escape
 from fastapi import Response
 
 from opencrab.domain.approvals.approval import Approval, ApprovalState
-from opencrab.domain.approvals.call_text import short_hash
+from opencrab.domain.approvals.call_text import approval_hash
 from opencrab.domain.text.visible import visible_line
 from opencrab.domain.value import Language
 from opencrab.engine.approvals.call_card import CallCard
@@ -81,8 +81,8 @@ def _call(card: CallCard | None, language: Language) -> str:
         return f'<p class="warn">{_word("gone", language)}</p>'
     hashed = card.argument_hash
     parts = [
-        f"<dl><dt>{_word('hash', language)}</dt><dd><code><strong>{short_hash(hashed)}</strong>"
-        f"{hashed.removeprefix(short_hash(hashed))}</code></dd></dl>",
+        f"<dl><dt>{_word('hash', language)}</dt><dd><code><strong>{approval_hash(hashed)}</strong>"
+        f"{hashed.removeprefix(approval_hash(hashed))}</code></dd></dl>",
         _foldable_text("arguments", card.text, _marked_html(card.text), language),
     ]
     if card.diff:
@@ -125,7 +125,7 @@ def _form(card: CallCard | None, language: Language) -> str:
     return f'<form method="post">{hidden}{buttons}</form>'
 
 
-def decision_page(
+def approval_decision_page(
     approval: Approval, language: Language, status: int, *, with_call: bool
 ) -> Response:
     """Return the page that shows the decision on an approval, and what the call was."""
@@ -136,7 +136,7 @@ def decision_page(
     return _page(body, language, status)
 
 
-def approval_page_text(key: str, language: Language, status: int) -> Response:
+def approval_sentence_page(key: str, language: Language, status: int) -> Response:
     """Return a page with one sentence, for a link that cannot be decided."""
     return _page(f"<p>{_word(key, language)}</p>", language, status)
 

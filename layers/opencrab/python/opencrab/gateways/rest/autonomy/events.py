@@ -2,13 +2,13 @@
 
 from fastapi import Response
 
-from opencrab.engine.agents.events import EventReceipt, News, record_agent_event
+from opencrab.engine.agents.events import EventReceipt, News, send_event_to_agent
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = routes_below("/api/agents/{agent_id}", "agents")
+router = http_routes_below("/api/agents/{agent_id}", "agents")
 
 
 @router.post("/events", status_code=202, response_model=EventReceipt)
@@ -21,5 +21,5 @@ def tell_event(
     """
     key = once.id_of("event")
     return once.answer(
-        body, lambda: record_agent_event(api.runtime, agent_id, body, key=key), status=202
+        body, lambda: send_event_to_agent(api.runtime, agent_id, body, key=key), status=202
     )

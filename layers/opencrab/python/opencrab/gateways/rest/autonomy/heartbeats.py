@@ -9,12 +9,12 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.heartbeat_gate import BeatReason, LoggedHeartbeat
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.value import Value
-from opencrab.engine.agents.vital_signs import stored_vital_signs
+from opencrab.engine.agents.vital_signs import stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat import heartbeat_log
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.agents.agents import save_changes
+from opencrab.gateways.rest.agents.agents import save_agent_changes
 from opencrab.gateways.rest.http.access import AgentReader, Owner, ProfileReader
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import Page, Paged, id_in_cursor, page_of
@@ -23,7 +23,7 @@ from opencrab.ports.documents import Documents
 
 LISTING = "heartbeats"
 
-router = routes_below("/api/agents/{agent_id}", "agents")
+router = http_routes_below("/api/agents/{agent_id}", "agents")
 
 
 class HeartbeatPut(Heartbeat, defer_build=False):
@@ -100,7 +100,8 @@ def put_heartbeat(
     """
     heartbeat = Heartbeat(**dict(body))
     return _heartbeat(
-        edit.response, save_changes(api.runtime, agent_id, edit.version, {"heartbeat": heartbeat})
+        edit.response,
+        save_agent_changes(api.runtime, agent_id, edit.version, {"heartbeat": heartbeat}),
     )
 
 
@@ -135,7 +136,7 @@ def put_status(
     api: Api, _caller: Owner, agent_id: Id, body: Strict[StatusPut], edit: Edit
 ) -> StatusView:
     """Wake an agent, make it dormant or retire it permanently."""
-    profile = save_changes(api.runtime, agent_id, edit.version, {"status": body.status})
+    profile = save_agent_changes(api.runtime, agent_id, edit.version, {"status": body.status})
     return _status(api.runtime, edit.response, profile)
 
 
@@ -157,5 +158,5 @@ def _status(runtime: Runtime, response: Response, profile: Profile) -> StatusVie
 
 
 def _signs(facts: Documents, agent_id: str) -> VitalSigns | None:
-    stored = stored_vital_signs(facts, agent_id)
+    stored = stored_agent_vital_signs(facts, agent_id)
     return None if stored is None else stored.read(VitalSigns)

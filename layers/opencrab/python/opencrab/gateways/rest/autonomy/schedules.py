@@ -10,7 +10,7 @@ from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Value
 from opencrab.engine.autonomy import schedules
 from opencrab.gateways.rest.http.access import AgentReader, Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -18,7 +18,7 @@ from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
 LISTING = "schedules"
 
-router = routes_below("/api/agents/{agent_id}/schedules", "tasks")
+router = http_routes_below("/api/agents/{agent_id}/schedules", "tasks")
 
 
 class ScheduleView(Value):

@@ -10,9 +10,9 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.conversation.message import Audience, Line, LineKind
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language, Value
-from opencrab.engine.conversation.action_words import action_in_words
-from opencrab.engine.conversation.live import VisibleKinds, visible_line_kinds
-from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.engine.conversation.action_words import session_action_in_words
+from opencrab.engine.conversation.live import VisibleKinds, visible_session_line_kinds
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Caller
 from opencrab.gateways.rest.http.page import PageQuery
 from opencrab.ports.turn.action import Actions
@@ -72,7 +72,7 @@ class LineView(Value):
     @classmethod
     def described(cls, line: Line, actions: Actions, language: Language) -> "LineView":
         """Convert a stored line to its view, with what an action does in words."""
-        return cls.of(line, action_in_words(actions, line, language))
+        return cls.of(line, session_action_in_words(actions, line, language))
 
 
 async def _language(
@@ -80,7 +80,7 @@ async def _language(
         str | None, Header(description="the language in which lines describe actions")
     ] = None,
 ) -> Language:
-    return preferred_language(accept_language or "")
+    return language_of_http_request(accept_language or "")
 
 
 ReaderLanguage = Annotated[Language, Depends(_language)]
@@ -93,7 +93,7 @@ def lines_visible_to(caller: Caller, kinds: str | None) -> VisibleKinds:
     Raises Invalid for a kind that does not exist, Refused for one that only an owner sees.
     """
     asked = None if kinds is None else [_kind(name.strip()) for name in kinds.split(",")]
-    return visible_line_kinds(asked, is_owner=caller.is_owner)
+    return visible_session_line_kinds(asked, is_owner=caller.is_owner)
 
 
 def _kind(name: str) -> LineKind:

@@ -25,28 +25,28 @@ from opencrab.domain.name import NewName
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import MESSAGE_BYTES, Language, MessageText, Name, ShortText, Value
 from opencrab.engine.access.visibility import require_session_access
-from opencrab.engine.conversation.live import collect_visible_lines
+from opencrab.engine.conversation.live import collect_visible_session_lines
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import admit_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.gateways.rest.conversation.lines import (
     LinesQuery,
     LineView,
     ReaderLanguage,
     lines_visible_to,
 )
-from opencrab.gateways.rest.conversation.replies import Replies, wait_for
-from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.gateways.rest.conversation.replies import Replies, wait_for_session_replies
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
-from opencrab.gateways.rest.http.page import Page, page_cursor, sequence_in_cursor
+from opencrab.gateways.rest.http.page import Page, http_page_cursor, sequence_in_http_cursor
 from opencrab.gateways.rest.insight.turn_outcome import TurnOutcome, turn_outcome
 
 LISTING = "lines"
 LONGEST_WAIT = 60
 
-router = routes_below("/api/sessions/{session_id}/messages", "messages")
+router = http_routes_below("/api/sessions/{session_id}/messages", "messages")
 
 
 class NewMessage(Value, defer_build=False):
@@ -113,11 +113,11 @@ def list_messages(
     """List the lines of a session in order: speech of people and agents, and notices."""
     runtime = api.runtime
     visible = lines_visible_to(caller, query.kinds)
-    place = sequence_in_cursor(f"{LISTING}-{query.order}", query.cursor)
+    place = sequence_in_http_cursor(f"{LISTING}-{query.order}", query.cursor)
     require_session_access(runtime.home, caller.principal, session_id)
     runtime.home.sessions.get(session_id)
     newest = query.order == "newest"
-    lines, last = collect_visible_lines(
+    lines, last = collect_visible_session_lines(
         runtime.home.journal,
         session_id,
         visible,
@@ -126,7 +126,7 @@ def list_messages(
         before=place if newest else None,
         newest_first=newest,
     )
-    cursor = None if last is None else page_cursor(f"{LISTING}-{query.order}", str(last))
+    cursor = None if last is None else http_page_cursor(f"{LISTING}-{query.order}", str(last))
     items = (LineView.described(line, runtime.actions, language) for line in lines)
     return Page(items=tuple(items), next_cursor=cursor)
 
@@ -157,18 +157,18 @@ async def post_message(
     Each agent answers in a turn of its own. The same Idempotency-Key with the same message returns
     the same turns for 35 days, not 24 hours.
     """
-    wanted = wanted_reply_wait(prefer)
+    wanted = wanted_conversation_reply_wait(prefer)
     seconds = None if wanted is None else api.capped_wait(wanted)
     turns = await run_in_threadpool(_admit, api.runtime, caller, session_id, once, body)
     accepted = Accepted(turn_ids=tuple(turn.id for turn in turns), message_id=turns[0].group)
     if seconds is None:
         return _json(accepted, 202)
-    replies = await wait_for(api.runtime.home.journal, api.watch, turns, seconds)
+    replies = await wait_for_session_replies(api.runtime.home.journal, api.watch, turns, seconds)
     fault = api.runtime.home.storage.fault()
     if fault is not None and replies.pending and not replies.lines:
         # The turns wait until it is mended, and so would the client without knowing why.
         raise fault
-    language = preferred_language(accept_language or "")
+    language = language_of_http_request(accept_language or "")
     outcomes = await run_in_threadpool(_outcomes, api.runtime, replies, language)
     return _json(
         _answer_with_replies(accepted, replies, outcomes),
@@ -177,7 +177,7 @@ async def post_message(
     )
 
 
-def wanted_reply_wait(prefer: str | None) -> int | None:
+def wanted_conversation_reply_wait(prefer: str | None) -> int | None:
     """Parse the seconds of `Prefer: wait=N`, at most 60; None if there is no such preference.
 
     Raises Invalid if N is not a whole number. Other preferences are ignored.
@@ -218,7 +218,7 @@ def _admit(
             field="parts",
             cure=f"send at most {PARTS} parts and {MESSAGE_BYTES} bytes of text in all",
         ) from error
-    return admit_message(runtime, session_id, message)
+    return admit_turns_of_message(runtime, session_id, message)
 
 
 def _require_pictures_here(parts: tuple[Part, ...]) -> None:

@@ -62,7 +62,7 @@ class Replies:
         )
 
 
-async def wait_for(
+async def wait_for_session_replies(
     journal: Journal, watch: Watch, turns: tuple[Turn, ...], seconds: float
 ) -> Replies:
     """Wait until all turns have ended or wait for a human; ends early when the server ends."""

@@ -21,8 +21,12 @@ from opencrab.domain.value import Language, Value
 from opencrab.engine.access.visibility import require_session_access
 from opencrab.engine.conversation import live_events
 from opencrab.engine.conversation.answer_events import AnswerEvents
-from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
-from opencrab.engine.conversation.live import VisibleKinds, collect_visible_lines, turn_change_of
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
+from opencrab.engine.conversation.live import (
+    VisibleKinds,
+    collect_visible_session_lines,
+    session_turn_change,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.conversation.lines import (
     LAST,
@@ -31,14 +35,18 @@ from opencrab.gateways.rest.conversation.lines import (
     lines_visible_to,
 )
 from opencrab.gateways.rest.http.access import Caller, Reader
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.event_stream import CheckedFollower, event_stream_response, events
+from opencrab.gateways.rest.http.event_stream import (
+    CheckedFollower,
+    event_stream_response,
+    stream_http_events,
+)
 from opencrab.ports.conversation.answers import AnswerPart, NoWatchers
 
 _BATCH = 100
 
-router = routes_below("/api", "messages", takes_json=False)
+router = http_routes_below("/api", "messages", takes_json=False)
 
 _STREAM = {
     "description": "Events `line` (id: its sequence; data: a line as in GET messages), `turn` "
@@ -126,7 +134,7 @@ class SessionFollower:
         events: list[str] = []
         parts: tuple[AnswerPart, ...] = ()
         while True:
-            lines, place = collect_visible_lines(
+            lines, place = collect_visible_session_lines(
                 self._home.journal,
                 self._session_id,
                 self._visible,
@@ -186,12 +194,12 @@ class SessionFollower:
             return ""
         self._told[turn_id] = status
         if self._agui:
-            found = turn_change_of(self._runtime, turn_id, status)
+            found = session_turn_change(self._runtime, turn_id, status)
             if found is None:
                 return ""
             is_silent = found.status is not TurnStatus.RUNNING
             ended = self._messages.of_turn(turn_id, found.at) if is_silent else ()
-            return "".join(map(_data, (*ended, *live_events.events_of_turn(found))))
+            return "".join(map(_data, (*ended, *live_events.session_events_of_turn(found))))
         if turn_id not in self._agents:
             self._agents[turn_id] = self._home.journal.header(turn_id).agent_id
         told = {"turn_id": turn_id, "agent_id": self._agents[turn_id], "status": status}
@@ -220,21 +228,23 @@ async def session_events(
     The stream ends when the client disconnects or the time is up.
     """
     visible = lines_visible_to(caller, query.kinds)
-    after = query.after if last_event_id is None else last_event_sequence(last_event_id)
+    after = query.after if last_event_id is None else last_session_event_sequence(last_event_id)
     agui = query.format == "agui"
     progress = await run_in_threadpool(
         _begin, api.runtime, caller, session_id, visible, after, agui=agui, language=language
     )
 
     def check() -> None:
-        principal = connection_holder_of_key_hash(api.runtime.home.keys, caller.key_hash)
+        principal = conversation_connection_holder(api.runtime.home.keys, caller.key_hash)
         require_session_access(api.runtime.home, principal, session_id)
 
     follower = CheckedFollower(progress, check, api.runtime.clock)
-    return event_stream_response(events(api, session_id, follower, api.capped_wait(query.seconds)))
+    return event_stream_response(
+        stream_http_events(api, session_id, follower, api.capped_wait(query.seconds))
+    )
 
 
-def last_event_sequence(event_id: str) -> int:
+def last_session_event_sequence(event_id: str) -> int:
     """Parse the sequence in a Last-Event-ID; raises Invalid."""
     if not (event_id.isascii() and event_id.isdecimal() and len(event_id) <= len(str(LAST))):
         raise Invalid(

@@ -23,28 +23,33 @@ from opencrab.domain.errors import Refused
 from opencrab.domain.name import NewName
 from opencrab.domain.value import Identifier, MessageText, Value
 from opencrab.engine.access.list_cursor import place_hider
-from opencrab.engine.access.membership import invite_to_session, uninvite_from_session
-from opencrab.engine.access.session_access import let_session_speak_freely
+from opencrab.engine.access.membership import grant_session_access, revoke_session_access
+from opencrab.engine.access.session_access import record_session_access_speaking_freely
 from opencrab.engine.access.visibility import (
     NOBODY,
-    collect_visible,
-    require_session,
+    collect_accessible_items,
+    require_accessible_session,
     visible_sessions,
 )
-from opencrab.engine.agents.creation import NewSession, create_session
+from opencrab.engine.agents.creation import NewSession, create_session_of_agents
 from opencrab.engine.conversation.titles import session_title
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import instruct_session
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, cursor_after, visible_place
+from opencrab.gateways.rest.http.page import (
+    Page,
+    PageQuery,
+    http_cursor_after,
+    visible_place_in_http_cursor,
+)
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "sessions"
 
-router = routes_below("/api/sessions", "sessions")
+router = http_routes_below("/api/sessions", "sessions")
 
 
 class SessionView(View):
@@ -148,17 +153,17 @@ def list_sessions(
         known.update({session.id: access for session, access in seen})
         return [session for session, _ in seen]
 
-    items, place = collect_visible(
+    items, place = collect_accessible_items(
         lambda after, limit: home.sessions.page(after=after or None, limit=limit),
         keep,
         lambda session: session.id,
-        after=visible_place(api.runtime, LISTING, query.cursor),
+        after=visible_place_in_http_cursor(api.runtime, LISTING, query.cursor),
         limit=query.limit,
         hide=place_hider(api.runtime, LISTING),
     )
     return Page(
         items=tuple(_view(api.runtime, each, known[each.id]) for each in items),
-        next_cursor=cursor_after(LISTING, place),
+        next_cursor=http_cursor_after(LISTING, place),
     )
 
 
@@ -168,7 +173,9 @@ def list_sessions(
     response_model=SessionView,
     operation_id="create_session",
 )
-def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession]) -> Response:
+def create_conversation_session(
+    api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession]
+) -> Response:
     """Open a session with one or more agents.
 
     Only owner keys may choose its models.
@@ -182,7 +189,9 @@ def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession])
 
     def make() -> SessionView:
         session_id, creator = once.id_of("session"), caller.principal.id
-        made = create_session(api.runtime, body, created_by=creator, session_id=session_id)
+        made = create_session_of_agents(
+            api.runtime, body, created_by=creator, session_id=session_id
+        )
         return _view(api.runtime, made, NOBODY)
 
     return once.answer(body, make, status=201)
@@ -192,7 +201,7 @@ def create(api: Api, caller: Talker, once: Repeatable, body: Strict[NewSession])
 def get_session(api: Api, caller: Reader, session_id: Id) -> SessionView:
     """Get a session."""
     runtime = api.runtime
-    return _view(runtime, *require_session(runtime.home, caller.principal, session_id))
+    return _view(runtime, *require_accessible_session(runtime.home, caller.principal, session_id))
 
 
 @router.patch("/{session_id}")
@@ -204,7 +213,7 @@ def rename_session(
     Everybody who reads the session reads its name. Its creator and owner keys may name it.
     """
     home = api.runtime.home
-    _, access = require_session(home, caller.principal, session_id, Verb.CHANGE)
+    _, access = require_accessible_session(home, caller.principal, session_id, Verb.CHANGE)
     return _view(api.runtime, home.sessions.rename(session_id, body.name), access)
 
 
@@ -218,7 +227,9 @@ def let_speak_freely(
     """
     home = api.runtime.home
     session = home.sessions.get(session_id)
-    access = let_session_speak_freely(home.facts, session_id, speaks_freely=body.speaks_freely)
+    access = record_session_access_speaking_freely(
+        home.facts, session_id, speaks_freely=body.speaks_freely
+    )
     return _view(api.runtime, session, access)
 
 
@@ -263,7 +274,7 @@ def mentor(
 
 
 def _end_session_if_allowed(runtime: Runtime, caller: Caller, session_id: str) -> SessionView:
-    _, access = require_session(runtime.home, caller.principal, session_id, Verb.CHANGE)
+    _, access = require_accessible_session(runtime.home, caller.principal, session_id, Verb.CHANGE)
     ended = runtime.home.sessions.end(session_id, runtime.clock.now())
     return _view(runtime, ended, access)
 
@@ -276,8 +287,8 @@ def invite(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> Sessio
     session and owner keys may share it.
     """
     home = api.runtime.home
-    session, _ = require_session(home, caller.principal, session_id, Verb.CHANGE)
-    access = invite_to_session(home.facts, home.keys, session_id, principal_id)
+    session, _ = require_accessible_session(home, caller.principal, session_id, Verb.CHANGE)
+    access = grant_session_access(home.facts, home.keys, session_id, principal_id)
     return _view(api.runtime, session, access)
 
 
@@ -288,8 +299,8 @@ def uninvite(api: Api, caller: Talker, session_id: Id, principal_id: Id) -> Sess
     Live connections of this principal stop receiving the session within about a minute.
     """
     home = api.runtime.home
-    session, _ = require_session(home, caller.principal, session_id, Verb.CHANGE)
-    access = uninvite_from_session(home.facts, session_id, principal_id)
+    session, _ = require_accessible_session(home, caller.principal, session_id, Verb.CHANGE)
+    access = revoke_session_access(home.facts, session_id, principal_id)
     return _view(api.runtime, session, access)
 
 

@@ -11,21 +11,21 @@ from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import ApprovalDecision
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Identifier, ShortText, Value
-from opencrab.engine.access.visibility import require_turn
+from opencrab.engine.access.visibility import require_accessible_turn
 from opencrab.engine.insight.turn_list import newest_turns
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import resolve_record_pointers
 from opencrab.engine.turn import control
-from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Caller, Owner, Reader, Talker
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import LIMIT, MOST, Page
 from opencrab.gateways.rest.insight.turn_story import StoryView, TurnView
 from opencrab.ports.turn.journal import Journal
 
-router = routes_below("/api/turns", "turns")
+router = http_routes_below("/api/turns", "turns")
 
 
 class Cancel(Value, defer_build=False):
@@ -83,9 +83,9 @@ def get_turn(
 ) -> StoryView:
     """Get a turn's state and every step."""
     recorded = api.runtime.home.journal.load(turn_id)
-    require_turn(api.runtime.home, caller.principal, recorded.turn)
+    require_accessible_turn(api.runtime.home, caller.principal, recorded.turn)
     records = resolve_record_pointers(recorded.records, api.runtime.home.blobs)
-    language = preferred_language(accept_language or "")
+    language = language_of_http_request(accept_language or "")
     return StoryView.from_records(
         recorded.turn, records, private=caller.is_owner, language=language
     )
@@ -140,7 +140,7 @@ def _cancel_turn_if_allowed(
     runtime: Runtime, caller: Caller, turn_id: str, reason: str
 ) -> TurnView:
     turn = runtime.home.journal.load(turn_id).turn
-    require_turn(runtime.home, caller.principal, turn, Verb.CHANGE)
+    require_accessible_turn(runtime.home, caller.principal, turn, Verb.CHANGE)
     by = caller.principal.id
     return TurnView.of(control.stop_turn(runtime, turn_id, by=by, reason=reason))
 

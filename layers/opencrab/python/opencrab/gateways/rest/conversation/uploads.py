@@ -12,18 +12,18 @@ from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import Conflict
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.access.visibility import require_session
+from opencrab.engine.access.visibility import require_accessible_session
 from opencrab.engine.conversation.uploads import store_upload
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes_below
+from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 
-router = routes_below("/api/sessions/{session_id}/uploads", "messages", takes_json=False)
+router = http_routes_below("/api/sessions/{session_id}/uploads", "messages", takes_json=False)
 
 
-def is_upload_path(path: str) -> bool:
+def is_session_upload_path(path: str) -> bool:
     """Check whether a request's path is that of uploads."""
     return path.startswith("/api/sessions/") and path.endswith("/uploads")
 
@@ -84,7 +84,9 @@ async def upload_file(
 def _upload(
     runtime: Runtime, caller: Caller, session_id: str, once: IdempotentRequest, file: _File
 ) -> Response:
-    session, _ = require_session(runtime.home, caller.principal, session_id, Verb.TAKE_PART)
+    session, _ = require_accessible_session(
+        runtime.home, caller.principal, session_id, Verb.TAKE_PART
+    )
     if session.status is SessionStatus.ENDED:
         raise Conflict(f"session {session_id!r} has ended", cure="start a new session")
     upload_id = once.id_of("upload")

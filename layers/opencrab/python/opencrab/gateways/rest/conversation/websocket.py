@@ -24,9 +24,9 @@ from opencrab.domain.errors import (
 )
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.websocket.connections import issue_connection_ticket
-from opencrab.gateways.rest.http.access import Reader, secret_in
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.engine.websocket.connections import issue_websocket_ticket
+from opencrab.gateways.rest.http.access import Reader, secret_of_http_request
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.polling import EVERY, Watch
@@ -48,7 +48,7 @@ _BATCH = 50
 _REASON = 120
 _BYTES, _LARGE, _REFUSED, _RESTART, _LATER = 1003, 1009, 1008, 1012, 1013
 
-router = routes_below("", "messages")
+router = http_routes_below("", "messages")
 
 
 class SocketConversation(Protocol):
@@ -78,7 +78,7 @@ class TicketView(Value):
     expires_at: datetime
 
 
-def offer_websocket(app: FastAPI, talk: Talk | None) -> None:
+def offer_conversation_websocket(app: FastAPI, talk: Talk | None) -> None:
     """Enable the WebSocket of an application, which has none otherwise."""
     app.state.talk = talk
     logging.getLogger("uvicorn.error").addFilter(no_refusal)
@@ -99,10 +99,10 @@ def create_ticket(api: Api, request: Request, _caller: Reader, once: Repeatable)
 
     For web pages, whose WebSockets cannot send a header.
     """
-    key = content_hash(secret_in(request.scope["headers"]).encode())
+    key = content_hash(secret_of_http_request(request.scope["headers"]).encode())
 
     def make() -> TicketView:
-        ticket, expires_at = issue_connection_ticket(api.runtime, key)
+        ticket, expires_at = issue_websocket_ticket(api.runtime, key)
         return TicketView(ticket=ticket, expires_at=expires_at)
 
     return once.answer(None, make, status=201, remembered=lambda made: made.replaced(ticket=None))

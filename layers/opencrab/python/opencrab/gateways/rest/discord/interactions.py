@@ -20,7 +20,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.post(PATH)
-async def interact(request: Request) -> Response:
+async def answer_discord_interaction(request: Request) -> Response:
     """Answer one interaction of Discord."""
     answer = cast("Interactions | None", request.app.state.interactions)
     if answer is None:

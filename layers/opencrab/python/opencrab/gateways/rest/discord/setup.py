@@ -23,16 +23,16 @@ from opencrab.gateways.rest.discord.views import (
     PresencesView,
     ReactedView,
 )
-from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
 DOOR = "/discord/interactions"
 """Where Discord sends interactions, on the same host as the API."""
 
-router = routes_below("/api", "discord")
+router = http_routes_below("/api", "discord")
 
 _Guild = Annotated[
     Snowflake | None, Query(description="the commands of this server; by default the global ones")
@@ -57,8 +57,8 @@ def get_discord(
     Covers token, keys, endpoint, commands and permissions. Each failed check says what to do.
     """
     application = _with_default_endpoint(api.discord, str(request.base_url))
-    language = preferred_language(accept_language or "")
-    return DoctorView(checks=diagnosis.diagnose_discord(api.runtime, application, language))
+    language = language_of_http_request(accept_language or "")
+    return DoctorView(checks=diagnosis.discord_setup_checks(api.runtime, application, language))
 
 
 @router.get("/discord/commands")
@@ -111,7 +111,7 @@ def put_agent_discord(
 
     They apply at once.
     """
-    return presence.save_discord_presence(
+    return presence.set_agent_discord_presence(
         api.runtime.home, Presence(agent_id=agent_id, **dict(body))
     )
 
@@ -123,7 +123,7 @@ def delete_agent_discord(api: Api, _caller: Owner, agent_id: Id) -> Presence:
     The defaults apply again: the agent answers in any channel when asked and never posts on its
     own.
     """
-    presence.delete_discord_presence(api.runtime.home, agent_id)
+    presence.remove_agent_discord_presence(api.runtime.home, agent_id)
     return Presence(agent_id=agent_id)
 
 
@@ -142,7 +142,7 @@ def bring_discord_message(
 
     def make() -> OverheardView:
         setup.require_discord(api.runtime.discord)
-        found = ambient_messages.answer_ambient_message(
+        found = ambient_messages.answer_ambient_discord_message(
             api.runtime, body, own_ids=_own_ids(api.discord)
         )
         return OverheardView.of(found)

@@ -3,15 +3,15 @@
 from datetime import datetime
 
 from opencrab.domain.conversation.session import OBSERVER, Participant, Session, SessionStatus
-from opencrab.domain.discussion.turn_taking import jain_fairness_index
+from opencrab.domain.discussion.turn_taking import discussion_fairness_index
 from opencrab.domain.value import Value
-from opencrab.engine.access.visibility import require_session
+from opencrab.engine.access.visibility import require_accessible_session
 from opencrab.gateways.rest.http.access import Reader
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.view import View
 
-router = routes_below("/api/sessions", "sessions")
+router = http_routes_below("/api/sessions", "sessions")
 
 
 class ShareView(View):
@@ -51,7 +51,7 @@ def get_fairness(api: Api, caller: Reader, session_id: Id) -> FairnessView:
 
     Returns turns, speeches and characters of each agent, with Jain's fairness index.
     """
-    session, _ = require_session(api.runtime.home, caller.principal, session_id)
+    session, _ = require_accessible_session(api.runtime.home, caller.principal, session_id)
     return session_fairness_statistics(session, api.runtime.clock.now())
 
 
@@ -71,7 +71,7 @@ def session_fairness_statistics(session: Session, now: datetime) -> FairnessView
     speaking = [each.characters for each in session.participants if each.role != OBSERVER]
     return FairnessView(
         session_id=session.id,
-        index=jain_fairness_index(speaking),
+        index=discussion_fairness_index(speaking),
         turns=sum(each.turns for each in session.participants),
         speeches=sum(each.speeches for each in session.participants),
         characters=said,

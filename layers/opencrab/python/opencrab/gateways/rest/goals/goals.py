@@ -21,7 +21,7 @@ from opencrab.engine.goals import instructions as tasks
 from opencrab.engine.goals.instructions import InstructionGiver
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.goals.selection import explain_goal_priorities
-from opencrab.gateways.rest.agents.agents import save_changes
+from opencrab.gateways.rest.agents.agents import save_agent_changes
 from opencrab.gateways.rest.goals.task_views import (
     find_goal,
     find_visible_goal,
@@ -29,7 +29,7 @@ from opencrab.gateways.rest.goals.task_views import (
 )
 from opencrab.gateways.rest.goals.tasks import ReasonBody
 from opencrab.gateways.rest.http.access import Owner, ProfileReader, Reader
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.idempotency import Repeatable
@@ -37,7 +37,7 @@ from opencrab.gateways.rest.http.page import Page, PageQuery
 
 LISTING = "goals"
 
-router = routes_below("/api/agents/{agent_id}", "tasks")
+router = http_routes_below("/api/agents/{agent_id}", "tasks")
 
 
 class Purpose(Value, defer_build=False):
@@ -136,7 +136,7 @@ def put_purpose(
     """
     purpose = body.purpose.strip()
     return _purpose(
-        edit.response, save_changes(api.runtime, agent_id, edit.version, {"purpose": purpose})
+        edit.response, save_agent_changes(api.runtime, agent_id, edit.version, {"purpose": purpose})
     )
 
 

@@ -4,21 +4,27 @@ from datetime import datetime
 
 from opencrab.domain.access.policy import Area
 from opencrab.domain.goals.goal import Goal, Task
-from opencrab.domain.goals.plan import PLAN, AbandonedPlan, PlanStatus, plan_key, plan_status
+from opencrab.domain.goals.plan import (
+    PLAN,
+    AbandonedPlan,
+    PlanStatus,
+    abandoned_goal_plan_id,
+    plan_status,
+)
 from opencrab.domain.value import Value
-from opencrab.engine.access.visibility import require_agent, visible_goals
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.access.visibility import accessible_goals, require_accessible_agent
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.gateways.rest.goals.goals import PlannedView
 from opencrab.gateways.rest.goals.task_views import page_of_visible_goals
 from opencrab.gateways.rest.http.access import Reader
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, Paged
 from opencrab.ports.documents import Documents
 
 LISTING = "plans"
 
-router = routes_below("/api/agents/{agent_id}", "tasks")
+router = http_routes_below("/api/agents/{agent_id}", "tasks")
 
 
 class GivenUpView(Value):
@@ -50,9 +56,9 @@ def get_plan(api: Api, caller: Reader, agent_id: Id) -> PlanView | None:
     current = api.runtime.home.agents.get(agent_id).mind.agenda.current
     goal = None
     if current is not None:
-        goal = stored_goal(api.runtime.home.facts, agent_id, current).read(Goal)
-    if goal is None or not visible_goals(api.runtime.home, caller.principal, (goal,)):
-        require_agent(caller.principal, agent_id, Area.PROFILE)
+        goal = require_goal_document(api.runtime.home.facts, agent_id, current).read(Goal)
+    if goal is None or not accessible_goals(api.runtime.home, caller.principal, (goal,)):
+        require_accessible_agent(caller.principal, agent_id, Area.PROFILE)
         return None
     return _plan(api.runtime.home.facts, goal, private=caller.is_owner)
 
@@ -93,7 +99,7 @@ def _plan(facts: Documents, goal: Goal, *, private: bool) -> PlanView | None:
 def _given_up(facts: Documents, goal: Goal) -> list[AbandonedPlan]:
     if goal.revision == 1:
         return []
-    names = ((PLAN, plan_key(goal.id, each)) for each in range(1, goal.revision))
+    names = ((PLAN, abandoned_goal_plan_id(goal.id, each)) for each in range(1, goal.revision))
     found = facts.get_many(goal.agent_id, *names)
     return sorted((fact.read(AbandonedPlan) for fact in found), key=lambda old: old.revision)
 

@@ -15,19 +15,23 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Value
-from opencrab.engine.conversation.key_holders import connection_holder_of_key_hash
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.conversation.key_holders import conversation_connection_holder
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.goals.task_views import find_visible_goal, task_in_front, task_view
+from opencrab.gateways.rest.goals.task_views import find_visible_goal, goal_task_view, task_in_front
 from opencrab.gateways.rest.http.access import Caller, Reader
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.event_stream import CheckedFollower, event_stream_response, events
+from opencrab.gateways.rest.http.event_stream import (
+    CheckedFollower,
+    event_stream_response,
+    stream_http_events,
+)
 from opencrab.gateways.rest.http.polling import POLL_SECONDS
 
 _EVENT_ID = 16
 
-router = routes_below("/api/agents/{agent_id}/tasks", "tasks", takes_json=False)
+router = http_routes_below("/api/agents/{agent_id}/tasks", "tasks", takes_json=False)
 
 _STREAM = {
     "description": "Events `progress` (id: a mark of its content; data: the task as in GET), the "
@@ -66,13 +70,13 @@ class TaskFollower:
         If neither the goal, its turn's header nor the task in front has changed, nothing else is
         read.
         """
-        fact = stored_goal(self._runtime.home.facts, self._goal.agent_id, self._goal.id)
+        fact = require_goal_document(self._runtime.home.facts, self._goal.agent_id, self._goal.id)
         goal = fact.read(Goal)
         place = (fact.version, task_in_front(self._runtime.home, goal), *self._turn(goal.turn_id))
         if place == self._place:
             return []
         self._place = place
-        told = task_view(self._runtime, goal, self._caller)
+        told = goal_task_view(self._runtime, goal, self._caller)
         self.is_over = told.over
         data = told.model_dump_json()
         event_id = content_hash(data.encode())[:_EVENT_ID]
@@ -120,11 +124,11 @@ async def task_events(
     seconds = api.capped_wait(query.seconds)
 
     def check() -> None:
-        principal = connection_holder_of_key_hash(api.runtime.home.keys, caller.key_hash)
+        principal = conversation_connection_holder(api.runtime.home.keys, caller.key_hash)
         find_visible_goal(api.runtime.home, replace(caller, principal=principal), agent_id, task_id)
 
     follower = CheckedFollower(view, check, api.runtime.clock)
     # A model call or an action that begins wakes nobody, so it is looked for.
     return event_stream_response(
-        events(api, goal.session_id, follower, seconds, look_seconds=POLL_SECONDS)
+        stream_http_events(api, goal.session_id, follower, seconds, look_seconds=POLL_SECONDS)
     )

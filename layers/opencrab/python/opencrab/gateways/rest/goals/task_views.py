@@ -4,21 +4,21 @@ from functools import partial
 
 from opencrab.domain.access.policy import Area, Verb
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
-from opencrab.domain.approvals.call_text import name_of_call
+from opencrab.domain.approvals.call_text import name_of_call_for_approval
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.value import Value
 from opencrab.engine.access.list_cursor import place_hider
 from opencrab.engine.access.visibility import (
-    collect_visible,
-    require_agent,
-    require_goal,
-    visible_goals,
+    accessible_goals,
+    collect_accessible_items,
+    require_accessible_agent,
+    require_accessible_goal,
 )
 from opencrab.engine.approvals import approvals
 from opencrab.engine.goals.instructions import goals_of_agent
-from opencrab.engine.goals.pausing import goal_not_found_error, stored_goal
+from opencrab.engine.goals.pausing import goal_not_found_error, require_goal_document
 from opencrab.engine.goals.progress import (
     GoalSummary,
     PendingApproval,
@@ -28,8 +28,12 @@ from opencrab.engine.goals.progress import (
     goal_summary,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.http.access import Caller, caller_sees_approvals
-from opencrab.gateways.rest.http.page import PageQuery, cursor_after, visible_place
+from opencrab.gateways.rest.http.access import Caller, may_http_caller_see_approvals
+from opencrab.gateways.rest.http.page import (
+    PageQuery,
+    http_cursor_after,
+    visible_place_in_http_cursor,
+)
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import Journal
@@ -64,7 +68,7 @@ class TaskView(Progress):
 
 def find_goal(facts: Documents, agent_id: str, label: str) -> Document:
     """Find the stored goal with this id, or with a task of this id; raises NotFound, Invalid."""
-    fact = stored_goal(facts, agent_id, label)
+    fact = require_goal_document(facts, agent_id, label)
     goal = fact.read(Goal)
     if label != goal.id and goal.task(label) is None:
         raise NotFound(
@@ -77,9 +81,9 @@ def find_visible_goal(
     home: Home, caller: Caller, agent_id: str, label: str, verb: Verb = Verb.READ
 ) -> Goal:
     """Find the goal with this id or task; raises NotFound for one that the caller does not see."""
-    stored = stored_goal(home.facts, agent_id, label).read(Goal)
+    stored = require_goal_document(home.facts, agent_id, label).read(Goal)
     missing = partial(goal_not_found_error, agent_id, label)
-    require_goal(home, caller.principal, stored, missing, verb)
+    require_accessible_goal(home, caller.principal, stored, missing, verb)
     return find_goal(home.facts, agent_id, label).read(Goal)
 
 
@@ -91,24 +95,26 @@ def page_of_visible_goals(
     Raises NotFound for an agent that the caller does not see, unless it sees one of its goals.
     """
     home = runtime.home
-    items, place = collect_visible(
+    items, place = collect_accessible_items(
         lambda after, limit: goals_of_agent(home, agent_id, after=after, limit=limit),
-        lambda goals: visible_goals(home, caller.principal, goals),
+        lambda goals: accessible_goals(home, caller.principal, goals),
         lambda goal: goal.id,
-        after=visible_place(runtime, listing, query.cursor),
+        after=visible_place_in_http_cursor(runtime, listing, query.cursor),
         limit=query.limit,
         hide=place_hider(runtime, listing),
     )
     if not items:
-        require_agent(caller.principal, agent_id, Area.PROFILE)
-    return items, cursor_after(listing, place)
+        require_accessible_agent(caller.principal, agent_id, Area.PROFILE)
+    return items, http_cursor_after(listing, place)
 
 
-def task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
+def goal_task_view(runtime: Runtime, goal: Goal, caller: Caller) -> TaskView:
     """Return a task as this caller may see it."""
     told = goal_progress(runtime, goal, private=caller.is_owner)
     shown = TaskView(**dict(told), behind=_visible_front(runtime.home, goal, caller))
-    if told.approval is None or caller_sees_approvals(runtime.home.agents, goal.agent_id, caller):
+    if told.approval is None or may_http_caller_see_approvals(
+        runtime.home.agents, goal.agent_id, caller
+    ):
         return shown
     return shown.replaced(approval=_redact_approval(runtime.home.facts, told.approval))
 
@@ -124,7 +130,7 @@ def _visible_front(home: Home, goal: Goal, caller: Caller) -> BlockingTask | Non
     if front is None:
         return None
     shown = _front(home, front)
-    hidden = not visible_goals(home, caller.principal, (front,))
+    hidden = not accessible_goals(home, caller.principal, (front,))
     return shown.replaced(id="", name="") if hidden else shown
 
 
@@ -146,7 +152,7 @@ def _goal_in_front(home: Home, goal: Goal) -> Goal | None:
     if agenda.current is None or goal.id not in agenda.waiting:
         return None
     try:
-        return stored_goal(home.facts, goal.agent_id, agenda.current).read(Goal)
+        return require_goal_document(home.facts, goal.agent_id, agenda.current).read(Goal)
     except NotFound:
         return None
 
@@ -156,4 +162,6 @@ def _redact_approval(facts: Documents, asked: PendingApproval) -> PendingApprova
         found = approvals.find_approval(facts, asked.approval_id)
     except NotFound:
         return asked.replaced(what="", touches="")
-    return asked.replaced(what=name_of_call(found.action, found.impact.value), touches="")
+    return asked.replaced(
+        what=name_of_call_for_approval(found.action, found.impact.value), touches=""
+    )

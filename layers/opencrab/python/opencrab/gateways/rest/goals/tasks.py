@@ -9,24 +9,24 @@ from pydantic import AfterValidator, Field
 
 from opencrab.domain.access.policy import Verb
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.goals.goal import Goal, goal_id_of
+from opencrab.domain.goals.goal import Goal, goal_id_of_label
 from opencrab.domain.name import NewName
 from opencrab.domain.value import MessageText, ShortText, Value
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.instructions import InstructionGiver, NewInstruction
-from opencrab.engine.goals.pausing import stored_goal
+from opencrab.engine.goals.pausing import require_goal_document
 from opencrab.engine.goals.progress import Standing, goal_summary
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.goals.task_views import (
     TaskSummary,
     TaskView,
     find_visible_goal,
+    goal_task_view,
     page_of_visible_goals,
     task_summary,
-    task_view,
 )
 from opencrab.gateways.rest.http.access import Caller, Reader, Talker
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged
@@ -34,7 +34,7 @@ from opencrab.gateways.rest.http.page import Page, Paged
 LISTING = "tasks"
 _MICRO = 1_000_000
 
-router = routes_below("/api/agents/{agent_id}/tasks", "tasks")
+router = http_routes_below("/api/agents/{agent_id}/tasks", "tasks")
 
 
 def _not_blank(text: str) -> str:
@@ -80,7 +80,9 @@ class TaskCommand:
 
     def goal(self) -> Goal:
         """Load the task as it is stored; raises NotFound."""
-        return stored_goal(self.runtime.home.facts, self.agent_id, self.task_id).read(Goal)
+        return require_goal_document(self.runtime.home.facts, self.agent_id, self.task_id).read(
+            Goal
+        )
 
     def cancel(self, reason: str) -> Goal:
         """Cancel the task."""
@@ -96,7 +98,7 @@ class TaskCommand:
             find_visible_goal(
                 self.runtime.home, self.caller, self.agent_id, self.task_id, Verb.CHANGE
             )
-            return task_view(self.runtime, act(), self.caller)
+            return goal_task_view(self.runtime, act(), self.caller)
 
         return self.once.answer(body, make)
 
@@ -104,7 +106,7 @@ class TaskCommand:
 async def _order(
     api: Api, caller: Talker, agent_id: Id, task_id: Id, once: Repeatable
 ) -> TaskCommand:
-    goal_id = goal_id_of(task_id)
+    goal_id = goal_id_of_label(task_id)
     if task_id != goal_id:
         raise Invalid(
             "a single task cannot be changed, only its whole goal",
@@ -131,8 +133,10 @@ def create_task(
     key = once.id_of("task")
 
     def make() -> TaskView:
-        goal = instructions.start_instruction(api.runtime, agent_id, asked, _asker(caller), key=key)
-        return task_view(api.runtime, goal, caller)
+        goal = instructions.start_instruction_as_goal(
+            api.runtime, agent_id, asked, _asker(caller), key=key
+        )
+        return goal_task_view(api.runtime, goal, caller)
 
     return once.answer(body, make, status=202)
 
@@ -158,7 +162,7 @@ def get_task(api: Api, caller: Reader, agent_id: Id, task_id: Id) -> TaskView:
     plan.
     """
     goal = find_visible_goal(api.runtime.home, caller, agent_id, task_id)
-    return task_view(api.runtime, goal, caller)
+    return goal_task_view(api.runtime, goal, caller)
 
 
 @router.post("/{task_id}/cancel", response_model=TaskView)

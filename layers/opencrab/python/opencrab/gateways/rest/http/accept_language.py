@@ -3,7 +3,7 @@
 from opencrab.domain.value import Language
 
 
-def preferred_language(accept_language: str) -> Language:
+def language_of_http_request(accept_language: str) -> Language:
     """Return the first supported language of an Accept-Language header, else English."""
     for choice in accept_language.split(","):
         spoken = choice.partition(";")[0].strip().lower().partition("-")[0]

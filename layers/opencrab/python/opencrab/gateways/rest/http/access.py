@@ -14,7 +14,7 @@ from opencrab.domain.access.principal import Principal
 from opencrab.domain.errors import NotFound, Refused, Unauthenticated
 from opencrab.domain.identifier import content_hash
 from opencrab.engine.access.api_keys import principal_of_api_key
-from opencrab.engine.access.visibility import require_agent
+from opencrab.engine.access.visibility import require_accessible_agent
 from opencrab.ports.access.keys import Keys
 from opencrab.ports.agents import Agents
 
@@ -94,7 +94,7 @@ class NeedsSight(Needs):
         if agent_id is None:
             _require_area(caller.principal, self._area)
         else:
-            require_agent(caller.principal, agent_id, self._area)
+            require_accessible_agent(caller.principal, agent_id, self._area)
         return caller
 
 
@@ -107,7 +107,7 @@ Talker = Annotated[Caller, Depends(Needs(Scope.CHAT))]
 Owner = Annotated[Caller, Depends(Needs(Scope.OWNER))]
 
 
-def secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
+def secret_of_http_request(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """Return the secret of a request; raises Unauthenticated unless there is exactly one."""
     found = [value for name, value in headers if name == b"authorization"]
     if not found:
@@ -120,7 +120,7 @@ def secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return secret.decode("latin-1")
 
 
-def identify_caller(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: str) -> Caller:
+def identify_http_caller(keys: Keys, headers: Iterable[tuple[bytes, bytes]], secret: str) -> Caller:
     """Return the caller who has a secret, by one read of the store; raises Unauthenticated."""
     from_terminal = any(name == _CLIENT and value == b"cli" for name, value in headers)
     source = Source.CLI if from_terminal else Source.REST
@@ -135,7 +135,7 @@ def _require_area(who: Principal, area: Area) -> None:
         )
 
 
-def caller_sees_approvals(agents: Agents, agent_id: str, caller: Caller) -> bool:
+def may_http_caller_see_approvals(agents: Agents, agent_id: str, caller: Caller) -> bool:
     """Check whether a caller may read an approval's details: those who may ever decide it.
 
     They are owners and delegates; a read key decides nothing, whoever its principal is.

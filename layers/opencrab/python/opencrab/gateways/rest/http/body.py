@@ -45,7 +45,7 @@ def require_utf8_url(scope: Scope) -> None:
             ) from None
 
 
-async def bounded(scope: Scope, receive: Receive, *, takes_files: bool) -> Receive:
+async def bounded_http_body(scope: Scope, receive: Receive, *, takes_files: bool) -> Receive:
     """Read the body, up to the caller's limit, and return a `receive` that replays it.
 
     Raises TooLarge, Invalid if reading times out, and ClientLeft if the client disconnects.
@@ -159,7 +159,7 @@ class JsonRoute(APIRoute):
         return checked
 
 
-def routes_below(prefix: str, tag: str, *, takes_json: bool = True) -> APIRouter:
+def http_routes_below(prefix: str, tag: str, *, takes_json: bool = True) -> APIRouter:
     """Return a router for a path prefix; a function's name becomes its operationId."""
     return APIRouter(
         prefix=prefix,

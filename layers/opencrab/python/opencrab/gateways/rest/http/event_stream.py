@@ -112,7 +112,7 @@ def event_stream_response(stream: AsyncGenerator[str, None]) -> StreamingRespons
     return EventStreamResponse(stream)
 
 
-async def events(
+async def stream_http_events(
     api: RestContext,
     session_id: str,
     follower: Follower,

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 Answer = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 
-def load_rest_app_quickly() -> None:
+def load_http_app_quickly() -> None:
     """Load FastAPI without building its models of OpenAPI, a seventh of a cold start.
 
     They are built when the document is requested. Other models are not affected.
@@ -24,7 +24,7 @@ def load_rest_app_quickly() -> None:
         del BaseModel.model_config["defer_build"]
 
 
-def http_event_handler(app: ASGIApp) -> Answer:
+def http_request_handler(app: ASGIApp) -> Answer:
     """Return the handler of the HTTP API's events; the stage's name is not part of the path."""
 
     async def addressed(scope: Scope, receive: Receive, send: Send) -> None:

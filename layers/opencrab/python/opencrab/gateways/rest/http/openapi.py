@@ -50,7 +50,7 @@ _CLAUSE = re.compile(r"[;.](?:\s|$)")
 """The end of the first clause of a schema's description, which names the thing."""
 
 
-def openapi_document(app: FastAPI) -> dict[str, Any]:
+def http_openapi_document(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document of an application's routes."""
     made = get_openapi(
         title="OpenCrab",
@@ -85,9 +85,11 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
     return made
 
 
-def openapi_text(app: FastAPI) -> str:
+def http_openapi_text(app: FastAPI) -> str:
     """Return the document as the text of infra/openapi.json."""
-    return json.dumps(openapi_document(app), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    return (
+        json.dumps(http_openapi_document(app), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    )
 
 
 def _with_problems(operation: dict[str, Any], *, needs_key: bool) -> None:

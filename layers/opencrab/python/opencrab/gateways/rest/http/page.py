@@ -44,14 +44,14 @@ class Page(Value, Generic[Item]):
     next_cursor: str | None = None
 
 
-def page_cursor(listing: str, place: str) -> str:
+def http_page_cursor(listing: str, place: str) -> str:
     """Return the cursor to the items after a place in a list."""
     return base64.urlsafe_b64encode(f"{listing}:{place}".encode()).decode().rstrip("=")
 
 
-def cursor_after(listing: str, place: str | None) -> str | None:
+def http_cursor_after(listing: str, place: str | None) -> str | None:
     """Return the cursor to the items after a place; None if there are no more."""
-    return None if place is None else page_cursor(listing, place)
+    return None if place is None else http_page_cursor(listing, place)
 
 
 def page_place(listing: str, cursor: str | None) -> str | None:
@@ -64,12 +64,12 @@ def page_place(listing: str, cursor: str | None) -> str | None:
     except (binascii.Error, UnicodeError):
         raise _unknown_cursor() from None
     name, _, place = text.partition(":")
-    if name != listing or not place or page_cursor(listing, place) != cursor:
+    if name != listing or not place or http_page_cursor(listing, place) != cursor:
         raise _unknown_cursor()
     return place
 
 
-def visible_place(runtime: Runtime, listing: str, cursor: str | None) -> str:
+def visible_place_in_http_cursor(runtime: Runtime, listing: str, cursor: str | None) -> str:
     """Return the place of a cursor that `place_hider` may have named, "" at the beginning."""
     place = page_place(listing, cursor)
     if place is None:
@@ -95,7 +95,7 @@ def page_of(
     items = found[:limit]
     if len(found) <= limit:
         return items, None
-    return items, page_cursor(listing, place(items[-1]))
+    return items, http_page_cursor(listing, place(items[-1]))
 
 
 def page_list(
@@ -110,7 +110,7 @@ def page_list(
     return page_of(listing, found[start:], query.limit, place)
 
 
-def sequence_in_cursor(listing: str, cursor: str | None) -> int | None:
+def sequence_in_http_cursor(listing: str, cursor: str | None) -> int | None:
     """Return the line sequence of a cursor; raises Invalid if it is not one."""
     place = page_place(listing, cursor)
     if place is None:

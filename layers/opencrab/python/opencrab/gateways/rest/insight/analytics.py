@@ -15,13 +15,18 @@ from opencrab.engine.insight.memory_analytics import MemoryAnalytics
 from opencrab.engine.insight.skill_analytics import SkillAnalytics
 from opencrab.engine.memory.reading import GraphCursor
 from opencrab.gateways.rest.http.access import MetricsReader, Owner
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import Paged, page_cursor, page_place, unknown_cursor_error
+from opencrab.gateways.rest.http.page import (
+    Paged,
+    http_page_cursor,
+    page_place,
+    unknown_cursor_error,
+)
 
 RELATIONS = "relations"
 
-router = routes_below("/api/agents/{agent_id}/analytics", "analytics")
+router = http_routes_below("/api/agents/{agent_id}/analytics", "analytics")
 
 _PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
 
@@ -92,7 +97,7 @@ def get_memory_analytics(
     found, on = memory_analytics.memory_analytics(
         api.runtime, agent_id, place=_place(query.cursor), limit=query.limit
     )
-    cursor = None if on is None else page_cursor(RELATIONS, f"{on.kind}/{on.after}")
+    cursor = None if on is None else http_page_cursor(RELATIONS, f"{on.kind}/{on.after}")
     return MemoryAnalyticsView(**dict(found), next_cursor=cursor)
 
 

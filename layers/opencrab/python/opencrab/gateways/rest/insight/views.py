@@ -13,9 +13,9 @@ from opencrab.engine.insight.agent_state import State, agent_state_report
 from opencrab.engine.insight.panes import Pane, insight_panes
 from opencrab.engine.insight.vitals import Vitals, agent_vitals
 from opencrab.gateways.rest.http.access import MetricsReader, Owner
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import page_cursor, page_place
+from opencrab.gateways.rest.http.page import http_page_cursor, page_place
 
 LISTING = "history"
 NEXT = "X-OpenCrab-Next-Cursor"
@@ -23,7 +23,7 @@ NEXT = "X-OpenCrab-Next-Cursor"
 
 JSON_LINES = "application/x-ndjson"
 
-router = routes_below("/api/agents/{agent_id}", "agents")
+router = http_routes_below("/api/agents/{agent_id}", "agents")
 
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {
@@ -79,7 +79,7 @@ def agent_events(
         api.runtime, agent_id, after=_place(query.after), limit=query.limit
     )
     lines = (event.model_dump_json() + "\n" for event in page.events)
-    headers = {NEXT: page_cursor(LISTING, page.place)} if page.place else {}
+    headers = {NEXT: http_page_cursor(LISTING, page.place)} if page.place else {}
     return Response("".join(lines).encode(), media_type=JSON_LINES, headers=headers)
 
 

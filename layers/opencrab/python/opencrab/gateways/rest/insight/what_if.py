@@ -7,11 +7,11 @@ from opencrab.domain.usage.ledger import Period
 from opencrab.domain.value import Value
 from opencrab.engine.insight.what_if import Aliases, WhatIf, what_if
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = routes_below("/api/agents/{agent_id}", "analytics")
+router = http_routes_below("/api/agents/{agent_id}", "analytics")
 
 
 class WhatIfBody(Value, defer_build=False):

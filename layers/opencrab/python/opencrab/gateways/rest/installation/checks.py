@@ -6,14 +6,14 @@ from fastapi import FastAPI, Header, Request, Response
 
 from opencrab.domain.value import Value
 from opencrab.engine.discord.diagnosis import Check
-from opencrab.engine.installation.findings import Look, no_further_checks
-from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.engine.installation.findings import Look, no_further_installation_checks
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, RestContext
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = routes_below("/api/system/checks", "state")
+router = http_routes_below("/api/system/checks", "state")
 
 _Language = Annotated[str | None, Header(description="the language of the sentences")]
 
@@ -33,7 +33,7 @@ class ChecksView(Value):
     checks: tuple[Check, ...]
 
 
-def offer_machine_checks(app: FastAPI, look: Look) -> None:
+def offer_installation_machine_checks(app: FastAPI, look: Look) -> None:
     """Add checks of the computer that serves an application; without it there are none."""
     app.state.machine_checks = look
 
@@ -75,15 +75,15 @@ def _checks(
     api: RestContext, app: FastAPI, accept_language: str | None, *, asks_models: bool
 ) -> ChecksView:
     from opencrab.engine.installation.examination import (  # noqa: PLC0415 - seldom needed
-        examine_installation,
+        installation_health_checks,
     )
 
     return ChecksView(
-        checks=examine_installation(
+        checks=installation_health_checks(
             api.runtime,
             api.discord,
-            preferred_language(accept_language or ""),
-            getattr(app.state, "machine_checks", no_further_checks),
+            language_of_http_request(accept_language or ""),
+            getattr(app.state, "machine_checks", no_further_installation_checks),
             asks_models=asks_models,
         )
     )

@@ -10,16 +10,16 @@ from opencrab import __version__
 from opencrab.domain.access.instance import (
     CHALLENGE_CHARACTERS,
     CHALLENGE_HEADER,
-    instance_proof,
+    instance_access_proof,
 )
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.agents.settings import freeze_or_unfreeze
+from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
 from opencrab.gateways.rest.http.access import Owner, Reader, SetupReader
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 
-router = routes_below("/api", "state")
+router = http_routes_below("/api", "state")
 
 
 class Health(Value):
@@ -64,7 +64,7 @@ async def health(api: Api, request: Request) -> Health:
     challenge = request.headers.get(CHALLENGE_HEADER, "")
     if api.instance is None or len(challenge) != CHALLENGE_CHARACTERS:
         return Health()
-    return Health(proof=instance_proof(api.instance, challenge))
+    return Health(proof=instance_access_proof(api.instance, challenge))
 
 
 @router.get("/setup")
@@ -87,7 +87,9 @@ def put_system_state(api: Api, caller: Owner, body: Strict[StatePut]) -> StateVi
     """
     frozen = body.state is Switch.FROZEN
     return _switches(
-        freeze_or_unfreeze(api.runtime.home, body.agent_id, frozen=frozen, by=caller.principal.id)
+        freeze_or_unfreeze_agents(
+            api.runtime.home, body.agent_id, frozen=frozen, by=caller.principal.id
+        )
     )
 
 

@@ -7,17 +7,17 @@ from opencrab.domain.learning.review_period import ReviewResult, ReviewSpan
 from opencrab.domain.value import Value
 from opencrab.engine.insight.experiments import AdjustmentView
 from opencrab.engine.learning import changes, proposals
-from opencrab.engine.learning.experience_changes import texts_of_experience_change
+from opencrab.engine.learning.experience_changes import texts_of_learned_experience_change
 from opencrab.engine.learning.nightly import run as night
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.page import Page, Paged, id_in_cursor, page_of
 
 LISTING = "changes"
 
-router = routes_below("/api/agents/{agent_id}", "analytics")
+router = http_routes_below("/api/agents/{agent_id}", "analytics")
 
 
 class RunBody(Value, defer_build=False):
@@ -82,9 +82,11 @@ def apply_change(
     runtime, by = api.runtime, caller.principal.id
     return once.answer(
         None,
-        lambda: AdjustmentView.of(proposals.follow_proposal(runtime, agent_id, change_id, by)),
+        lambda: AdjustmentView.of(
+            proposals.follow_learning_proposal(runtime, agent_id, change_id, by)
+        ),
         again=lambda: AdjustmentView.of(
-            proposals.find_followed_proposal(runtime, agent_id, change_id, by)
+            proposals.find_followed_learning_proposal(runtime, agent_id, change_id, by)
         ),
     )
 
@@ -109,5 +111,5 @@ def run_meta_analysis(
 def _decision_view(api: Api, agent_id: str, made: Adjustment) -> AdjustmentView:
     """Return a change with the texts that it is about, which are not stored for repeats."""
     return AdjustmentView.of(
-        made, texts_of_experience_change(api.runtime.home.facts, agent_id, made)
+        made, texts_of_learned_experience_change(api.runtime.home.facts, agent_id, made)
     )

@@ -8,11 +8,11 @@ from pydantic import StringConstraints
 from opencrab.engine.insight import experiments
 from opencrab.engine.insight.experiments import AdjustmentView, Experiments, Pinned
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = routes_below("/api/agents/{agent_id}/experiments", "analytics")
+router = http_routes_below("/api/agents/{agent_id}/experiments", "analytics")
 
 SubjectName = Annotated[
     str,

@@ -8,17 +8,17 @@ from pydantic import StringConstraints
 
 from opencrab.domain.errors import Refused
 from opencrab.domain.value import Text, Value
-from opencrab.engine.access.visibility import require_turn
+from opencrab.engine.access.visibility import require_accessible_turn
 from opencrab.engine.learning import feedback
 from opencrab.engine.learning.feedback import REMARK_CHARACTERS, Thumbs
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.view import View
 from opencrab.ports.home import Home
 
-router = routes_below("/api/turns", "turns")
+router = http_routes_below("/api/turns", "turns")
 
 
 class Feedback(Value, defer_build=False):
@@ -64,7 +64,7 @@ def give_feedback(
             key=once.id_of("feedback"),
             by_owner=caller.is_owner,
         )
-        thumbs = feedback.feedback_thumbs(experience)
+        thumbs = feedback.learning_feedback_thumbs(experience)
         return FeedbackView.of(experience, turn_id=experience.about_turn, thumbs=thumbs)
 
     return once.answer(body, make, status=201)
@@ -73,7 +73,7 @@ def give_feedback(
 def _require_part(home: Home, caller: Caller, turn_id: str) -> None:
     """Raise Refused for a caller who had no part in a turn, and NotFound if there is none."""
     turn, who = home.journal.header(turn_id), caller.principal
-    require_turn(home, who, turn)
+    require_accessible_turn(home, who, turn)
     if caller.is_owner or turn.principal_id == who.id:
         return
     if home.sessions.get(turn.session_id).created_by != who.id:

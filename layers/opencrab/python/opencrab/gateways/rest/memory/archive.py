@@ -11,13 +11,13 @@ from opencrab.domain.value import Identifier, Value
 from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
 from opencrab.engine.memory.archive.restore import restore_memory_archive
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes_below
+from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
 from opencrab.gateways.rest.http.view import View
 
-router = routes_below("/api/agents/{agent_id}/memory", "memory", takes_json=False)
+router = http_routes_below("/api/agents/{agent_id}/memory", "memory", takes_json=False)
 
 _ZIP: dict[str, Any] = {
     "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}}

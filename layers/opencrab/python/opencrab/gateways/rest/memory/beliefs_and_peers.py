@@ -6,7 +6,7 @@ from datetime import datetime
 
 from opencrab.engine.memory import beliefs_and_peers, reading, working_memory
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import (
     Page,
@@ -21,7 +21,7 @@ from opencrab.gateways.rest.memory.views import EXPERIENCES, ExperienceView, Imp
 
 BELIEFS, PEERS = "beliefs", "peers"
 
-router = routes_below("/api/agents/{agent_id}", "memory")
+router = http_routes_below("/api/agents/{agent_id}", "memory")
 
 _PLACE = re.compile(r"([0-9.e\-]{1,30})/([A-Za-z0-9_\-.]{1,200})")
 
@@ -90,7 +90,7 @@ class WorkingMemoryView(View):
 def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[BeliefView]:
     """List an agent's beliefs, most confident first."""
     after = _place(query.cursor)
-    found = beliefs_and_peers.beliefs_of_agent(
+    found = beliefs_and_peers.beliefs_in_agent_memory(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
     items, cursor = page_of(
@@ -105,7 +105,7 @@ def delete_belief(api: Api, _caller: Owner, agent_id: Id, belief_id: Id) -> None
 
     The agent may form it again.
     """
-    beliefs_and_peers.remove_belief(api.runtime.home, agent_id, belief_id)
+    beliefs_and_peers.remove_belief_from_agent_memory(api.runtime.home, agent_id, belief_id)
 
 
 @router.get("/peers")
@@ -115,7 +115,7 @@ def list_peers(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[Pee
     A peer is another agent with which it has worked.
     """
     after = id_in_cursor(PEERS, query.cursor)
-    found = beliefs_and_peers.peers_of_agent(
+    found = beliefs_and_peers.peers_in_agent_memory(
         api.runtime, agent_id, after=after, limit=query.limit + 1
     )
     items, cursor = page_of(PEERS, found, query.limit, lambda each: each.peer.agent_id)
@@ -129,7 +129,7 @@ def get_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> PeerView:
 
     If there is only an impression, the figures are those of a peer without collaborations.
     """
-    known = beliefs_and_peers.find_peer(api.runtime, agent_id, peer_id)
+    known = beliefs_and_peers.find_peer_in_agent_memory(api.runtime, agent_id, peer_id)
     words = None if known.impression is None else ImpressionSummary.of(known.impression)
     return PeerView.of(known.peer, trust=known.trust, impression=words)
 
@@ -140,7 +140,7 @@ def delete_peer(api: Api, _caller: Owner, agent_id: Id, peer_id: Id) -> None:
 
     The impression stays.
     """
-    beliefs_and_peers.remove_peer(api.runtime.home, agent_id, peer_id)
+    beliefs_and_peers.remove_peer_from_agent_memory(api.runtime.home, agent_id, peer_id)
 
 
 @router.get("/experiences")

@@ -12,16 +12,16 @@ from opencrab.domain.memory.write_policy import Ruling
 from opencrab.domain.value import Value
 from opencrab.engine.memory.curation import MemoryChange, MemoryCurator, NewMemory, StoredMemory
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, IfMatch, parse_if_match, set_etag
 from opencrab.gateways.rest.http.idempotency import REPLAYED, Repeatable
-from opencrab.gateways.rest.http.page import Page, PageQuery, id_in_cursor, page_cursor
+from opencrab.gateways.rest.http.page import Page, PageQuery, http_page_cursor, id_in_cursor
 from opencrab.gateways.rest.http.view import View
 
 LISTING = "memories"
 
-router = routes_below("/api/agents/{agent_id}/memory/curated", "memory")
+router = http_routes_below("/api/agents/{agent_id}/memory/curated", "memory")
 
 
 async def _memories(api: Api, caller: Owner, agent_id: Id) -> MemoryCurator:
@@ -94,7 +94,7 @@ def list_memories(
     """List memories, newest first."""
     after = id_in_cursor(LISTING, query.cursor)
     found, place = memories.page(category=query.category, after=after, limit=query.limit)
-    cursor = None if place is None else page_cursor(LISTING, place)
+    cursor = None if place is None else http_page_cursor(LISTING, place)
     return Page(items=tuple(map(MemorySummary.of, found)), next_cursor=cursor)
 
 

@@ -9,13 +9,13 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.erasure import erase
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
 from opencrab.gateways.rest.http.view import View
 
-router = routes_below("/api/agents/{agent_id}/memory", "memory")
+router = http_routes_below("/api/agents/{agent_id}/memory", "memory")
 
 _NAMED = frozenset({"memory", "session", "person"})
 

@@ -10,21 +10,21 @@ from opencrab.domain.conversation.session import Hearing, SessionStatus
 from opencrab.engine.memory import reading
 from opencrab.gateways.rest.conversation.lines import LAST, LineView, Sequence
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import (
     Page,
     Paged,
     PageQuery,
+    http_page_cursor,
     id_in_cursor,
-    page_cursor,
-    sequence_in_cursor,
+    sequence_in_http_cursor,
 )
 from opencrab.gateways.rest.http.view import View
 
 LISTING, LINES = "memory-sessions", "memory-lines"
 
-router = routes_below("/api/agents/{agent_id}/memory/sessions", "memory")
+router = http_routes_below("/api/agents/{agent_id}/memory/sessions", "memory")
 
 
 class LogQuery(PageQuery, defer_build=False):
@@ -56,7 +56,7 @@ def list_memory_sessions(api: Api, _caller: Owner, agent_id: Id, query: Paged) -
     found, place = reading.session_logs_for_memory(
         api.runtime.home, agent_id, after=after, limit=query.limit
     )
-    cursor = None if place is None else page_cursor(LISTING, place)
+    cursor = None if place is None else http_page_cursor(LISTING, place)
     shown = (LogView.of(log.session, lines=log.lines, last_at=log.last_at) for log in found)
     return Page(items=tuple(shown), next_cursor=cursor)
 
@@ -71,11 +71,11 @@ def get_memory_session(
     in a summary's sources and in search results.
     """
     newest = query.order == "newest"
-    place = sequence_in_cursor(f"{LINES}-{query.order}", query.cursor)
+    place = sequence_in_http_cursor(f"{LINES}-{query.order}", query.cursor)
     after, before = max(query.first - 1, 0), query.last + 1
     if place is not None:
         after, before = (after, min(place, before)) if newest else (max(place, after), before)
-    found, last = reading.lines_known_to_agent(
+    found, last = reading.lines_in_agent_memory(
         api.runtime.home,
         agent_id,
         session_id,
@@ -84,5 +84,5 @@ def get_memory_session(
         limit=query.limit,
         newest_first=newest,
     )
-    cursor = None if last is None else page_cursor(f"{LINES}-{query.order}", str(last))
+    cursor = None if last is None else http_page_cursor(f"{LINES}-{query.order}", str(last))
     return Page(items=tuple(map(LineView.of, found)), next_cursor=cursor)

@@ -12,14 +12,14 @@ from opencrab.domain.text.query import LONGEST_QUESTION
 from opencrab.domain.value import Identifier, Name, Text, Value
 from opencrab.engine.memory import reading
 from opencrab.gateways.rest.http.access import Caller, Talker
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.timestamps import Moment
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import MOST_FOUND, Search, SearchHit, SearchQuery
 
-router = routes_below("/api/agents/{agent_id}/memory", "memory")
+router = http_routes_below("/api/agents/{agent_id}/memory", "memory")
 
 
 class MemorySearch(Value, defer_build=False):
@@ -110,7 +110,7 @@ def _run_search(
         raise Invalid("query is blank", field="query", cure="give the words to search for")
     query = SearchQuery(
         text=body.query,
-        clearance=reading.memory_clearance_of_principal(caller.principal),
+        clearance=reading.memory_search_clearance(caller.principal),
         limit=body.limit,
         session_id=body.session_id,
         kinds=frozenset(body.kinds),

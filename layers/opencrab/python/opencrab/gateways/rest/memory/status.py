@@ -2,14 +2,14 @@
 
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.memory.compaction.turn import retry_compaction
-from opencrab.engine.memory.reading import session_known_to_agent
+from opencrab.engine.memory.reading import session_in_agent_memory
 from opencrab.engine.memory.status import MemoryStatus, memory_status
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
-router = routes_below("/api/agents/{agent_id}/memory", "memory")
+router = http_routes_below("/api/agents/{agent_id}/memory", "memory")
 
 
 class RetryBody(Value, defer_build=False):
@@ -39,5 +39,5 @@ def retry_summaries(
 
     They run soon; `status` shows the result.
     """
-    session_known_to_agent(api.runtime.home.sessions, agent_id, body.session_id)
+    session_in_agent_memory(api.runtime.home.sessions, agent_id, body.session_id)
     retry_compaction(api.runtime, agent_id, body.session_id)

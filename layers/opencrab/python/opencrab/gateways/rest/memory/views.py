@@ -16,13 +16,13 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory import reading
 from opencrab.engine.memory.reading import GraphCursor
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import (
     Page,
     Paged,
+    http_page_cursor,
     id_in_cursor,
-    page_cursor,
     page_of,
     page_place,
     unknown_cursor_error,
@@ -32,7 +32,7 @@ from opencrab.gateways.rest.http.view import View
 IMPRESSIONS, GRAPH = "impressions", "graph"
 EXPERIENCES, SUMMARIES = "experiences", "summaries"
 
-router = routes_below("/api/agents/{agent_id}/memory", "memory")
+router = http_routes_below("/api/agents/{agent_id}/memory", "memory")
 
 _SUMMARY = r"S[1-9][0-9]{0,8}"
 _PLACE = re.compile(r"(node|edge)/([A-Za-z0-9_\-.]{0,200})")
@@ -161,7 +161,7 @@ def list_impressions(
 ) -> Page[ImpressionSummary]:
     """List impressions of persons and agents, in order of their ids."""
     after = id_in_cursor(IMPRESSIONS, query.cursor)
-    found = reading.impressions_of_agent(
+    found = reading.impressions_in_agent_memory(
         api.runtime.home, agent_id, after=after, limit=query.limit + 1
     )
     items, cursor = page_of(IMPRESSIONS, found, query.limit, lambda each: each.target_id)
@@ -179,12 +179,14 @@ def get_impression(api: Api, _caller: Owner, agent_id: Id, person_id: Id) -> Imp
 def get_memory_graph(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> GraphView:
     """Get the knowledge graph: nodes, then weighted relations."""
     place = _place(query.cursor)
-    found = reading.knowledge_graph(api.runtime.home, agent_id, place=place, limit=query.limit)
+    found = reading.memory_knowledge_graph(
+        api.runtime.home, agent_id, place=place, limit=query.limit
+    )
     on = found.place
     return GraphView(
         nodes=tuple(map(NodeView.of, found.nodes)),
         edges=tuple(map(EdgeView.of, found.edges)),
-        next_cursor=None if on is None else page_cursor(GRAPH, f"{on.kind}/{on.after}"),
+        next_cursor=None if on is None else http_page_cursor(GRAPH, f"{on.kind}/{on.after}"),
     )
 
 

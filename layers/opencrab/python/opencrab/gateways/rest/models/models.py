@@ -14,12 +14,12 @@ from opencrab.domain.value import Received, Value
 from opencrab.engine.models.preferences import (
     change_model_aliases,
     change_model_fallback,
-    change_model_prices,
-    current_preferences,
+    change_model_price_preferences,
+    current_model_preferences,
     require_provider_directory,
 )
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
@@ -27,7 +27,7 @@ from opencrab.gateways.rest.http.view import View
 
 LISTING = "models"
 
-router = routes_below("/api/llm", "models")
+router = http_routes_below("/api/llm", "models")
 
 
 class ModelsQuery(PageQuery, defer_build=False):
@@ -120,7 +120,7 @@ def list_models(
     Models without a configured provider are included.
     """
     after = page_place(LISTING, query.cursor) or ""
-    current_preferences(api.runtime)
+    current_model_preferences(api.runtime)
     known = sorted(
         require_provider_directory(api.runtime.directory).infos(), key=lambda info: info.name
     )
@@ -137,7 +137,7 @@ def get_prices(api: Api, _caller: Owner, response: Response) -> PricesView:
 
     ETag holds the version of all model settings.
     """
-    stored = current_preferences(api.runtime)
+    stored = current_model_preferences(api.runtime)
     set_etag(response, stored.version)
     return PricesView(prices=stored.preferences.prices)
 
@@ -149,7 +149,7 @@ def put_prices(api: Api, _caller: Owner, body: Strict[PricesPut], edit: Edit) ->
     The given ones are stored and the others kept; prices older than the stored ones are ignored. A
     price of 0, or of less than half of the price in use, is refused unless `allow_lower` is true.
     """
-    saved, refused = change_model_prices(
+    saved, refused = change_model_price_preferences(
         api.runtime, body.prices, allow_lower=body.allow_lower, version=edit.version
     )
     set_etag(edit.response, saved.version)
@@ -195,7 +195,7 @@ def put_fallback(api: Api, _caller: Owner, body: Strict[FallbackPut], edit: Edit
 
 
 def _aliases(api: Api, response: Response) -> AliasesView:
-    stored = current_preferences(api.runtime)
+    stored = current_model_preferences(api.runtime)
     set_etag(response, stored.version)
     routing, changed = api.runtime.models.routing, stored.preferences.aliases
     return AliasesView(
@@ -206,7 +206,7 @@ def _aliases(api: Api, response: Response) -> AliasesView:
 
 
 def _fallback(api: Api, response: Response) -> FallbackView:
-    stored = current_preferences(api.runtime)
+    stored = current_model_preferences(api.runtime)
     set_etag(response, stored.version)
     usable, changed = api.runtime.models.routing.fallback, stored.preferences.fallback
     return FallbackView(

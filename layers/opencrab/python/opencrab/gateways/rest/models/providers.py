@@ -14,11 +14,11 @@ from opencrab.domain.models.preferences import ProviderName
 from opencrab.domain.value import Received, ShortText, Value
 from opencrab.engine.models.preferences import (
     change_provider,
-    current_preferences,
+    current_model_preferences,
     require_provider_directory,
 )
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.etag import Edit, set_etag
 from opencrab.gateways.rest.http.page import Page, Paged, page_of, page_place
@@ -29,7 +29,7 @@ LISTING = "providers"
 HEALTH_SECONDS = 5.0
 READY_SECONDS, FRESH_SECONDS = 2.0, 3.0
 
-router = routes_below("/api/llm/providers", "models")
+router = http_routes_below("/api/llm/providers", "models")
 
 Named = Annotated[ProviderName, Path()]
 Key = Annotated[str, StringConstraints(pattern=r"^[!-~]*$", max_length=8_192)]
@@ -103,7 +103,7 @@ def list_providers(
     seconds ago; that takes 2 seconds at most. ETag holds the version of all model settings.
     """
     after = page_place(LISTING, query.cursor) or ""
-    set_etag(response, current_preferences(api.runtime).version)
+    set_etag(response, current_model_preferences(api.runtime).version)
     directory = require_provider_directory(api.runtime.directory)
     known = sorted(directory.providers(), key=lambda state: state.name)
     found = [state for state in known if state.name > after]
@@ -132,7 +132,7 @@ def provider_health(api: Api, _caller: Owner, name: Named) -> ProviderHealthView
 
     The request costs nothing and takes 5 seconds at most.
     """
-    current_preferences(api.runtime)
+    current_model_preferences(api.runtime)
     directory = require_provider_directory(api.runtime.directory)
     if all(state.name != name for state in directory.providers()):
         raise NotFound(f"there is no provider {name!r}", field="name", cure="list the providers")

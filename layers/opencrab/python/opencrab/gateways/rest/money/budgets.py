@@ -11,11 +11,11 @@ from opencrab.domain.value import Identifier, MicroUsd, Value
 from opencrab.engine.money.budgets import budget_limits
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import MetricsReader, Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.view import View
 
-router = routes_below("/api/budgets", "costs")
+router = http_routes_below("/api/budgets", "costs")
 
 _Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from opencrab.domain.errors import NotFound
-from opencrab.gateways.rest.http.accept_language import preferred_language
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.problem import problem_of_error
 
 FOLDER = Path(__file__).parent / "static"
@@ -54,7 +54,7 @@ def page_response(scope: Scope) -> Response:
     """
     headers = Headers(scope=scope)
     if scope["path"] == "/":
-        language = preferred_language(headers.get("accept-language", "")).value
+        language = language_of_http_request(headers.get("accept-language", "")).value
         caching = {"Cache-Control": "no-cache", "Vary": "Accept, Accept-Language"}
         return _response(_index(language), _INDEX, caching, headers)
     found = _FILE_PATH.fullmatch(scope["path"])

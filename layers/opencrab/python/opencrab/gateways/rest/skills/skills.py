@@ -23,7 +23,7 @@ from opencrab.domain.skills.skill import (
 from opencrab.domain.value import Language, Text, Value
 from opencrab.engine.skills.owner import SkillOwner, SkillState
 from opencrab.gateways.rest.http.access import AgentReader, Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.etag import Edit, IfMatch, parse_if_match, set_etag
 from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatable
@@ -31,7 +31,7 @@ from opencrab.gateways.rest.http.page import Page, Paged, page_list
 
 LISTING = "skills"
 
-router = routes_below("/api/agents/{agent_id}/skills", "skills")
+router = http_routes_below("/api/agents/{agent_id}/skills", "skills")
 
 _APPROVED = frozenset({SkillStatus.CANDIDATE, SkillStatus.ACTIVE, SkillStatus.DISABLED})
 _RESTORED = _APPROVED | {SkillStatus.QUARANTINED}

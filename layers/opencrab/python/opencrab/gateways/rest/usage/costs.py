@@ -7,10 +7,10 @@ from fastapi import Query
 from opencrab.domain.value import Identifier
 from opencrab.engine.insight.costs import Explanation, explain_turn_cost
 from opencrab.gateways.rest.http.access import Owner
-from opencrab.gateways.rest.http.body import routes_below
+from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 
-router = routes_below("/api/costs", "costs")
+router = http_routes_below("/api/costs", "costs")
 
 
 @router.get("/explain")

@@ -11,21 +11,21 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import Identifier, MicroUsd, Received, Value
-from opencrab.engine.models.preferences import current_preferences, require_provider_directory
+from opencrab.engine.models.preferences import current_model_preferences, require_provider_directory
 from opencrab.engine.money.reconciliation import (
     Reconciled,
-    look_up_call,
+    calls_with_reserved_money,
     settle_call,
-    unconfirmed_calls,
+    settle_unconfirmed_call_cost,
 )
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.http.access import Caller, Owner
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.idempotency import Repeatable
 from opencrab.gateways.rest.http.view import View
 
-router = routes_below("/api/costs", "costs")
+router = http_routes_below("/api/costs", "costs")
 
 
 class UnconfirmedCall(View):
@@ -109,7 +109,7 @@ def list_unconfirmed_calls(
 
     They ended without an answer, their provider counted nothing, and their reservation is held.
     """
-    found = unconfirmed_calls(api.runtime, agent, period)
+    found = calls_with_reserved_money(api.runtime, agent, period)
     return UnconfirmedCallList(
         items=tuple(map(UnconfirmedCall.of_row, found.calls)), complete=found.complete
     )
@@ -129,9 +129,9 @@ def reconcile_call(
 
 def _reconcile(runtime: Runtime, caller: Caller, body: ReconcilePost) -> ReconciledCall:
     if body.cost_micro_usd is None:
-        current_preferences(runtime)
+        current_model_preferences(runtime)
         directory = require_provider_directory(runtime.directory)
-        return _view(look_up_call(runtime, directory, body.call))
+        return _view(settle_unconfirmed_call_cost(runtime, directory, body.call))
     settled = settle_call(
         runtime,
         body.call,

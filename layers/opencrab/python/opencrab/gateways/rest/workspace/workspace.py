@@ -14,11 +14,15 @@ from opencrab.domain.workspace.path import (
     file_version_gone_error,
     workspace_path,
 )
-from opencrab.engine.access.visibility import file_history_resource, file_resource, sees
-from opencrab.engine.erasure.file_versions import end_versions_if_forgotten
-from opencrab.engine.turn.cleared_files import foreign_name_mark
+from opencrab.engine.access.visibility import (
+    file_access_resource,
+    file_history_access_resource,
+    sees,
+)
+from opencrab.engine.erasure.file_versions import erase_forgotten_file_versions
+from opencrab.engine.turn.cleared_files import untrusted_name_mark_of_turn
 from opencrab.gateways.rest.http.access import Caller, Owner, ProfileReader
-from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, routes_below
+from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.page import Page, PageQuery, page_of, page_place
 from opencrab.gateways.rest.http.view import View
@@ -27,7 +31,7 @@ from opencrab.ports.workspace.files import ABSENT, Files
 
 LISTING = "files"
 
-router = routes_below("/api/agents/{agent_id}", "workspace", takes_json=False)
+router = http_routes_below("/api/agents/{agent_id}", "workspace", takes_json=False)
 
 _FILE: dict[str, Any] = {
     "description": "The file's bytes: text/plain when they are UTF-8. ETag holds its version.",
@@ -113,7 +117,7 @@ def list_files(
         info
         for info in listed
         if (after is None or info.path > after)
-        and sees(caller.principal, file_resource(agent_id, info.path))
+        and sees(caller.principal, file_access_resource(agent_id, info.path))
     ]
     items, cursor = page_of(LISTING, found, query.limit, lambda info: info.path)
     return Page(items=tuple(map(FileView.of, items)), next_cursor=cursor)
@@ -166,9 +170,9 @@ def write_file(
     condition = _condition(if_match, if_none_match)
     path = workspace_path(path)
     # Who uploads a file need not have named it: a list that shows the name taints.
-    api.runtime.home.facts.commit(foreign_name_mark(agent_id, path))
+    api.runtime.home.facts.commit(untrusted_name_mark_of_turn(agent_id, path))
     written = api.runtime.home.files.write(agent_id, path, content, condition=condition)
-    end_versions_if_forgotten(api.runtime, agent_id, path)
+    erase_forgotten_file_versions(api.runtime, agent_id, path)
     return FileView.of(written)
 
 
@@ -188,7 +192,7 @@ def delete_file(
     _require_agent(api.runtime.home.agents, agent_id)
     path, condition = workspace_path(path), _condition(if_match, None)
     api.runtime.home.files.delete(agent_id, path, condition=condition)
-    end_versions_if_forgotten(api.runtime, agent_id, path)
+    erase_forgotten_file_versions(api.runtime, agent_id, path)
 
 
 @router.get("/workspace-versions/{path:path}")
@@ -201,7 +205,7 @@ def list_file_versions(api: Api, caller: ProfileReader, agent_id: Id, path: str)
     """
     _require_agent(api.runtime.home.agents, agent_id)
     path = workspace_path(path)
-    if not sees(caller.principal, file_history_resource(agent_id)):
+    if not sees(caller.principal, file_history_access_resource(agent_id)):
         raise _no_version_error(path)
     found = api.runtime.home.files.versions(agent_id, path)
     if not found:
@@ -239,13 +243,13 @@ def _no_version_error(path: str) -> NotFound:
 
 def _require_file(caller: Caller, agent_id: str, path: str, missing: NotFound) -> None:
     """Raise the error of a missing file unless the caller may read this one."""
-    if not sees(caller.principal, file_resource(agent_id, path)):
+    if not sees(caller.principal, file_access_resource(agent_id, path)):
         raise missing
 
 
 def _require_version(files: Files, caller: Caller, agent_id: str, path: str, version: str) -> None:
     """Raise NotFound unless this is the current version or the caller may read older ones."""
-    if not sees(caller.principal, file_history_resource(agent_id)):
+    if not sees(caller.principal, file_history_access_resource(agent_id)):
         current = files.info(agent_id, path)
         if current is None or current.version != version:
             raise file_version_gone_error(path, version)

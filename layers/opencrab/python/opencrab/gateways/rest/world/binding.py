@@ -6,11 +6,11 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.world.binding import Genome
 from opencrab.engine.world.binding import NewBinding, bind_to_world, world_of_agent
 from opencrab.gateways.rest.http.access import Owner, ProfileReader
-from opencrab.gateways.rest.http.body import Strict, routes_below
+from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.view import View
 
-router = routes_below("/api/agents/{agent_id}/world", "world")
+router = http_routes_below("/api/agents/{agent_id}/world", "world")
 
 
 class WorldView(View):
