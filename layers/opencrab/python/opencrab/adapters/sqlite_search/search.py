@@ -7,14 +7,17 @@ was told is lost with a process. How often that is depends on how much is told a
 
 import logging
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from opencrab.adapters.search_rows import ChangeHint, SearchRowReader
-from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex
+from opencrab.adapters.sqlite_search.agent_pool import COPIES
+from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
 from opencrab.adapters.sqlite_search.replica import IndexReplica
-from opencrab.adapters.sqlite_search.replica_cache import COPIES, IndexReplicas
+from opencrab.adapters.sqlite_search.replica_cache import IndexReplicas
 from opencrab.domain.errors import Unavailable
+from opencrab.domain.memory.search_row import SearchRow
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.memory.search import IndexStatus, SearchHit, SearchQuery
@@ -31,6 +34,19 @@ _LOOKS = 3
 """How often the index is asked again after kept things turned out to be others than it knew."""
 
 _Answer = TypeVar("_Answer")
+
+
+class ConfirmedIndex(Protocol):
+    """An index whose rows are compared with the stores before they are shown."""
+
+    @property
+    def index(self) -> Index:
+        """The index."""
+
+    def confirm(self, row: SearchRow) -> bool:
+        """Check whether a document's row is current; update the index if not."""
+
+
 _log = logging.getLogger(__name__)
 
 
@@ -62,15 +78,15 @@ class SqliteSearch:
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         with self._copies.acquire(agent_id) as copy:
-            return _trusting(agent_id, copy, lambda: self._searched(agent_id, copy, query))
+            return trusting(agent_id, copy, lambda: self._searched(agent_id, copy, query))
 
     def apply_erasures(self, agent_id: str) -> None:
         with self._copies.acquire(agent_id) as copy:
-            _trusting(agent_id, copy, lambda: self._forgotten(agent_id, copy))
+            trusting(agent_id, copy, lambda: self._forgotten(agent_id, copy))
 
     def status(self, agent_id: str) -> IndexStatus:
         with self._copies.acquire(agent_id) as copy:
-            return _trusting(agent_id, copy, lambda: self._status(copy))
+            return trusting(agent_id, copy, lambda: self._status(copy))
 
     def index_entries(self, entries: Iterable[FeedEntry]) -> None:
         failure: Unavailable | None = None
@@ -103,25 +119,9 @@ class SqliteSearch:
         copy.refresh(self._refresh_seconds)
         present = (query.session_id, query.clearance.session_id)
         copy.catch_up(*(each for each in present if each))
-        vectors = self._vectors
-        # Who asks over REST for nobody's turn does not spend the agent's money on it.
-        asks = query.clearance.whole or query.clearance.session_id
-        sense = vectors.query_vector(agent_id, copy.index, query) if vectors and asks else None
-        sound = set[str]()
-        found: tuple[SearchHit, ...] = ()
-        heard, person = None, query.clearance.person_id
-        if person:
-            spoken_in = copy.index.sessions_spoken_in(person)
-            heard = self._past.sessions_taken_part_in(person, spoken_in)
-        for _ in range(_LOOKS):
-            found = copy.index.find(query, self._clock.now(), sense, heard)
-            kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
-            others = [row for row in kept if not copy.confirm(row)]
-            if not others:
-                return found
-            # What was changed is as it should be now, if it is found at all.
-            sound.update(row.id for row in kept)
-        return tuple(each for each in found if copy.confirm(each.row))
+        return find_confirmed(
+            agent_id, copy, query, past=self._past, vectors=self._vectors, now=self._clock.now()
+        )
 
     def _status(self, copy: IndexReplica) -> IndexStatus:
         copy.refresh(self._refresh_seconds)
@@ -158,7 +158,7 @@ class SqliteSearch:
 
         with self._copies.acquire(agent_id) as copy:
             for _ in range(ROUNDS):
-                if _trusting(agent_id, copy, once):
+                if trusting(agent_id, copy, once):
                     return more
         raise _busy(agent_id)
 
@@ -174,7 +174,43 @@ class SqliteSearch:
         raise _busy(agent_id)
 
 
-def _trusting(agent_id: str, copy: IndexReplica, use: Callable[[], _Answer]) -> _Answer:
+class RebuiltIndex(ConfirmedIndex, Protocol):
+    """An index that can be built anew."""
+
+    def begin_anew(self) -> None:
+        """Replace it by an empty one, which reads everything."""
+
+
+def find_confirmed(
+    agent_id: str,
+    copy: ConfirmedIndex,
+    query: SearchQuery,
+    *,
+    past: SearchRowReader,
+    vectors: "Vectors | None",
+    now: datetime,
+) -> tuple[SearchHit, ...]:
+    """Return the best hits of an up-to-date index; each document is as it is stored now."""
+    # Who asks over REST for nobody's turn does not spend the agent's money on it.
+    asks = query.clearance.whole or query.clearance.session_id
+    sense = vectors.query_vector(agent_id, copy.index, query) if vectors and asks else None
+    sound = set[str]()
+    found: tuple[SearchHit, ...] = ()
+    heard, person = None, query.clearance.person_id
+    if person:
+        heard = past.sessions_taken_part_in(person, copy.index.sessions_spoken_in(person))
+    for _ in range(_LOOKS):
+        found = copy.index.find(query, now, sense, heard)
+        kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
+        others = [row for row in kept if not copy.confirm(row)]
+        if not others:
+            return found
+        # What was changed is as it should be now, if it is found at all.
+        sound.update(row.id for row in kept)
+    return tuple(each for each in found if copy.confirm(each.row))
+
+
+def trusting(agent_id: str, copy: RebuiltIndex, use: Callable[[], _Answer]) -> _Answer:
     """Use a copy; if it turns out to be damaged, rebuild it from the journal and try once more."""
     try:
         return use()
