@@ -5,6 +5,7 @@ records its own position, has it.
 """
 
 import hashlib
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from threading import Lock
@@ -123,8 +124,8 @@ def _of_empty(number: int) -> Continuity:
 
 
 def _position(entry: FeedEntry) -> str:
-    """Return the position of an entry; the text of a line, which may be erased, does not count."""
-    body = entry.body if entry.kind == "fact" else ""
+    """Return the position of an entry; of a line, whose text may be erased, the time counts."""
+    body = entry.body if entry.kind != "line" else str(json.loads(entry.body).get("at"))
     told = "\0".join((entry.kind, entry.session_id, entry.turn_id or "", body))
     return f"{entry.position:0{_DIGITS}}:{hashlib.sha256(told.encode()).hexdigest()[:16]}"
 

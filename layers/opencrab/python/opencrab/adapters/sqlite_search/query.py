@@ -21,7 +21,7 @@ from opencrab.adapters.sqlite_search.row_codec import (
     search_row_from_stored,
 )
 from opencrab.adapters.sqlite_search.schema import SPEECH, TIMED, check_index_schema
-from opencrab.domain.memory.search_row import SearchRow
+from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.text.query import parse_search_query, speakers_named_in_query
 from opencrab.domain.text.ranking import (
     LENT,
@@ -94,10 +94,13 @@ def find_search_rows(
     hits, why = best_search_hits(connection, asked.terms, limits), dict[int, tuple[str, ...]]()
     if sense is not None:
         hits, why = sense(connection, hits, limits)
-    around = _around(connection, hits)
     least = least_neighbour_search_score(
         hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit
     )
+    if query.kinds and RowKind.SPEECH not in query.kinds:
+        # Only speech gets a share of its neighbours' scores: what has less is not among the best.
+        hits = {number: score for number, score in hits.items() if score >= least}
+    around = _around(connection, hits)
     listed = _candidates(connection, names, hits, _near(hits, around, least), limits)
     candidates = (each._replace(why=why.get(int(each.key), each.why)) for each in listed)
     best = rank_search_candidates(
