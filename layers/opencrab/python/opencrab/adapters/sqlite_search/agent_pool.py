@@ -11,14 +11,14 @@ COPIES = 20
 """Most indexes open at once; the least recently used one is closed first."""
 
 
-class Closing(Protocol):
+class AgentResource(Protocol):
     """What can be closed."""
 
     def close(self) -> None:
         """Close it; it is not used again."""
 
 
-Pooled = TypeVar("Pooled", bound=Closing)
+Pooled = TypeVar("Pooled", bound=AgentResource)
 
 
 @dataclass

@@ -18,7 +18,7 @@ _DIGITS = 20
 _Named = tuple[str, str, str]
 
 
-class Continuity(StrEnum):
+class FeedCoverage(StrEnum):
     """Whether the feed still has everything after an index's position."""
 
     WHOLE = "whole"
@@ -32,7 +32,7 @@ class Continuity(StrEnum):
 class FeedChanges:
     """What changed for an agent, and the position up to which that is everything."""
 
-    continuity: Continuity
+    coverage: FeedCoverage
     hint: ChangeHint
     position: str
 
@@ -59,16 +59,16 @@ class ChangeCursor:
         """
         with self._lock:
             self._read_on()
-            continuity = self._continuity(known) if check else Continuity.WHOLE
-            if continuity is not Continuity.WHOLE:
-                return FeedChanges(continuity, ChangeHint(), self._position)
+            coverage = self._coverage(known) if check else FeedCoverage.WHOLE
+            if coverage is not FeedCoverage.WHOLE:
+                return FeedChanges(coverage, ChangeHint(), self._position)
             number = _number(known)
             if number < self._began:
                 self._read_back(number)
             pending = self._pending.get(agent_id, {})
             for each in [each for each, at in pending.items() if at <= number]:
                 del pending[each]
-            return FeedChanges(continuity, _hint(pending), self._position)
+            return FeedChanges(coverage, _hint(pending), self._position)
 
     def _read_on(self) -> None:
         while entries := self._feed.read(after=self._reached, limit=_BATCH):
@@ -99,28 +99,28 @@ class ChangeCursor:
             for each in named:
                 pending[each] = max(at, pending.get(each, 0))
 
-    def _continuity(self, known: str) -> Continuity:
+    def _coverage(self, known: str) -> FeedCoverage:
         if not known:
-            return Continuity.GAP
+            return FeedCoverage.GAP
         number = _number(known)
         found = self._feed.read(after=max(number - 1, 0), limit=1)
         if not found:
             # An empty feed tells nothing; one that ends before the position is another one.
             is_empty = not self._feed.position()
-            return _of_empty(number) if is_empty else Continuity.FOREIGN
+            return _of_empty(number) if is_empty else FeedCoverage.FOREIGN
         first = found[0]
         if first.position == number:
             is_same = known == _position(first)
-            return Continuity.WHOLE if is_same else Continuity.FOREIGN
-        return Continuity.WHOLE if first.position == number + 1 else Continuity.GAP
+            return FeedCoverage.WHOLE if is_same else FeedCoverage.FOREIGN
+        return FeedCoverage.WHOLE if first.position == number + 1 else FeedCoverage.GAP
 
     def _position_of(self, number: int) -> str:
         found = self._feed.read(after=max(number - 1, 0), limit=1)
         return _position(found[0]) if number and found else f"{0:0{_DIGITS}}"
 
 
-def _of_empty(number: int) -> Continuity:
-    return Continuity.GAP if number else Continuity.WHOLE
+def _of_empty(number: int) -> FeedCoverage:
+    return FeedCoverage.GAP if number else FeedCoverage.WHOLE
 
 
 def _position(entry: FeedEntry) -> str:

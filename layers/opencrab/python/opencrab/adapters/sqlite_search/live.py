@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.agent_pool import COPIES, AgentPool
-from opencrab.adapters.sqlite_search.bulk import UNFINISHED
+from opencrab.adapters.sqlite_search.backfill import UNFINISHED
 from opencrab.adapters.sqlite_search.change_cursor import ChangeCursor
 from opencrab.adapters.sqlite_search.index import TOKENIZER
 from opencrab.adapters.sqlite_search.live_index import LiveIndex

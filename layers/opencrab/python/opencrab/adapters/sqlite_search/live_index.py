@@ -13,8 +13,8 @@ from datetime import datetime
 from pathlib import Path
 
 from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader
-from opencrab.adapters.sqlite_search.bulk import UNFINISHED, NotingBatches, take_in_parts
-from opencrab.adapters.sqlite_search.change_cursor import ChangeCursor, Continuity, FeedChanges
+from opencrab.adapters.sqlite_search.backfill import UNFINISHED, BackfillReader, take_in_parts
+from opencrab.adapters.sqlite_search.change_cursor import ChangeCursor, FeedChanges, FeedCoverage
 from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -68,13 +68,13 @@ class LiveIndex:
     def catch_up(self, *session_ids: str) -> None:
         """Index what changed, and the named sessions to their last line."""
         changes = self._changes()
-        if changes.continuity is Continuity.FOREIGN:
+        if changes.coverage is FeedCoverage.FOREIGN:
             _log.warning(
                 "search index is of another database, rebuilding it: agent_id=%s", self._agent_id
             )
             self.begin_anew()
             changes = self._changes()
-        if changes.continuity is Continuity.WHOLE:
+        if changes.coverage is FeedCoverage.WHOLE:
             self._take(changes, session_ids)
         else:
             self._read_everything(changes, session_ids)
@@ -185,7 +185,7 @@ class LiveIndex:
             self.begin_anew()
             seen = IndexProgress()
         since = replace(seen, kept={}, at=None)
-        told = NotingBatches(self._past.new_batches(self._agent_id, since, *session_ids))
+        told = BackfillReader(self._past.new_batches(self._agent_id, since, *session_ids))
         take_in_parts(self.index, told, seen.at or UNFINISHED, now)
         gone = tuple(each for each in self.index.row_keys() - told.kept if self._is_gone(*each))
         self.index.take([Batch(gone=gone)], now)

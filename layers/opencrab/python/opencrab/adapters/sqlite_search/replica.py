@@ -15,7 +15,7 @@ from opencrab.adapters.search_rows import (
     SearchRowReader,
     search_row_ref,
 )
-from opencrab.adapters.sqlite_search.bulk import UNFINISHED, NotingBatches, take_in_parts
+from opencrab.adapters.sqlite_search.backfill import UNFINISHED, BackfillReader, take_in_parts
 from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
@@ -101,7 +101,7 @@ class IndexReplica:
             seen = IndexProgress()
         since = replace(seen, kept={}, at=None) if whole else seen
         news = self._past.new_batches(self._agent_id, since, *session_ids, *self._left_behind)
-        told = NotingBatches(news)
+        told = BackfillReader(news)
         changed = take_in_parts(self.index, told, seen.at or UNFINISHED, now)
         if whole:
             gone = self.index.row_keys() - told.kept

@@ -36,8 +36,11 @@ _LOOKS = 3
 _Answer = TypeVar("_Answer")
 
 
-class ConfirmedIndex(Protocol):
-    """An index whose rows are compared with the stores before they are shown."""
+class IndexAccess(Protocol):
+    """An index whose rows are compared with the stores before they are shown.
+
+    It can be built anew.
+    """
 
     @property
     def index(self) -> Index:
@@ -45,6 +48,9 @@ class ConfirmedIndex(Protocol):
 
     def confirm(self, row: SearchRow) -> bool:
         """Check whether a document's row is current; update the index if not."""
+
+    def begin_anew(self) -> None:
+        """Replace the index by an empty one, which reads everything."""
 
 
 _log = logging.getLogger(__name__)
@@ -174,16 +180,9 @@ class SqliteSearch:
         raise _busy(agent_id)
 
 
-class RebuiltIndex(ConfirmedIndex, Protocol):
-    """An index that can be built anew."""
-
-    def begin_anew(self) -> None:
-        """Replace it by an empty one, which reads everything."""
-
-
 def find_confirmed(
     agent_id: str,
-    copy: ConfirmedIndex,
+    copy: IndexAccess,
     query: SearchQuery,
     *,
     past: SearchRowReader,
@@ -210,7 +209,7 @@ def find_confirmed(
     return tuple(each for each in found if copy.confirm(each.row))
 
 
-def trusting(agent_id: str, copy: RebuiltIndex, use: Callable[[], _Answer]) -> _Answer:
+def trusting(agent_id: str, copy: IndexAccess, use: Callable[[], _Answer]) -> _Answer:
     """Use a copy; if it turns out to be damaged, rebuild it from the journal and try once more."""
     try:
         return use()

@@ -26,7 +26,7 @@ def take_in_parts(index: Index, news: Iterable[Batch], before: datetime, now: da
     return changed + index.take(batches, now)
 
 
-class NotingBatches:
+class BackfillReader:
     """An iterator over batches that notes which documents and which last mark they contain."""
 
     def __init__(self, news: Iterator[Batch]) -> None:
