@@ -68,7 +68,9 @@ class Place:
         self.searches: list[LiveSearch] = []
         self.search = self.started()
 
-    def started(self, home: Home | None = None, feed: ChangeFeed | None = None) -> LiveSearch:
+    def started(
+        self, home: Home | None = None, feed: ChangeFeed | None = None, **options: Any
+    ) -> LiveSearch:
         """Another process on this machine, or this one again."""
         watched = replace(
             self.home,
@@ -82,6 +84,7 @@ class Place:
             self.clock,
             earlier=self.earlier,
             most_open=3,
+            **options,
         )
         self.searches.append(made)
         return made

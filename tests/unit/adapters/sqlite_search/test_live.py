@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from opencrab.adapters.sqlite_search.vectors import Vectors
 from opencrab.domain.memory.search_row import RowKind
 from opencrab.ports.memory.search import SearchQuery
+from tests.meaning import Fake
 from tests.searching import searching_copies
 from tests.unit.adapters.sqlite_search.live_machine import Place, burst, place_in
 
@@ -152,3 +154,21 @@ def test_speakers_and_names_follow_what_is_removed(at: Place) -> None:
     assert spoke == (("taro", "s1"),)
     kinds = {hit.row.kind for hit in at.search.search("hana", SearchQuery("crab"))}
     assert kinds == {RowKind.SPEECH}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"), [("わんこ", "公園で犬が走った"), ("puppy", "A dog ran across the park")]
+)
+def test_rows_are_found_by_meaning_and_embedded_once(at: Place, asked: str, said: str) -> None:
+    at.life.say(said)
+    assert at.find(asked) == []
+    at.started(vectors=Vectors(Fake())).catch_up("hana")
+    meaning = Fake()
+    again = at.started(vectors=Vectors(meaning))
+    again.catch_up("hana")
+    assert meaning.asked == []
+    assert again.search("hana", SearchQuery(asked))[0].row.text == said
+    assert again.status("hana").vectors == 2
+    at.life.mark(("s1", 2, 2))
+    again.apply_erasures("hana")
+    assert again.status("hana").vectors == 1
