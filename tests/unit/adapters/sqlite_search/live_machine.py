@@ -74,8 +74,8 @@ class Place:
         """Another process on this machine, or this one again."""
         watched = replace(
             self.home,
-            facts=self.facts,  # type: ignore[arg-type]
-            journal=self.journal,  # type: ignore[arg-type]
+            facts=self.facts,
+            journal=self.journal,
         )
         made = LiveSearch(
             past_of(home or watched, self.clock),

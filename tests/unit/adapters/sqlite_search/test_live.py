@@ -38,7 +38,7 @@ def test_after_a_burst_a_search_reads_only_what_it_finds(at: Place, count: int) 
 def test_a_search_with_copies_reads_a_burst_again_for_five_minutes_only(
     at: Place, count: int
 ) -> None:
-    watched = replace(at.home, facts=at.facts)  # type: ignore[arg-type]
+    watched = replace(at.home, facts=at.facts)
     copies = searching_copies(watched, at.clock, at.folder)
     burst(at, count)
     copies.search("hana", SearchQuery("crab"))

@@ -151,3 +151,18 @@ def test_purged_entries_are_what_the_shortened_feed_stands_for(at: Place, tmp_pa
     assert at.home.feed.position() == 0
     at.feed.deleted = 10**6
     assert at.feed.position() == 0
+
+
+def test_what_the_release_before_left_and_what_it_would_find_are_removed(at: Place) -> None:
+    left = at.folder / "copies" / "tmpdead"
+    left.mkdir(parents=True)
+    (left / "1.db").write_bytes(b"qqzebrakk")
+    at.restarted()
+    assert not left.exists()
+    at.find()
+    at.search.close()
+    before = searching_copies(at.home, at.clock, at.folder)
+    assert not at.file().exists()
+    before.close()
+    at.restarted()
+    assert at.find() == ["hana's crab 蟹"]

@@ -1,6 +1,7 @@
 """Search on this machine: each agent's index is one file, which is searched where it is written."""
 
 import logging
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +51,7 @@ class LiveSearch:
         self._clock = clock
         self._earlier = earlier
         self._folder = folder / _LIVE
+        _remove_private_copies(folder)
         self._cursor = ChangeCursor(feed, past)
         self._pool = AgentPool(self._made, most=most_open)
 
@@ -138,3 +140,9 @@ class LiveSearch:
             vectors=vectors,
             vector_model=model,
         )
+
+
+def _remove_private_copies(folder: Path) -> None:
+    """Remove what processes of an earlier release left, which may hold erased words."""
+    for left in folder.glob("tmp*"):
+        shutil.rmtree(left, ignore_errors=True)
