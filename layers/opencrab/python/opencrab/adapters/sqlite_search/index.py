@@ -4,6 +4,7 @@ It knows no journal: whoever keeps it asks how far it has come (`seen`) and give
 after (`take`). Equal rows give equal answers, whatever the order in which they were taken.
 """
 
+import logging
 import os
 import sqlite3
 import threading
@@ -12,10 +13,10 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from opencrab.adapters.forgotten_rows import ForgottenRows
-from opencrab.adapters.search_rows import Batch, IndexProgress, search_row_time
+from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader, search_row_time
 from opencrab.adapters.sqlite_search.ingest import IndexIngestTransaction
 from opencrab.adapters.sqlite_search.query import Sense, find_search_rows
 from opencrab.adapters.sqlite_search.row_codec import (
@@ -37,13 +38,27 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.memory.search import SearchHit, SearchQuery
 
-__all__ = ["TOKENIZER", "DamagedIndex", "Index"]
+if TYPE_CHECKING:
+    from opencrab.adapters.sqlite_search.vectors import Vectors
+
+__all__ = [
+    "TOKENIZER",
+    "DamagedIndex",
+    "Index",
+    "IndexAccess",
+    "find_confirmed",
+    "trusting",
+]
 
 _Answer = TypeVar("_Answer")
+_log = logging.getLogger(__name__)
 _KIND_OF = {number: kind for kind, number in KINDS.items()}
 
 _MERGE_WORDS = "INSERT INTO words (words) VALUES ('optimize')"
 """Merges the full-text segments, which keep terms of removed rows until then."""
+
+_LOOKS = 3
+"""How often the index is asked again after kept things turned out to be others than it knew."""
 
 _CLEAN = "DELETE FROM about WHERE key = 'removed'"
 
@@ -290,6 +305,64 @@ class Index:
         found = self._connection.execute("SELECT value FROM about WHERE key = ?", (key,))
         row = found.fetchone()
         return None if row is None else str(row[0])
+
+
+class IndexAccess(Protocol):
+    """An index whose rows are compared with the stores before they are shown.
+
+    It can be built anew.
+    """
+
+    @property
+    def index(self) -> Index:
+        """The index."""
+
+    def confirm(self, row: SearchRow) -> bool:
+        """Check whether a document's row is current; update the index if not."""
+
+    def begin_anew(self) -> None:
+        """Replace the index by an empty one, which reads everything."""
+
+
+def find_confirmed(
+    agent_id: str,
+    copy: IndexAccess,
+    query: SearchQuery,
+    *,
+    past: SearchRowReader,
+    vectors: "Vectors | None",
+    now: datetime,
+) -> tuple[SearchHit, ...]:
+    """Return the best hits of an up-to-date index; each document is as it is stored now."""
+    # Who asks over REST for nobody's turn does not spend the agent's money on it.
+    asks = query.clearance.whole or query.clearance.session_id
+    sense = vectors.query_vector(agent_id, copy.index, query) if vectors and asks else None
+    sound = set[str]()
+    found: tuple[SearchHit, ...] = ()
+    heard, person = None, query.clearance.person_id
+    if person:
+        heard = past.sessions_taken_part_in(person, copy.index.sessions_spoken_in(person))
+    for _ in range(_LOOKS):
+        found = copy.index.find(query, now, sense, heard)
+        kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
+        others = [row for row in kept if not copy.confirm(row)]
+        if not others:
+            return found
+        # What was changed is as it should be now, if it is found at all.
+        sound.update(row.id for row in kept)
+    return tuple(each for each in found if copy.confirm(each.row))
+
+
+def trusting(agent_id: str, copy: IndexAccess, use: Callable[[], _Answer]) -> _Answer:
+    """Use a copy; if it turns out to be damaged, rebuild it from the journal and try once more."""
+    try:
+        return use()
+    except DamagedIndex as error:
+        _log.warning(
+            "search index is damaged, rebuilding it: agent_id=%s, error=%s", agent_id, error.message
+        )
+        copy.begin_anew()
+        return use()
 
 
 def _speakers(connection: sqlite3.Connection) -> tuple[str, ...]:

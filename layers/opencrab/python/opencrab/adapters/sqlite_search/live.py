@@ -10,9 +10,8 @@ from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.agent_pool import COPIES, AgentPool
 from opencrab.adapters.sqlite_search.backfill import UNFINISHED
 from opencrab.adapters.sqlite_search.change_cursor import ChangeCursor
-from opencrab.adapters.sqlite_search.index import TOKENIZER
+from opencrab.adapters.sqlite_search.index import TOKENIZER, find_confirmed, trusting
 from opencrab.adapters.sqlite_search.live_index import LiveIndex
-from opencrab.adapters.sqlite_search.search import find_confirmed, trusting
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.workspace.path import workspace_folder_of_agent
 from opencrab.ports.clock import Clock

@@ -6,18 +6,16 @@ was told is lost with a process. How often that is depends on how much is told a
 """
 
 import logging
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 from opencrab.adapters.search_rows import ChangeHint, SearchRowReader
 from opencrab.adapters.sqlite_search.agent_pool import COPIES
-from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
+from opencrab.adapters.sqlite_search.index import TOKENIZER, find_confirmed, trusting
 from opencrab.adapters.sqlite_search.replica import IndexReplica
 from opencrab.adapters.sqlite_search.replica_cache import IndexReplicas
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.memory.search_row import SearchRow
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
 from opencrab.ports.memory.search import IndexStatus, SearchHit, SearchQuery
@@ -29,29 +27,6 @@ if TYPE_CHECKING:
 REFRESH_SECONDS = 60.0
 ROUNDS = 10
 """How often a publication begins anew when others publish at the same time."""
-
-_LOOKS = 3
-"""How often the index is asked again after kept things turned out to be others than it knew."""
-
-_Answer = TypeVar("_Answer")
-
-
-class IndexAccess(Protocol):
-    """An index whose rows are compared with the stores before they are shown.
-
-    It can be built anew.
-    """
-
-    @property
-    def index(self) -> Index:
-        """The index."""
-
-    def confirm(self, row: SearchRow) -> bool:
-        """Check whether a document's row is current; update the index if not."""
-
-    def begin_anew(self) -> None:
-        """Replace the index by an empty one, which reads everything."""
-
 
 _log = logging.getLogger(__name__)
 
@@ -178,47 +153,6 @@ class SqliteSearch:
             if copy.publish():
                 return
         raise _busy(agent_id)
-
-
-def find_confirmed(
-    agent_id: str,
-    copy: IndexAccess,
-    query: SearchQuery,
-    *,
-    past: SearchRowReader,
-    vectors: "Vectors | None",
-    now: datetime,
-) -> tuple[SearchHit, ...]:
-    """Return the best hits of an up-to-date index; each document is as it is stored now."""
-    # Who asks over REST for nobody's turn does not spend the agent's money on it.
-    asks = query.clearance.whole or query.clearance.session_id
-    sense = vectors.query_vector(agent_id, copy.index, query) if vectors and asks else None
-    sound = set[str]()
-    found: tuple[SearchHit, ...] = ()
-    heard, person = None, query.clearance.person_id
-    if person:
-        heard = past.sessions_taken_part_in(person, copy.index.sessions_spoken_in(person))
-    for _ in range(_LOOKS):
-        found = copy.index.find(query, now, sense, heard)
-        kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
-        others = [row for row in kept if not copy.confirm(row)]
-        if not others:
-            return found
-        # What was changed is as it should be now, if it is found at all.
-        sound.update(row.id for row in kept)
-    return tuple(each for each in found if copy.confirm(each.row))
-
-
-def trusting(agent_id: str, copy: IndexAccess, use: Callable[[], _Answer]) -> _Answer:
-    """Use a copy; if it turns out to be damaged, rebuild it from the journal and try once more."""
-    try:
-        return use()
-    except DamagedIndex as error:
-        _log.warning(
-            "search index is damaged, rebuilding it: agent_id=%s, error=%s", agent_id, error.message
-        )
-        copy.begin_anew()
-        return use()
 
 
 def _busy(agent_id: str) -> Unavailable:
