@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from opencrab.adapters.forgotten_rows import ForgottenRows
 from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader, search_row_time
@@ -37,9 +37,6 @@ from opencrab.domain.erasure.request import ErasureMark
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.memory.search import SearchHit, SearchQuery
-
-if TYPE_CHECKING:
-    from opencrab.adapters.sqlite_search.vectors import Vectors
 
 __all__ = [
     "TOKENIZER",
@@ -307,6 +304,13 @@ class Index:
         return None if row is None else str(row[0])
 
 
+class QueryEmbedder(Protocol):
+    """Makes searches by meaning."""
+
+    def query_vector(self, agent_id: str, index: Index, query: SearchQuery) -> Sense | None:
+        """Return the query's vector search, or None."""
+
+
 class IndexAccess(Protocol):
     """An index whose rows are compared with the stores before they are shown.
 
@@ -330,7 +334,7 @@ def find_confirmed(
     query: SearchQuery,
     *,
     past: SearchRowReader,
-    vectors: "Vectors | None",
+    vectors: QueryEmbedder | None,
     now: datetime,
 ) -> tuple[SearchHit, ...]:
     """Return the best hits of an up-to-date index; each document is as it is stored now."""
