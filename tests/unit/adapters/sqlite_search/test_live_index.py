@@ -166,3 +166,16 @@ def test_what_the_release_before_left_and_what_it_would_find_are_removed(at: Pla
     before.close()
     at.restarted()
     assert at.find() == ["hana's crab 蟹"]
+
+
+def test_an_index_whose_last_line_was_erased_goes_on_where_it_is(at: Place) -> None:
+    at.life.say("qqzebrakk crab 蟹")
+    at.search.catch_up("hana")
+    at.search.close()
+    at.home.eraser.redact("s1", [2])
+    made = at.file().stat().st_ino
+    at.restarted()
+    at.reads()
+    assert "hana's crab 蟹" in at.find()
+    assert at.reads() == 0
+    assert at.file().stat().st_ino == made
