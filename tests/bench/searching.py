@@ -72,7 +72,7 @@ class Figures:
 
 def figures(directory: Path, size: int) -> Figures:
     """Make an index of so many rows in a file, then ask it whole questions."""
-    docs, questions = _conversations(size)
+    docs, questions = conversations(size)
     rows = list(rows_of(docs).values())
     now = max(row.at for row in rows)
     path = directory / f"index-{size}"
@@ -111,7 +111,8 @@ def _found_ms(index: Index, query: SearchQuery, last: SearchRow) -> float:
     return (time.process_time() - started) * 1_000
 
 
-def _conversations(size: int) -> tuple[list[Doc], list[str]]:
+def conversations(size: int) -> tuple[list[Doc], list[str]]:
+    """Documents and questions: real ones where they are at hand."""
     data = _EVALUATION / "data" / "public"
     if not data.is_dir():
         return _made_up(size)

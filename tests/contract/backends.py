@@ -14,7 +14,7 @@ from opencrab.bootstrap.aws.search import Answer, aws_search_server
 from opencrab.ports.home import Home
 from opencrab.ports.memory.search import Indexing, Search
 from tests.opensearch.search import patient
-from tests.searching import searching
+from tests.searching import searching, searching_copies
 
 
 class Backend(Search, Indexing, Protocol):
@@ -26,9 +26,19 @@ OpenBackend = Callable[[Home, FakeClock, Path], AbstractContextManager[Backend]]
 
 
 @contextmanager
+def live_search(home: Home, clock: FakeClock, folder: Path) -> Iterator[Backend]:
+    """SQLite indexes that are searched where they are written, as on one's own machine."""
+    opened = searching(home, clock, folder)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+@contextmanager
 def sqlite_search(home: Home, clock: FakeClock, folder: Path) -> Iterator[Backend]:
     """Copies of SQLite indexes, with snapshots in a directory."""
-    opened = searching(home, clock, folder)
+    opened = searching_copies(home, clock, folder)
     try:
         yield opened
     finally:
@@ -59,7 +69,7 @@ class Invoked:
 @contextmanager
 def through_a_function(home: Home, clock: FakeClock, folder: Path) -> Iterator[Backend]:
     """The same in a function of its own, as with SearchBackend=efs."""
-    opened = searching(home, clock, folder)
+    opened = searching_copies(home, clock, folder)
     try:
         yield Elsewhere(opened)
     finally:
@@ -72,4 +82,4 @@ def opensearch(home: Home, clock: FakeClock, folder: Path) -> Iterator[Backend]:
     yield patient(home, clock, folder)
 
 
-BACKENDS: tuple[OpenBackend, ...] = (sqlite_search, through_a_function, opensearch)
+BACKENDS: tuple[OpenBackend, ...] = (live_search, sqlite_search, through_a_function, opensearch)

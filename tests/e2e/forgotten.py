@@ -6,9 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.local_files.snapshots import DirectorySnapshots
 from opencrab.adapters.s3_files import S3Snapshots
-from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.domain.access import authority
 from opencrab.domain.access.authority import Authority
@@ -65,6 +63,7 @@ from opencrab.ports.memory.search import SearchQuery
 from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import message
 from tests.e2e.house import START, House
+from tests.searching import past_of, searching
 
 HANAKO, NAME = "hanako", "山田花子"
 SAID = "蟹座の合言葉は夕凪七号です"
@@ -166,12 +165,13 @@ def lived(house: House, folder: Path, *, short: bool = False) -> Life:
 def search(house: House, folder: Path) -> None:
     """Give the house a real index with snapshots, where it would have them."""
     home, blobs = house.home, house.home.blobs
-    past = SearchRowReader(home.journal, home.sessions, home.facts, home.usage, house.clock)
     bucket = getattr(blobs, "_bucket", None)
-    store: Any = DirectorySnapshots(folder / "snapshots", house.clock)
-    if bucket is not None:
+    index: Any = None
+    if bucket is None:
+        index = searching(home, house.clock, folder / "indexes")
+    else:
         store = S3Snapshots(bucket._client, bucket.name, house.clock)
-    index = SqliteSearch(past, store, folder / "indexes", house.clock)
+        index = SqliteSearch(past_of(home, house.clock), store, folder / "indexes", house.clock)
     house.runtime = replace(house.runtime, search=index)
 
 

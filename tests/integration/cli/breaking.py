@@ -137,7 +137,7 @@ def freeze_all(at: Installation) -> None:
 def lose_index(at: Installation) -> None:
     at.chat("Ada")
     at.clock.shift = timedelta(minutes=2)
-    shutil.rmtree(at.data / "search", ignore_errors=True)
+    shutil.rmtree(at.data / "search-copies", ignore_errors=True)
 
 
 def build_index(at: Installation, finding: Finding) -> None:

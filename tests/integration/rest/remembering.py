@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.sqlite_search.search import SqliteSearch
+from opencrab.adapters.sqlite_search.live import LiveSearch
 from tests.integration.rest.house import House
 from tests.searching import searching
 
@@ -42,5 +42,5 @@ def follow(house: House) -> None:
     """Let the index follow all changes so far, as the indexer does in the background."""
     feed, search = house.runtime.home.feed, house.runtime.search
     assert feed is not None
-    assert isinstance(search, SqliteSearch)
+    assert isinstance(search, LiveSearch)
     search.index_entries(feed.read(after=0, limit=1_000))

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from opencrab.adapters.sqlite_search.search import SqliteSearch
+from opencrab.adapters.sqlite_search.live import LiveSearch
 from opencrab.domain.access.authority import Authority, Scope, Source
 from opencrab.domain.conversation.message import Message, Sender, TextPart
 from opencrab.domain.conversation.session import Hearing, Participant, Session
@@ -58,7 +58,7 @@ class Town:
         """Let the search find what was said until now."""
         feed, search = self.house.runtime.home.feed, self.house.runtime.search
         assert feed is not None
-        assert isinstance(search, SqliteSearch)
+        assert isinstance(search, LiveSearch)
         while entries := feed.read(after=self.position, limit=1_000):
             search.index_entries(entries)
             self.position = entries[-1].position

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader
-from opencrab.adapters.sqlite_search.replica import ROWS_AT_ONCE
+from opencrab.adapters.sqlite_search.backfill import ROWS_AT_ONCE
 from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS, SqliteSearch
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.erasure.request import COPIES_KEPT

@@ -82,10 +82,14 @@ class IndexProgress:
 
 @dataclass(frozen=True)
 class ChangeHint:
-    """What a feed says has changed for one agent: sessions, and documents by kind and id."""
+    """What a feed says has changed for one agent.
+
+    Sessions, documents by kind and id, and ids of erasure marks.
+    """
 
     sessions: tuple[str, ...] = ()
     kept: tuple[tuple[str, str], ...] = ()
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,9 @@ class Batch:
     """A part of what is new, to be indexed at once together with how far it reaches.
 
     With a `session_id` it reaches to the line `last`; with a `kind` to the document `last_id`; else
-    it holds erasure marks up to `last_id`, which apply to the rows of all other batches.
+    it holds erasure marks up to `last_id`, which apply to the rows of all other batches. Rows that
+    are `current` were just read: they replace what is indexed, whichever is newer. Documents that
+    are `gone` exist no more.
     """
 
     rows: tuple[SearchRow, ...] = ()
@@ -102,39 +108,8 @@ class Batch:
     kind: str = ""
     last_id: str = ""
     marks: tuple[tuple[str, ErasureMark], ...] = ()
-
-
-class ForgottenRows:
-    """All erasure marks of an agent, to check rows against; their order does not matter.
-
-    `until` is the time up to which everything was erased; None if that never happened.
-    """
-
-    def __init__(self, marks: Iterable[tuple[str, ErasureMark]] = ()) -> None:
-        self.marks: dict[str, ErasureMark] = {}
-        self._lines: dict[str, list[tuple[int, int]]] = {}
-        self._refs: set[str] = set()
-        self.until: datetime | None = None
-        self.add(marks)
-
-    def add(self, marks: Iterable[tuple[str, ErasureMark]]) -> None:
-        """Add more erasure marks."""
-        for mark_id, mark in marks:
-            self.marks[mark_id] = mark
-            for lines in mark.lines:
-                self._lines.setdefault(lines.session_id, []).append((lines.first, lines.last))
-            self._refs.update(mark.refs)
-            if mark.everything:
-                self.until = max(mark.at, self.until or mark.at, key=search_row_micros)
-
-    def has(self, row: SearchRow) -> bool:
-        """Check whether a row was erased."""
-        if self.until is not None and search_row_micros(row.at) <= search_row_micros(self.until):
-            return True
-        if row.ref:
-            return row.id in self._refs
-        spans = self._lines.get(row.session_id, ())
-        return any(first <= row.sequence <= last for first, last in spans)
+    current: bool = False
+    gone: tuple[tuple[RowKind, str], ...] = ()
 
 
 class SearchRowReader:
@@ -199,7 +174,7 @@ class SearchRowReader:
         for session in sessions:
             yield from self._lines(agent_id, session, seen.lines.get(session.id, 0))
         for kind in KEPT:
-            yield from self._kept(agent_id, kind, seen.kept.get(kind, ""))
+            yield from self._kept(agent_id, kind, seen)
         yield from self._rewritten(agent_id, seen)
 
     def marks(self, agent_id: str) -> Iterator[tuple[str, ErasureMark]]:
@@ -227,6 +202,23 @@ class SearchRowReader:
         fact = self._facts.get(agent_id, kind, fact_id)
         return None if fact is None else row_of_fact(fact)
 
+    def lines_after(self, agent_id: str, reached: Mapping[str, int]) -> Iterator[Batch]:
+        """Yield the lines of sessions after these numbers; sessions of others yield nothing."""
+        for session in self._own(agent_id, reached):
+            yield from self._lines(agent_id, session, reached[session.id])
+
+    def documents_named(self, agent_id: str, hinted: ChangeHint) -> Iterator[Batch]:
+        """Yield the erasure marks that a hint names, then its documents as they are now."""
+        if hinted.marks:
+            found = self._facts.get_many(agent_id, *((FORGOTTEN, each) for each in hinted.marks))
+            marks = tuple((fact.id, fact.read(ErasureMark)) for fact in found)
+            yield Batch(marks=marks, last_id=_last_reached_id("", found, self._clock.now()))
+        if hinted.kept:
+            rows = _rows(self._facts.get_many(agent_id, *hinted.kept))
+            there = {(row.kind, row.ref) for row in rows}
+            named = ((RowKind(kind), search_row_ref(kind, each)) for kind, each in hinted.kept)
+            yield Batch(rows=rows, current=True, gone=tuple(set(named) - there))
+
     def change_hints(self, entries: Iterable[FeedEntry]) -> dict[str, ChangeHint]:
         """Return the changes in feed entries, by agent; order and repeats do not matter."""
         sessions, kept = dict[str, None](), dict[DocumentChange, None]()
@@ -243,14 +235,15 @@ class SearchRowReader:
                     found[agent_id] = replace(known, sessions=(*known.sessions, session_id))
         for told in kept:
             known = found.get(told.owner, ChangeHint())
-            # A mark needs no more than to be looked for; it is read with all the others.
             more = ((told.kind, told.id),) if told.kind in KEPT else ()
-            found[told.owner] = replace(known, kept=known.kept + more)
+            marks = () if more or told.kind != FORGOTTEN else (told.id,)
+            known = replace(known, kept=known.kept + more, marks=known.marks + marks)
+            found[told.owner] = known
         return found
 
     def _marks(self, agent_id: str, seen: IndexProgress) -> Iterator[Batch]:
         now = self._clock.now()
-        after = _earlier(seen.mark, now)
+        after = _unread_after(seen.mark, seen.at, now)
         while True:
             page = self._facts.page(agent_id, FORGOTTEN, after=after, limit=_PAGE)
             if page:
@@ -294,9 +287,9 @@ class SearchRowReader:
             if len(page) < _PAGE:
                 return
 
-    def _kept(self, agent_id: str, kind: str, known: str) -> Iterator[Batch]:
-        now = self._clock.now()
-        after = _earlier(known, now)
+    def _kept(self, agent_id: str, kind: str, seen: IndexProgress) -> Iterator[Batch]:
+        known, now = seen.kept.get(kind, ""), self._clock.now()
+        after = _unread_after(known, seen.at, now)
         while True:
             page = self._facts.page(agent_id, kind, after=after, limit=_PAGE)
             if page:
@@ -313,8 +306,7 @@ class SearchRowReader:
             if page:
                 yield Batch(kind=REWRITTEN, last_id=_last_reached_id(known, page, now))
             return
-        # Whatever was told of so long before the last look was there then: it is read only once.
-        after = max(_earlier(known, now), min(known, new_ulid(_milliseconds(seen.at - LATE), b"")))
+        after = _unread_after(known, seen.at, now)
         while page := self._facts.page(agent_id, REWRITTEN, after=after, limit=_PAGE):
             told = dict[str, dict[str, None]]()
             for each in (fact.read(IndexRewrite) for fact in page):
@@ -377,6 +369,18 @@ def _earlier(known: str, now: datetime) -> str:
     if milliseconds is None or milliseconds > _milliseconds(now + LATE):
         return ""
     return new_ulid(max(milliseconds - round(LATE.total_seconds() * 1_000), 0), b"")
+
+
+def _unread_after(known: str, at: datetime | None, now: datetime) -> str:
+    """Return the id after which documents may be new to an index that was last updated at `at`.
+
+    What has an id of five minutes before that update was there then, so it is read only once,
+    however many have an id that is less than five minutes older than the last one.
+    """
+    earlier = _earlier(known, now)
+    if at is None or not earlier or known[:1] == "S":
+        return earlier
+    return max(earlier, min(known, new_ulid(_milliseconds(at - LATE), b"")))
 
 
 def search_row_micros(at: datetime) -> int:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from opencrab.adapters.forgotten_rows import ForgottenRows
 from opencrab.adapters.opensearch.client import (
     DocumentWrite,
     NotWritten,
@@ -30,7 +31,6 @@ from opencrab.adapters.search_rows import (
     LATE,
     Batch,
     ChangeHint,
-    ForgottenRows,
     SearchRowReader,
     search_row_ref,
 )

@@ -7,9 +7,10 @@ rely on, so that everybody reads what they just wrote.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from opencrab.adapters.forgotten_rows import ForgottenRows
 from opencrab.adapters.opensearch.schema import PlacedRow, place_opensearch_row, row_document_id
 from opencrab.adapters.opensearch.watermark import Watermarks
-from opencrab.adapters.search_rows import Batch, ForgottenRows, SearchRowReader
+from opencrab.adapters.search_rows import Batch, SearchRowReader
 from opencrab.ports.memory.search import SearchQuery
 
 MOST_TAIL = 1_000

@@ -21,11 +21,13 @@ class Conditions:
     """SQL conditions on the table `row`, and their parameter values.
 
     `visible_sql` selects the rows that the caller may see, `matching_sql` those that also match
-    every filter.
+    every filter. `among_sql` is a condition on the full-text table for filters on kinds of
+    documents: it leaves out what an index on `row` can tell, before a row is read.
     """
 
     visible_sql: str
     matching_sql: str
+    among_sql: str = ""
     values: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -35,6 +37,7 @@ class Conditions:
 
 
 _TRUE = "(1)"
+_DOCUMENTS = frozenset({RowKind.MEMORY, RowKind.EXPERIENCE, RowKind.SUMMARY})
 
 
 def search_conditions(
@@ -68,7 +71,16 @@ def search_conditions(
             values[name] = search_row_micros(limit)
     if _NOBODY in (values.get("session"), values.get("speaker")):
         return None
-    return Conditions(visible_sql=_all(visible), matching_sql=_all(filters), values=values)
+    return Conditions(_all(visible), _all(filters), _among(query.kinds), values)
+
+
+def _among(kinds: AbstractSet[RowKind]) -> str:
+    if not kinds or not kinds <= _DOCUMENTS:
+        return ""
+    numbers = ", ".join(str(KINDS[each]) for each in sorted(kinds))
+    # The plus keeps SQLite from searching once for each of them.
+    kept = f"kept.ref IS NOT NULL AND kept.kind IN ({numbers})"
+    return f" AND +words.rowid IN (SELECT kept.id FROM row AS kept WHERE {kept})"  # noqa: S608 - numbers of kinds
 
 
 def _clearance(

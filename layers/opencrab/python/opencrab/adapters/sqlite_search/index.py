@@ -4,6 +4,7 @@ It knows no journal: whoever keeps it asks how far it has come (`seen`) and give
 after (`take`). Equal rows give equal answers, whatever the order in which they were taken.
 """
 
+import logging
 import os
 import sqlite3
 import threading
@@ -12,9 +13,10 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from opencrab.adapters.search_rows import Batch, ForgottenRows, IndexProgress, search_row_time
+from opencrab.adapters.forgotten_rows import ForgottenRows
+from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader, search_row_time
 from opencrab.adapters.sqlite_search.ingest import IndexIngestTransaction
 from opencrab.adapters.sqlite_search.query import Sense, find_sqlite_search_rows
 from opencrab.adapters.sqlite_search.row_codec import (
@@ -32,22 +34,45 @@ from opencrab.adapters.sqlite_search.schema import (
     translate_sqlite_search_errors,
 )
 from opencrab.domain.erasure.request import ErasureMark
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.memory.search import SearchHit, SearchQuery
 
-__all__ = ["TOKENIZER", "DamagedIndex", "Index"]
+__all__ = [
+    "TOKENIZER",
+    "DamagedIndex",
+    "Index",
+    "IndexAccess",
+    "find_confirmed",
+    "trusting",
+]
 
 _Answer = TypeVar("_Answer")
+_log = logging.getLogger(__name__)
 _KIND_OF = {number: kind for kind, number in KINDS.items()}
+
+_MERGE_WORDS = "INSERT INTO words (words) VALUES ('optimize')"
+"""Merges the full-text segments, which keep terms of removed rows until then."""
+
+_LOOKS = 3
+"""How often the index is asked again after kept things turned out to be others than it knew."""
+
+_CLEAN = "DELETE FROM about WHERE key = 'removed'"
 
 
 class Index:
-    """One agent's search index in a SQLite file or in memory; thread-safe."""
+    """One agent's search index in a SQLite file or in memory; thread-safe.
 
-    def __init__(self, agent_id: str, path: Path | None, source: str = "") -> None:
+    A `live` file is written and read in place, also by other processes.
+    """
+
+    def __init__(
+        self, agent_id: str, path: Path | None, source: str = "", *, live: bool = False
+    ) -> None:
         self._path = path
         self._lock = threading.RLock()
-        self._connection = open_sqlite_search_index(agent_id, path, source)
+        self._connection = open_sqlite_search_index(agent_id, path, source, live=live)
+        self._version = self._data_version()
         self._names = IndexStringTable(self._connection)
         self._forgotten = ForgottenRows()
         self._speakers: tuple[str, ...] | None = None
@@ -62,7 +87,6 @@ class Index:
     def progress(self) -> IndexProgress:
         """Return how far the index has come."""
         with self._used() as connection, translate_sqlite_search_decoding_errors():
-            at = self._about("at")
             lines = dict(connection.execute("SELECT session, last FROM line"))
             kept = dict(connection.execute("SELECT kind, last FROM kept"))
             texts = all(isinstance(each, str) for pair in (lines, kept) for each in pair)
@@ -73,8 +97,29 @@ class Index:
                 lines=lines,
                 kept=kept,
                 mark=self._about("mark") or "",
-                at=None if at is None else search_row_time(int(at)),
+                at=self.progress_time(),
             )
+
+    def lines_reached(self, session_ids: Iterable[str]) -> dict[str, int]:
+        """Return the last indexed line of these sessions, 0 for one without."""
+        with self._used() as connection:
+            found = (
+                (each, connection.execute("SELECT last FROM line WHERE session = ?", (each,)))
+                for each in session_ids
+            )
+            return {each: (row.fetchone() or (0,))[0] for each, row in found}
+
+    def progress_time(self) -> datetime | None:
+        """Return when the index was last brought up to date; None for an empty one."""
+        with self._used(), translate_sqlite_search_decoding_errors():
+            at = self._about("at")
+            return None if at is None else search_row_time(int(at))
+
+    def kept_reached(self, kind: str) -> str:
+        """Return the recorded position of one kind; "" without one."""
+        with self._used() as connection:
+            found = connection.execute("SELECT last FROM kept WHERE kind = ?", (kind,)).fetchone()
+            return str(found[0]) if found else ""
 
     def take(self, batches: Iterable[Batch], at: datetime) -> int:
         """Index batches in one transaction; return how many rows changed."""
@@ -121,16 +166,29 @@ class Index:
             taking.remove(kind, ref)
 
     def vacuum(self) -> None:
-        """Remove all traces of removed rows from the file."""
+        """Remove all traces of removed rows from the file and its write-ahead log."""
         with self._used() as connection:
-            self._merge_words()
+            connection.execute(_MERGE_WORDS)
             connection.execute("VACUUM")
+            connection.execute(_CLEAN)
+            if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                raise Unavailable(
+                    "another process reads the search index: its removed rows are still in the log",
+                    cure="try again in a few seconds",
+                )
+
+    def erase_removed(self) -> None:
+        """Run `vacuum` if rows were removed since the last time."""
+        with self._used():
+            if self._about("removed") is not None:
+                self.vacuum()
 
     def save(self, into: Path) -> None:
         """Write a copy to a new file, without traces of removed rows, and fsync it."""
         with self._used() as connection:
             if self._about("removed") is not None:
-                self._merge_words()
+                connection.execute(_MERGE_WORDS)
+                connection.execute(_CLEAN)
             connection.execute("VACUUM INTO ?", (str(into),))
         for each in (into, into.parent):
             handle = os.open(each, os.O_RDONLY)
@@ -193,6 +251,8 @@ class Index:
     @contextmanager
     def _used(self) -> Iterator[sqlite3.Connection]:
         with self._lock, translate_sqlite_search_errors(self._path):
+            if not self._connection.in_transaction:
+                self._notice_changes()
             yield self._connection
 
     @contextmanager
@@ -201,6 +261,7 @@ class Index:
         with self._used() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
+                self._notice_changes()
                 taking = IndexIngestTransaction(connection, self._names, self._forgotten)
                 yield taking
                 taking.finish()
@@ -212,8 +273,10 @@ class Index:
                 raise
             if taking.removed:
                 self._names.forget()
-            if taking.changed:
+            if taking.lost_speaker:
                 self._speakers = None
+            elif self._speakers is not None and not taking.speakers.issubset(self._speakers):
+                self._speakers = tuple(sorted(taking.speakers.union(self._speakers)))
 
     def _read_anew(self) -> None:
         """Reload what is cached in memory from the file."""
@@ -225,15 +288,85 @@ class Index:
                 (name, ErasureMark.model_validate_json(body)) for name, body in marks
             )
 
-    def _merge_words(self) -> None:
-        """Merge the full-text segments, which keep terms of removed rows until then."""
-        self._connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-        self._connection.execute("DELETE FROM about WHERE key = 'removed'")
+    def _data_version(self) -> int:
+        """Return a number that differs after another connection changed the file."""
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def _notice_changes(self) -> None:
+        version = self._data_version()
+        if version != self._version:
+            self._version = version
+            self._read_anew()
 
     def _about(self, key: str) -> str | None:
         found = self._connection.execute("SELECT value FROM about WHERE key = ?", (key,))
         row = found.fetchone()
         return None if row is None else str(row[0])
+
+
+class QueryEmbedder(Protocol):
+    """Makes searches by meaning."""
+
+    def query_vector(self, agent_id: str, index: Index, query: SearchQuery) -> Sense | None:
+        """Return the query's vector search, or None."""
+
+
+class IndexAccess(Protocol):
+    """An index whose rows are compared with the stores before they are shown.
+
+    It can be built anew.
+    """
+
+    @property
+    def index(self) -> Index:
+        """The index."""
+
+    def confirm(self, row: SearchRow) -> bool:
+        """Check whether a document's row is current; update the index if not."""
+
+    def begin_anew(self) -> None:
+        """Replace the index by an empty one, which reads everything."""
+
+
+def find_confirmed(
+    agent_id: str,
+    copy: IndexAccess,
+    query: SearchQuery,
+    *,
+    past: SearchRowReader,
+    vectors: QueryEmbedder | None,
+    now: datetime,
+) -> tuple[SearchHit, ...]:
+    """Return the best hits of an up-to-date index; each document is as it is stored now."""
+    # Who asks over REST for nobody's turn does not spend the agent's money on it.
+    asks = query.clearance.whole or query.clearance.session_id
+    sense = vectors.query_vector(agent_id, copy.index, query) if vectors and asks else None
+    sound = set[str]()
+    found: tuple[SearchHit, ...] = ()
+    heard, person = None, query.clearance.person_id
+    if person:
+        heard = past.sessions_taken_part_in(person, copy.index.sessions_spoken_in(person))
+    for _ in range(_LOOKS):
+        found = copy.index.find(query, now, sense, heard)
+        kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
+        others = [row for row in kept if not copy.confirm(row)]
+        if not others:
+            return found
+        # What was changed is as it should be now, if it is found at all.
+        sound.update(row.id for row in kept)
+    return tuple(each for each in found if copy.confirm(each.row))
+
+
+def trusting(agent_id: str, copy: IndexAccess, use: Callable[[], _Answer]) -> _Answer:
+    """Use a copy; if it turns out to be damaged, rebuild it from the journal and try once more."""
+    try:
+        return use()
+    except DamagedIndex as error:
+        _log.warning(
+            "search index is damaged, rebuilding it: agent_id=%s, error=%s", agent_id, error.message
+        )
+        copy.begin_anew()
+        return use()
 
 
 def _speakers(connection: sqlite3.Connection) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from opencrab.adapters.search_rows import Batch, ForgottenRows, search_row_micros
+from opencrab.adapters.forgotten_rows import ForgottenRows
+from opencrab.adapters.search_rows import Batch, search_row_micros
 from opencrab.adapters.sqlite_search.row_codec import (
     IndexStringTable,
     clean_sqlite_search_text,
@@ -26,19 +27,39 @@ _KEPT = (
     " ref, text FROM row WHERE kind = ? AND ref = ?"
 )
 _AT = 9
+_NAMED = "SELECT id, text, session, person, speaker, guild FROM row"
 
 _TIDY = (
     "DELETE FROM spoke WHERE NOT EXISTS (SELECT 1 FROM row WHERE row.session = spoke.session"
     " AND row.ref IS NULL AND row.sequence > 0 AND row.kind = 0 AND row.person = spoke.person)",
     "DELETE FROM name WHERE id NOT IN (SELECT session FROM row UNION SELECT person FROM row"
     " UNION SELECT speaker FROM row UNION SELECT guild FROM row WHERE guild IS NOT NULL)",
-    "INSERT OR REPLACE INTO about VALUES ('removed', '1')",
 )
-"""What was only there for rows that are gone goes too, and the file is not clean any more."""
+"""What was only there for rows that are gone goes too."""
+
+_TIDY_SESSION = (
+    "DELETE FROM spoke WHERE session = ? AND NOT EXISTS (SELECT 1 FROM row"
+    " WHERE row.session = spoke.session AND row.ref IS NULL AND row.sequence > 0"
+    " AND row.kind = 0 AND row.person = spoke.person)"
+)
+_TIDY_NAME = (
+    "DELETE FROM name WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM row WHERE"
+    " row.session = ?1 OR row.person = ?1 OR row.speaker = ?1 OR row.guild = ?1)"
+)
+_SPEAKS = "SELECT 1 FROM row WHERE speaker = ? LIMIT 1"
+
+_ONE_BY_ONE = 20
+"""Names of removed rows that are looked for one by one; for more of them all rows are read once."""
+
+_NOT_CLEAN = "INSERT OR REPLACE INTO about VALUES ('removed', '1')"
 
 
 class IndexIngestTransaction:
-    """The writes of one transaction; `changed` counts all changed rows, `removed` removals."""
+    """The writes of one transaction; `changed` counts all changed rows, `removed` removals.
+
+    `speakers` are those of the rows that were put in; `lost_speaker` says after `finish` whether a
+    speaker has no row any more.
+    """
 
     def __init__(
         self, connection: sqlite3.Connection, names: IndexStringTable, forgotten: ForgottenRows
@@ -51,13 +72,18 @@ class IndexIngestTransaction:
         self._next = (newest or 0) + 1
         self.changed = 0
         self.removed = 0
+        self.speakers = set[str]()
+        self.lost_speaker = False
+        self._left = set[tuple[int, int, int, int | None]]()
 
     def take(self, batch: Batch) -> None:
         """Index one batch and record how far it reaches."""
         for mark_id, mark in batch.marks:
             self._obey(mark_id, mark)
+        for kind, ref in batch.gone:
+            self.remove(kind, ref)
         for row in batch.rows:
-            self.put(row)
+            self.put(row, newest=batch.current)
         if batch.session_id:
             self._reached("line", "session", clean_sqlite_search_text(batch.session_id), batch.last)
         elif batch.kind:
@@ -87,6 +113,8 @@ class IndexIngestTransaction:
         self._connection.execute(
             "INSERT INTO words (rowid, text) VALUES (?, ?)", (self._next, words)
         )
+        if row.speaker:
+            self.speakers.add(clean_sqlite_search_text(row.speaker))
         if row.is_spoken:
             self._hear(columns)
         self._next += 1
@@ -102,9 +130,22 @@ class IndexIngestTransaction:
 
     def finish(self) -> None:
         """Remove speakers and names that only removed rows used."""
-        if self.removed:
+        if not self.removed:
+            return
+        execute = self._connection.execute
+        numbers = {each for row in self._left for each in row if each is not None}
+        if len(numbers) > _ONE_BY_ONE:
             for statement in _TIDY:
-                self._connection.execute(statement)
+                execute(statement)
+            self.lost_speaker = True
+        else:
+            for session in {row[0] for row in self._left}:
+                execute(_TIDY_SESSION, (session,))
+            speakers = {row[2] for row in self._left}
+            self.lost_speaker = not all(execute(_SPEAKS, (each,)).fetchone() for each in speakers)
+            for number in numbers:
+                execute(_TIDY_NAME, (number,))
+        execute(_NOT_CLEAN)
 
     def _obey(self, mark_id: str, mark: ErasureMark) -> None:
         added = self._connection.execute(
@@ -141,9 +182,10 @@ class IndexIngestTransaction:
         return True
 
     def _remove(self, where: str, *parameters: str | int) -> None:
-        found = self._connection.execute(f"SELECT id, text FROM row WHERE {where}", parameters)  # noqa: S608 - values are parameters
+        found = self._connection.execute(f"{_NAMED} WHERE {where}", parameters).fetchall()
         with translate_sqlite_search_decoding_errors():
-            gone = [(number, " ".join(index_terms(text))) for number, text in found.fetchall()]
+            gone = [(number, " ".join(index_terms(text))) for number, text, *_ in found]
+            self._left.update((session, *others) for _, _, session, *others in found)
         self._connection.executemany(
             "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", gone
         )

@@ -71,7 +71,7 @@ def _best(
         found = connection.execute(statement, {**words, "most": MOST_HITS + 1}).fetchall()
         if len(found) <= MOST_HITS or found[-1][1] != found[-2][1]:
             return _positive(found[:MOST_HITS])
-    statement = f"{_BEST_ALLOWED}{rarer} AND {limits.matching_sql}{_ORDER}"
+    statement = f"{_BEST_ALLOWED}{limits.among_sql}{rarer} AND {limits.matching_sql}{_ORDER}"
     values = {**limits.values, **words, "most": MOST_HITS}
     return _positive(connection.execute(statement, values).fetchall())
 

@@ -25,7 +25,7 @@ from opencrab.adapters.sqlite_search.schema import (
     TIMED,
     translate_sqlite_search_decoding_errors,
 )
-from opencrab.domain.memory.search_row import SearchRow
+from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.domain.text.query import parse_query_text, speakers_named_in_text
 from opencrab.domain.text.ranking import (
     LENT,
@@ -101,10 +101,13 @@ def find_sqlite_search_rows(
     )
     if sense is not None:
         hits, why = sense(connection, hits, limits)
-    around = _around(connection, hits)
     least = least_neighbour_text_score(
         hits.values(), asked.named, asks_when=asked.asks_when, limit=query.limit
     )
+    if query.kinds and RowKind.SPEECH not in query.kinds:
+        # Only speech gets a share of its neighbours' scores: what has less is not among the best.
+        hits = {number: score for number, score in hits.items() if score >= least}
+    around = _around(connection, hits)
     listed = _candidates(connection, names, hits, _near(hits, around, least), limits)
     candidates = (each._replace(why=why.get(int(each.key), each.why)) for each in listed)
     best = rank_text_search_candidates(

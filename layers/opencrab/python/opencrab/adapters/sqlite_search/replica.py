@@ -5,18 +5,17 @@ be trusted it begins anew: all that it knows is in the journal and among the fac
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from opencrab.adapters.search_rows import (
-    Batch,
     ChangeHint,
     IndexProgress,
     SearchRowReader,
     search_row_ref,
 )
+from opencrab.adapters.sqlite_search.backfill import UNFINISHED, BackfillReader, take_in_parts
 from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
@@ -24,14 +23,8 @@ from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import Snapshot, SnapshotStore
 
-ROWS_AT_ONCE = 5_000
-"""Rows of one transaction: what is new since yesterday fits, a whole life is read bit by bit."""
-
 LOOKS = 10
 """How often the newest snapshot is asked for while others replace it."""
-
-_UNFINISHED = datetime(1970, 1, 1, tzinfo=UTC)
-"""When a copy was brought up to date of which only a part was read: so long ago that it is old."""
 
 _log = logging.getLogger(__name__)
 
@@ -108,8 +101,8 @@ class IndexReplica:
             seen = IndexProgress()
         since = replace(seen, kept={}, at=None) if whole else seen
         news = self._past.new_batches(self._agent_id, since, *session_ids, *self._left_behind)
-        told = _NotingBatches(news)
-        changed = self._take(told, seen.at or _UNFINISHED, now)
+        told = BackfillReader(news)
+        changed = take_in_parts(self.index, told, seen.at or UNFINISHED, now)
         if whole:
             gone = self.index.row_keys() - told.kept
             changed += sum(self._reread(kind, ref) for kind, ref in gone)
@@ -232,36 +225,9 @@ class IndexReplica:
         except Unavailable:
             return {}
 
-    def _take(self, news: Iterable[Batch], before: datetime, now: datetime) -> int:
-        """Index batches in transactions of limited size; only the last one records the new time."""
-        changed, rows, batches = 0, 0, list[Batch]()
-        for batch in news:
-            batches.append(batch)
-            rows += len(batch.rows)
-            if rows >= ROWS_AT_ONCE:
-                changed += self.index.take(batches, before)
-                rows, batches = 0, []
-        return changed + self.index.take(batches, now)
-
     def _reread(self, kind: RowKind, ref: str) -> int:
         """Remove a document's row unless the document exists; return 1 if it was removed."""
         row = self._past.row_named(self._agent_id, kind, ref)
         if row is None:
             self.index.drop(kind, ref)
         return int(row is None)
-
-
-class _NotingBatches:
-    """An iterator over batches that notes which documents and which last mark they contain."""
-
-    def __init__(self, news: Iterator[Batch]) -> None:
-        self.kept = set[tuple[RowKind, str]]()
-        self.mark = ""
-        self._news = news
-
-    def __iter__(self) -> Iterator[Batch]:
-        for batch in self._news:
-            self.kept.update((row.kind, row.ref) for row in batch.rows if row.ref)
-            if batch.marks:
-                self.mark = batch.last_id
-            yield batch

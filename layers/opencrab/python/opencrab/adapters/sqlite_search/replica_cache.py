@@ -4,34 +4,20 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, suppress
 from errno import EPERM
 from itertools import count
 from pathlib import Path
 from threading import Lock
 
 from opencrab.adapters.search_rows import SearchRowReader
+from opencrab.adapters.sqlite_search.agent_pool import COPIES, AgentPool
 from opencrab.adapters.sqlite_search.replica import IndexReplica
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.memory.snapshots import SnapshotStore
 
-COPIES = 20
-"""Most copies at once; whose turn was longest ago begins anew next time."""
-
 _LOCK = "in-use"
-
-
-@dataclass
-class _Place:
-    """An agent's copy, and how many threads use it or wait for it."""
-
-    copy: IndexReplica
-    lock: Lock = field(default_factory=Lock)
-    users: int = 0
 
 
 class IndexReplicas:
@@ -53,53 +39,28 @@ class IndexReplicas:
         self._past = past
         self._snapshots = snapshots
         self._clock = clock
-        self._most = most
         self._source = source
         self._lock = Lock()
-        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._pool = AgentPool(self._replica, most=most)
         self._numbers = count(1)
         self._parent = folder
         self._folder, self._held = _own_folder(folder)
 
-    @contextmanager
-    def acquire(self, agent_id: str) -> Iterator[IndexReplica]:
+    def acquire(self, agent_id: str) -> AbstractContextManager[IndexReplica]:
         """Yield an agent's copy, locked for this thread."""
-        place = self._entered(agent_id)
-        try:
-            with place.lock:
-                yield place.copy
-        finally:
-            with self._lock:
-                place.users -= 1
+        return self._pool.acquire(agent_id)
 
     def close(self) -> None:
         """Remove all copies and their folder."""
+        self._pool.close()
         with self._lock:
-            for place in self._places.values():
-                place.copy.close()
-            self._places.clear()
             shutil.rmtree(self._folder, ignore_errors=True)
             os.close(self._held)
 
-    def _entered(self, agent_id: str) -> _Place:
-        with self._lock:
-            place = self._places.get(agent_id)
-            if place is None:
-                made = IndexReplica(
-                    agent_id,
-                    self._past,
-                    self._snapshots,
-                    self._new_file,
-                    self._clock,
-                    source=self._source,
-                )
-                place = self._places[agent_id] = _Place(made)
-            self._places.move_to_end(agent_id)
-            place.users += 1
-            idle = [each for each, other in self._places.items() if not other.users]
-            for each in idle[: max(len(self._places) - self._most, 0)]:
-                self._places.pop(each).copy.close()
-            return place
+    def _replica(self, agent_id: str) -> IndexReplica:
+        return IndexReplica(
+            agent_id, self._past, self._snapshots, self._new_file, self._clock, source=self._source
+        )
 
     def _new_file(self) -> Path:
         """Return an unused path, in a folder that is made again if somebody removed it."""

@@ -21,6 +21,9 @@ _APPLICATION = 0x0C4AB51D
 _VERSION = 1
 _HEAD = 100
 
+_PATIENCE_SECONDS = 10.0
+"""The timeout for a lock that another process holds."""
+
 _CHECKED_BYTES = 16 * 1024 * 1024
 """Larger files are looked into only as far as they are used: whoever fetched one has its hash."""
 
@@ -102,17 +105,18 @@ class DamagedIndex(Unavailable):
 
 
 def open_sqlite_search_index(
-    agent_id: str, path: Path | None, source: str = ""
+    agent_id: str, path: Path | None, source: str = "", *, live: bool = False
 ) -> sqlite3.Connection:
     """Open or create an agent's index; raise DamagedIndex for an unsound file.
 
-    `source` names the database that the index copies: an index of another one is refused.
+    `source` names the database that the index copies: an index of another one is refused. A `live`
+    one has a write-ahead log: it survives a power failure, and other processes may use it too.
     """
     fresh = path is None or not path.exists()
     if path is not None and not fresh:
         _look_at(path)
     with translate_sqlite_search_errors(path):
-        connection = _open_connection(path)
+        connection = _open_connection(path, live=live)
         try:
             if fresh:
                 _fill(connection, agent_id)
@@ -168,11 +172,24 @@ def _index_label(path: Path | None) -> str:
     return "in memory" if path is None else repr(str(path))
 
 
-def _open_connection(path: Path | None) -> sqlite3.Connection:
-    """Open a connection without fsync, since an index can be rebuilt after a power failure."""
-    connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous=OFF")
-    connection.execute("PRAGMA cache_size=-16000")
+def _open_connection(path: Path | None, *, live: bool) -> sqlite3.Connection:
+    """Open a connection; one to a private copy does without fsync, as the copy can be rebuilt."""
+    connection = sqlite3.connect(
+        path or ":memory:",
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=_PATIENCE_SECONDS,
+    )
+    try:
+        # A commit in WAL mode waits for no disk; after a power failure the newest may be missing,
+        # together with the record of how far the index had come.
+        connection.execute(f"PRAGMA synchronous={'NORMAL' if live else 'OFF'}")
+        if live:
+            connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA cache_size=-16000")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -6,14 +6,15 @@ was told is lost with a process. How often that is depends on how much is told a
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from opencrab.adapters.search_rows import ChangeHint, SearchRowReader
-from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex
+from opencrab.adapters.sqlite_search.agent_pool import COPIES
+from opencrab.adapters.sqlite_search.index import TOKENIZER, find_confirmed, trusting
 from opencrab.adapters.sqlite_search.replica import IndexReplica
-from opencrab.adapters.sqlite_search.replica_cache import COPIES, IndexReplicas
+from opencrab.adapters.sqlite_search.replica_cache import IndexReplicas
 from opencrab.domain.errors import Unavailable
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
@@ -27,10 +28,6 @@ REFRESH_SECONDS = 60.0
 ROUNDS = 10
 """How often a publication begins anew when others publish at the same time."""
 
-_LOOKS = 3
-"""How often the index is asked again after kept things turned out to be others than it knew."""
-
-_Answer = TypeVar("_Answer")
 _log = logging.getLogger(__name__)
 
 
@@ -62,15 +59,15 @@ class SqliteSearch:
 
     def search(self, agent_id: str, query: SearchQuery) -> tuple[SearchHit, ...]:
         with self._copies.acquire(agent_id) as copy:
-            return _trusting(agent_id, copy, lambda: self._searched(agent_id, copy, query))
+            return trusting(agent_id, copy, lambda: self._searched(agent_id, copy, query))
 
     def apply_erasures(self, agent_id: str) -> None:
         with self._copies.acquire(agent_id) as copy:
-            _trusting(agent_id, copy, lambda: self._forgotten(agent_id, copy))
+            trusting(agent_id, copy, lambda: self._forgotten(agent_id, copy))
 
     def status(self, agent_id: str) -> IndexStatus:
         with self._copies.acquire(agent_id) as copy:
-            return _trusting(agent_id, copy, lambda: self._status(copy))
+            return trusting(agent_id, copy, lambda: self._status(copy))
 
     def index_entries(self, entries: Iterable[FeedEntry]) -> None:
         failure: Unavailable | None = None
@@ -103,25 +100,9 @@ class SqliteSearch:
         copy.refresh(self._refresh_seconds)
         present = (query.session_id, query.clearance.session_id)
         copy.catch_up(*(each for each in present if each))
-        vectors = self._vectors
-        # Who asks over REST for nobody's turn does not spend the agent's money on it.
-        asks = query.clearance.whole or query.clearance.session_id
-        sense = vectors.query_vector(agent_id, copy.index, query) if vectors and asks else None
-        sound = set[str]()
-        found: tuple[SearchHit, ...] = ()
-        heard, person = None, query.clearance.person_id
-        if person:
-            spoken_in = copy.index.sessions_spoken_in(person)
-            heard = self._past.sessions_taken_part_in(person, spoken_in)
-        for _ in range(_LOOKS):
-            found = copy.index.find(query, self._clock.now(), sense, heard)
-            kept = [each.row for each in found if each.row.ref and each.row.id not in sound]
-            others = [row for row in kept if not copy.confirm(row)]
-            if not others:
-                return found
-            # What was changed is as it should be now, if it is found at all.
-            sound.update(row.id for row in kept)
-        return tuple(each for each in found if copy.confirm(each.row))
+        return find_confirmed(
+            agent_id, copy, query, past=self._past, vectors=self._vectors, now=self._clock.now()
+        )
 
     def _status(self, copy: IndexReplica) -> IndexStatus:
         copy.refresh(self._refresh_seconds)
@@ -158,7 +139,7 @@ class SqliteSearch:
 
         with self._copies.acquire(agent_id) as copy:
             for _ in range(ROUNDS):
-                if _trusting(agent_id, copy, once):
+                if trusting(agent_id, copy, once):
                     return more
         raise _busy(agent_id)
 
@@ -172,18 +153,6 @@ class SqliteSearch:
             if copy.publish():
                 return
         raise _busy(agent_id)
-
-
-def _trusting(agent_id: str, copy: IndexReplica, use: Callable[[], _Answer]) -> _Answer:
-    """Use a copy; if it turns out to be damaged, rebuild it from the journal and try once more."""
-    try:
-        return use()
-    except DamagedIndex as error:
-        _log.warning(
-            "search index is damaged, rebuilding it: agent_id=%s, error=%s", agent_id, error.message
-        )
-        copy.begin_anew()
-        return use()
 
 
 def _busy(agent_id: str) -> Unavailable:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from opencrab.adapters.local_files.snapshots import DirectorySnapshots
 from opencrab.adapters.search_rows import SearchRowReader
-from opencrab.adapters.sqlite_search.search import SqliteSearch
+from opencrab.adapters.sqlite_search.live import LiveSearch
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.home import Home
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 def local_search(
     home: Home, data: Path, clock: Clock, vectors: "Vectors | None" = None
-) -> SqliteSearch:
-    """Create the search: snapshots in `search`, this process's index copies in `search-copies`."""
+) -> LiveSearch:
+    """Create the search: index files in `search-copies/live`; `search` has what was before them."""
+    if home.feed is None:
+        raise TypeError("the local search follows the change feed, which this home does not have")
     past = SearchRowReader(home.journal, home.sessions, home.facts, home.usage, clock)
-    snapshots = DirectorySnapshots(data / "search", clock)
-    return SqliteSearch(past, snapshots, data / "search-copies", clock, vectors=vectors)
+    earlier = DirectorySnapshots(data / "search", clock)
+    folder = data / "search-copies"
+    return LiveSearch(past, home.feed, folder, clock, earlier=earlier, vectors=vectors)
 
 
 def local_search_indexing(runtime: Runtime) -> Indexing:
     """Return the indexing of a local runtime: its search also updates its indexes."""
-    return cast("SqliteSearch", runtime.search)
+    return cast("LiveSearch", runtime.search)

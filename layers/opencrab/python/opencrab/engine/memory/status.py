@@ -25,7 +25,7 @@ _READS = 10
 
 
 class IndexStanding(Value):
-    """Status of an agent's index; `published_at` and `published_rows` are of its snapshot."""
+    """Status of an agent's index; `published_at` is when it was published or updated."""
 
     backend: str
     rows: int

@@ -14,7 +14,7 @@ from opencrab.ports.paging import paginate
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 5.0
-"""Between two publications: they write a whole index, and nobody waits for them."""
+"""Between two updates: a search does not wait for them, and together lines write less."""
 
 RETRY_SECONDS = 10.0
 _AGENTS = 100

@@ -61,9 +61,9 @@ def search_excerpt_line(row: SearchRow) -> str:
 class IndexStatus:
     """The status of an agent's index.
 
-    `lines` is, by session, the number of the last indexed line; `published_at` and `published_rows`
-    are of the newest snapshot. `tokenizer` is a version that changes with the way in which texts
-    are cut into terms. `vectors` counts rows with an embedding by `vector_model`.
+    `lines` is, by session, the number of the last indexed line; `published_at`, `published_rows`
+    are of the newest snapshot or live index. `tokenizer`, a version, changes with the way
+    texts are cut into terms. `vectors` counts rows with an embedding by `vector_model`.
     """
 
     backend: str
