@@ -31,6 +31,7 @@ from opencrab.adapters.sqlite.write_batch import (
     Place,
     WriteBatch,
 )
+from opencrab.adapters.sqlite_pages.scrub import FileScrub, release_some_pages
 from opencrab.domain.errors import OpenCrabError, Unavailable
 
 __all__ = [
@@ -242,6 +243,9 @@ class Database:
             self._writer = self._open()
             self._writes = SqliteItems(self._writer)
             self._guard = self._guarded()
+            self._scrub = FileScrub(
+                path, self._writer, self._write_lock, self._open, patience_seconds
+            )
         except BaseException:
             os.close(self._lock_file)
             raise
@@ -302,7 +306,11 @@ class Database:
         """Delete expired items, a bounded number per call, in transactions of a few ms."""
         for _ in range(_PURGES):
             if self._purge_some(now, feed_before) < _PURGED_AT_ONCE:
-                return
+                break
+        for _ in range(_PURGES):
+            with self.write_transaction() as items:
+                if not release_some_pages(items.connection):
+                    return
 
     def _purge_some(self, now: int, feed_before: int) -> int:
         """Delete one round of expired rows; return the largest number deleted from one table."""
@@ -316,23 +324,12 @@ class Database:
                 )
             )
 
-    def rewrite(self) -> None:
-        """Run VACUUM and truncate the WAL.
-
-        Until then, removed or replaced data stays readable in free pages of the file.
-        """
-        with self._write_lock:
-            try:
-                self._writer.execute("VACUUM")
-                busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            except sqlite3.Error as error:
-                raise explain_sqlite_error(self.path, error) from error
-        if busy:
-            raise Unavailable(
-                f"database file {str(self.path)!r} is being read by another process, so removed "
-                "data cannot be purged",
-                cure="try again in a few seconds",
-            )
+    def scrub(self) -> None:
+        """Clear data that was removed until now from the file and its log, in short steps."""
+        try:
+            self._scrub.run()
+        except (sqlite3.Error, OSError) as error:
+            raise explain_sqlite_error(self.path, error) from error
 
     def alive(self, now: datetime) -> None:
         """Record that this process lives, as the lock file's modification time, without a write.
@@ -354,6 +351,7 @@ class Database:
         with self._write_lock:
             self._writer.close()
             self._guard.close()
+            self._scrub.close()
         os.close(self._lock_file)
 
     def _roll_back(self) -> None:
