@@ -7,7 +7,7 @@ conditional transaction there. It knows nothing of agents or turns.
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain
@@ -225,7 +225,8 @@ class Database:
     """One open SQLite file. `durable=False` trades crash safety for speed, for tests only.
 
     `patience_seconds` is the timeout for a lock that another program holds. `last_alive` is when
-    the process that held the file before last called `alive`.
+    the process that held the file before last called `alive`. `flush` writes what an adapter keeps
+    in memory.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
@@ -234,6 +235,7 @@ class Database:
         self._patience_seconds = patience_seconds
         self._write_lock = threading.Lock()
         self._fault: OpenCrabError | None = None
+        self.flush: Callable[[], None] = lambda: None
         self._readers: LifoQueue[SqliteItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
         self._lock_file = hold_database_file(path)
@@ -342,7 +344,9 @@ class Database:
             self._guard.look()
 
     def close(self) -> None:
-        """Close every connection and release the file lock."""
+        """Write what is kept in memory, close every connection and release the file lock."""
+        with suppress(OpenCrabError):
+            self.flush()
         while True:
             try:
                 self._readers.get_nowait().connection.close()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opencrab.ports.access.secrets import Secrets
     from opencrab.settings import Settings
 
-_PURGES_AN_HOUR = 60
+_PURGES_AN_HOUR, _PURGES_A_FLUSH = 60, 10
 
 
 def run_up(options: "UpOptions") -> int:
@@ -205,7 +205,8 @@ def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
 def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":
     """Return a function that deletes expired rows; the runner calls it once a minute.
 
-    Once an hour it also ends the versions of files that were deleted `kept` ago.
+    Every ten minutes it also writes what is kept in memory, the next times of idle heartbeats, and
+    once an hour it ends the versions of files that were deleted `kept` ago.
     """
     from datetime import timedelta
     from itertools import count
@@ -218,7 +219,10 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
     def purge() -> None:
         now = runtime.clock.now()
         database.purge(to_milliseconds(now), to_milliseconds(now - timedelta(days=1)))
-        if isinstance(files, LocalFiles) and next(calls) % _PURGES_AN_HOUR == 0:
+        number = next(calls)
+        if number % _PURGES_A_FLUSH == 0:
+            database.flush()
+        if isinstance(files, LocalFiles) and number % _PURGES_AN_HOUR == 0:
             files.end_deleted_versions(now, kept)
 
     return purge
