@@ -99,7 +99,7 @@ def test_what_others_write_meanwhile_stays_and_brings_nothing_back(tmp_path: Pat
 
         def write() -> None:
             order = random.Random(1)  # noqa: S311 - a test
-            while not stop.is_set():
+            while not stop.wait(0.001):
                 with database.write_transaction() as items:
                     for _ in range(20):
                         key = f"{order.random():.12f}"
@@ -108,10 +108,12 @@ def test_what_others_write_meanwhile_stays_and_brings_nothing_back(tmp_path: Pat
 
         writer = threading.Thread(target=write)
         writer.start()
-        for _ in range(3):
-            database.scrub()
-        stop.set()
-        writer.join()
+        try:
+            for _ in range(3):
+                database.scrub()
+        finally:
+            stop.set()
+            writer.join()
         there = {key for _, key, *_ in stored(database)}
         assert written
         assert there >= set(written)

@@ -17,6 +17,9 @@ from opencrab.domain.errors import Unavailable
 STEP_PAGES = 128
 """The pages that one step clears while others wait."""
 
+_LOOKED_AT = 2_000
+"""The pages that one step reads for that: most of those that others wrote need nothing."""
+
 _RELEASED_PAGES = 64
 _MOST_FREE = 4
 """One free page in four is kept: most are used again."""
@@ -56,17 +59,16 @@ class FileScrub:
         removed rows: once, it is written anew as a whole, while all others wait.
         """
         with self._alone, closing(self._connect()) as reader:
-            if self._writer.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:
+            if reader.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:
                 with self._lock:
                     self._writer.execute("PRAGMA auto_vacuum=INCREMENTAL")
                     self._writer.execute("VACUUM")
-            until = time.monotonic() + self._patience_seconds
             reader.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            self._step(reader, set(), until)
+            self._step(reader, set())
             # The reader keeps the file as it is: until the next step all writes go to the log.
             left = set(self.file.find())
             while left:
-                self._step(reader, left, until)
+                self._step(reader, left)
                 # Here nobody waits; emptying the log would do it while others wait.
                 os.fsync(self.file.descriptor)
 
@@ -74,12 +76,13 @@ class FileScrub:
         """Close the file."""
         os.close(self.file.descriptor)
 
-    def _step(self, reader: sqlite3.Connection, left: set[int], until: float) -> None:
+    def _step(self, reader: sqlite3.Connection, left: set[int]) -> None:
         """Empty the log, then clear some of the pages that are left, as soon as that is possible.
 
         A page that was written since the last step may have been moved, so it is left, too. The
         reader begins to read at the end of each step, so that the log still names these pages.
         """
+        until = time.monotonic() + self._patience_seconds
         while True:
             with self._lock:
                 left |= self._pages_in_log()
@@ -111,8 +114,11 @@ class FileScrub:
         self._writer.execute("BEGIN IMMEDIATE")
         try:
             if not self._log.stat().st_size:
-                for number in [left.pop() for _ in range(min(STEP_PAGES, len(left)))]:
-                    self.file.clear(number)
+                cleared = 0
+                for _ in range(min(_LOOKED_AT, len(left))):
+                    cleared += self.file.clear(left.pop())
+                    if cleared == STEP_PAGES:
+                        return
         finally:
             self._writer.execute("ROLLBACK")
             # The writer would write the pages that it remembers back as they were.
