@@ -14,7 +14,7 @@ import pytest
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.file import write_ahead_log
 from opencrab.adapters.sqlite_pages.leftovers import PagedFile
-from opencrab.adapters.sqlite_pages.scrub import STEP_PAGES, FileScrub
+from opencrab.adapters.sqlite_pages.scrub import STEP_PAGES, FileScrub, release_free_pages
 
 SECRETS = ("合言葉は紫陽花", "the password is hydrangea")
 KEPT = "これは残る stays "
@@ -152,16 +152,15 @@ def test_others_wait_for_a_bounded_number_of_pages(tmp_path: Path) -> None:
     with opened(tmp_path) as database:
         fill(database, ROWS)
         empty_log(database)
-    with closing(connect(path)) as writer:
+    with path.open("r+b", buffering=0) as file, closing(connect(path)) as writer:
         lock = _NotingLock()
-        scrub = FileScrub(path, writer, lock, lambda: connect(path), 5.0)
+        scrub = FileScrub(path, file.fileno(), writer, lock, lambda: connect(path), 5.0)
         pages = len(list(scrub.file.find()))
         scrub.run()
         assert pages > 3 * STEP_PAGES
         assert len(lock.held) == 1 + -(-pages // STEP_PAGES)
         assert max(lock.held) <= STEP_PAGES * PAGE
         assert list(scrub.file.find()) == []
-    scrub.close()
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -226,8 +225,7 @@ def test_most_free_pages_are_given_back_in_small_transactions(tmp_path: Path) ->
             items.execute("DELETE FROM item")
         empty_log(database)
         before = path.stat().st_size
-        for _ in range(50):
-            database.purge(0, 0)
+        release_free_pages(database.write_transaction)
         empty_log(database)
         assert path.stat().st_size < before / 3
         assert stored(database) == []

@@ -31,7 +31,6 @@ from opencrab.adapters.sqlite.write_batch import (
     Place,
     WriteBatch,
 )
-from opencrab.adapters.sqlite_pages.scrub import FileScrub, release_some_pages
 from opencrab.domain.errors import OpenCrabError, Unavailable
 
 __all__ = [
@@ -233,7 +232,7 @@ class Database:
         self.path = path
         self._durable = durable
         self._patience_seconds = patience_seconds
-        self._write_lock = threading.Lock()
+        self._write_lock, self._scrubbing = threading.Lock(), threading.Lock()
         self._fault: OpenCrabError | None = None
         self.flush: Callable[[], None] = lambda: None
         self._readers: LifoQueue[SqliteItems] = LifoQueue()
@@ -245,9 +244,8 @@ class Database:
             self._writer = self._open()
             self._writes = SqliteItems(self._writer)
             self._guard = self._guarded()
-            self._scrub = FileScrub(
-                path, self._writer, self._write_lock, self._open, patience_seconds
-            )
+            # Closed last: to close it earlier would release SQLite's own locks.
+            self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except BaseException:
             os.close(self._lock_file)
             raise
@@ -308,11 +306,7 @@ class Database:
         """Delete expired items, a bounded number per call, in transactions of a few ms."""
         for _ in range(_PURGES):
             if self._purge_some(now, feed_before) < _PURGED_AT_ONCE:
-                break
-        for _ in range(_PURGES):
-            with self.write_transaction() as items:
-                if not release_some_pages(items.connection):
-                    return
+                return
 
     def _purge_some(self, now: int, feed_before: int) -> int:
         """Delete one round of expired rows; return the largest number deleted from one table."""
@@ -328,8 +322,12 @@ class Database:
 
     def scrub(self) -> None:
         """Clear data that was removed until now from the file and its log, in short steps."""
+        from opencrab.adapters.sqlite_pages.scrub import FileScrub  # noqa: PLC0415 - seldom needed
+
+        lock, patience = self._write_lock, self._patience_seconds
         try:
-            self._scrub.run()
+            with self._scrubbing:
+                FileScrub(self.path, self._file, self._writer, lock, self._open, patience).run()
         except (sqlite3.Error, OSError) as error:
             raise explain_sqlite_error(self.path, error) from error
 
@@ -355,7 +353,7 @@ class Database:
         with self._write_lock:
             self._writer.close()
             self._guard.close()
-            self._scrub.close()
+            os.close(self._file)
         os.close(self._lock_file)
 
     def _roll_back(self) -> None:

@@ -39,7 +39,8 @@ class SqliteFacts:
         pk, sk = document_key(owner, kind, fact_id)
         with self._database.read_transaction() as items:
             body = items.get(pk, sk)
-        return None if body is None else self._newest(Document.model_validate_json(body))
+        stored = None if body is None else Document.model_validate_json(body)
+        return self._newest(stored) if self._kept and stored is not None else stored
 
     def page(
         self,
@@ -60,14 +61,15 @@ class SqliteFacts:
             rows = items.between(
                 f"FACT#{owner}", low, high, limit=max(limit, 0), newest_first=newest_first
             )
-        return tuple(self._newest(Document.model_validate_json(body)) for _, body in rows)
+        stored = tuple(Document.model_validate_json(body) for _, body in rows)
+        return tuple(map(self._newest, stored)) if self._kept else stored
 
     def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         places = [document_key(owner, kind, fact_id) for kind, fact_id in names]
         with self._database.read_transaction() as items:
             found = items.get_many(places)
-        stored = (Document.model_validate_json(found[one]) for one in places if one in found)
-        return tuple(map(self._newest, stored))
+        stored = tuple(Document.model_validate_json(found[one]) for one in places if one in found)
+        return tuple(map(self._newest, stored)) if self._kept else stored
 
     def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         with self._database.read_transaction() as items:
@@ -84,9 +86,10 @@ class SqliteFacts:
         with self._database.write_transaction() as items:
             add_facts(batch, facts, items.get_many(places))
             items.write(batch)
-        with self._keeping:
-            for place in places if self._kept else ():
-                self._kept.pop(place, None)
+        if self._kept:
+            with self._keeping:
+                for place in places:
+                    self._kept.pop(place, None)
 
     def commit_soon(self, fact: Document) -> None:
         stored = self.get(*fact.key)
@@ -146,7 +149,9 @@ def add_facts(batch: WriteBatch, facts: tuple[Document, ...], stored: Mapping[Pl
         if fact.body is None:
             batch.removed.append(place)
             continue
-        batch.put.append(_document_row(place, fact.replaced(version=version + 1)))
+        kept = fact.replaced(version=version + 1).model_dump_json()
+        due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
+        batch.put.append(ItemRow(*place, kept, due=due, expires_at=fact.expires_at))
 
 
 def _is_due_later(fact: Document, stored: Document) -> bool:
@@ -159,12 +164,8 @@ def _flushed_rows(kept: Mapping[Place, Document], stored: Mapping[Place, str]) -
     for place, fact in kept.items():
         body = stored.get(place)
         if body is not None and Document.model_validate_json(body).version == fact.version:
-            yield _document_row(place, fact)
-
-
-def _document_row(place: Place, fact: Document) -> ItemRow:
-    due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
-    return ItemRow(*place, fact.model_dump_json(), due=due, expires_at=fact.expires_at)
+            due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
+            yield ItemRow(*place, fact.model_dump_json(), due=due, expires_at=fact.expires_at)
 
 
 def _readable(kind: str, bodies: Iterable[str]) -> Iterator[Document]:

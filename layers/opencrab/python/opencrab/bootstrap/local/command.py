@@ -206,7 +206,8 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
     """Return a function that deletes expired rows; the runner calls it once a minute.
 
     Every ten minutes it also writes what is kept in memory, the next times of idle heartbeats, and
-    once an hour it ends the versions of files that were deleted `kept` ago.
+    gives free pages back to the disk. Once an hour it ends the versions of files that were deleted
+    `kept` ago.
     """
     from datetime import timedelta
     from itertools import count
@@ -220,8 +221,11 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
         now = runtime.clock.now()
         database.purge(to_milliseconds(now), to_milliseconds(now - timedelta(days=1)))
         number = next(calls)
-        if number % _PURGES_A_FLUSH == 0:
+        if number % _PURGES_A_FLUSH == _PURGES_A_FLUSH - 1:
+            from opencrab.adapters.sqlite_pages.scrub import release_free_pages
+
             database.flush()
+            release_free_pages(database.write_transaction)
         if isinstance(files, LocalFiles) and number % _PURGES_AN_HOUR == 0:
             files.end_deleted_versions(now, kept)
 
