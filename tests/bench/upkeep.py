@@ -49,6 +49,7 @@ def forgetting(data: Path, size: int, memories: int) -> dict[str, float]:
             answer = running.call("POST", f"/agents/{agent}/memory/forget", wish)
             figures[f"{name}_seconds"] = time.perf_counter() - started
             assert answer["done"], answer
+            time.sleep(1)
             figures[f"{name}_written_mb"] = (bytes_written(running) - written) / 1e6
             figures[f"{name}_longest_wait_ms"] = max(waits[before:], default=0) * 1_000
         time.sleep(2)

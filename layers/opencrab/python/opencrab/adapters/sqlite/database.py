@@ -322,12 +322,12 @@ class Database:
 
     def scrub(self) -> None:
         """Clear data that was removed until now from the file and its log, in short steps."""
-        from opencrab.adapters.sqlite_pages.scrub import FileScrub  # noqa: PLC0415 - seldom needed
+        from opencrab.adapters.sqlite_pages.page_erasure import PageErasure  # noqa: PLC0415 - seldom needed
 
         lock, patience = self._write_lock, self._patience_seconds
         try:
             with self._scrubbing:
-                FileScrub(self.path, self._file, self._writer, lock, self._open, patience).run()
+                PageErasure(self.path, self._file, self._writer, lock, self._open, patience).run()
         except (sqlite3.Error, OSError) as error:
             raise explain_sqlite_error(self.path, error) from error
 

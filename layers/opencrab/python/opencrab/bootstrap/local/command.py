@@ -222,7 +222,7 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
         database.purge(to_milliseconds(now), to_milliseconds(now - timedelta(days=1)))
         number = next(calls)
         if number % _PURGES_A_FLUSH == _PURGES_A_FLUSH - 1:
-            from opencrab.adapters.sqlite_pages.scrub import release_free_pages
+            from opencrab.adapters.sqlite_pages.page_erasure import release_free_pages
 
             database.flush()
             release_free_pages(database.write_transaction)

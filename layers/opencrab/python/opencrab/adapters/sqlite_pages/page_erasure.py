@@ -1,4 +1,4 @@
-"""Scrubs a SQLite file in WAL mode that is in use: what was removed from it is in no file any more.
+"""Erases removed rows from a SQLite file that is in use: they are in no file any more.
 
 Whoever writes meanwhile waits only for one step, which clears a bounded number of pages.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from opencrab.adapters.sqlite_pages.leftovers import PagedFile, pages_in_log
+from opencrab.adapters.sqlite_pages.unused_space import DatabasePages, pages_in_log
 from opencrab.domain.errors import Unavailable
 
 STEP_PAGES = 128
@@ -40,8 +40,8 @@ Transaction = Callable[[], AbstractContextManager[_Items]]
 
 
 @dataclass
-class FileScrub:
-    """The scrub of one file; `lock` is held by whoever uses `writer`, the only one that writes.
+class PageErasure:
+    """The erasure in one file; `lock` is held by whoever uses `writer`, the only one that writes.
 
     `descriptor` is the file, open for reading and writing. It may be closed only after all
     connections of this process: to close it earlier would release SQLite's own locks.
@@ -58,7 +58,7 @@ class FileScrub:
         self._pause = threading.Event()
         self._log = self.path.with_name(f"{self.path.name}-wal")
         page_bytes = self.writer.execute("PRAGMA page_size").fetchone()[0]
-        self.file = PagedFile(self.descriptor, page_bytes)
+        self.file = DatabasePages(self.descriptor, page_bytes)
 
     def run(self) -> None:
         """Clear what was removed until now from the file and its log; raise Unavailable.

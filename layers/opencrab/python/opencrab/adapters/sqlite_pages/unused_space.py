@@ -1,4 +1,4 @@
-"""Leftovers: finds and clears pieces of removed rows in the pages of a SQLite file.
+"""Unused space of pages: finds and clears pieces of removed rows in the pages of a SQLite file.
 
 With `PRAGMA secure_delete=ON` SQLite overwrites a row that it removes, but not the older copy of a
 row that it moved to another page when it split or merged pages: that copy stays in the first page's
@@ -36,7 +36,7 @@ _FRAME_HEADER = 24
 
 
 @dataclass(frozen=True)
-class PagedFile:
+class DatabasePages:
     """An open SQLite file with auto-vacuum and `page_bytes` in each page."""
 
     descriptor: int

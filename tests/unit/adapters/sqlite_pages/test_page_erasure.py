@@ -1,4 +1,4 @@
-"""Scrubbing: what was removed is in no file, for little writing, and nobody waits for all of it."""
+"""Page erasure: what was removed is in no file, for little writing, and nobody waits for all of it."""
 
 import random
 import re
@@ -13,8 +13,8 @@ import pytest
 
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.file import write_ahead_log
-from opencrab.adapters.sqlite_pages.leftovers import PagedFile
-from opencrab.adapters.sqlite_pages.scrub import STEP_PAGES, FileScrub, release_free_pages
+from opencrab.adapters.sqlite_pages.unused_space import DatabasePages
+from opencrab.adapters.sqlite_pages.page_erasure import STEP_PAGES, PageErasure, release_free_pages
 
 SECRETS = ("合言葉は紫陽花", "the password is hydrangea")
 KEPT = "これは残る stays "
@@ -154,7 +154,7 @@ def test_others_wait_for_a_bounded_number_of_pages(tmp_path: Path) -> None:
         empty_log(database)
     with path.open("r+b", buffering=0) as file, closing(connect(path)) as writer:
         lock = _NotingLock()
-        scrub = FileScrub(path, file.fileno(), writer, lock, lambda: connect(path), 5.0)
+        scrub = PageErasure(path, file.fileno(), writer, lock, lambda: connect(path), 5.0)
         pages = len(list(scrub.file.find()))
         scrub.run()
         assert pages > 3 * STEP_PAGES
@@ -174,7 +174,7 @@ def test_a_scrub_that_was_cut_off_leaves_a_sound_file(tmp_path: Path, secret: st
         empty_log(database)
         rows = stored(database)
     with (tmp_path / "opencrab.db").open("r+b", buffering=0) as file:
-        paged = PagedFile(file.fileno(), PAGE)
+        paged = DatabasePages(file.fileno(), PAGE)
         pages = list(paged.find())
         assert all(paged.clear(number) for number in pages[::2])
         assert list(paged.find()) == pages[1::2]
