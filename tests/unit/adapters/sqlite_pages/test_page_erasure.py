@@ -1,4 +1,4 @@
-"""Page erasure: what was removed is in no file, for little writing, and nobody waits for all of it."""
+"""Page erasure: removed rows are in no file, it writes little, and nobody waits for all of it."""
 
 import random
 import re
@@ -13,7 +13,7 @@ import pytest
 
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.file import write_ahead_log
-from opencrab.adapters.sqlite_pages.unused_space import DatabasePages
+from opencrab.adapters.sqlite_pages.page_space import DatabasePages
 from opencrab.adapters.sqlite_pages.page_erasure import STEP_PAGES, PageErasure, release_free_pages
 
 SECRETS = ("合言葉は紫陽花", "the password is hydrangea")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from opencrab.adapters.sqlite_pages.unused_space import DatabasePages, pages_in_log
+from opencrab.adapters.sqlite_pages.page_space import DatabasePages, pages_in_log
 from opencrab.domain.errors import Unavailable
 
 STEP_PAGES = 128
