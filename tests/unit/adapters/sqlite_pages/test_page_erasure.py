@@ -13,8 +13,8 @@ import pytest
 
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.file import write_ahead_log
-from opencrab.adapters.sqlite_pages.page_space import DatabasePages
 from opencrab.adapters.sqlite_pages.page_erasure import STEP_PAGES, PageErasure, release_free_pages
+from opencrab.adapters.sqlite_pages.page_space import DatabasePages
 
 SECRETS = ("合言葉は紫陽花", "the password is hydrangea")
 KEPT = "これは残る stays "
