@@ -93,12 +93,15 @@ def test_a_queue_that_keeps_an_order_refuses_a_delay(home: Home, name: str) -> N
     assert queue.receive(visibility_seconds=30, wait_seconds=0) is not None
 
 
-def test_beats_on_the_local_home_outlive_it(tmp_path: Path, clock: FakeClock) -> None:
+def test_beats_on_the_local_home_end_with_it_since_the_first_sweep_sends_them(
+    tmp_path: Path, clock: FakeClock
+) -> None:
     with sqlite(tmp_path, clock) as before:
-        beat(before, "held")
         beat(before, "waiting", 10)
-        assert beats(before) == {"held"}
+        before.beats.dead_letter(JAPANESE, group="hana", reason="no such agent")
     with sqlite(tmp_path, clock) as after:
-        assert beats(after) == {"held"}
         clock.advance(10)
+        assert beats(after) == set()
+        assert after.beats.list_dead_letters(9) == ((JAPANESE, "no such agent"),)
+        beat(after, "waiting")
         assert beats(after) == {"waiting"}

@@ -233,3 +233,55 @@ def test_a_fact_without_a_time_or_that_is_gone_is_not_due(
 def test_a_fact_that_has_expired_hides_no_other_that_is_due(home: Home) -> None:
     home.facts.commit(at(1, expires_at=later(2)), at(3, owner="ken"))
     eventually(lambda: due(home)[-1:], ["ken/a"])
+
+
+def due_at(seconds: float, version: int, text: str = JAPANESE) -> Document:
+    """A version of a fact that is due at a time."""
+    return fact(text=text).replaced(due_at=later(seconds), version=version)
+
+
+@pytest.mark.parametrize("text", [JAPANESE, ENGLISH])
+def test_what_is_written_soon_is_seen_at_once(home: Home, text: str) -> None:
+    home.facts.commit(due_at(1, 1))
+    for number, moment in enumerate((2, 3), 1):
+        stored = home.facts.get("hana", "note", "a")
+        assert stored is not None
+        home.facts.commit_soon(due_at(moment, stored.version + 1, f"{text} {number}"))
+    found = home.facts.get("hana", "note", "a")
+    assert found is not None
+    assert (found.body or {})["text"] == f"{text} 2"
+    assert found.due_at == later(3)
+    assert home.facts.page("hana", "note") == (found,)
+    assert home.facts.get_many("hana", ("note", "a")) == (found,)
+    assert home.facts.list_due("note", later(2.5), 9) == ()
+    eventually(lambda: home.facts.list_due("note", later(3), 9), (found,))
+
+
+def test_what_is_written_soon_follows_the_version_before_and_is_followed(home: Home) -> None:
+    home.facts.commit(due_at(1, 1))
+    with pytest.raises(Changed, match="note 'a'"):
+        home.facts.commit_soon(due_at(2, 3))
+    home.facts.commit_soon(due_at(2, 2))
+    stored = home.facts.get("hana", "note", "a")
+    assert stored is not None
+    last = due_at(0, stored.version + 1, ENGLISH)
+    home.facts.commit(last)
+    assert home.facts.get("hana", "note", "a") == last
+    home.facts.commit(last.removed())
+    assert home.facts.get("hana", "note", "a") is None
+
+
+def test_a_first_version_may_be_written_soon(home: Home) -> None:
+    home.facts.commit_soon(fact())
+    assert home.facts.get("hana", "note", "a") == fact()
+
+
+def test_what_is_due_is_found_in_order_beside_what_was_put_off(home: Home) -> None:
+    names = [f"{number}" for number in range(6)]
+    for number, name in enumerate(names):
+        home.facts.commit(fact(name).replaced(due_at=later(number)))
+    for name in names[:3]:
+        home.facts.commit_soon(fact(name).replaced(due_at=later(20), version=2))
+    eventually(lambda: ids(home.facts.list_due("note", later(9), 2)), names[3:5])
+    assert ids(home.facts.list_due("note", later(9), 9)) == names[3:]
+    eventually(lambda: len(home.facts.list_due("note", later(20), 9)), len(names))

@@ -49,14 +49,14 @@ def test_an_agent_with_nothing_due_beats_and_calls_no_model(house: House) -> Non
     assert house.provider.bill.received == 0
 
 
-def test_an_idle_beat_is_one_write_and_nothing_else(house: House) -> None:
+def test_an_idle_beat_is_one_write_that_can_wait_and_nothing_else(house: House) -> None:
     living(house, "crab", interval_seconds=59)
     run_autonomy_sweep(house.runtime)
     house.clock.advance(59)
     house.calls.clear()
     drain(house)
     del house.calls["beats.receive"], house.calls["beats.acknowledge"]
-    assert house.calls == {"facts.get": 1, "facts.commit": 1}
+    assert house.calls == {"facts.get": 1, "facts.commit_soon": 1}
 
 
 @ANYWHERE

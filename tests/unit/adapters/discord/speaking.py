@@ -91,6 +91,8 @@ class FewFacts:
             if fact.body is None:
                 del self.kept[fact.kind, fact.id]
 
+    commit_soon = commit
+
 
 class Talk:
     """Discord on one side, our client and channel on the other."""

@@ -57,6 +57,9 @@ class Kept:
     def commit(self, *facts: Document, due: tuple[Any, ...] = ()) -> None:
         raise AssertionError("a ruling writes nothing")
 
+    def commit_soon(self, fact: Document) -> None:
+        raise AssertionError("a ruling writes nothing")
+
 
 policies: st.SearchStrategy[Policy] = st.one_of(
     st.sampled_from(ApprovalPolicy),

@@ -268,6 +268,7 @@ class Contested:
     def __init__(self, facts: Documents, times: int) -> None:
         self.get, self.page = facts.get, facts.page
         self.get_many, self.list_due = facts.get_many, facts.list_due
+        self.commit_soon = facts.commit_soon
         self._facts, self.times = facts, times
 
     def commit(self, *facts: Document, due: tuple[object, ...] = ()) -> None:

@@ -53,6 +53,13 @@ class Documents(Protocol):
         write repeated by its transport is no conflict.
         """
 
+    def commit_soon(self, fact: Document) -> None:
+        """Write one document like `commit`, but it may be lost with the process.
+
+        All readers see it at once. A store may keep it in memory for some minutes, with the version
+        of the stored document, until another write of the document replaces it.
+        """
+
 
 def stale_document_error(fact: Document) -> Changed:
     """Build the Changed error for a document stored in another version than expected."""

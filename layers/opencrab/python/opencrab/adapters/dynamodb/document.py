@@ -112,6 +112,10 @@ class DynamoFacts:
         except Cancelled as refusal:
             raise stale_document_error(facts[min(refusal.failed)]) from None
 
+    def commit_soon(self, fact: Document) -> None:
+        # Another function would not see what this one keeps in memory.
+        self.commit(fact)
+
 
 def document_writes(facts: tuple[Document, ...]) -> tuple[Write, ...]:
     """Return the writes of documents, in order, each on condition of the preceding version."""

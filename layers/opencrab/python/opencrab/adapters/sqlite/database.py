@@ -7,7 +7,7 @@ conditional transaction there. It knows nothing of agents or turns.
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain
@@ -224,15 +224,17 @@ class Database:
     """One open SQLite file. `durable=False` trades crash safety for speed, for tests only.
 
     `patience_seconds` is the timeout for a lock that another program holds. `last_alive` is when
-    the process that held the file before last called `alive`.
+    the process that held the file before last called `alive`. `flush` writes what an adapter keeps
+    in memory.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, patience_seconds: float = 5.0) -> None:
         self.path = path
         self._durable = durable
         self._patience_seconds = patience_seconds
-        self._write_lock = threading.Lock()
+        self._write_lock, self._scrubbing = threading.Lock(), threading.Lock()
         self._fault: OpenCrabError | None = None
+        self.flush: Callable[[], None] = lambda: None
         self._readers: LifoQueue[SqliteItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
         self._lock_file = hold_database_file(path)
@@ -242,6 +244,8 @@ class Database:
             self._writer = self._open()
             self._writes = SqliteItems(self._writer)
             self._guard = self._guarded()
+            # Closed last: to close it earlier would release SQLite's own locks.
+            self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except BaseException:
             os.close(self._lock_file)
             raise
@@ -316,23 +320,16 @@ class Database:
                 )
             )
 
-    def rewrite(self) -> None:
-        """Run VACUUM and truncate the WAL.
+    def scrub(self) -> None:
+        """Clear data that was removed until now from the file and its log, in short steps."""
+        from opencrab.adapters.sqlite_pages.page_erasure import PageErasure  # noqa: PLC0415 - seldom needed
 
-        Until then, removed or replaced data stays readable in free pages of the file.
-        """
-        with self._write_lock:
-            try:
-                self._writer.execute("VACUUM")
-                busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            except sqlite3.Error as error:
-                raise explain_sqlite_error(self.path, error) from error
-        if busy:
-            raise Unavailable(
-                f"database file {str(self.path)!r} is being read by another process, so removed "
-                "data cannot be purged",
-                cure="try again in a few seconds",
-            )
+        lock, patience = self._write_lock, self._patience_seconds
+        try:
+            with self._scrubbing:
+                PageErasure(self.path, self._file, self._writer, lock, self._open, patience).run()
+        except (sqlite3.Error, OSError) as error:
+            raise explain_sqlite_error(self.path, error) from error
 
     def alive(self, now: datetime) -> None:
         """Record that this process lives, as the lock file's modification time, without a write.
@@ -345,7 +342,9 @@ class Database:
             self._guard.look()
 
     def close(self) -> None:
-        """Close every connection and release the file lock."""
+        """Write what is kept in memory, close every connection and release the file lock."""
+        with suppress(OpenCrabError):
+            self.flush()
         while True:
             try:
                 self._readers.get_nowait().connection.close()
@@ -354,6 +353,7 @@ class Database:
         with self._write_lock:
             self._writer.close()
             self._guard.close()
+            os.close(self._file)
         os.close(self._lock_file)
 
     def _roll_back(self) -> None:

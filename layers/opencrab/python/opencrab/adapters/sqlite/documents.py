@@ -2,8 +2,10 @@
 
 import json
 import logging
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from operator import itemgetter
 
 from pydantic import ValidationError
 
@@ -19,6 +21,8 @@ log = logging.getLogger(__name__)
 
 MIND_KEY = "MIND"
 
+_FLUSHED_AT_ONCE = 500
+
 _UNREADABLE = "cannot read due document, skipping it: owner=%s, id=%s, kind=%s, error=%s"
 
 
@@ -27,12 +31,16 @@ class SqliteFacts:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._kept: dict[Place, Document] = {}
+        self._keeping = threading.Lock()
+        database.flush = self.flush
 
     def get(self, owner: str, kind: str, fact_id: str) -> Document | None:
         pk, sk = sqlite_document_key(owner, kind, fact_id)
         with self._database.read_transaction() as items:
             body = items.get(pk, sk)
-        return None if body is None else Document.model_validate_json(body)
+        stored = None if body is None else Document.model_validate_json(body)
+        return self._newest(stored) if self._kept and stored is not None else stored
 
     def page(
         self,
@@ -53,18 +61,22 @@ class SqliteFacts:
             rows = items.between(
                 f"FACT#{owner}", low, high, limit=max(limit, 0), newest_first=newest_first
             )
-        return tuple(Document.model_validate_json(body) for _, body in rows)
+        stored = tuple(Document.model_validate_json(body) for _, body in rows)
+        return tuple(map(self._newest, stored)) if self._kept else stored
 
     def get_many(self, owner: str, *names: tuple[str, str]) -> tuple[Document, ...]:
         places = [sqlite_document_key(owner, kind, fact_id) for kind, fact_id in names]
         with self._database.read_transaction() as items:
             found = items.get_many(places)
-        return tuple(Document.model_validate_json(found[one]) for one in places if one in found)
+        stored = tuple(Document.model_validate_json(found[one]) for one in places if one in found)
+        return tuple(map(self._newest, stored)) if self._kept else stored
 
     def list_due(self, kind: str, now: datetime, limit: int) -> tuple[Document, ...]:
         with self._database.read_transaction() as items:
-            bodies = items.query_due(_due_list(kind), now, limit)
-        return tuple(_readable(kind, bodies))
+            bodies = items.query_due(_due_list(kind), now, limit + len(self._kept))
+        found = map(self._newest, _readable(kind, bodies))
+        due = [(fact.due_at, fact) for fact in found if fact.due_at and fact.due_at <= now]
+        return tuple(fact for _, fact in sorted(due, key=itemgetter(0))[:limit])
 
     def commit(self, *facts: Document, due: tuple[DueItem, ...] = ()) -> None:
         places, batch = (
@@ -74,6 +86,48 @@ class SqliteFacts:
         with self._database.write_transaction() as items:
             add_sqlite_documents(batch, facts, items.get_many(places))
             items.write(batch)
+        if self._kept:
+            with self._keeping:
+                for place in places:
+                    self._kept.pop(place, None)
+
+    def commit_soon(self, fact: Document) -> None:
+        stored = self.get(*fact.key)
+        # What is due earlier than the stored document says would not be found.
+        if stored is None or fact.kind in INDEXED_KINDS or not _is_due_later(fact, stored):
+            self.commit(fact)
+            return
+        if fact.version != stored.version + 1:
+            raise stale_document_error(fact)
+        with self._keeping:
+            self._kept[sqlite_document_key(*fact.key)] = fact.replaced(version=stored.version)
+
+    def flush(self) -> None:
+        """Write all documents that are kept in memory, some in each transaction."""
+        kept = list(self._kept.items())
+        for start in range(0, len(kept), _FLUSHED_AT_ONCE):
+            some = dict(kept[start : start + _FLUSHED_AT_ONCE])
+            with self._database.write_transaction() as items:
+                stored = items.get_many(list(some))
+                items.write(WriteBatch(put=list(_flushed_rows(some, stored))))
+            with self._keeping:
+                for place, fact in some.items():
+                    if self._kept.get(place) is fact:
+                        del self._kept[place]
+
+    def _newest(self, stored: Document) -> Document:
+        """Return the document that is kept in memory over the stored one, or the stored one.
+
+        One that is kept over another version was replaced, and is dropped.
+        """
+        place = sqlite_document_key(*stored.key)
+        kept = self._kept.get(place)
+        if kept is None or kept.version == stored.version:
+            return kept or stored
+        with self._keeping:
+            if self._kept.get(place) is kept:
+                del self._kept[place]
+        return stored
 
 
 def sqlite_document_places(facts: tuple[Document, ...]) -> list[Place]:
@@ -100,6 +154,20 @@ def add_sqlite_documents(
         kept = fact.replaced(version=version + 1).model_dump_json()
         due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
         batch.put.append(ItemRow(*place, kept, due=due, expires_at=fact.expires_at))
+
+
+def _is_due_later(fact: Document, stored: Document) -> bool:
+    if fact.body is None or fact.due_at is None or stored.due_at is None:
+        return False
+    return fact.due_at >= stored.due_at
+
+
+def _flushed_rows(kept: Mapping[Place, Document], stored: Mapping[Place, str]) -> Iterator[ItemRow]:
+    for place, fact in kept.items():
+        body = stored.get(place)
+        if body is not None and Document.model_validate_json(body).version == fact.version:
+            due = None if fact.due_at is None else (_due_list(fact.kind), fact.due_at)
+            yield ItemRow(*place, fact.model_dump_json(), due=due, expires_at=fact.expires_at)
 
 
 def _readable(kind: str, bodies: Iterable[str]) -> Iterator[Document]:

@@ -1,4 +1,4 @@
-"""Erasing on SQLite: rows are overwritten or removed, and then the whole file is written anew."""
+"""Erasing on SQLite: rows are overwritten or removed, then their pages are cleared."""
 
 import json
 import re
@@ -82,7 +82,7 @@ class SqliteEraser:
                     items.delete(_GIVEN_UP, sort_key)
 
     def scrub_storage(self) -> None:
-        self._database.rewrite()
+        self._database.scrub()
 
 
 def _redact(items: SqliteItems, session_id: str, sequence: int) -> None:

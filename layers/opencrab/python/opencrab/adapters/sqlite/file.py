@@ -103,7 +103,11 @@ def connect_sqlite_database(
         # be gone when the power fails, although their senders were answered (ADR 0006).
         # First, since the change to WAL is itself written as durably as this says.
         connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+        if creating:
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         connection.execute("PRAGMA journal_mode=WAL")
+        # Not FAST, which leaves the content of free pages.
+        connection.execute("PRAGMA secure_delete=ON")
         connection.execute("PRAGMA cache_size=-512")
     except BaseException:
         connection.close()

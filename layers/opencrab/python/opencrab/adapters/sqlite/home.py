@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from opencrab.adapters.memory_queue import MemoryQueue
 from opencrab.adapters.sqlite.access import SqliteFeed, SqliteIdempotency, SqliteKeys
 from opencrab.adapters.sqlite.agents import SqliteAgents, SqliteSessions
 from opencrab.adapters.sqlite.board import (
@@ -48,11 +49,12 @@ def sqlite_home_on_database(
     deliveries = SqliteQueue(database, "deliveries", clock)
     compactions = SqliteQueue(database, "compactions", clock)
     interactions = SqliteQueue(database, "interactions", clock)
-    beats = SqliteQueue(database, "beats", clock, ordered=False)
+    beats = MemoryQueue(clock, dead=SqliteQueue(database, "beats", clock, ordered=False))
     nights = SqliteQueue(database, "nights", clock, ordered=False)
     give_back_sqlite_leases(database, ("turns", "compactions"), rule, clock.now())
-    for queue in (deliveries, interactions, beats, nights):
+    for queue in (deliveries, interactions, nights):
         queue.release()
+    _drop_stored_beats(database)
     return Home(
         agents=SqliteAgents(database),
         sessions=SqliteSessions(database),
@@ -80,6 +82,12 @@ def sqlite_home_on_database(
         feed=SqliteFeed(database),
         storage=database,
     )
+
+
+def _drop_stored_beats(database: Database) -> None:
+    """Delete messages of heartbeats that an earlier release stored: the first sweep sends them."""
+    with database.write_transaction() as items:
+        items.execute("DELETE FROM queue WHERE queue='beats'")
 
 
 def open_sqlite_home(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from opencrab.ports.access.secrets import Secrets
     from opencrab.settings import Settings
 
-_PURGES_AN_HOUR = 60
+_PURGES_AN_HOUR, _PURGES_A_FLUSH = 60, 10
 
 
 def run_local_server(options: "UpOptions") -> int:
@@ -209,7 +209,9 @@ def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
 def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":
     """Return a function that deletes expired rows; the runner calls it once a minute.
 
-    Once an hour it also ends the versions of files that were deleted `kept` ago.
+    Every ten minutes it also writes what is kept in memory, the next times of idle heartbeats, and
+    gives free pages back to the disk. Once an hour it ends the versions of files that were deleted
+    `kept` ago.
     """
     from datetime import timedelta
     from itertools import count
@@ -222,7 +224,13 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
     def purge() -> None:
         now = runtime.clock.now()
         database.purge(sqlite_milliseconds(now), sqlite_milliseconds(now - timedelta(days=1)))
-        if isinstance(files, LocalFiles) and next(calls) % _PURGES_AN_HOUR == 0:
+        number = next(calls)
+        if number % _PURGES_A_FLUSH == _PURGES_A_FLUSH - 1:
+            from opencrab.adapters.sqlite_pages.page_erasure import release_free_pages
+
+            database.flush()
+            release_free_pages(database.write_transaction)
+        if isinstance(files, LocalFiles) and number % _PURGES_AN_HOUR == 0:
             files.end_deleted_versions(now, kept)
 
     return purge

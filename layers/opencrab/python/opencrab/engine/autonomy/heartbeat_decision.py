@@ -83,6 +83,9 @@ class _Deciding:
         """Write everything in one transaction, then admit the items that are due; raise Changed."""
         due = (*self.items, *self.board.due)
         facts = (heartbeat_signs_document(signs, self.stored), *self.board.facts, *beside)
+        if not due and len(facts) == 1:
+            self.runtime.home.facts.commit_soon(*facts)
+            return
         self.runtime.home.facts.commit(*facts, due=due)
         for item in due:
             if item.at <= self.now:
@@ -114,15 +117,15 @@ def decide_heartbeat(
 ) -> bool:
     """Decide the heartbeat that is due; return True if it started a turn, False if it was idle.
 
-    An idle heartbeat is one conditional write. Raises Changed when the vital signs were changed
-    concurrently.
+    An idle heartbeat writes only the vital signs, which need not be durable at once. Raises Changed
+    when the vital signs were changed concurrently.
     """
     now, autonomy = runtime.clock.now(), runtime.rules.autonomy
     verdict = heartbeat_gate(signs, now, autonomy)
     anew = timedelta(seconds=autonomy.review_seconds)
     stale = not signs.reviewed_at <= now < signs.reviewed_at + anew
     if verdict.idle == "busy" or not (verdict.reasons or stale):
-        runtime.home.facts.commit(heartbeat_signs_document(_idle(signs, now), stored))
+        runtime.home.facts.commit_soon(heartbeat_signs_document(_idle(signs, now), stored))
         return False
     profile = _living(runtime.home, stored)
     if profile is None:
