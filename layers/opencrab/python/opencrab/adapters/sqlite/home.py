@@ -16,6 +16,7 @@ from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.queue import SqliteDueItems, SqliteOutbox, SqliteQueue
 from opencrab.adapters.sqlite.restart import give_back_turn_leases
+from opencrab.adapters.sqlite.turn.taken import TakenMessages
 from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock
@@ -44,9 +45,10 @@ def home_on(
     rule: CrashRule = CRASH_RULE,
 ) -> Home:
     """Create the home on an open file, after returning leases of a crashed process's workers."""
-    turns = SqliteQueue(database, "turns", clock)
+    taken = TakenMessages()
+    turns = SqliteQueue(database, "turns", clock, taken=taken)
     deliveries = SqliteQueue(database, "deliveries", clock)
-    compactions = SqliteQueue(database, "compactions", clock)
+    compactions = SqliteQueue(database, "compactions", clock, taken=taken)
     interactions = SqliteQueue(database, "interactions", clock)
     beats = SqliteQueue(database, "beats", clock, ordered=False)
     nights = SqliteQueue(database, "nights", clock, ordered=False)
@@ -56,7 +58,7 @@ def home_on(
     return Home(
         agents=SqliteAgents(database),
         sessions=SqliteSessions(database),
-        journal=SqliteJournal(database),
+        journal=SqliteJournal(database, clock, taken),
         turns=turns,
         deliveries=deliveries,
         compactions=compactions,
