@@ -9,7 +9,7 @@ from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import to_milliseconds
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.sqlite.queue import SqliteQueue
-from opencrab.adapters.sqlite.turn.taken import TakenMessage
+from opencrab.adapters.sqlite.turn.pending_claim import PendingClaim
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
 from tests.crash.ground import Awaited, Hands, Stage
@@ -93,7 +93,7 @@ class SqliteGround:
         visible_at = cast(SqliteQueue, getattr(self.home, queue)).next_visible_at()
         return visible_at is not None and visible_at <= to_milliseconds(self.clock.now())
 
-    def _taken(self) -> Iterator[TakenMessage]:
+    def _taken(self) -> Iterator[PendingClaim]:
         """What workers hold without a claim."""
         for queue in (self.home.turns, self.home.compactions):
             taken, name = cast(SqliteQueue, queue)._taken, cast(SqliteQueue, queue)._name

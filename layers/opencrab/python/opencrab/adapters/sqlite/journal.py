@@ -28,8 +28,9 @@ from opencrab.adapters.sqlite.queue import (
     add_queue_message,
     due_queue_row,
     end_queue_delivery,
-    write_taken_message,
+    write_pending_claim,
 )
+from opencrab.adapters.sqlite.turn.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.turn.rows import (
     RECORD,
     RETENTION,
@@ -42,7 +43,6 @@ from opencrab.adapters.sqlite.turn.rows import (
     turn_of_row,
     utterance_row,
 )
-from opencrab.adapters.sqlite.turn.taken import TakenMessages
 from opencrab.adapters.sqlite.usage import CallCount, add_usage_counts, call_counts
 from opencrab.domain.conversation.message import Instruction, Line
 from opencrab.domain.conversation.session import Session, SessionStatus
@@ -81,7 +81,7 @@ class SqliteJournal:
 
     queues_admitted = True
 
-    def __init__(self, database: Database, clock: Clock, taken: TakenMessages) -> None:
+    def __init__(self, database: Database, clock: Clock, taken: PendingClaimRegistry) -> None:
         self._database = database
         self._clock = clock
         self._taken = taken
@@ -142,7 +142,7 @@ class SqliteJournal:
             # a lease that has lapsed does not prove that its worker is dead (ADR 0004).
             turn = turn.with_claim(lease_until=lease_until, receipt=receipt)
             if receipt is not None and held is not None:
-                write_taken_message(items, receipt, held)
+                write_pending_claim(items, receipt, held)
             put_sqlite_turn(items, turn)
             records = records_of_turn_row(items, turn_id) if turn.sequence > 1 else ()
         self._taken.drop(receipt)

@@ -13,7 +13,7 @@ from opencrab.adapters.sqlite.database import (
     WriteBatch,
     to_milliseconds,
 )
-from opencrab.adapters.sqlite.turn.taken import TakenMessage, TakenMessages
+from opencrab.adapters.sqlite.turn.pending_claim import PendingClaim, PendingClaimRegistry
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
@@ -55,7 +55,7 @@ class SqliteQueue:
         clock: Clock,
         *,
         ordered: bool = True,
-        taken: TakenMessages | None = None,
+        taken: PendingClaimRegistry | None = None,
     ) -> None:
         self._database = database
         self._name = name
@@ -63,7 +63,7 @@ class SqliteQueue:
         self._clock = clock
         self._ordered = ordered
         self._waits_for_claim = taken is not None
-        self._taken = taken or TakenMessages()
+        self._taken = taken or PendingClaimRegistry()
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
         check_delay(delay_seconds, ordered=self._ordered)
@@ -95,7 +95,7 @@ class SqliteQueue:
         # Lost in a power failure, the message comes again, and is found done.
         with self._database.write_transaction(relaxed=True) as items:
             if held is not None:
-                write_taken_message(items, receipt, held)
+                write_pending_claim(items, receipt, held)
             end_queue_delivery(items, receipt, self._clock.now())
         self._taken.drop(receipt)
 
@@ -103,7 +103,7 @@ class SqliteQueue:
         held = self._taken.get(receipt)
         with self._database.write_transaction(relaxed=True) as items:
             if held is not None:
-                write_taken_message(items, receipt, held)
+                write_pending_claim(items, receipt, held)
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
@@ -168,17 +168,17 @@ class SqliteQueue:
             position, _, body, group, count = first
             # A delivery that nobody claimed in time was one, too.
             count = 1 + max(count, taken[position].count if position in taken else 0)
-            held = TakenMessage(self._name, position, count, now + visibility_seconds * 1000)
+            held = PendingClaim(self._name, position, count, now + visibility_seconds * 1000)
             receipt = secrets.token_hex(16)
             if self._waits_for_claim:
                 self._taken.take(receipt, held)
                 return Delivery(body, group, receipt, count)
             # Lost in a power failure, the message is there as if nobody had taken it.
             with self._database.write_transaction(relaxed=True) as items:
-                is_there = write_taken_message(items, receipt, held)
+                is_there = write_pending_claim(items, receipt, held)
         return Delivery(body, group, receipt, count) if is_there else None
 
-    def _first(self, taken: Mapping[int, TakenMessage]) -> tuple[int, int, str, str, int] | None:
+    def _first(self, taken: Mapping[int, PendingClaim]) -> tuple[int, int, str, str, int] | None:
         """Return the message that can be received first: position, when, body, group, count."""
         with self._database.read_transaction() as items:
             rows = items.execute(_FIRST, (self._name, len(taken) + 1)).fetchall()
@@ -214,7 +214,7 @@ def add_queue_message(
         items.execute(_SEND, (message.queue, message.group, message.body, visible_at, ordered))
 
 
-def write_taken_message(items: SqliteItems, receipt: str, held: TakenMessage) -> bool:
+def write_pending_claim(items: SqliteItems, receipt: str, held: PendingClaim) -> bool:
     """Write who holds a message, and until when; False if it is gone."""
     taken = (held.until, receipt, held.count, held.position)
     return bool(items.execute(_TAKE, taken).rowcount)

@@ -10,7 +10,7 @@ _ENDED = 256
 
 
 @dataclass(frozen=True)
-class TakenMessage:
+class PendingClaim:
     """A message in a worker's hands: its row, which delivery it is, and until when (in ms)."""
 
     queue: str
@@ -19,7 +19,7 @@ class TakenMessage:
     until: int
 
 
-class TakenMessages:
+class PendingClaimRegistry:
     """The messages that were received and whose turn is not claimed yet.
 
     One process holds the file, so nobody else needs to know. When it dies they are there as if
@@ -28,16 +28,16 @@ class TakenMessages:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._taken: dict[str, TakenMessage] = {}
+        self._taken: dict[str, PendingClaim] = {}
         self._ended: deque[str] = deque(maxlen=_ENDED)
 
     @contextmanager
-    def choosing(self, queue: str) -> Iterator[dict[int, TakenMessage]]:
+    def choosing(self, queue: str) -> Iterator[dict[int, PendingClaim]]:
         """Yield what is taken of a queue, by position; nobody takes or loses one meanwhile."""
         with self._lock:
             yield {each.position: each for each in self._taken.values() if each.queue == queue}
 
-    def take(self, receipt: str, message: TakenMessage) -> None:
+    def take(self, receipt: str, message: PendingClaim) -> None:
         """Put a message into a worker's hands, out of those of an earlier one; while choosing."""
         # A receipt whose time is over is void once the message is taken again.
         for other, held in list(self._taken.items()):
@@ -45,7 +45,7 @@ class TakenMessages:
                 del self._taken[other]
         self._taken[receipt] = message
 
-    def get(self, receipt: str | None) -> TakenMessage | None:
+    def get(self, receipt: str | None) -> PendingClaim | None:
         """Return the message of a receipt; None if the file has the receipt, or nobody."""
         return None if receipt is None else self._taken.get(receipt)
 
@@ -62,7 +62,8 @@ class TakenMessages:
 
     def has_ended(self, receipt: str) -> bool:
         """Check whether the message is gone with its turn."""
-        return receipt in self._ended
+        with self._lock:
+            return receipt in self._ended
 
     def release(self, queue: str) -> None:
         """Give all messages of a queue back."""
