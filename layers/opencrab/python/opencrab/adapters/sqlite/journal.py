@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from opencrab.adapters.sqlite import board as boards
-from opencrab.adapters.sqlite import usage as ledger
 from opencrab.adapters.sqlite.agents import (
     add_unanswered,
     session_of_rows,
     session_places,
-    sqlite_session_row,
 )
 from opencrab.adapters.sqlite.database import (
     AlreadyThere,
@@ -26,7 +24,6 @@ from opencrab.adapters.sqlite.database import (
 from opencrab.adapters.sqlite.documents import add_facts, document_places
 from opencrab.adapters.sqlite.queue import (
     add_queue_message,
-    due_queue_row,
     end_queue_delivery,
     write_pending_claim,
 )
@@ -36,23 +33,23 @@ from opencrab.adapters.sqlite.turn.rows import (
     RETENTION,
     add_lines,
     add_turn,
+    changed_turn,
+    may_be_lost,
+    places_of_change,
     put_sqlite_turn,
     read_with_last_line,
     records_of_turn_row,
     turn_in_journal,
     turn_of_row,
-    utterance_row,
 )
-from opencrab.adapters.sqlite.usage import CallCount, add_usage_counts, call_counts
+from opencrab.adapters.sqlite.usage import call_counts
 from opencrab.domain.conversation.message import Instruction, Line
 from opencrab.domain.conversation.session import Session, SessionStatus
 from opencrab.domain.document import Document
-from opencrab.domain.errors import Conflict, NotFound, Stopped, Superseded
+from opencrab.domain.errors import Conflict, Superseded
 from opencrab.domain.turn.record import (
     ApprovalDecision,
     ApprovalRequest,
-    ModelIntent,
-    ModelResult,
     turn_record_key,
 )
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
@@ -151,24 +148,13 @@ class SqliteJournal:
     def commit(self, change: TurnChange) -> Turn:
         turn = change.turn
         counts = call_counts(change.usage) if change.usage else []
-        places = [*_read_for(change), *(one.place for one in counts)]
-        with self._database.write_transaction(relaxed=_may_be_lost(change)) as items:
+        places = [*places_of_change(change), *(one.place for one in counts)]
+        with self._database.write_transaction(relaxed=may_be_lost(change)) as items:
             if change.lines:
                 stored, last = read_with_last_line(items, turn.session_id, places)
             else:
                 stored, last = items.get_many(places), None
-            before = turn_of_row(turn.id, stored.get((f"TURN#{turn.id}", "H")))
-            _check(before, change)
-            # A stop is not the worker's to write: one that came meanwhile stays (ADR 0009).
-            turn = turn.replaced(stop=before.stop)
-            batch = WriteBatch()
-            # The feed tells of facts first, then of lines, then of the turn that wrote both.
-            if change.facts:
-                add_facts(batch, change.facts, stored)
-            if change.lines:
-                add_lines(batch, change.lines, last)
-            add_turn(batch, turn, before=before.status)
-            _add_others(batch, change, stored, counts)
+            turn, batch = changed_turn(change, stored, last, counts)
             try:
                 items.write(batch)
             except AlreadyThere as error:
@@ -184,14 +170,8 @@ class SqliteJournal:
     def load(self, turn_id: str) -> RecordedTurn:
         with self._database.read_transaction() as items:
             rows = dict(items.between(f"TURN#{turn_id}", "0", "I"))
-        header = rows.pop("H", None)
-        if header is None:
-            raise NotFound(
-                f"there is no turn {turn_id!r}",
-                cure="use a turn_id from GET /api/sessions/{session_id}/messages",
-            )
-        records = tuple(RECORD.validate_json(body) for body in rows.values())
-        return RecordedTurn(Turn.model_validate_json(header), records)
+        turn = turn_of_row(turn_id, rows.pop("H", None))
+        return RecordedTurn(turn, tuple(RECORD.validate_json(body) for body in rows.values()))
 
     def header(self, turn_id: str) -> Turn:
         with self._database.read_transaction() as items:
@@ -317,73 +297,6 @@ class SqliteJournal:
                 cure="use a new id for a new message",
             )
         return tuple(turn_in_journal(items, turn_id) for turn_id in turn_ids)
-
-
-def _may_be_lost(change: TurnChange) -> bool:
-    """Check whether losing a change in a power failure equals a death just before it (ADR 0036).
-
-    So it is with a model's answer, whose intent then counts as unknown, and with the intent of a
-    call that costs nothing. Nobody was told of either, and no effect follows before another change
-    is on the disk.
-    """
-    told = change.lines or change.utterances or change.due or change.facts or change.draws
-    if told or change.session is not None or change.turn.status is not TurnStatus.RUNNING:
-        return False
-    return all(
-        isinstance(each, ModelResult) or (isinstance(each, ModelIntent) and not each.reserved)
-        for each in change.records
-    )
-
-
-def _read_for(change: TurnChange) -> list[Place]:
-    """Return the keys of all items that a change depends on, except lines and tallies."""
-    places = [(f"TURN#{change.turn.id}", "H")]
-    if change.draws:
-        places += boards.budget_keys(change.draws)
-    if change.facts:
-        places += document_places(change.facts)
-    if change.session is not None:
-        places += session_places(change.turn.session_id)
-    return places
-
-
-def _add_others(
-    batch: WriteBatch, change: TurnChange, stored: Mapping[Place, str], counts: list[CallCount]
-) -> None:
-    """Add a change's writes that have no feed entry; raise Exhausted or NotFound."""
-    # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
-    pk = f"TURN#{change.turn.id}"
-    batch.new += [
-        ItemRow(pk, turn_record_key(each), each.model_dump_json()) for each in change.records
-    ]
-    batch.new += [utterance_row(utterance) for utterance in change.utterances]
-    if change.draws:
-        boards.add_budget_draws(batch, change.draws, stored)
-    if change.usage:
-        batch.new += map(ledger.stored_usage_row, change.usage)
-        add_usage_counts(batch, counts, stored)
-    batch.put += map(due_queue_row, change.due)
-    if change.session is not None and change.at is not None:
-        session_id = change.turn.session_id
-        before = session_of_rows(session_id, stored)
-        session = before.after_turn(change.session, change.at)
-        batch.put.append(sqlite_session_row(session))
-        add_unanswered(batch, before, session)
-
-
-def _check(stored: Turn, change: TurnChange) -> None:
-    turn = change.turn
-    if (
-        stored.epoch != turn.epoch
-        or stored.sequence != change.expected
-        or stored.status is not TurnStatus.RUNNING
-    ):
-        raise Superseded(f"turn {turn.id!r} is owned by another worker")
-    # An intent has no effect yet and is refused; a result is kept also after a stop (ADR 0009).
-    if change.unless_stopped and stored.stop is not None:
-        raise Stopped(f"turn {turn.id!r} was stopped; cancellation requested by {stored.stop.by!r}")
-    if change.while_paused and stored.stop != turn.stop:
-        raise Stopped(f"turn {turn.id!r} is no longer paused")
 
 
 def _requeue_waiting(turn: Turn) -> Turn:

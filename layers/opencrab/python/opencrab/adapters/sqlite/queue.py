@@ -3,7 +3,8 @@
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from opencrab.adapters.sqlite.database import (
@@ -23,6 +24,7 @@ from opencrab.ports.turn.queue import Delivery, QueueMessage, check_delay
 DEDUPLICATION = timedelta(minutes=5)
 _DEAD_KEPT = timedelta(days=14)
 
+_FIRST_AT = "SELECT min(visible_at) FROM queue WHERE queue=? AND visible_at IS NOT NULL"
 _FIRST = (
     "SELECT position, visible_at, body, grp, count FROM queue "
     "WHERE queue=? AND visible_at IS NOT NULL ORDER BY visible_at, position LIMIT ?"
@@ -62,8 +64,7 @@ class SqliteQueue:
         self._topic = database.topic(name)
         self._clock = clock
         self._ordered = ordered
-        self._waits_for_claim = taken is not None
-        self._taken = taken or PendingClaimRegistry()
+        self._taken = taken
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
         check_delay(delay_seconds, ordered=self._ordered)
@@ -89,30 +90,20 @@ class SqliteQueue:
 
     def acknowledge(self, receipt: str) -> None:
         # Most turns have removed their message with their end.
-        if self._taken.has_ended(receipt):
+        if self._taken is not None and self._taken.has_ended(receipt):
             return
-        held = self._taken.get(receipt)
         # Lost in a power failure, the message comes again, and is found done.
-        with self._database.write_transaction(relaxed=True) as items:
-            if held is not None:
-                write_pending_claim(items, receipt, held)
+        with self._write_of_holder(receipt) as items:
             end_queue_delivery(items, receipt, self._clock.now())
-        self._taken.drop(receipt)
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
-        held = self._taken.get(receipt)
-        with self._database.write_transaction(relaxed=True) as items:
-            if held is not None:
-                write_pending_claim(items, receipt, held)
+        with self._write_of_holder(receipt) as items:
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
                 (to_milliseconds(self._clock.now()) + seconds * 1000, receipt),
             ).fetchone()
             items.touched.add(self._name)
-        self._taken.drop(receipt)
-        if held is not None:
-            self._topic.advance()
         return row is not None
 
     def dead_letter(self, body: str, *, group: str, reason: str) -> None:
@@ -136,7 +127,8 @@ class SqliteQueue:
 
         Call once, at startup.
         """
-        self._taken.release(self._name)
+        if self._taken is not None:
+            self._taken.release(self._name)
         with self._database.write_transaction() as items:
             items.execute(
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE queue=? AND receipt IS NOT NULL",
@@ -154,29 +146,46 @@ class SqliteQueue:
 
     def next_visible_at(self) -> int | None:
         """Return when the next message can be received, in ms since 1970; None if there is none."""
+        if self._taken is None:
+            with self._database.read_transaction() as items:
+                row = items.execute(_FIRST_AT, (self._name,)).fetchone()
+            return None if row is None else row[0]
         with self._taken.choosing(self._name) as taken:
             first = self._first(taken)
         return None if first is None else first[1]
 
     def _take(self, visibility_seconds: int) -> Delivery | None:
-        with self._taken.choosing(self._name) as taken:
-            # Looked at first, since whoever polls an empty queue must not write, nor wait for those
-            # who do. Nobody takes it meanwhile.
+        if self._taken is not None:
+            return self._take_for_claim(self._taken, visibility_seconds)
+        # Looked at first, since whoever polls an empty queue must not write, nor wait for those who
+        # do. Between here and there another worker may take it.
+        visible_at = self.next_visible_at()
+        if visible_at is None or visible_at > (now := to_milliseconds(self._clock.now())):
+            return None
+        receipt = secrets.token_hex(16)
+        # Lost in a power failure, the message is there as if nobody had taken it.
+        with self._database.write_transaction(relaxed=True) as items:
+            row = items.execute(
+                "UPDATE queue SET visible_at=?, receipt=?, count=count+1 WHERE position=("
+                "SELECT position FROM queue WHERE queue=? AND visible_at<=? "
+                "ORDER BY visible_at, position LIMIT 1) RETURNING body, grp, count",
+                (now + visibility_seconds * 1000, receipt, self._name, now),
+            ).fetchone()
+        return Delivery(row[0], row[1], receipt, row[2]) if row else None
+
+    def _take_for_claim(
+        self, registry: PendingClaimRegistry, visibility_seconds: int
+    ) -> Delivery | None:
+        with registry.choosing(self._name) as taken:
             first, now = self._first(taken), to_milliseconds(self._clock.now())
             if first is None or first[1] > now:
                 return None
             position, _, body, group, count = first
             # A delivery that nobody claimed in time was one, too.
             count = 1 + max(count, taken[position].count if position in taken else 0)
-            held = PendingClaim(self._name, position, count, now + visibility_seconds * 1000)
-            receipt = secrets.token_hex(16)
-            if self._waits_for_claim:
-                self._taken.take(receipt, held)
-                return Delivery(body, group, receipt, count)
-            # Lost in a power failure, the message is there as if nobody had taken it.
-            with self._database.write_transaction(relaxed=True) as items:
-                is_there = write_pending_claim(items, receipt, held)
-        return Delivery(body, group, receipt, count) if is_there else None
+            receipt, until = secrets.token_hex(16), now + visibility_seconds * 1000
+            registry.take(receipt, PendingClaim(self._name, position, count, until))
+        return Delivery(body, group, receipt, count)
 
     def _first(self, taken: Mapping[int, PendingClaim]) -> tuple[int, int, str, str, int] | None:
         """Return the message that can be received first: position, when, body, group, count."""
@@ -187,6 +196,19 @@ class SqliteQueue:
             for row in rows
         )
         return min(free, key=lambda row: (row[1], row[0]), default=None)
+
+    @contextmanager
+    def _write_of_holder(self, receipt: str) -> Iterator[SqliteItems]:
+        """Open a transaction in which the receipt of a message that is merely taken is written."""
+        held = None if self._taken is None else self._taken.get(receipt)
+        with self._database.write_transaction(relaxed=True) as items:
+            if held is not None:
+                write_pending_claim(items, receipt, held)
+            yield items
+        if self._taken is not None and held is not None:
+            self._taken.drop(receipt)
+            # Whoever was woken by the commit may have found it still taken.
+            self._topic.advance()
 
     def _until_visible(self) -> float:
         visible_at = self.next_visible_at()
@@ -214,10 +236,9 @@ def add_queue_message(
         items.execute(_SEND, (message.queue, message.group, message.body, visible_at, ordered))
 
 
-def write_pending_claim(items: SqliteItems, receipt: str, held: PendingClaim) -> bool:
-    """Write who holds a message, and until when; False if it is gone."""
-    taken = (held.until, receipt, held.count, held.position)
-    return bool(items.execute(_TAKE, taken).rowcount)
+def write_pending_claim(items: SqliteItems, receipt: str, held: PendingClaim) -> None:
+    """Write who holds a message, and until when, if it is still there."""
+    items.execute(_TAKE, (held.until, receipt, held.count, held.position))
 
 
 def end_queue_delivery(items: SqliteItems, receipt: str, now: datetime) -> bool:

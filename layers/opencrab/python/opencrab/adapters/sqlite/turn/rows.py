@@ -1,16 +1,28 @@
-"""Rows of turns: headers, records and lines as items, with what the feed tells of them."""
+"""Rows of turns: what a change of a turn reads and writes, and what the feed tells of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
 
 from pydantic import TypeAdapter
 
+from opencrab.adapters.sqlite import board as boards
+from opencrab.adapters.sqlite import usage as ledger
+from opencrab.adapters.sqlite.agents import (
+    add_unanswered,
+    session_of_rows,
+    session_places,
+    sqlite_session_row,
+)
 from opencrab.adapters.sqlite.database import FeedItem, ItemRow, Place, SqliteItems, WriteBatch
+from opencrab.adapters.sqlite.documents import add_facts, document_places
+from opencrab.adapters.sqlite.queue import due_queue_row
+from opencrab.adapters.sqlite.usage import CallCount, add_usage_counts
 from opencrab.domain.conversation.message import Line, Utterance
-from opencrab.domain.errors import NotFound
-from opencrab.domain.turn.record import Record
+from opencrab.domain.errors import NotFound, Stopped, Superseded
+from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, turn_record_key
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.ports.turn.journal import TurnChange
 
 RETENTION = timedelta(days=35)
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
@@ -74,7 +86,7 @@ def add_turn(
         batch.feed.append(FeedItem(moment, "turn", turn.session_id, turn.id, turn.status.value))
 
 
-def utterance_row(utterance: Utterance) -> ItemRow:
+def _utterance_row(utterance: Utterance) -> ItemRow:
     """Serialize an utterance that is yet to be sent to an item row."""
     return ItemRow(
         f"OUT#{utterance.channel.target}",
@@ -97,3 +109,94 @@ def add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> t
         batch.feed.append(FeedItem(line.at, "line", line.session_id, line.turn_id, body))
         placed.append(stored)
     return tuple(placed)
+
+
+def may_be_lost(change: TurnChange) -> bool:
+    """Check whether losing a change in a power failure equals a death just before it (ADR 0036).
+
+    So it is with a model's answer, whose intent then counts as unknown, and with the intent of a
+    call that costs nothing. Nobody was told of either, and no effect follows before another change
+    is on the disk.
+    """
+    told = change.lines or change.utterances or change.due or change.facts or change.draws
+    if told or change.session is not None or change.turn.status is not TurnStatus.RUNNING:
+        return False
+    return all(
+        isinstance(each, ModelResult) or (isinstance(each, ModelIntent) and not each.reserved)
+        for each in change.records
+    )
+
+
+def places_of_change(change: TurnChange) -> list[Place]:
+    """Return the keys of all items that a change depends on, except lines and tallies."""
+    places = [(f"TURN#{change.turn.id}", "H")]
+    if change.draws:
+        places += boards.budget_keys(change.draws)
+    if change.facts:
+        places += document_places(change.facts)
+    if change.session is not None:
+        places += session_places(change.turn.session_id)
+    return places
+
+
+def changed_turn(
+    change: TurnChange, stored: Mapping[Place, str], last: str | None, counts: list[CallCount]
+) -> tuple[Turn, WriteBatch]:
+    """Return the header and all rows of a change; raise what `Journal.commit` raises.
+
+    `stored` are the items at `places_of_change` and of the counts, `last` is the key of the last
+    line.
+    """
+    turn = change.turn
+    before = turn_of_row(turn.id, stored.get((f"TURN#{turn.id}", "H")))
+    _check(before, change)
+    # A stop is not the worker's to write: one that came meanwhile stays (ADR 0009).
+    turn = turn.replaced(stop=before.stop)
+    batch = WriteBatch()
+    # The feed tells of facts first, then of lines, then of the turn that wrote both.
+    if change.facts:
+        add_facts(batch, change.facts, stored)
+    if change.lines:
+        add_lines(batch, change.lines, last)
+    add_turn(batch, turn, before=before.status)
+    _add_others(batch, change, stored, counts)
+    return turn, batch
+
+
+def _add_others(
+    batch: WriteBatch, change: TurnChange, stored: Mapping[Place, str], counts: list[CallCount]
+) -> None:
+    """Add a change's writes that have no feed entry; raise Exhausted or NotFound."""
+    # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
+    pk = f"TURN#{change.turn.id}"
+    batch.new += [
+        ItemRow(pk, turn_record_key(each), each.model_dump_json()) for each in change.records
+    ]
+    batch.new += [_utterance_row(utterance) for utterance in change.utterances]
+    if change.draws:
+        boards.add_budget_draws(batch, change.draws, stored)
+    if change.usage:
+        batch.new += map(ledger.stored_usage_row, change.usage)
+        add_usage_counts(batch, counts, stored)
+    batch.put += map(due_queue_row, change.due)
+    if change.session is not None and change.at is not None:
+        session_id = change.turn.session_id
+        before = session_of_rows(session_id, stored)
+        session = before.after_turn(change.session, change.at)
+        batch.put.append(sqlite_session_row(session))
+        add_unanswered(batch, before, session)
+
+
+def _check(stored: Turn, change: TurnChange) -> None:
+    turn = change.turn
+    if (
+        stored.epoch != turn.epoch
+        or stored.sequence != change.expected
+        or stored.status is not TurnStatus.RUNNING
+    ):
+        raise Superseded(f"turn {turn.id!r} is owned by another worker")
+    # An intent has no effect yet and is refused; a result is kept also after a stop (ADR 0009).
+    if change.unless_stopped and stored.stop is not None:
+        raise Stopped(f"turn {turn.id!r} was stopped; cancellation requested by {stored.stop.by!r}")
+    if change.while_paused and stored.stop != turn.stop:
+        raise Stopped(f"turn {turn.id!r} is no longer paused")
