@@ -9,7 +9,7 @@ from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import to_milliseconds
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.sqlite.queue import SqliteQueue
-from opencrab.adapters.sqlite.turn.pending_claim import PendingClaim
+from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaim
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
 from tests.crash.ground import Awaited, Hands, Stage
@@ -97,6 +97,7 @@ class SqliteGround:
         """What workers hold without a claim."""
         for queue in (self.home.turns, self.home.compactions):
             taken, name = cast(SqliteQueue, queue)._taken, cast(SqliteQueue, queue)._name
+            assert taken is not None
             with taken.choosing(name) as held:
                 yield from held.values()
 

@@ -16,7 +16,7 @@ from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.queue import SqliteDueItems, SqliteOutbox, SqliteQueue
 from opencrab.adapters.sqlite.restart import give_back_turn_leases
-from opencrab.adapters.sqlite.turn.pending_claim import PendingClaimRegistry
+from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock

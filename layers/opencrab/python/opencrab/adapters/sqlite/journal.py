@@ -27,7 +27,7 @@ from opencrab.adapters.sqlite.queue import (
     end_queue_delivery,
     write_pending_claim,
 )
-from opencrab.adapters.sqlite.turn.pending_claim import PendingClaimRegistry
+from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.turn.rows import (
     RECORD,
     RETENTION,

@@ -14,7 +14,7 @@ from opencrab.adapters.sqlite.database import (
     WriteBatch,
     to_milliseconds,
 )
-from opencrab.adapters.sqlite.turn.pending_claim import PendingClaim, PendingClaimRegistry
+from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaim, PendingClaimRegistry
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem

@@ -1,4 +1,4 @@
-"""Turns on SQLite: rows of headers, records and lines, and messages that workers hold.
+"""Turns on SQLite: rows of headers, records and lines.
 
 Nothing is imported here: whoever needs a module names it.
 """
