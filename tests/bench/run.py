@@ -36,7 +36,7 @@ Figures are CPU unless they say wall; medians. They come from one run on a share
 read the ratios first: all rows of the engine ran beside the bare loop of the first row.
 
 The model is a stub behind real HTTP in a process of its own; the store is the durable SQLite home
-(WAL, synchronous FULL).
+(WAL; what somebody relies on is synced).
 
 | what | figure | at most | met |
 |---|---|---|---|
@@ -45,8 +45,9 @@ The model is a stub behind real HTTP in a process of its own; the store is the d
 _TAIL = """
 
 Counted, not timed, and asserted in `tests/e2e`: loading agent and session is 2 reads; a turn writes
-1 admission + 1 claim + 2 per model call + 1 or 2 per action that is not pure, its close being the
-last model call's result.
+1 admission + 1 claim + 2 per model call + 1 per action that is not pure, its close being the last
+model call's result. On the local home 5 of the standard turn's 7 commits wait for the disk, and its
+file twice ([ADR 0039](adr/0039-durable-where-somebody-relies-on-it.md)).
 
 ## Living on its own
 

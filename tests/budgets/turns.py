@@ -107,8 +107,9 @@ class Installation:
         }
 
     def _watch(self) -> int:
-        """Watch the writer and all readers; answers how many these are."""
+        """Watch the writers and all readers; answers how many the readers are."""
         self.durable.watch(self.database._writer)
+        self.durable.watch(self.database._relaxed.connection)
         for items in self.database._readers.queue:
             self.durable.watch(items.connection)
         return self._readers()

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.adapters.sqlite.home import open_sqlite_home
+from opencrab.adapters.sqlite.queue import SqliteQueue
+from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaim
 from opencrab.domain.agents.agent import Profile
 from opencrab.ports.home import Home
 from tests.crash.ground import Awaited, Hands, Stage
@@ -50,6 +52,8 @@ class SqliteGround:
             items.execute("DELETE FROM item WHERE pk<'AGENT#' OR pk>='AGENT$' OR sk='MIND'")
             for table in ("queue", "sent", "feed"):
                 items.execute(f"DELETE FROM {table}")  # noqa: S608 - the names above
+        for queue in (self.home.turns, self.home.compactions):
+            cast(SqliteQueue, queue).release()
         self.clock.reset()
         for profile in profiles:
             if profile.agent.id not in self._agents:
@@ -82,15 +86,20 @@ class SqliteGround:
         with self.database.read_transaction() as items:
             visible = items.execute("SELECT visible_at FROM queue").fetchall()
             due = items.execute("SELECT due_list, due_at FROM item WHERE due_list>''").fetchall()
-        return Awaited(tuple(at or 0 for (at,) in visible), tuple(due))
+        held = (each.until for each in self._taken())
+        return Awaited((*(at or 0 for (at,) in visible), *held), tuple(due))
 
     def has_work(self, queue: str) -> bool:
-        with self.database.read_transaction() as items:
-            visible = items.execute(
-                "SELECT 1 FROM queue WHERE queue=? AND visible_at<=? LIMIT 1",
-                (queue, sqlite_milliseconds(self.clock.now())),
-            )
-            return visible.fetchone() is not None
+        visible_at = cast(SqliteQueue, getattr(self.home, queue)).next_visible_at()
+        return visible_at is not None and visible_at <= sqlite_milliseconds(self.clock.now())
+
+    def _taken(self) -> Iterator[PendingClaim]:
+        """What workers hold without a claim."""
+        for queue in (self.home.turns, self.home.compactions):
+            taken, name = cast(SqliteQueue, queue)._taken, cast(SqliteQueue, queue)._name
+            assert taken is not None
+            with taken.choosing(name) as held:
+                yield from held.values()
 
     def file(self, agent_id: str, path: str) -> bytes | None:
         if self.home.files.info(agent_id, path) is None:

@@ -41,7 +41,7 @@ def test_a_turn_of_sixty_steps_ends_and_no_transaction_is_large(build: Build) ->
     house.work()
     assert house.statuses(turns) == [TurnStatus.COMPLETED]
     assert len(house.home.files.list("crab")) == 59
-    assert len(house.transactions) > 200
+    assert len(house.transactions) > 150
     assert max(house.transactions) <= TRANSACTION_ITEMS
 
 
@@ -87,9 +87,12 @@ def test_writes_are_one_admission_one_claim_and_a_known_number_of_steps(house: H
     keyed_or_once, transactional, model_calls = 3, 1, 6
     assert house.calls["journal.admit"] == 1
     assert house.calls["journal.claim"] == 1
-    most = 2 * model_calls + 2 * keyed_or_once + transactional
+    # The results of two keyed calls come with the next intent; that of the once one is saved.
+    carried = 2
+    most = 2 * model_calls + 2 * keyed_or_once + transactional - carried
     assert house.calls["journal.commit"] == most
-    assert house.calls["turns.send"] == house.calls["turns.acknowledge"] == 1
+    sent = 0 if house.home.journal.queues_admitted else 1
+    assert (house.calls["turns.send"], house.calls["turns.acknowledge"]) == (sent, 1)
     assert house.calls["facts.commit"] == house.calls["usage.rows"] == 0
     (told,) = house.home.facts.page("crab", SIGNALS)
     assert told.read(TurnSignals).served, "what was measured came with the end of the turn"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
+from opencrab.domain.turn.record import CallResult, CallState
 from opencrab.domain.turn.turn import (
     CRASHES_WITHOUT_PROGRESS,
     DELIVERIES_WITHOUT_PROGRESS,
@@ -17,6 +18,7 @@ from opencrab.domain.turn.turn import (
 )
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import run_turn
+from tests.crash.outside import Reply
 from tests.crash.scenarios import TEXT
 from tests.e2e.house import House
 from tests.e2e.machine import Machine
@@ -199,5 +201,23 @@ def test_a_turn_given_back_between_steps_is_never_given_up(house: House) -> None
         assert run_turn(house.runtime, delivery, pace) is MessageOutcome.CONTINUE
         house.clock.advance(60)
     assert house.turn(turn.id).deliveries == 0
+    house.work()
+    assert house.statuses((turn,)) == [TurnStatus.COMPLETED]
+
+
+def test_a_turn_given_back_after_a_file_write_has_saved_that_it_wrote(house: House) -> None:
+    """Elsewhere the result waits for the next model call's intent; here nobody knows when."""
+    script = (Reply(calls=(("ws_write", {"path": "a.md", "content": "蟹"}),)), Reply("書きました"))
+    house.session(house.agent("crab", script))
+    (turn,) = house.say("hello")
+    delivery = house.home.turns.receive(visibility_seconds=1_800, wait_seconds=0)
+    assert delivery is not None
+    inf = float("inf")
+    pace = Pace(seconds_left=partial(next, iter([inf, inf]), 0.0))
+    assert run_turn(house.runtime, delivery, pace) is MessageOutcome.CONTINUE
+    last = house.home.journal.load(turn.id).records[-1]
+    assert isinstance(last, CallResult)
+    assert last.state is CallState.COMPLETED
+    house.clock.advance(60)
     house.work()
     assert house.statuses((turn,)) == [TurnStatus.COMPLETED]

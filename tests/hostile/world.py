@@ -350,11 +350,9 @@ class World:
     def has_work(self) -> bool:
         """Whether a worker would receive a message now."""
         now = sqlite_milliseconds(self.clock.now())
-        visible = "SELECT 1 FROM queue WHERE visible_at<=? AND queue IN (?, ?, ?)"
         queues = (self.raw.turns, self.raw.deliveries, self.raw.compactions)
-        names = [cast(Any, queue)._name for queue in queues]
-        with self.database.read_transaction() as items:
-            return items.execute(visible, (now, *names)).fetchone() is not None
+        visible = (cast(Any, queue).next_visible_at() for queue in queues)
+        return any(at is not None and at <= now for at in visible)
 
     def alive(self, act: Callable[[], object]) -> bool:
         """Do something that may be killed; False when it was."""

@@ -5,21 +5,21 @@ from tests.mutants.mutant import Mutant
 MUTANTS = (
     Mutant(
         id="sqlite-zombie-writes",
-        module="opencrab.adapters.sqlite.journal",
+        module="opencrab.adapters.sqlite.turn.rows",
         old="stored.epoch != turn.epoch or stored.sequence",
         new="stored.sequence",
         fault="a worker that was thought dead writes beside its successor",
     ),
     Mutant(
         id="sqlite-stop-ignored",
-        module="opencrab.adapters.sqlite.journal",
+        module="opencrab.adapters.sqlite.turn.rows",
         old="if change.unless_stopped and stored.stop is not None:",
         new="if change.unless_stopped and stored.stop is None and turn.stop is not None:",
         fault="a turn on this computer goes on after it was asked to stop",
     ),
     Mutant(
         id="sqlite-stop-overwritten",
-        module="opencrab.adapters.sqlite.journal",
+        module="opencrab.adapters.sqlite.turn.rows",
         old="turn = turn.replaced(stop=before.stop)",
         new="pass",
         fault="a stop that comes while a result is saved is lost",
@@ -61,14 +61,14 @@ MUTANTS = (
     ),
     Mutant(
         id="sqlite-money-not-drawn",
-        module="opencrab.adapters.sqlite.journal",
+        module="opencrab.adapters.sqlite.turn.rows",
         old="boards.add_sqlite_budget_draws(batch, change.draws, stored)",
         new="boards.add_sqlite_budget_draws(batch, change.draws[1:], stored)",
         fault="an agent's own budget of a day is never used up",
     ),
     Mutant(
         id="sqlite-queued-not-found",
-        module="opencrab.adapters.sqlite.journal",
+        module="opencrab.adapters.sqlite.turn.rows",
         old="alive = turn.status in {TurnStatus.QUEUED, TurnStatus.RUNNING}",
         new="alive = turn.status is TurnStatus.RUNNING",
         fault="a turn that was stored and not queued is never found by the sweep",
@@ -82,7 +82,7 @@ MUTANTS = (
     ),
     Mutant(
         id="sqlite-session-unchanged",
-        module="opencrab.adapters.sqlite.journal",
+        module="opencrab.adapters.sqlite.turn.rows",
         old="session = before.after_turn(change.session, change.at)",
         new="session = before",
         fault="a session does not count what was said in it",
@@ -97,22 +97,22 @@ MUTANTS = (
     Mutant(
         id="queue-stands-still",
         module="opencrab.adapters.sqlite.queue",
-        old="items.execute(_UNCOVER, (now, self._name, row[0]))",
+        old="items.execute(_UNCOVER, (sqlite_milliseconds(now), *row))",
         new="pass",
         fault="the second message of a session is never answered",
     ),
     Mutant(
         id="queue-duplicates",
         module="opencrab.adapters.sqlite.queue",
-        old="if fresh:",
-        new="if fresh is not None:",
+        old="if items.execute(_REMEMBER, known).rowcount:",
+        new="if items.execute(_REMEMBER, known):",
         fault="a message that is sent twice is delivered twice",
     ),
     Mutant(
         id="queue-out-of-order",
         module="opencrab.adapters.sqlite.queue",
-        old="now + delay_seconds * 1000, self._ordered),",
-        new="now + delay_seconds * 1000, 0),",
+        old="message.body, visible_at, ordered)",
+        new="message.body, visible_at, 0)",
         fault="two turns of one session run at the same time",
     ),
     Mutant(

@@ -91,10 +91,3 @@ def test_the_feed_keeps_the_order_of_a_batch_and_lends_the_newest_time(opened: D
         (after, "line", "2"),
         (after, "fact", "{}"),
     ]
-
-
-def test_the_last_key_lies_between_its_bounds(opened: Database) -> None:
-    with opened.write_transaction() as items:
-        assert items.last_key("p", "L#", "L$") is None
-        items.write(WriteBatch(put=[ItemRow("p", sk, "") for sk in ("A", "L#1", "L#2", "S")]))
-        assert items.last_key("p", "L#", "L$") == "L#2"

@@ -54,8 +54,8 @@ class Overheard(Database):
         self.statements: set[str] = set()
         super().__init__(path, durable=False, patience_seconds=0.05)
 
-    def _open(self) -> sqlite3.Connection:
-        connection = super()._open()
+    def _open(self, *, waits: bool = True) -> sqlite3.Connection:
+        connection = super()._open(waits=waits)
         connection.set_trace_callback(self.statements.add)
         return connection
 

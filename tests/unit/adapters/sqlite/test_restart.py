@@ -11,10 +11,9 @@ from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import sqlite_home_on_database
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn.crash import CRASH_RULE
-from opencrab.domain.turn.turn import TurnStatus
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Delivery
-from tests.contract.example import admitted, ending
+from tests.contract.example import admitted, ending, utterance
 from tests.unit.adapters.sqlite.home import NOW, database
 
 LEASE = timedelta(seconds=CRASH_RULE.lease_seconds)
@@ -144,7 +143,7 @@ def test_an_ended_turn_and_a_message_of_nobody_come_back_as_they_are(tmp_path: P
         first.home.turns.send(BODY, group="m1", deduplication="1")
         first.claimed()
         claimed = first.home.journal.header("t1")
-        first.home.journal.commit(ending(claimed, TurnStatus.COMPLETED))
+        first.home.journal.commit(ending(claimed, utterances=(utterance(),)))
         for number, body in enumerate(("{", "[]", '{"turn":"nobody"}', '{"turn":[]}')):
             first.home.turns.send(body, group=f"g{number}", deduplication=body)
             assert first.taken() is not None

@@ -3,12 +3,14 @@
 import pytest
 
 from opencrab.domain.approvals.policy import ApprovalPolicy
+from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Stopped
 from opencrab.domain.turn.action import Effect
 from opencrab.domain.turn.record import (
     ActionCall,
     ActionIntent,
     ApprovalRequest,
+    CallResult,
     CallState,
     ModelAnswer,
     ModelIntent,
@@ -41,6 +43,48 @@ def answered(world: World, *calls: ActionCall) -> TurnWork:
     answer = ModelAnswer(calls=calls)
     work.save(work.turn, ModelResult(n=n, state=CallState.COMPLETED, answer=answer))
     return work
+
+
+def handed_to(world: World, deliveries: int) -> TurnWork:
+    """A turn whose model has just asked for a file write, with so many deliveries since a result.
+
+    The model's answer is a result, so that there are none, unless another worker was here since.
+    """
+    work = answered(world, SHOWN)
+    work.save(work.turn.without_crashes().replaced(deliveries=deliveries))
+    return work
+
+
+@pytest.mark.parametrize(("deliveries", "is_saved"), [(0, False), (2, True)])
+def test_the_result_of_a_file_write_waits_for_the_next_change_unless_a_worker_died(
+    world: World, deliveries: int, *, is_saved: bool
+) -> None:
+    work = handed_to(world, deliveries)
+    run_tool_calls(work, SHOWN)
+    assert world.runtime.home.files.info(work.turn.agent_id, "a.md") is not None
+    journal = world.runtime.home.journal
+    kept = journal.load(work.turn.id).records
+    assert isinstance(kept[-1], CallResult if is_saved else ActionIntent)
+    work.save(work.turn, ModelIntent(n=work.next_n, model="m", request_hash="h", reserved=0))
+    *_, result, intent = journal.load(work.turn.id).records
+    assert (result.n, intent.n) == (kept[-1].n, kept[-1].n + 1)
+    assert isinstance(result, CallResult)
+    assert isinstance(intent, ModelIntent)
+
+
+def test_a_death_before_the_next_change_writes_the_same_file_and_says_so_once(
+    world: World,
+) -> None:
+    work = handed_to(world, 0)
+    run_tool_calls(work, SHOWN)
+    written = world.runtime.home.files.info(work.turn.agent_id, "a.md")
+    recovered = world.work(work.turn)
+    recover_open_intent(recovered)
+    assert world.runtime.home.files.info(work.turn.agent_id, "a.md") == written
+    (result,) = recovered.transcript.steps[-1].results.values()
+    assert result.state is CallState.COMPLETED
+    said = world.runtime.home.journal.lines("s1")
+    assert sum(line.kind is LineKind.ACTION for line in said) == 1
 
 
 def begins(work: TurnWork, call: ActionCall) -> None:

@@ -4,20 +4,32 @@ import json
 
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.ports.home import Home
-from opencrab.ports.turn.queue import Queue
+from opencrab.ports.turn.queue import Queue, QueueMessage
+
+_COMPACTIONS = frozenset({Trigger.COMPACTION, Trigger.EMBEDDING})
+"""Summaries and embeddings have a queue of their own, so as not to delay others."""
 
 
 def enqueue_turn(home: Home, turn: Turn, *, again: str = "") -> None:
     """Queue a turn unless it has ended; `again` makes it a new queue message."""
     if turn.status.is_end:
         return
-    body = json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":"))
-    deduplication = f"{turn.id}{again}"
-    group = turn.session_id or turn.id
-    queue_for_turn(home, turn).send(body, group=group, deduplication=deduplication)
+    message = queue_message_of_turn(turn, again=again)
+    queue_for_turn(home, turn).send(
+        message.body, group=message.group, deduplication=message.deduplication
+    )
+
+
+def queue_message_of_turn(turn: Turn, *, again: str = "") -> QueueMessage:
+    """Return the message that queues a turn; `again` makes it a new one."""
+    return QueueMessage(
+        queue="compactions" if turn.trigger in _COMPACTIONS else "turns",
+        body=json.dumps({"v": 1, "turn": turn.id}, separators=(",", ":")),
+        group=turn.session_id or turn.id,
+        deduplication=f"{turn.id}{again}",
+    )
 
 
 def queue_for_turn(home: Home, turn: Turn) -> Queue:
-    """Return a turn's queue: summaries and embeddings have their own, so as not to delay others."""
-    compacts = turn.trigger in {Trigger.COMPACTION, Trigger.EMBEDDING}
-    return home.compactions if compacts else home.turns
+    """Return the queue of a turn's messages."""
+    return home.compactions if turn.trigger in _COMPACTIONS else home.turns

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
+from opencrab.adapters.sqlite.database import Database, ItemRow, Place, WriteBatch
 from opencrab.domain.conversation.message import Instruction
 from opencrab.domain.errors import Conflict
 from opencrab.domain.models.health import BreakerState
@@ -160,11 +160,16 @@ def read_sqlite_step_state(database: Database, turn: Turn) -> StepState:
     )
 
 
-def sqlite_frozen_scope(items: SqliteItems, turn: Turn) -> str | None:
+def switch_places(turn: Turn) -> list[Place]:
+    """Return the keys of the switches that freeze a turn's agent."""
+    return [(f"{_SWITCH}{scope}", "S") for scope in (INSTALLATION, turn.agent_id)]
+
+
+def sqlite_frozen_scope(stored: Mapping[Place, str], turn: Turn) -> str | None:
     """Return the scope whose switch freezes a turn's agent, or None."""
-    scopes = (INSTALLATION, turn.agent_id)
-    stored = items.get_many([(f"{_SWITCH}{scope}", "S") for scope in scopes])
-    return next((s for s in scopes if stored.get((f"{_SWITCH}{s}", "S")) == _IS_FROZEN), None)
+    frozen = (place for place in switch_places(turn) if stored.get(place) == _IS_FROZEN)
+    place = next(frozen, None)
+    return None if place is None else place[0].removeprefix(_SWITCH)
 
 
 def add_sqlite_budget_draws(

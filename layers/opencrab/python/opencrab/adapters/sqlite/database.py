@@ -24,6 +24,7 @@ from opencrab.adapters.sqlite.file import (
 )
 from opencrab.adapters.sqlite.guard import CommitGuard
 from opencrab.adapters.sqlite.marker import read_sqlite_marker
+from opencrab.adapters.sqlite.transaction.topic import ChangeTopic
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
     FeedItem,
@@ -65,7 +66,6 @@ _PURGE_FEED = (
 FEED = "feed"
 
 _ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=?"
-_LAST_KEY = "SELECT sk FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk DESC LIMIT 1"
 _COMPOUND = 400
 """SQLite takes no more than 500 parts in a compound SELECT."""
 
@@ -102,11 +102,6 @@ class SqliteItems:
             f"SELECT sk, body FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk {order} LIMIT ?",  # noqa: S608 - order is a constant
             (pk, low, high, limit),
         ).fetchall()
-
-    def last_key(self, pk: str, low: str, high: str) -> str | None:
-        """Return the greatest sort key with low <= sk < high; None without one."""
-        row = self.execute(_LAST_KEY, (pk, low, high)).fetchone()
-        return row[0] if row else None
 
     def query_listing(self, listing: str, *, after: str, limit: int) -> list[str]:
         """Return the bodies of a listing, in order of their partition keys."""
@@ -201,25 +196,6 @@ class SqliteItems:
         return row[0] if row else 0
 
 
-class ChangeTopic:
-    """A counter that grows with each commit to one topic, and a condition to wait for that."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self.generation = 0
-
-    def advance(self) -> None:
-        """Count a commit and wake all waiting threads."""
-        with self._changed:
-            self.generation += 1
-            self._changed.notify_all()
-
-    def wait(self, generation: int, seconds: float) -> bool:
-        """Block until the counter differs from `generation`; False after the timeout in seconds."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self.generation != generation, seconds)
-
-
 class Database:
     """One open SQLite file. `durable=False` trades crash safety for speed, for tests only.
 
@@ -244,6 +220,7 @@ class Database:
             self._writer = self._open()
             self._writes = SqliteItems(self._writer)
             self._guard = self._guarded()
+            self._relaxed = SqliteItems(self._open(waits=False)) if durable else self._writes
             # Closed last: to close it earlier would release SQLite's own locks.
             self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except BaseException:
@@ -251,30 +228,36 @@ class Database:
             raise
 
     @contextmanager
-    def write_transaction(self) -> Iterator[SqliteItems]:
-        """Open a write transaction, which is rolled back if the block raises."""
+    def write_transaction(self, *, relaxed: bool = False) -> Iterator[SqliteItems]:
+        """Open a write transaction, which is rolled back if the block raises.
+
+        A `relaxed` one does not wait for the disk; the next one that does brings it there, too.
+        After a power failure it may be missing, as if the process had died before it (ADR 0039).
+        """
         with self._write_lock:
+            writes = self._relaxed if relaxed else self._writes
+            connection = writes.connection
             try:
-                self._writes.touched.clear()
+                writes.touched.clear()
                 # The file's lock is taken before the first read. A transaction that reads first and
                 # then finds that others wrote is refused, and would have to begin anew (ADR 0006).
-                self._writer.execute("BEGIN IMMEDIATE")
-                changes = self._writer.total_changes
-                yield self._writes
-                if self._writer.total_changes == changes:
-                    self._writer.execute("COMMIT")
+                connection.execute("BEGIN IMMEDIATE")
+                changes = connection.total_changes
+                yield writes
+                if connection.total_changes == changes:
+                    connection.execute("COMMIT")
                 else:
-                    self._guard.commit()
+                    self._guard.commit(connection, counted=not relaxed)
                     self._fault = None
-                touched = tuple(self._writes.touched)
+                touched = tuple(writes.touched)
             except (sqlite3.Error, UnicodeDecodeError) as error:
-                self._roll_back()
+                _roll_back(connection)
                 explained = explain_sqlite_error(self.path, error)
                 if is_disk_fault(error):
                     self._fault = explained
                 raise explained from error
             except BaseException:
-                self._roll_back()
+                _roll_back(connection)
                 raise
         # Only now: whoever is woken before the commit finds nothing, and sleeps on.
         for topic in touched:
@@ -324,10 +307,18 @@ class Database:
         """Clear data that was removed until now from the file and its log, in short steps."""
         from opencrab.adapters.sqlite_pages.page_erasure import PageErasure  # noqa: PLC0415 - seldom needed
 
-        lock, patience = self._write_lock, self._patience_seconds
+        erasure = PageErasure(
+            self.path,
+            self._file,
+            self._writer,
+            (self._relaxed.connection,),
+            lock=self._write_lock,
+            connect=self._open,
+            patience_seconds=self._patience_seconds,
+        )
         try:
             with self._scrubbing:
-                PageErasure(self.path, self._file, self._writer, lock, self._open, patience).run()
+                erasure.run()
         except (sqlite3.Error, OSError) as error:
             raise explain_sqlite_error(self.path, error) from error
 
@@ -351,15 +342,11 @@ class Database:
             except Empty:
                 break
         with self._write_lock:
+            self._relaxed.connection.close()
             self._writer.close()
             self._guard.close()
             os.close(self._file)
         os.close(self._lock_file)
-
-    def _roll_back(self) -> None:
-        with suppress(sqlite3.Error):
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
 
     def _prepare(self) -> None:
         try:
@@ -384,13 +371,22 @@ class Database:
             self._writer.close()
             raise explain_sqlite_error(self.path, error) from error
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, *, waits: bool = True) -> sqlite3.Connection:
         try:
             return connect_sqlite_database(
-                self.path, durable=self._durable, patience_seconds=self._patience_seconds
+                self.path,
+                durable=self._durable,
+                patience_seconds=self._patience_seconds,
+                waits=waits,
             )
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise explain_sqlite_error(self.path, error) from error
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def sqlite_milliseconds(moment: datetime) -> int:

@@ -85,11 +85,17 @@ def hold_database_file(path: Path) -> int:
 
 
 def connect_sqlite_database(
-    path: Path, *, durable: bool, patience_seconds: float, creating: bool = False
+    path: Path,
+    *,
+    durable: bool,
+    patience_seconds: float,
+    creating: bool = False,
+    waits: bool = True,
 ) -> sqlite3.Connection:
     """Open a read-write connection in WAL mode; call it after `inspect_database_file`.
 
-    Without `creating` a file that was removed meanwhile is not made again, empty.
+    Without `creating` a file that was removed meanwhile is not made again, empty. Without `waits`
+    a commit of a `durable` file does not wait for the disk, but checkpoints do.
     """
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={'rwc' if creating else 'rw'}",
@@ -102,7 +108,8 @@ def connect_sqlite_database(
         # In WAL mode only FULL waits for the disk in each commit: with NORMAL the newest ones would
         # be gone when the power fails, although their senders were answered (ADR 0006).
         # First, since the change to WAL is itself written as durably as this says.
-        connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'OFF'}")
+        synchronous = "OFF" if not durable else "FULL" if waits else "NORMAL"
+        connection.execute(f"PRAGMA synchronous={synchronous}")
         if creating:
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
         connection.execute("PRAGMA journal_mode=WAL")

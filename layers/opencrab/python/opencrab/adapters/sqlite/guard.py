@@ -76,8 +76,11 @@ class CommitGuard:
         self._log = _status(write_ahead_log(path))
         self._marker = MarkerFile.create(path, counted, durable=durable)
 
-    def commit(self) -> None:
-        """Commit; raises DamagedDatabase, with nothing committed, once a file is lost."""
+    def commit(self, connection: sqlite3.Connection, *, counted: bool = True) -> None:
+        """Commit; raises DamagedDatabase, with nothing committed, once a file is lost.
+
+        Not `counted` are those of which nobody was told: a power failure may take them.
+        """
         if self._lost is not None:
             raise self._lost
         try:
@@ -85,9 +88,13 @@ class CommitGuard:
         except OSError:
             found = None
         if found is None or found.st_ino != self._file.st_ino or found.st_dev != self._file.st_dev:
+            connection.execute("ROLLBACK")
             raise self._lose()
-        self._writer.execute(_COUNT, (self._commits + 1,))
-        self._writer.execute("COMMIT")
+        if not counted:
+            connection.execute("COMMIT")
+            return
+        connection.execute(_COUNT, (self._commits + 1,))
+        connection.execute("COMMIT")
         # Only now: a marker that leads would make a sound database look damaged.
         self._commits += 1
         self._marker.write(self._commits)
@@ -115,7 +122,6 @@ class CommitGuard:
 
     def _lose(self) -> DamagedDatabase:
         """Note that the file was lost, save what was in it, and return the error."""
-        self._writer.execute("ROLLBACK")
         saved = self._save()
         cure = "stop OpenCrab and restore a backup with `opencrab admin restore`"
         if saved is not None:

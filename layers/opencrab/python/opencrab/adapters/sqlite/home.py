@@ -17,6 +17,7 @@ from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.journal import SqliteJournal
 from opencrab.adapters.sqlite.queue import SqliteDueItems, SqliteOutbox, SqliteQueue
 from opencrab.adapters.sqlite.restart import give_back_sqlite_leases
+from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
 from opencrab.domain.turn.crash import CRASH_RULE, CrashRule
 from opencrab.ports.clock import Clock
@@ -45,9 +46,10 @@ def sqlite_home_on_database(
     rule: CrashRule = CRASH_RULE,
 ) -> Home:
     """Create the home on an open file, after returning leases of a crashed process's workers."""
-    turns = SqliteQueue(database, "turns", clock)
+    taken = PendingClaimRegistry()
+    turns = SqliteQueue(database, "turns", clock, taken=taken)
     deliveries = SqliteQueue(database, "deliveries", clock)
-    compactions = SqliteQueue(database, "compactions", clock)
+    compactions = SqliteQueue(database, "compactions", clock, taken=taken)
     interactions = SqliteQueue(database, "interactions", clock)
     beats = MemoryQueue(clock, dead=SqliteQueue(database, "beats", clock, ordered=False))
     nights = SqliteQueue(database, "nights", clock, ordered=False)
@@ -58,7 +60,7 @@ def sqlite_home_on_database(
     return Home(
         agents=SqliteAgents(database),
         sessions=SqliteSessions(database),
-        journal=SqliteJournal(database),
+        journal=SqliteJournal(database, clock, taken),
         turns=turns,
         deliveries=deliveries,
         compactions=compactions,

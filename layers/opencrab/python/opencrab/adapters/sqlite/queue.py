@@ -3,19 +3,38 @@
 import json
 import secrets
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from opencrab.adapters.sqlite.database import Database, ItemRow, WriteBatch, sqlite_milliseconds
+from opencrab.adapters.sqlite.database import (
+    Database,
+    ItemRow,
+    SqliteItems,
+    WriteBatch,
+    sqlite_milliseconds,
+)
+from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaim, PendingClaimRegistry
 from opencrab.domain.conversation.message import DeliveryState, Utterance
 from opencrab.domain.errors import NotFound
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.clock import Clock
-from opencrab.ports.turn.queue import Delivery, check_turn_queue_delay
+from opencrab.ports.turn.queue import Delivery, QueueMessage, check_turn_queue_delay
 
 DEDUPLICATION = timedelta(minutes=5)
 _DEAD_KEPT = timedelta(days=14)
 
-_FIRST = "SELECT min(visible_at) FROM queue WHERE queue=? AND visible_at IS NOT NULL"
+_FIRST_AT = "SELECT min(visible_at) FROM queue WHERE queue=? AND visible_at IS NOT NULL"
+_FIRST = (
+    "SELECT position, visible_at, body, grp, count FROM queue "
+    "WHERE queue=? AND visible_at IS NOT NULL ORDER BY visible_at, position LIMIT ?"
+)
+_TAKE = "UPDATE queue SET visible_at=?, receipt=?, count=? WHERE position=?"
+_REMEMBER = "INSERT INTO sent VALUES (?1,?2,?3) ON CONFLICT DO UPDATE SET until=?3 WHERE until<=?4"
+_SEND = (
+    "INSERT INTO queue (queue, grp, body, visible_at) VALUES (?1,?2,?3, CASE "
+    "WHEN ?5 AND EXISTS (SELECT 1 FROM queue WHERE queue=?1 AND grp=?2) THEN NULL ELSE ?4 END)"
+)
 _UNCOVER = (
     "UPDATE queue SET visible_at=? WHERE position=("
     "SELECT min(position) FROM queue WHERE queue=? AND grp=?) AND visible_at IS NULL"
@@ -27,37 +46,37 @@ class SqliteQueue:
 
     In an `ordered` queue only the head of each group has a `visible_at`; finishing the head makes
     the next message visible, so that receiving never scans messages that must wait. In other queues
-    each message is visible by itself, after its delay.
+    each message is visible by itself, after its delay. With `taken` a received message is held
+    there until its turn is claimed, which writes both (`SqliteJournal.claim`).
     """
 
     def __init__(
-        self, database: Database, name: str, clock: Clock, *, ordered: bool = True
+        self,
+        database: Database,
+        name: str,
+        clock: Clock,
+        *,
+        ordered: bool = True,
+        taken: PendingClaimRegistry | None = None,
     ) -> None:
         self._database = database
         self._name = name
         self._topic = database.topic(name)
         self._clock = clock
         self._ordered = ordered
+        self._taken = taken
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
         check_turn_queue_delay(delay_seconds, ordered=self._ordered)
-        now = sqlite_milliseconds(self._clock.now())
-        until = now + int(DEDUPLICATION.total_seconds() * 1000)
+        message = QueueMessage(self._name, body, group=group, deduplication=deduplication)
         with self._database.write_transaction() as items:
-            # What is remembered of a message is committed with it: neither is ever there alone.
-            fresh = items.execute(
-                "INSERT INTO sent VALUES (?1,?2,?3) ON CONFLICT DO UPDATE SET until=?3 "
-                "WHERE until<=?4",
-                (self._name, deduplication, until, now),
-            ).rowcount
-            if fresh:
-                items.touched.add(self._name)
-                items.execute(
-                    "INSERT INTO queue (queue, grp, body, visible_at) VALUES (?1,?2,?3, CASE "
-                    "WHEN ?5 AND EXISTS (SELECT 1 FROM queue WHERE queue=?1 AND grp=?2) THEN NULL "
-                    "ELSE ?4 END)",
-                    (self._name, group, body, now + delay_seconds * 1000, self._ordered),
-                )
+            add_queue_message(
+                items,
+                message,
+                self._clock.now(),
+                delay_seconds=delay_seconds,
+                ordered=self._ordered,
+            )
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
         deadline = time.monotonic() + wait_seconds
@@ -70,26 +89,22 @@ class SqliteQueue:
             self._topic.wait(generation, min(left, self._until_visible()))
 
     def acknowledge(self, receipt: str) -> None:
-        now = sqlite_milliseconds(self._clock.now())
-        with self._database.write_transaction() as items:
-            # One transaction: a head that is removed while the next one stays covered would let its
-            # group stand still for ever (ADR 0005).
-            row = items.execute(
-                "DELETE FROM queue WHERE receipt=? RETURNING grp", (receipt,)
-            ).fetchone()
-            if row is not None:
-                items.touched.add(self._name)
-                items.execute(_UNCOVER, (now, self._name, row[0]))
+        # Most turns have removed their message with their end.
+        if self._taken is not None and self._taken.has_ended(receipt):
+            return
+        # Lost in a power failure, the message comes again, and is found done.
+        with self._write_of_holder(receipt) as items:
+            end_queue_delivery(items, receipt, self._clock.now())
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
-        with self._database.write_transaction() as items:
+        with self._write_of_holder(receipt) as items:
             row = items.execute(
                 # Without a receipt the delivery is over: its holder can end it no more.
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE receipt=? RETURNING position",
                 (sqlite_milliseconds(self._clock.now()) + seconds * 1000, receipt),
             ).fetchone()
             items.touched.add(self._name)
-            return row is not None
+        return row is not None
 
     def dead_letter(self, body: str, *, group: str, reason: str) -> None:
         now = self._clock.now()
@@ -112,6 +127,8 @@ class SqliteQueue:
 
         Call once, at startup.
         """
+        if self._taken is not None:
+            self._taken.release(self._name)
         with self._database.write_transaction() as items:
             items.execute(
                 "UPDATE queue SET visible_at=?, receipt=NULL WHERE queue=? AND receipt IS NOT NULL",
@@ -127,14 +144,27 @@ class SqliteQueue:
                 ]
             )
 
+    def next_visible_at(self) -> int | None:
+        """Return when the next message can be received, in ms since 1970; None if there is none."""
+        if self._taken is None:
+            with self._database.read_transaction() as items:
+                row = items.execute(_FIRST_AT, (self._name,)).fetchone()
+            return None if row is None else row[0]
+        with self._taken.choosing(self._name) as taken:
+            first = self._first(taken)
+        return None if first is None else first[1]
+
     def _take(self, visibility_seconds: int) -> Delivery | None:
+        if self._taken is not None:
+            return self._take_for_claim(self._taken, visibility_seconds)
         # Looked at first, since whoever polls an empty queue must not write, nor wait for those who
         # do. Between here and there another worker may take it.
-        visible_at = self._first_visible_at()
+        visible_at = self.next_visible_at()
         if visible_at is None or visible_at > (now := sqlite_milliseconds(self._clock.now())):
             return None
         receipt = secrets.token_hex(16)
-        with self._database.write_transaction() as items:
+        # Lost in a power failure, the message is there as if nobody had taken it.
+        with self._database.write_transaction(relaxed=True) as items:
             row = items.execute(
                 "UPDATE queue SET visible_at=?, receipt=?, count=count+1 WHERE position=("
                 "SELECT position FROM queue WHERE queue=? AND visible_at<=? "
@@ -143,16 +173,85 @@ class SqliteQueue:
             ).fetchone()
         return Delivery(row[0], row[1], receipt, row[2]) if row else None
 
+    def _take_for_claim(
+        self, registry: PendingClaimRegistry, visibility_seconds: int
+    ) -> Delivery | None:
+        with registry.choosing(self._name) as taken:
+            first, now = self._first(taken), sqlite_milliseconds(self._clock.now())
+            if first is None or first[1] > now:
+                return None
+            position, _, body, group, count = first
+            # A delivery that nobody claimed in time was one, too.
+            count = 1 + max(count, taken[position].count if position in taken else 0)
+            receipt, until = secrets.token_hex(16), now + visibility_seconds * 1000
+            registry.take(receipt, PendingClaim(self._name, position, count, until))
+        return Delivery(body, group, receipt, count)
+
+    def _first(self, taken: Mapping[int, PendingClaim]) -> tuple[int, int, str, str, int] | None:
+        """Return the message that can be received first: position, when, body, group, count."""
+        with self._database.read_transaction() as items:
+            rows = items.execute(_FIRST, (self._name, len(taken) + 1)).fetchall()
+        free = (
+            (row[0], max(row[1], taken[row[0]].until if row[0] in taken else 0), *row[2:])
+            for row in rows
+        )
+        return min(free, key=lambda row: (row[1], row[0]), default=None)
+
+    @contextmanager
+    def _write_of_holder(self, receipt: str) -> Iterator[SqliteItems]:
+        """Open a transaction in which the receipt of a message that is merely taken is written."""
+        held = None if self._taken is None else self._taken.get(receipt)
+        with self._database.write_transaction(relaxed=True) as items:
+            if held is not None:
+                write_pending_claim(items, receipt, held)
+            yield items
+        if self._taken is not None and held is not None:
+            self._taken.drop(receipt)
+            # Whoever was woken by the commit may have found it still taken.
+            self._topic.advance()
+
     def _until_visible(self) -> float:
-        visible_at = self._first_visible_at()
+        visible_at = self.next_visible_at()
         if visible_at is None:
             return 60.0
         return max((visible_at - sqlite_milliseconds(self._clock.now())) / 1000, 0.001)
 
-    def _first_visible_at(self) -> int | None:
-        with self._database.read_transaction() as items:
-            row = items.execute(_FIRST, (self._name,)).fetchone()
-        return None if row is None else row[0]
+
+def add_queue_message(
+    items: SqliteItems,
+    message: QueueMessage,
+    now: datetime,
+    *,
+    delay_seconds: int = 0,
+    ordered: bool = True,
+) -> None:
+    """Send a message, unless one with its deduplication id was sent within 5 minutes."""
+    at = sqlite_milliseconds(now)
+    until = at + int(DEDUPLICATION.total_seconds() * 1000)
+    # What is remembered of a message is committed with it: neither is ever there alone.
+    known = (message.queue, message.deduplication, until, at)
+    if items.execute(_REMEMBER, known).rowcount:
+        items.touched.add(message.queue)
+        visible_at = at + delay_seconds * 1000
+        items.execute(_SEND, (message.queue, message.group, message.body, visible_at, ordered))
+
+
+def write_pending_claim(items: SqliteItems, receipt: str, held: PendingClaim) -> None:
+    """Write who holds a message, and until when, if it is still there."""
+    items.execute(_TAKE, (held.until, receipt, held.count, held.position))
+
+
+def end_queue_delivery(items: SqliteItems, receipt: str, now: datetime) -> bool:
+    """Remove a message by its receipt, and make the next one of its group visible."""
+    # One transaction: a head that is removed while the next one stays covered would let its group
+    # stand still for ever (ADR 0005).
+    row = items.execute(
+        "DELETE FROM queue WHERE receipt=? RETURNING queue, grp", (receipt,)
+    ).fetchone()
+    if row is not None:
+        items.touched.add(row[0])
+        items.execute(_UNCOVER, (sqlite_milliseconds(now), *row))
+    return row is not None
 
 
 RETENTION = timedelta(days=35)

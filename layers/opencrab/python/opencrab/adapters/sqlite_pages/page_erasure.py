@@ -41,7 +41,7 @@ Transaction = Callable[[], AbstractContextManager[_Items]]
 
 @dataclass
 class PageErasure:
-    """The erasure in one file; `lock` is held by whoever uses `writer`, the only one that writes.
+    """The erasure in one file; `lock` is held by whoever writes, with `writer` or one of `others`.
 
     `descriptor` is the file, open for reading and writing. It may be closed only after all
     connections of this process: to close it earlier would release SQLite's own locks.
@@ -50,6 +50,7 @@ class PageErasure:
     path: Path
     descriptor: int
     writer: sqlite3.Connection
+    others: tuple[sqlite3.Connection, ...]
     lock: AbstractContextManager[object]
     connect: Callable[[], sqlite3.Connection]
     patience_seconds: float
@@ -127,8 +128,9 @@ class PageErasure:
                         return
         finally:
             self.writer.execute("ROLLBACK")
-            # The writer would write the pages that it remembers back as they were.
-            self.writer.execute("PRAGMA shrink_memory")
+            # They would write the pages that they remember back as they were.
+            for each in (self.writer, *self.others):
+                each.execute("PRAGMA shrink_memory")
 
     def _pages_in_log(self) -> set[int]:
         descriptor = os.open(self._log, os.O_RDONLY | os.O_CLOEXEC)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.access.impact import Impact
 from opencrab.domain.conversation.message import Audience, Line, LineKind, Utterance
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Unavailable
@@ -250,16 +251,33 @@ def _finish(
     if action.effect is Effect.PURE:
         work.carry(record, _action_line(work, call, record))
         return
+    lines, facts = _lines(work, call, record), (*result.facts, *_facts_of_files(work, result))
+    utterances = _utterances(work, result, ends=ends)
+    if len(lines) == 1 and not (facts or utterances) and _may_be_carried(work, ready, record):
+        work.carry(record, *lines)
+        return
     work.save(
         work.turn,
         record,
-        lines=_lines(work, call, record),
-        utterances=_utterances(work, result, ends=ends),
-        beside=ExtraWrites(facts=(*result.facts, *_facts_of_files(work, result))),
+        lines=lines,
+        utterances=utterances,
+        beside=ExtraWrites(facts=facts),
         # Its effect is this very write, which a stop can prevent; others have happened (ADR 0009).
         unless_stopped=action.effect is Effect.TRANSACTIONAL,
         progress=True,
     )
+
+
+def _may_be_carried(work: TurnWork, ready: ReadyCall, record: CallResult) -> bool:
+    """Check whether the result of a keyed call may wait for the next change (ADR 0039).
+
+    A death before that repeats the call under the condition of its intent, which finds the work
+    done, as one between effect and result always did. What others outside see is saved at once, and
+    so is the first result of a worker that took over.
+    """
+    is_at_home = ready.action.effect is Effect.KEYED and ready.impact is Impact.SELF
+    took_over = work.turn.deliveries or work.turn.crashes
+    return is_at_home and record.state is CallState.COMPLETED and not took_over
 
 
 def _facts_of_files(work: TurnWork, result: ActionResult) -> tuple[Document, ...]:

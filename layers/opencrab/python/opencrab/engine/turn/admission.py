@@ -22,7 +22,7 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.turn.record import ApprovalRequest
 from opencrab.domain.turn.turn import UNASKED, Stop, Trigger, Turn, TurnStatus
-from opencrab.engine.queueing import enqueue_turn
+from opencrab.engine.queueing import enqueue_turn, queue_message_of_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.agents import Agents
 from opencrab.ports.home import Home
@@ -78,16 +78,20 @@ def admit_turns_of_message(
         line = line.replaced(kind=LineKind.SYSTEM)
     elif trigger in UNASKED and len(turns) == 1:
         line = _make_line_private(line, turns[0].agent_id)
-    # Stored first, queued after. A crash in between leaves turns that nobody works on, and the
-    # sweep finds them by their lease, which begins as lapsed (ADR 0003).
     person = _sender_hash(message, trigger, inherited.get("task"))
-    stored = runtime.home.journal.admit(AdmittedMessage(message_id, body_hash, turns, line, person))
+    journal, queued = runtime.home.journal, tuple(map(queue_message_of_turn, turns))
+    stored = journal.admit(
+        AdmittedMessage(message_id, body_hash, turns, line, person=person, messages=queued)
+    )
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:
         for on_message in runtime.consequences.on_message:
             on_message(runtime, session, message)
-    for turn in stored:
+    # Where the queue is another store: stored first, queued after. A crash in between leaves turns
+    # that nobody works on, and the sweep finds them by their lease, which begins as lapsed (ADR
+    # 0003).
+    for turn in () if journal.queues_admitted else stored:
         enqueue_turn(runtime.home, turn)
     if person and not stored[0].status.is_end:
         _take_over(runtime, session, person, stored)

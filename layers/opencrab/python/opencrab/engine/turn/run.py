@@ -221,9 +221,14 @@ def _requeue_turn_message(
 
 
 def _uncount_delivery(work: TurnWork) -> None:
-    """Subtract this delivery: the turn is given back between two steps, not lost (ADR 0028)."""
+    """Subtract this delivery: the turn is given back between two steps, not lost (ADR 0028).
+
+    Results that wait for the next change are saved: nobody knows when that will be.
+    """
     if work.turn.deliveries:
         work.save(work.turn.replaced(deliveries=work.turn.deliveries - 1))
+    elif work.carried:
+        work.save(work.turn, progress=True)
 
 
 def _advance_to_model_call(work: TurnWork) -> bool:

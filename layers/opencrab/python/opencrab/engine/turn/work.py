@@ -83,16 +83,16 @@ class PreCallState:
 class TurnWork:
     """A turn being run.
 
-    Results of pure calls are `carried`: they reach the journal with the next change, because a
-    crash before it only means running them again. `next_n` numbers the next record; a number is
-    used up only when its record is carried or saved. `limits` are those of the last `StepState`.
-    `retry_after_seconds` is the wait that the provider asked for when the last call failed: 0 for
-    none, None if it did not fail. `served` is the goal that the turn carries out, as read or
-    written last. `lines_saved` counts the lines that this worker wrote. A turn with a `job` is a
-    background turn. `prompt` keeps what its prompts need. `clearance` is what it may read, computed
-    once: whatever puts something stored into a prompt or an answer asks it. `readers` is the label
-    of what the turn has read so far; the turn is `narrowed` if some who hear it now may not know
-    that. `looked_ms` is when a stop or freeze was last looked for.
+    Results of pure calls, and of keyed ones at home, are `carried`: they reach the journal with the
+    next change, because a crash before it only means running them again. `next_n` numbers the next
+    record; a number is used up only when its record is carried or saved. `limits` are those of the
+    last `StepState`. `retry_after_seconds` is the wait that the provider asked for when the last
+    call failed: 0 for none, None if it did not fail. `served` is the goal that the turn carries
+    out, as read or written last. `lines_saved` counts the lines that this worker wrote. A turn with
+    a `job` is a background turn. `prompt` keeps what its prompts need. `clearance` is what it may
+    read, computed once: whatever puts something stored into a prompt or an answer asks it.
+    `readers` is the label of what the turn has read so far; the turn is `narrowed` if some who hear
+    it now may not know that. `looked_ms` is when a stop or freeze was last looked for.
     """
 
     runtime: Runtime

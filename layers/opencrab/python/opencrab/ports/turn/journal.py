@@ -16,6 +16,7 @@ from opencrab.domain.turn.record import ApprovalDecision, Record
 from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd
+from opencrab.ports.turn.queue import QueueMessage
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class AdmittedMessage:
     """A message and the turns that answer it; equal `body_hash` means the same message.
 
     `person` is who sent it, for `Session.unanswered`; "" if no person did, or for a task.
+    `messages` queue the turns, where `Journal.queues_admitted`.
     """
 
     message_id: str
@@ -30,6 +32,7 @@ class AdmittedMessage:
     turns: tuple[Turn, ...]
     line: Line
     person: str = ""
+    messages: tuple[QueueMessage, ...] = ()
 
     def asked_in(self, session: Session) -> Session:
         """Return the session with this message as unanswered, if a person sent it."""
@@ -140,7 +143,13 @@ class SessionHistory(Protocol):
 
 
 class Journal(SessionHistory, Protocol):
-    """The store of turns. Each method makes all of its change or nothing."""
+    """The store of turns. Each method makes all of its change or nothing.
+
+    With `queues_admitted` the queues are in the same store: `admit` queues a new message's turns in
+    its own transaction, and the change that ends a turn may end its delivery.
+    """
+
+    queues_admitted: bool
 
     def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
         """Write the message's line and its turns' headers, once.

@@ -19,6 +19,16 @@ class Delivery:
     count: int
 
 
+@dataclass(frozen=True)
+class QueueMessage:
+    """A message for one of the home's queues."""
+
+    queue: str
+    body: str
+    group: str
+    deduplication: str
+
+
 class Queue(Protocol):
     """A FIFO queue with groups, deduplication (5 minutes), visibility and dead letters."""
 

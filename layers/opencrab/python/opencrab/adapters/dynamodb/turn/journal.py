@@ -60,6 +60,8 @@ class DynamoJournal:
         on_turn: Called with each header that this process claimed or changed, for logs and metrics.
     """
 
+    queues_admitted = False
+
     def __init__(self, table: Table, seen: SessionCache, on_turn: OnTurn | None = None) -> None:
         self._table = table
         self._seen = seen

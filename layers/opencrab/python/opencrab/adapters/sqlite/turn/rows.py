@@ -1,0 +1,202 @@
+"""Rows of turns: what a change of a turn reads and writes, and what the feed tells of it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from itertools import chain
+
+from pydantic import TypeAdapter
+
+from opencrab.adapters.sqlite import board as boards
+from opencrab.adapters.sqlite import usage as ledger
+from opencrab.adapters.sqlite.agents import (
+    add_sqlite_unanswered_messages,
+    session_of_sqlite_rows,
+    sqlite_session_places,
+    sqlite_session_row,
+)
+from opencrab.adapters.sqlite.database import FeedItem, ItemRow, Place, SqliteItems, WriteBatch
+from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
+from opencrab.adapters.sqlite.queue import due_queue_row
+from opencrab.adapters.sqlite.usage import CallCount, add_sqlite_usage_counts
+from opencrab.domain.conversation.message import Line, Utterance
+from opencrab.domain.errors import NotFound, Stopped, Superseded
+from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, turn_record_key
+from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.ports.turn.journal import TurnChange
+
+RETENTION = timedelta(days=35)
+RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+
+
+_ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=? UNION ALL "
+_LAST_LINE = "SELECT '', max(sk), '' FROM item WHERE pk=? AND sk>='L#' AND sk<'L$'"
+
+
+def read_with_last_line(
+    items: SqliteItems, session_id: str, places: Sequence[Place]
+) -> tuple[dict[Place, str], str | None]:
+    """Return the bodies of items and the key of a session's last line, with one statement."""
+    statement = f"{_ITEM * len(places)}{_LAST_LINE}"
+    values = (*chain.from_iterable(places), f"SESSION#{session_id}")
+    *rows, (_, last, _) = items.execute(statement, values).fetchall()
+    return {(pk, sk): body for pk, sk, body in rows}, last
+
+
+def sqlite_turn(items: SqliteItems, turn_id: str) -> Turn:
+    """Read a turn's header; raise NotFound."""
+    return turn_of_row(turn_id, items.get(f"TURN#{turn_id}", "H"))
+
+
+def turn_records_in_sqlite(items: SqliteItems, turn_id: str) -> tuple[Record, ...]:
+    """Return a turn's records in order of their sort keys."""
+    rows = items.between(f"TURN#{turn_id}", "0", ":")
+    return tuple(RECORD.validate_json(body) for _, body in rows)
+
+
+def put_sqlite_turn(items: SqliteItems, turn: Turn, *, before: TurnStatus | None = None) -> None:
+    """Write a header, with a feed entry if its status differs from `before`."""
+    batch = WriteBatch()
+    add_turn(batch, turn, before=before)
+    items.write(batch)
+
+
+def turn_of_row(turn_id: str, body: str | None) -> Turn:
+    """Return the header of a row's body; raise NotFound if there is none."""
+    if body is None:
+        raise NotFound(
+            f"there is no turn {turn_id!r}",
+            cure="use a turn_id from GET /api/sessions/{session_id}/messages",
+        )
+    return Turn.model_validate_json(body)
+
+
+def add_turn(
+    batch: WriteBatch, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
+) -> None:
+    """Add a header to a batch, with a feed entry if its status differs from `before`."""
+    alive = turn.status in {TurnStatus.QUEUED, TurnStatus.RUNNING}
+    due = ("turn", turn.lease_until) if alive and turn.lease_until else None
+    row = ItemRow(f"TURN#{turn.id}", "H", turn.model_dump_json(), due=due)
+    (batch.new if absent else batch.put).append(row)
+    if turn.ended_at is not None:
+        batch.expiring.append((row.pk, turn.ended_at + RETENTION))
+    # Each step writes its header, and the feed tells only of what a reader can see of it.
+    if turn.status is not before:
+        moment = turn.ended_at or turn.lease_until or turn.created_at
+        batch.feed.append(FeedItem(moment, "turn", turn.session_id, turn.id, turn.status.value))
+
+
+def _utterance_row(utterance: Utterance) -> ItemRow:
+    """Serialize an utterance that is yet to be sent to an item row."""
+    return ItemRow(
+        f"OUT#{utterance.channel.target}",
+        utterance.key,
+        utterance.model_dump_json(),
+        due=("outbox", utterance.updated_at),
+    )
+
+
+def add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> tuple[Line, ...]:
+    """Add lines to a batch with the numbers after the last key; return them as stored."""
+    # Numbers have no gaps, since a gap looks like a line that is late (ADR 0010); the writer's lock
+    # keeps the last one the last.
+    placed, before = [], int(last.removeprefix("L#")) if last else 0
+    for sequence, line in enumerate(lines, before + 1):
+        opened = line.group_line if line.group_line is not None else sequence
+        stored = line.replaced(sequence=sequence, group_line=opened)
+        body = stored.model_dump_json()
+        batch.new.append(ItemRow(f"SESSION#{line.session_id}", f"L#{sequence:010d}", body))
+        batch.feed.append(FeedItem(line.at, "line", line.session_id, line.turn_id, body))
+        placed.append(stored)
+    return tuple(placed)
+
+
+def may_be_lost(change: TurnChange) -> bool:
+    """Check whether losing a change in a power failure equals a death just before it (ADR 0039).
+
+    So it is with a model's answer, whose intent then counts as unknown, and with the intent of a
+    call that costs nothing. Nobody was told of either, and no effect follows before another change
+    is on the disk.
+    """
+    told = change.lines or change.utterances or change.due or change.facts or change.draws
+    if told or change.session is not None or change.turn.status is not TurnStatus.RUNNING:
+        return False
+    return all(
+        isinstance(each, ModelResult) or (isinstance(each, ModelIntent) and not each.reserved)
+        for each in change.records
+    )
+
+
+def places_of_change(change: TurnChange) -> list[Place]:
+    """Return the keys of all items that a change depends on, except lines and tallies."""
+    places = [(f"TURN#{change.turn.id}", "H")]
+    if change.draws:
+        places += boards.sqlite_budget_keys(change.draws)
+    if change.facts:
+        places += sqlite_document_places(change.facts)
+    if change.session is not None:
+        places += sqlite_session_places(change.turn.session_id)
+    return places
+
+
+def changed_turn(
+    change: TurnChange, stored: Mapping[Place, str], last: str | None, counts: list[CallCount]
+) -> tuple[Turn, WriteBatch]:
+    """Return the header and all rows of a change; raise what `Journal.commit` raises.
+
+    `stored` are the items at `places_of_change` and of the counts, `last` is the key of the last
+    line.
+    """
+    turn = change.turn
+    before = turn_of_row(turn.id, stored.get((f"TURN#{turn.id}", "H")))
+    _check(before, change)
+    # A stop is not the worker's to write: one that came meanwhile stays (ADR 0009).
+    turn = turn.replaced(stop=before.stop)
+    batch = WriteBatch()
+    # The feed tells of facts first, then of lines, then of the turn that wrote both.
+    if change.facts:
+        add_sqlite_documents(batch, change.facts, stored)
+    if change.lines:
+        add_lines(batch, change.lines, last)
+    add_turn(batch, turn, before=before.status)
+    _add_others(batch, change, stored, counts)
+    return turn, batch
+
+
+def _add_others(
+    batch: WriteBatch, change: TurnChange, stored: Mapping[Place, str], counts: list[CallCount]
+) -> None:
+    """Add a change's writes that have no feed entry; raise Exhausted or NotFound."""
+    # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
+    pk = f"TURN#{change.turn.id}"
+    batch.new += [
+        ItemRow(pk, turn_record_key(each), each.model_dump_json()) for each in change.records
+    ]
+    batch.new += [_utterance_row(utterance) for utterance in change.utterances]
+    if change.draws:
+        boards.add_sqlite_budget_draws(batch, change.draws, stored)
+    if change.usage:
+        batch.new += map(ledger.sqlite_usage_row, change.usage)
+        add_sqlite_usage_counts(batch, counts, stored)
+    batch.put += map(due_queue_row, change.due)
+    if change.session is not None and change.at is not None:
+        session_id = change.turn.session_id
+        before = session_of_sqlite_rows(session_id, stored)
+        session = before.after_turn(change.session, change.at)
+        batch.put.append(sqlite_session_row(session))
+        add_sqlite_unanswered_messages(batch, before, session)
+
+
+def _check(stored: Turn, change: TurnChange) -> None:
+    turn = change.turn
+    if (
+        stored.epoch != turn.epoch
+        or stored.sequence != change.expected
+        or stored.status is not TurnStatus.RUNNING
+    ):
+        raise Superseded(f"turn {turn.id!r} is owned by another worker")
+    # An intent has no effect yet and is refused; a result is kept also after a stop (ADR 0009).
+    if change.unless_stopped and stored.stop is not None:
+        raise Stopped(f"turn {turn.id!r} was stopped; cancellation requested by {stored.stop.by!r}")
+    if change.while_paused and stored.stop != turn.stop:
+        raise Stopped(f"turn {turn.id!r} is no longer paused")

@@ -1,0 +1,92 @@
+"""A message that a worker took: nothing is written until its turn is claimed or given back."""
+
+from pathlib import Path
+
+from opencrab.adapters.sqlite.database import Database
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.ports.home import Home
+from opencrab.ports.turn.queue import Delivery
+from tests.contract.example import admitted, later
+from tests.contract.homes import sqlite
+from tests.unit.adapters.sqlite.home import NOW, home
+
+BODY = '{"v":1,"turn":"t1"}'
+
+
+def sent(opened: Home, *groups: str) -> None:
+    for group in groups:
+        opened.turns.send(BODY, group=group, deduplication=group)
+
+
+def taken(opened: Home) -> Delivery | None:
+    return opened.turns.receive(visibility_seconds=30, wait_seconds=0)
+
+
+def told(database: Database) -> list[str]:
+    said: list[str] = []
+    for connection in (database._writer, database._relaxed.connection):
+        connection.set_trace_callback(said.append)
+    return said
+
+
+def rows(database: Database) -> list[tuple[str | None, int]]:
+    with database.read_transaction() as items:
+        return items.execute("SELECT receipt, count FROM queue ORDER BY position").fetchall()
+
+
+def test_taking_a_message_writes_nothing_and_the_claim_writes_both(tmp_path: Path) -> None:
+    with home(tmp_path) as (opened, database):
+        admitted(opened)
+        sent(opened, "a")
+        said = told(database)
+        delivery = taken(opened)
+        assert delivery is not None
+        assert (said, delivery.count, taken(opened)) == ([], 1, None)
+        opened.journal.claim("t1", lease_until=later(60), receipt=delivery.receipt)
+        assert said.count("COMMIT") == 1
+        assert rows(database) == [(delivery.receipt, 1)]
+        assert taken(opened) is None
+
+
+def test_a_message_that_no_claim_followed_is_finished_or_given_back_all_the_same(
+    tmp_path: Path,
+) -> None:
+    with home(tmp_path) as (opened, database):
+        sent(opened, "a", "b")
+        first, second = taken(opened), taken(opened)
+        assert first is not None
+        assert second is not None
+        opened.turns.acknowledge(first.receipt)
+        assert opened.turns.continue_later(second.receipt, 0)
+        assert rows(database) == [(None, 1)]
+        again = taken(opened)
+        assert again is not None
+        assert again.count == 2
+        assert not opened.turns.continue_later(second.receipt, 0)
+
+
+def test_a_delivery_that_nobody_claimed_in_time_counts_and_its_receipt_is_void(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock(NOW)
+    with sqlite(tmp_path, clock) as opened:
+        sent(opened, "a")
+        first = taken(opened)
+        assert first is not None
+        clock.advance(31)
+        second = taken(opened)
+        assert second is not None
+        assert (second.count, second.receipt != first.receipt) == (2, True)
+        opened.turns.acknowledge(first.receipt)
+        clock.advance(31)
+        assert taken(opened) is not None
+
+
+def test_the_next_process_finds_a_message_as_if_nobody_had_taken_it(tmp_path: Path) -> None:
+    with home(tmp_path) as (opened, _):
+        sent(opened, "a")
+        assert taken(opened) is not None
+    with home(tmp_path) as (opened, _):
+        again = taken(opened)
+        assert again is not None
+        assert again.count == 1
