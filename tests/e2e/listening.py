@@ -46,7 +46,7 @@ from opencrab.ports.models.model import ChatMessage, ChatRequest
 from tests.contract.homes import OpenHome
 from tests.e2e.house import START, House
 from tests.e2e.seeking import SEARCHES, secret_skills, skills
-from tests.searching import searching
+from tests.searching import searching, searching_copies
 
 OWNER, YUI, KEN, GUILD, STRANGER = "owner", "yui", "ken", "guild", "stranger"
 """The owner, two known people, some member of the server `g1`, and somebody else."""
@@ -147,9 +147,11 @@ class Listening:
         self.house = House(opens, folder)
         self.agent = self.house.agent("crab", SEARCHES, language)
         house, home = self.house, self.house.home
+        # Only the local home has a feed that an index can follow.
+        search = searching_copies if home.feed is None else searching
         house.runtime = replace(
             house.runtime,
-            search=searching(home, house.clock, folder / "search"),
+            search=search(home, house.clock, folder / "search"),
             community=Community(owner_ids=(DISCORD_OWNER.removeprefix("discord-"),)),
         )
         self._said = 0
