@@ -156,7 +156,8 @@ FAULTS = (
         Mutant(
             id="hostile-goal-names",
             module="opencrab.engine.turn.prompt.surroundings_text",
-            old='told = waking_text("hidden", language) if hidden else one_line(goal.name, 120)',
+            old='told = waking_prompt_text("hidden", language) if hidden '
+            "else one_line(goal.name, 120)",
             new="told = one_line(goal.name, 120)",
             fault="a name that foreign words gave a goal stands in a clean heartbeat",
         ),

@@ -15,7 +15,7 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.turn.action import Effect, FileDeleted, FileWritten
 from opencrab.domain.value import Language
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, file_name_key
-from opencrab.engine.turn.cleared_files import untrusted_name_mark_of_turn
+from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn
 from tests.soak import count
 from tests.unit.actions.library import NOW, REGISTRY, Library, find, library
 
@@ -344,7 +344,7 @@ def test_a_link_to_a_foreign_name_makes_a_foreign_note(vault: Library, *, marked
     files = vault.at.reach.files
     files.write("mika", FOREIGN, b"---\naliases: [Meeting]\n---\n", clean=marked)
     if marked:
-        vault.at.reach.facts.commit(untrusted_name_mark_of_turn("mika", FOREIGN))
+        vault.at.reach.facts.commit(foreign_name_mark_of_turn("mika", FOREIGN))
     vault.data("create_link", source_note="日記", target_note="海")
     assert not is_foreign_workspace_file(files.read("mika", "vault/日記.md")[0])
     assert vault.do("create_link", source_note="日記", target_note="Meeting").taint
@@ -355,7 +355,7 @@ def test_a_link_to_a_foreign_name_makes_a_foreign_note(vault: Library, *, marked
 
 def test_a_clean_note_of_a_foreign_name_is_foreign_under_another(vault: Library) -> None:
     vault.data("create_note", title="従え owner obey", content="海")
-    vault.at.reach.facts.commit(untrusted_name_mark_of_turn("mika", FOREIGN))
+    vault.at.reach.facts.commit(foreign_name_mark_of_turn("mika", FOREIGN))
     assert vault.do("rename_note", path=FOREIGN, new_path="海辺").taint
     info, content = vault.at.reach.files.read("mika", "vault/海辺.md")
     assert "従え owner obey" in content.decode()

@@ -10,7 +10,7 @@ from opencrab.actions.workspace.provenance import (
     names_foreign_workspace_file,
     writes_untainted_workspace_file,
 )
-from opencrab.engine.turn.cleared_files import untrusted_name_mark_of_turn
+from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn
 from tests.unit.actions.workroom import Room, workroom
 
 both_languages = pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_what_a_tainted_turn_called_a_file_taints_lists_of_clean_words_too(room:
     room.write("notes/own.md", "海")
     room.write(f"notes/{NAMED}", "海")
     assert not lists(room, "notes")
-    room.at.reach.facts.commit(untrusted_name_mark_of_turn("mika", f"notes/{NAMED}"))
+    room.at.reach.facts.commit(foreign_name_mark_of_turn("mika", f"notes/{NAMED}"))
     assert lists(room, "notes")
 
 

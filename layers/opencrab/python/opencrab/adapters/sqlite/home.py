@@ -15,7 +15,7 @@ from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.documents import SqliteFacts
 from opencrab.adapters.sqlite.eraser import SqliteEraser
 from opencrab.adapters.sqlite.journal import SqliteJournal
-from opencrab.adapters.sqlite.queue import SqliteDueItems, SqliteOutbox, SqliteQueue
+from opencrab.adapters.sqlite.queue import TURNS, SqliteDueItems, SqliteOutbox, SqliteQueue
 from opencrab.adapters.sqlite.restart import give_back_sqlite_leases
 from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaimRegistry
 from opencrab.adapters.sqlite.usage import SqliteTallies, SqliteUsage
@@ -47,7 +47,7 @@ def sqlite_home_on_database(
 ) -> Home:
     """Create the home on an open file, after returning leases of a crashed process's workers."""
     taken = PendingClaimRegistry()
-    turns = SqliteQueue(database, "turns", clock, taken=taken)
+    turns = SqliteQueue(database, TURNS, clock, taken=taken)
     deliveries = SqliteQueue(database, "deliveries", clock)
     compactions = SqliteQueue(database, "compactions", clock, taken=taken)
     interactions = SqliteQueue(database, "interactions", clock)

@@ -23,6 +23,7 @@ from opencrab.adapters.sqlite.database import (
 )
 from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
 from opencrab.adapters.sqlite.queue import (
+    TURNS,
     add_queue_message,
     end_queue_delivery,
     write_pending_claim,
@@ -159,9 +160,13 @@ class SqliteJournal:
                 items.write(batch)
             except AlreadyThere as error:
                 raise Superseded(f"turn {turn.id!r} has this record already") from error
-            # What is still to be sent goes out before the next turn of its session begins.
+            # What is still to be sent goes out before the next turn of its session begins. Work
+            # in the background is not done with its turn: the message comes again until what
+            # follows is done, too, such as writing a report (ADR 0039).
             receipt = turn.receipt if turn.status.is_end and not change.utterances else None
-            if receipt is not None and not end_queue_delivery(items, receipt, self._clock.now()):
+            if receipt is not None and not end_queue_delivery(
+                items, receipt, self._clock.now(), queue=TURNS
+            ):
                 receipt = None
         if receipt is not None:
             self._taken.end(receipt)

@@ -21,6 +21,9 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.ports.clock import Clock
 from opencrab.ports.turn.queue import Delivery, QueueMessage, check_turn_queue_delay
 
+TURNS = "turns"
+"""The queue of turns that people wait for, whose messages are done when their turns are."""
+
 DEDUPLICATION = timedelta(minutes=5)
 _DEAD_KEPT = timedelta(days=14)
 
@@ -241,12 +244,18 @@ def write_pending_claim(items: SqliteItems, receipt: str, held: PendingClaim) ->
     items.execute(_TAKE, (held.until, receipt, held.count, held.position))
 
 
-def end_queue_delivery(items: SqliteItems, receipt: str, now: datetime) -> bool:
-    """Remove a message by its receipt, and make the next one of its group visible."""
+def end_queue_delivery(
+    items: SqliteItems, receipt: str, now: datetime, *, queue: str | None = None
+) -> bool:
+    """Remove a message by its receipt, and make the next one of its group visible.
+
+    With `queue` only if it is a message of that queue; return whether one was removed.
+    """
     # One transaction: a head that is removed while the next one stays covered would let its group
     # stand still for ever (ADR 0005).
     row = items.execute(
-        "DELETE FROM queue WHERE receipt=? RETURNING queue, grp", (receipt,)
+        "DELETE FROM queue WHERE receipt=?1 AND queue=coalesce(?2, queue) RETURNING queue, grp",
+        (receipt, queue),
     ).fetchone()
     if row is not None:
         items.touched.add(row[0])

@@ -32,7 +32,7 @@ from opencrab.domain.workspace.path import (
     workspace_path,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.cleared_files import untrusted_name_mark_of_turn
+from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn
 from opencrab.ports.workspace.files import ABSENT, Files
 
 ALLOWED = "PNG, JPEG, GIF and WebP pictures, and text in UTF-8"
@@ -91,7 +91,7 @@ def store_upload(
             version=0,
             body=readers.model_dump(),
         )
-        facts.commit(untrusted_name_mark_of_turn(agent_id, path), label)
+        facts.commit(foreign_name_mark_of_turn(agent_id, path), label)
         files.write(agent_id, path, content, condition=ABSENT)
     return Upload(WORKSPACE + path, stored, len(content), kind)
 

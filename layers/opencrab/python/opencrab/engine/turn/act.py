@@ -42,7 +42,7 @@ from opencrab.engine.turn.call import (
     public_name_of_turn_call,
     resolve_turn_call_targets,
 )
-from opencrab.engine.turn.cleared_files import turn_file_labels, untrusted_name_mark_of_turn
+from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn, turn_file_labels
 from opencrab.engine.turn.close import close_narrowed_turn, close_turn, truncate_turn_message
 from opencrab.engine.turn.large_result import spill_large_result
 from opencrab.engine.turn.work import TurnWork
@@ -288,7 +288,7 @@ def _facts_of_files(work: TurnWork, result: ActionResult) -> tuple[Document, ...
         return labels
     # A turn that was tainted before has marked them (`ClearedFiles`); this one may be since now.
     names = dict.fromkeys(written)
-    return labels + tuple(untrusted_name_mark_of_turn(work.turn.agent_id, path) for path in names)
+    return labels + tuple(foreign_name_mark_of_turn(work.turn.agent_id, path) for path in names)
 
 
 def _stop_as_rejected(work: TurnWork, ready: ReadyCall) -> None:

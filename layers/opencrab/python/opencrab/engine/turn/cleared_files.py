@@ -88,7 +88,7 @@ class ClearedFiles:
                 return self._files.write(agent_id, path, content, condition=condition, clean=clean)
             raise file_name_taken_error(path)
         if self._marks_names:
-            self._facts.commit(untrusted_name_mark_of_turn(agent_id, workspace_path(path)))
+            self._facts.commit(foreign_name_mark_of_turn(agent_id, workspace_path(path)))
         return self._files.write(agent_id, path, content, condition=condition, clean=clean)
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
@@ -147,7 +147,7 @@ class ClearedFiles:
         return self._clearance.reads(label.readers) and sha256 == label.sha256
 
 
-def untrusted_name_mark_of_turn(agent_id: str, path: str) -> Document:
+def foreign_name_mark_of_turn(agent_id: str, path: str) -> Document:
     """Return the document that marks a file's name as untrusted; store it before the file."""
     return Document(
         owner=agent_id,

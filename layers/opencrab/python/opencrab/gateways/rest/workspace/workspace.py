@@ -20,7 +20,7 @@ from opencrab.engine.access.visibility import (
     sees,
 )
 from opencrab.engine.erasure.file_versions import erase_forgotten_file_versions
-from opencrab.engine.turn.cleared_files import untrusted_name_mark_of_turn
+from opencrab.engine.turn.cleared_files import foreign_name_mark_of_turn
 from opencrab.gateways.rest.http.access import Caller, Owner, ProfileReader
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -170,7 +170,7 @@ def write_file(
     condition = _condition(if_match, if_none_match)
     path = workspace_path(path)
     # Who uploads a file need not have named it: a list that shows the name taints.
-    api.runtime.home.facts.commit(untrusted_name_mark_of_turn(agent_id, path))
+    api.runtime.home.facts.commit(foreign_name_mark_of_turn(agent_id, path))
     written = api.runtime.home.files.write(agent_id, path, content, condition=condition)
     erase_forgotten_file_versions(api.runtime, agent_id, path)
     return FileView.of(written)
