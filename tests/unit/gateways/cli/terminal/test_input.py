@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.gateways.cli.terminal.input import FENCE, read_terminal_text, terminal_line_editing
+from opencrab.gateways.cli.terminal.input import (
+    FENCE,
+    read_terminal_text,
+    terminal_line_editing,
+    typing_hidden,
+)
 
 plain = st.text(st.characters(exclude_characters="\r\n\\"))
 
@@ -124,3 +129,14 @@ with terminal_line_editing(Path(sys.argv[2])):
         child.wait()
         for each in (ours, theirs, may_go, go):
             os.close(each)
+
+
+def test_a_terminal_that_closes_meanwhile_replaces_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs) as typed_at, pytest.raises(LookupError):
+        monkeypatch.setattr("sys.stdin", typed_at)
+        with typing_hidden():
+            os.close(ours)
+            raise LookupError
