@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 def command() -> None:
     """Run the `opencrab` command."""
+    try:
+        _program()()
+    except KeyboardInterrupt:
+        # Ctrl-C outside of a command, also while it loads: no traceback, and the shell's code.
+        raise SystemExit(130) from None
+
+
+def _program() -> "Callable[[], object]":
     gc.disable()  # what loads now stays: looking for garbage in it only takes time
     from opencrab.bootstrap.local.backup import local_backups
     from opencrab.gateways.cli.app import build_cli
@@ -38,11 +46,7 @@ def command() -> None:
         examine=_examine_stopped,
         settings=_effective_settings,
     )
-    try:
-        build_cli(_up, outside)()
-    except KeyboardInterrupt:
-        # Ctrl-C outside of a command: no traceback, and the shell's code.
-        raise SystemExit(130) from None
+    return build_cli(_up, outside)
 
 
 def _now() -> "datetime":
