@@ -249,6 +249,25 @@ def test_a_user_does_not_fill_the_workspace_and_the_owner_still_may(shore: Shore
     assert "a.png" in shore.uploads
 
 
+@pytest.mark.parametrize(("by", "uploads"), [(USER, 10), (OWNER, 11)], ids=["kani's", "all"])
+def test_an_agents_owner_fills_no_other_agents_workspace(
+    shore: Shore, by: Person, uploads: int
+) -> None:
+    shore.lives()
+    shore.agent("mika", (Reply(text="はい"),), Language.JA)
+    spots = (Spot(channel_id=SERVER_CHANNEL.channel_id, mentions_only=False),)
+    for agent_id, owner_ids in (("kani", (USER.id,)), ("mika", ())):
+        presence = Presence(agent_id=agent_id, spots=spots, owner_ids=owner_ids)
+        set_agent_discord_presence(shore.home, presence)
+    shore.says("こんにちは")
+    for number in range(10):
+        shore.home.files.write("mika", f"{UPLOADS}/{number}/old.txt", bytes(OTHERS_BYTES // 10))
+    options = {"agent": "kani", "text": "これは?", "file": shore.cdn.file("a.png", PNG)}
+    shore.discord.command("ask", options, by=by)
+    shore.work()
+    assert len(shore.home.files.list("mika", UPLOADS)) == uploads
+
+
 @pytest.mark.parametrize("language", Language)
 def test_a_file_comes_with_a_command(any_shore: Shore, language: Language) -> None:
     shore = any_shore

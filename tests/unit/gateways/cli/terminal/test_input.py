@@ -135,8 +135,13 @@ def test_a_terminal_that_closes_meanwhile_replaces_no_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ours, theirs = pty.openpty()
-    with os.fdopen(theirs) as typed_at, pytest.raises(LookupError):
-        monkeypatch.setattr("sys.stdin", typed_at)
+
+    def fail_while_hidden() -> None:
         with typing_hidden():
             os.close(ours)
             raise LookupError
+
+    with os.fdopen(theirs) as typed_at:
+        monkeypatch.setattr("sys.stdin", typed_at)
+        with pytest.raises(LookupError):
+            fail_while_hidden()
