@@ -1,6 +1,7 @@
 """Files on Discord: what people attach reaches the agent once, or is named with the reason."""
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -332,3 +333,17 @@ def test_a_persons_files_are_forgotten_with_them(any_shore: Shore) -> None:
 def forget(shore: Shore, person: Person) -> None:
     wish = ErasureRequest(scope=ErasureScope.PERSON, id=f"discord-{person.id}")
     assert erase_data(shore.runtime, "kani", wish).done
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("why", ["elsewhere", "gone", "not_text", "no_picture", "is_picture"])
+def test_a_reason_says_what_its_sender_can_do(language: Language, why: str) -> None:
+    again = {Language.EN: "send it again", Language.JA: "送り直して"}[language]
+    if why == "gone" and language is Language.JA:
+        again = "もう一度送って"
+    assert again in note(language, "a.png", why)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_nobody_shrinks_a_video_in_vain(language: Language) -> None:
+    assert {"PNG", "UTF-8"} <= set(re.findall("PNG|UTF-8", note(language, "a.mp4", "too_large")))
