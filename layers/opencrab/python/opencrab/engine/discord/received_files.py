@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 
 from opencrab.domain.access.authority import Authority, Scope
 from opencrab.domain.access.principal import Principal
@@ -114,7 +115,7 @@ class _Batch:
         name = _storable_name(self.sent.files[place].name)
         return stable_id("discord-file", self.session.id, self.sent.id, str(place)), name
 
-    @property
+    @cached_property
     def principal(self) -> Principal:
         """The principal whose uploads the files are; an owner only if of every agent here."""
         runtime, sent = self.runtime, self.sent
