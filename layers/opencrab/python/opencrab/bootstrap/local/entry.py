@@ -4,6 +4,8 @@ Most commands run nothing themselves, and Tab asks for candidates while somebody
 """
 
 import gc
+import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 def command() -> None:
     """Run the `opencrab` command."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed; its number would go to the next file
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     try:
         _program()()
     except KeyboardInterrupt:
