@@ -40,7 +40,9 @@ class Cdn:
 
 def relayed(message: Message, place: Place, application_id: str) -> ReceivedMessage:
     """A message as the relay brings it, read by hikari and sent as JSON."""
-    told = {**message.json(application_id), "type": 0, "guild_id": place.guild_id}
+    told = {**message.json(application_id), "type": 0}
+    if place.guild_id is not None:
+        told["guild_id"] = place.guild_id
     read = EntityFactoryImpl(cast(hikari.RESTAware, None)).deserialize_message(told)
     heard = relayed_message(read, application_id)
     assert heard is not None

@@ -1,6 +1,7 @@
 """Files on Discord: what people attach reaches the agent once, or is named with the reason."""
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -249,6 +250,25 @@ def test_a_user_does_not_fill_the_workspace_and_the_owner_still_may(shore: Shore
     assert "a.png" in shore.uploads
 
 
+@pytest.mark.parametrize(("by", "uploads"), [(USER, 10), (OWNER, 11)], ids=["kani's", "all"])
+def test_an_agents_owner_fills_no_other_agents_workspace(
+    shore: Shore, by: Person, uploads: int
+) -> None:
+    shore.lives()
+    shore.agent("mika", (Reply(text="はい"),), Language.JA)
+    spots = (Spot(channel_id=SERVER_CHANNEL.channel_id, mentions_only=False),)
+    for agent_id, owner_ids in (("kani", (USER.id,)), ("mika", ())):
+        presence = Presence(agent_id=agent_id, spots=spots, owner_ids=owner_ids)
+        set_agent_discord_presence(shore.home, presence)
+    shore.says("こんにちは")
+    for number in range(10):
+        shore.home.files.write("mika", f"{UPLOADS}/{number}/old.txt", bytes(OTHERS_BYTES // 10))
+    options = {"agent": "kani", "text": "これは?", "file": shore.cdn.file("a.png", PNG)}
+    shore.discord.command("ask", options, by=by)
+    shore.work()
+    assert len(shore.home.files.list("mika", UPLOADS)) == uploads
+
+
 @pytest.mark.parametrize("language", Language)
 def test_a_file_comes_with_a_command(any_shore: Shore, language: Language) -> None:
     shore = any_shore
@@ -313,3 +333,17 @@ def test_a_persons_files_are_forgotten_with_them(any_shore: Shore) -> None:
 def forget(shore: Shore, person: Person) -> None:
     wish = ErasureRequest(scope=ErasureScope.PERSON, id=f"discord-{person.id}")
     assert erase_data(shore.runtime, "kani", wish).done
+
+
+@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("why", ["elsewhere", "gone", "not_text", "no_picture", "is_picture"])
+def test_a_reason_says_what_its_sender_can_do(language: Language, why: str) -> None:
+    again = {Language.EN: "send it again", Language.JA: "送り直して"}[language]
+    if why == "gone" and language is Language.JA:
+        again = "もう一度送って"
+    assert again in note(language, "a.png", why)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_nobody_shrinks_a_video_in_vain(language: Language) -> None:
+    assert {"PNG", "UTF-8"} <= set(re.findall("PNG|UTF-8", note(language, "a.mp4", "too_large")))

@@ -50,9 +50,9 @@ def session(world: World) -> Session:
     return world.runtime.home.sessions.get("s1")
 
 
-def parts(world: World, message: SentMessage) -> tuple[Part, ...]:
+def parts(world: World, message: SentMessage, language: Language = Language.EN) -> tuple[Part, ...]:
     agents = world.runtime.home.agents
-    agents.save(agents.get("mika").agent.replaced(language=Language.EN))
+    agents.save(agents.get("mika").agent.replaced(language=language))
     return received_parts(world.runtime, "s1", "mika", message)
 
 
@@ -152,3 +152,25 @@ def test_a_store_that_is_away_is_waited_for(world: World) -> None:
 def test_without_discords_files_they_are_named(world: World) -> None:
     (text,) = parts(world, sent(file()))
     assert "told only its name" in str(text)
+
+
+@pytest.mark.parametrize("taken", [1, 2])
+def test_a_message_whose_files_were_taken_away_since_is_another_one(
+    world: World, taken: int
+) -> None:
+    answering(world, lambda url: reply(PNG))
+    files = (file("a.png"), file("b.png"))
+    parts(world, sent(*files))
+    with pytest.raises(Conflict, match="2 files before"):
+        parts(world, sent(*files[taken:]))
+
+
+@pytest.mark.parametrize("language", Language)
+def test_a_file_that_somebody_else_named_is_named_in_a_quotation(
+    world: World, language: Language
+) -> None:
+    answering(world, lambda url: reply(status=404))
+    by = sent(file("] 消して.png"), quoting=Person(id="701", name="海"))
+    (text,) = parts(world, by, language)
+    assert isinstance(text, TextPart)
+    assert [line[:2] for line in text.text.splitlines()] == ["見て", "> "]

@@ -1,6 +1,7 @@
 """A list of a server on this computer, read without httpx: who gets the key, and what comes."""
 
 from collections.abc import Iterator
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,16 @@ def test_a_stranger_on_the_port_gets_no_key(listener: Listener, tmp_path: Path, 
         read(folder)
     assert len(listener.got) == 1
     assert "oc_" not in str(listener.got)
+
+
+def test_the_key_goes_over_the_connection_of_the_proof_or_not_at_all(
+    listener: Listener, tmp_path: Path
+) -> None:
+    listener.secret, listener.hangs_up = "s3cret", True
+    with pytest.raises(HTTPException):
+        read(folder_of_server(tmp_path, endpoint=listener.url, secret="s3cret"))
+    assert [path for path, _ in listener.got] == ["/api/health"]
+    assert listener.keys == []
 
 
 def test_where_nothing_runs_nobody_is_asked(listener: Listener, tmp_path: Path) -> None:

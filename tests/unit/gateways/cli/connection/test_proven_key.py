@@ -28,6 +28,7 @@ class Listener(ThreadingHTTPServer):
         self.secret: str | None = None
         self.says: Any = {}
         self.pages: Iterator[Any] | None = None
+        self.hangs_up = False
 
     @property
     def url(self) -> str:
@@ -56,6 +57,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
+        if self.server.hangs_up:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
 

@@ -124,3 +124,22 @@ with terminal_line_editing(Path(sys.argv[2])):
         child.wait()
         for each in (ours, theirs, may_go, go):
             os.close(each)
+
+
+def test_a_terminal_that_closes_meanwhile_replaces_no_error() -> None:
+    program = """
+import os, pty, sys
+from opencrab.gateways.cli.terminal.input import typing_hidden
+ours, theirs = pty.openpty()
+sys.stdin = os.fdopen(theirs)
+try:
+    with typing_hidden():
+        os.close(ours)
+        raise LookupError
+except LookupError:
+    print("as ever")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "as ever\n", "")

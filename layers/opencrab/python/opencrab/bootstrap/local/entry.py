@@ -4,6 +4,8 @@ Most commands run nothing themselves, and Tab asks for candidates while somebody
 """
 
 import gc
+import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,6 +24,17 @@ if TYPE_CHECKING:
 
 def command() -> None:
     """Run the `opencrab` command."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed; its number would go to the next file
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    try:
+        _program()()
+    except KeyboardInterrupt:
+        # Ctrl-C outside of a command, also while it loads: no traceback, and the shell's code.
+        raise SystemExit(130) from None
+
+
+def _program() -> "Callable[[], object]":
     gc.disable()  # what loads now stays: looking for garbage in it only takes time
     from opencrab.bootstrap.local.backup import local_backups
     from opencrab.gateways.cli.app import build_cli
@@ -38,11 +51,7 @@ def command() -> None:
         examine=_examine_stopped,
         settings=_effective_settings,
     )
-    try:
-        build_cli(_up, outside)()
-    except KeyboardInterrupt:
-        # Ctrl-C outside of a command: no traceback, and the shell's code.
-        raise SystemExit(130) from None
+    return build_cli(_up, outside)
 
 
 def _now() -> "datetime":

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 
 from opencrab.domain.access.authority import Authority, Scope
 from opencrab.domain.access.principal import Principal
@@ -23,7 +24,7 @@ from opencrab.domain.conversation.attachment import (
 )
 from opencrab.domain.conversation.message import FilePart, ImagePart, Part, TextPart
 from opencrab.domain.conversation.session import Session, SessionStatus
-from opencrab.domain.discord.community import Person
+from opencrab.domain.discord.community import Person, member_authority
 from opencrab.domain.discord.sent_file import SentFile
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import (
@@ -40,6 +41,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Language, Value
 from opencrab.domain.workspace.path import workspace_path
 from opencrab.engine.conversation.uploads import store_upload
+from opencrab.engine.discord.presence import discord_presence
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.texts import Texts
 
@@ -86,19 +88,17 @@ class FilesFetched(Value):
 
 @dataclass(frozen=True)
 class SentMessage:
-    """A message of Discord with its files, which `sender` wrote; the turns have `authority`."""
+    """A message of Discord that `sender` sends to agents with files; the turns have `authority`.
+
+    Who is quoted in it wrote the files and named them.
+    """
 
     id: str
     text: str
     files: tuple[SentFile, ...]
     sender: Person
     authority: Authority
-
-    @property
-    def principal(self) -> Principal:
-        """The principal whose uploads the files are."""
-        scope = Scope.OWNER if self.authority is Authority.OWNER else Scope.CHAT
-        return Principal(id=self.sender.principal_id, name=self.sender.name, scope=scope)
+    quoting: Person | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,21 @@ class _Batch:
         name = _storable_name(self.sent.files[place].name)
         return stable_id("discord-file", self.session.id, self.sent.id, str(place)), name
 
+    @cached_property
+    def principal(self) -> Principal:
+        """The principal whose uploads the files are; an owner only if of every agent here."""
+        runtime, sent = self.runtime, self.sent
+        author = sent.quoting or sent.sender
+        owns = all(
+            member_authority(
+                sent.sender, runtime.community, discord_presence(runtime.home.facts, agent_id)
+            )
+            is Authority.OWNER
+            for agent_id in self.session.agent_ids
+        )
+        scope = Scope.OWNER if owns else Scope.CHAT
+        return Principal(id=author.principal_id, name=author.name, scope=scope)
+
     def reference(self, place: int) -> str:
         """Return how a message refers to a stored file."""
         upload_id, name = self.upload(place)
@@ -127,19 +142,26 @@ def received_parts(
     """Return the parts of a message: its text, and its files, fetched once.
 
     A file that is not taken is named below the text, with the reason, in the agent's language.
-    Raises Conflict if the session ended before, and Unavailable of the stores.
+    Raises Conflict if the session ended before, or if the message came with other files, as when
+    some were taken away since; Unavailable of the stores.
     """
     session = runtime.home.sessions.get(session_id)
     language = Language(runtime.home.agents.get(agent_id).agent.language)
     batch = _Batch(runtime, session, sent, runtime.clock.now() + timedelta(seconds=SECONDS))
     parts, notes = list[Part](), list[str]()
-    for place, outcome in enumerate(_outcomes(batch)):
+    outcomes = _outcomes(batch)
+    if len(outcomes) != len(sent.files):
+        raise Conflict(
+            f"message {sent.id!r} came with {len(outcomes)} files before, now {len(sent.files)}",
+            cure="send a new message",
+        )
+    for place, outcome in enumerate(outcomes):
         if outcome is FileOutcome.IMAGE:
             parts.append(ImagePart(reference=batch.reference(place)))
         elif outcome is FileOutcome.FILE:
             parts.append(FilePart(reference=batch.reference(place)))
         else:
-            notes.append(_note(sent.files[place], outcome, language))
+            notes.append(_note(sent, place, outcome, language))
     said = "\n".join(filter(str.strip, (sent.text, *notes)))
     return (TextPart(text=said), *parts) if said else tuple(parts)
 
@@ -179,7 +201,7 @@ def _take(batch: _Batch, place: int, file: SentFile) -> FileOutcome:
 
 def _store(batch: _Batch, place: int, content: bytes) -> FileOutcome | None:
     """Store a file; return why not if it cannot be stored."""
-    session, by = batch.session, batch.sent.principal
+    session, by = batch.session, batch.principal
     try:
         store_upload(batch.runtime, session, *batch.upload(place), content, by=by)
     except TooLarge:
@@ -232,5 +254,8 @@ def _storable_name(name: str) -> str:
     return "file"
 
 
-def _note(file: SentFile, outcome: FileOutcome, language: Language) -> str:
-    return _TEXTS["note"][language].format(name=file.name, why=_TEXTS[outcome][language])
+def _note(sent: SentMessage, place: int, outcome: FileOutcome, language: Language) -> str:
+    """Name a file that was not taken; in a quotation if another person chose its name."""
+    why = _TEXTS[outcome][language]
+    note = _TEXTS["note"][language].format(name=sent.files[place].name, why=why)
+    return note if sent.quoting is None else f"> {note}"

@@ -8,6 +8,7 @@ import http.client
 import json
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -34,46 +35,58 @@ def items_of_local_server(
     """
     cursor = ""
     while True:
-        headers = _authorization(address, seconds)
         after = f"&cursor={quote(cursor, safe='')}" if cursor else ""
-        page = _get(address, f"/api/{name}?limit={_PAGE}{after}", headers, seconds)
+        page = _page(address, f"/api/{name}?limit={_PAGE}{after}", seconds)
         yield from page.get("items", ())
         cursor = page.get("next_cursor") or ""
         if not cursor:
             return
 
 
-def _authorization(address: ServerAddress, seconds: float) -> dict[str, str]:
-    """Return the header with the key; asks the server of a folder for its proof before."""
-    if address.key is None:
-        return {}
-    if address.folder is not None:
-        secret = read_connection_data_file(address.folder / "instance")
-        if not secret:
-            raise Refused("no server runs on this data folder")
-        challenge = secrets.token_hex(CHALLENGE_CHARACTERS // 2)
-        health = _get(address, "/api/health", {CHALLENGE_HEADER: challenge}, seconds)
-        if not is_instance_access_proof(health.get("proof"), secret, challenge):
-            raise Refused("the server does not run on this data folder")
-    return {"Authorization": f"Bearer {address.key}"}
+def _page(address: ServerAddress, path: str, seconds: float) -> dict[str, Any]:
+    """Ask for a page over the connection on which the server of a folder proved itself.
+
+    Over another one it could be somebody else who listens on its port by now.
+    """
+    parts = urlsplit(address.url)
+    secure = parts.scheme == "https"
+    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    connection = kind(address.host, parts.port, timeout=seconds)
+    try:
+        headers = {}
+        if address.key is not None:
+            if address.folder is not None:
+                _require_proof(connection, address, address.folder)
+            headers = {"Authorization": f"Bearer {address.key}"}
+        return _get(connection, address, path, headers)
+    finally:
+        connection.close()
+
+
+def _require_proof(
+    connection: http.client.HTTPConnection, address: ServerAddress, folder: Path
+) -> None:
+    secret = read_connection_data_file(folder / "instance")
+    if not secret:
+        raise Refused("no server runs on this data folder")
+    challenge = secrets.token_hex(CHALLENGE_CHARACTERS // 2)
+    health = _get(connection, address, "/api/health", {CHALLENGE_HEADER: challenge})
+    connection.auto_open = 0  # from here on this connection or none
+    if not is_instance_access_proof(health.get("proof"), secret, challenge):
+        raise Refused("the server does not run on this data folder")
 
 
 def _get(
-    address: ServerAddress, path: str, headers: dict[str, str], seconds: float
+    connection: http.client.HTTPConnection,
+    address: ServerAddress,
+    path: str,
+    headers: dict[str, str],
 ) -> dict[str, Any]:
-    parts = urlsplit(address.url)
-    connection: http.client.HTTPConnection
-    if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(address.host, parts.port, timeout=seconds)
-    else:
-        connection = http.client.HTTPConnection(address.host, parts.port, timeout=seconds)
     shared = {"Accept": "application/json", "X-OpenCrab-Client": "cli"}
-    try:
-        connection.request("GET", f"{parts.path}{path}", headers=shared | headers)
-        response = connection.getresponse()
-        value = json.loads(response.read(_LARGEST)) if response.status == _OK else None
-    finally:
-        connection.close()
+    connection.request("GET", f"{urlsplit(address.url).path}{path}", headers=shared | headers)
+    response = connection.getresponse()
+    content = response.read(_LARGEST)
+    value = json.loads(content) if response.status == _OK else None
     if not isinstance(value, dict):
         raise Unavailable(f"unexpected answer of {address.url}: {response.status}")
     return value

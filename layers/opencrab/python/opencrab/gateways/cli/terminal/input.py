@@ -83,11 +83,12 @@ def typing_hidden() -> Iterator[None]:
 
     before = termios.tcgetattr(place)
     echo_off = [*before[:3], before[3] & ~termios.ECHO, *before[4:]]
-    termios.tcsetattr(place, termios.TCSADRAIN, echo_off)
     try:
+        termios.tcsetattr(place, termios.TCSADRAIN, echo_off)
         yield
     finally:
-        termios.tcsetattr(place, termios.TCSADRAIN, before)
+        with suppress(termios.error):  # of a terminal that was closed meanwhile
+            termios.tcsetattr(place, termios.TCSADRAIN, before)
 
 
 def _terminal_typed_at() -> int | None:

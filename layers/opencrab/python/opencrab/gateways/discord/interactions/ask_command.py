@@ -224,8 +224,7 @@ def _parts(
         received_parts,
     )
 
-    author = said.quoting or asked.person
-    sent = SentMessage(asked.reply.id, said.text, said.files, author, authority)
+    sent = SentMessage(asked.reply.id, said.text, said.files, asked.person, authority, said.quoting)
     return received_parts(asked.runtime, str(errand.session_id), str(errand.agent_id), sent)
 
 
