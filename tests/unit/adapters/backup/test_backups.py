@@ -368,11 +368,11 @@ def test_a_restored_installation_judges_nothing_by_the_time_since_the_backup(
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-from opencrab.adapters.sqlite.backup import copy_database
+from opencrab.adapters.sqlite.backup import copy_sqlite_database
 from opencrab.domain.errors import Unavailable
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 try:
-    copy_database(Path(sys.argv[1]), Path(sys.argv[2]))
+    copy_sqlite_database(Path(sys.argv[1]), Path(sys.argv[2]))
 except Unavailable as error:
     print(error.message)
 """
