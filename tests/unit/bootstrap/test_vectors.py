@@ -24,8 +24,8 @@ LOADED = """
 import sys
 import opencrab.adapters.sqlite_search.search, opencrab.bootstrap.local.search
 from opencrab import settings
-from opencrab.bootstrap.vectors import vectors_of
-assert vectors_of(settings.load_settings({}, {}), None, None, None, None) is None
+from opencrab.bootstrap.vectors import configured_vectors
+assert configured_vectors(settings.load_settings({}, {}), None, None, None, None) is None
 print(*(name for name in sys.modules if name.startswith("opencrab.")))
 """
 

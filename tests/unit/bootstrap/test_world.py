@@ -19,8 +19,9 @@ import sys
 from pathlib import Path
 from opencrab import settings
 from opencrab.adapters.local_files.secrets import FileSecrets
-from opencrab.bootstrap.world import world_of
-assert world_of(settings.load_settings({"world.bus": "worlds"}), FileSecrets(Path("nowhere")))
+from opencrab.bootstrap.world import configured_world_link
+configured = settings.load_settings({"world.bus": "worlds"})
+assert configured_world_link(configured, FileSecrets(Path("nowhere")))
 print(*({"msgpack", "cryptography", "botocore"} & set(sys.modules)))
 """
 
