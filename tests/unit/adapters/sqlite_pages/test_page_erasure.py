@@ -175,7 +175,7 @@ def test_others_wait_for_a_bounded_number_of_pages(tmp_path: Path) -> None:
         lock = _NotingLock()
         scrub = PageErasure(path, file.fileno(), writer, (), lock, lambda: connect(path), 5.0)
         pages = len(list(scrub.file.find()))
-        scrub.run()
+        scrub.run(lambda _connection: False)
         assert pages > 3 * STEP_PAGES
         assert len(lock.held) == 1 + -(-pages // STEP_PAGES)
         assert max(lock.held) <= STEP_PAGES * PAGE
@@ -219,6 +219,37 @@ def test_a_file_of_an_older_version_is_written_anew_once(tmp_path: Path, secret:
         assert found(tmp_path, secret) == []
         with database.read_transaction() as items:
             assert items.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_file_that_an_older_version_wrote_to_meanwhile_is_written_anew_once(
+    tmp_path: Path, secret: str
+) -> None:
+    with opened(tmp_path) as database:
+        keys = fill(database, 500, secret)
+    with closing(connect(tmp_path / "opencrab.db")) as old:
+        old.execute("PRAGMA secure_delete=OFF")
+        old.execute("BEGIN")
+        old.executemany("DELETE FROM item WHERE sk=?", [(key,) for key in keys])
+        old.execute("UPDATE commit_count SET commits=commits+1")
+        old.execute("COMMIT")
+    with opened(tmp_path) as database:
+        with database.write_transaction() as items:
+            items.put("P", "later", KEPT)
+        assert found(tmp_path, secret) != []
+        assert find_vacuum(database)
+        assert found(tmp_path, secret) == []
+        remove(database, ["later"])
+        assert not find_vacuum(database)
+
+
+def find_vacuum(database: Database) -> bool:
+    """Scrub, and tell whether the file was written anew."""
+    with database.write_transaction() as items:
+        statements = list[str]()
+        items.connection.set_trace_callback(statements.append)
+    database.scrub()
+    return "VACUUM" in statements
 
 
 def test_a_reader_in_another_process_is_named(tmp_path: Path) -> None:
