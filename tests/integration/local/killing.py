@@ -43,7 +43,13 @@ GONE = (OSError, http.client.HTTPException, ValueError)
 PLACES = (SERVER_CHANNEL, OTHER_CHANNEL)
 _PATIENCE_SECONDS = 60.0
 _REST_SECONDS = 600.0
-_BUSY = "SELECT count(*) FROM queue WHERE queue IN ('turns','deliveries','compactions','nights')"
+_BUSY = (
+    "SELECT (SELECT count(*) FROM queue"
+    " WHERE queue IN ('turns','deliveries','compactions','nights'))"
+    " + (SELECT count(*) FROM item WHERE due_list='outbox')"
+)
+"""What a worker that died before it queued an answer has left is queued by the sweep."""
+
 _NIGHT = "SELECT count(*) FROM queue WHERE queue='nights' AND receipt IS NOT NULL"
 _HELD = (
     "SELECT queue.queue, item.body FROM queue LEFT JOIN item"

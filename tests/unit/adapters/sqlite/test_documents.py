@@ -1,16 +1,20 @@
 """Documents that are written soon: in memory at first, then in the file, never over newer ones."""
 
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from opencrab.adapters.sqlite.database import Database, SqliteItems
+from opencrab.adapters.sqlite.documents import SqliteFacts
 from opencrab.adapters.sqlite.marker import read_sqlite_commits
 from opencrab.domain.document import Document
 from opencrab.ports.home import Home
 from tests.contract.example import ENGLISH, JAPANESE, fact, later
-from tests.unit.adapters.sqlite.home import home
+from tests.unit.adapters.sqlite.home import database, home
 
 
 def version(number: int, text: str = ENGLISH, *, seconds: float = 0) -> Document:
@@ -94,6 +98,49 @@ def test_a_fact_that_is_made_again_is_not_what_was_kept_before(tmp_path: Path) -
         opened.facts.commit(version(1).removed())
         opened.facts.commit(version(1, "again"))
         assert stored(opened) == "again"
+
+
+class Interrupted:
+    """A database of which somebody else's turn comes right after a transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.then: Callable[[], None] | None = None
+
+    def read_transaction(self) -> AbstractContextManager[SqliteItems]:
+        return self._interrupted(self._database.read_transaction())
+
+    def write_transaction(self) -> AbstractContextManager[SqliteItems]:
+        return self._interrupted(self._database.write_transaction())
+
+    @contextmanager
+    def _interrupted(
+        self, transaction: AbstractContextManager[SqliteItems]
+    ) -> Iterator[SqliteItems]:
+        with transaction as items:
+            yield items
+        then, self.then = self.then, None
+        if then is not None:
+            then()
+
+
+@pytest.mark.parametrize("text", [JAPANESE, ENGLISH])
+def test_nobody_who_read_or_wrote_just_before_drops_what_is_kept(tmp_path: Path, text: str) -> None:
+    with database(tmp_path) as opened:
+        between = Interrupted(opened)
+        facts = SqliteFacts(cast(Database, between))
+        facts.commit(version(1))
+
+        def others() -> None:
+            facts.commit(version(2))
+            facts.commit_soon(version(3, f"{text}1", seconds=1))
+
+        between.then = others
+        facts.get("hana", "note", "a")
+        assert (facts.page("hana", "note")[0].body or {})["text"] == f"{text}1"
+        between.then = lambda: facts.commit_soon(version(4, f"{text}2", seconds=2))
+        facts.commit(version(3))
+        assert (facts.page("hana", "note")[0].body or {})["text"] == f"{text}2"
 
 
 def test_what_is_due_earlier_is_written_at_once(tmp_path: Path) -> None:

@@ -1,12 +1,16 @@
 """Search where the index is written: what is read and written, and what nobody finds any more."""
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.vectors import Vectors
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import RowKind
 from opencrab.ports.memory.search import SearchQuery
 from tests.meaning import Fake
@@ -115,6 +119,28 @@ def test_forgetting_leaves_no_byte_in_the_file_or_its_log(at: Place) -> None:
     at.search.apply_erasures("hana")
     assert at.find(secret, search=other) == []
     assert at.holding(secret) == at.holding(also) == []
+
+
+@pytest.mark.parametrize("secret", ["qqzebrakk", "極秘事項"])
+def test_forgetting_is_not_done_while_another_process_keeps_the_log(
+    tmp_path: Path, secret: str
+) -> None:
+    with place_in(tmp_path) as at:
+        memory_id = at.life.remember(secret)
+        at.find()
+        at.search.close()
+        at.life.remove("memory", memory_id)
+        with closing(Index("hana", at.file(), live=True)) as index:
+            index.ask(lambda connection: connection.execute("PRAGMA busy_timeout=20"))
+            index.drop(RowKind.MEMORY, memory_id)
+            with closing(sqlite3.connect(at.file(), isolation_level=None)) as reader:
+                reader.execute("BEGIN")
+                reader.execute("SELECT count(*) FROM row").fetchone()
+                for _ in range(2):
+                    with pytest.raises(Unavailable, match="another process reads"):
+                        index.erase_removed()
+            index.erase_removed()
+            assert at.holding(secret) == []
 
 
 def test_old_words_of_a_changed_memory_are_gone_after_the_next_erasure(at: Place) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.sqlite.database import sqlite_milliseconds
+from opencrab.adapters.sqlite_search.index import DamagedIndex
 from opencrab.domain.erasure.request import COPIES_KEPT
+from opencrab.domain.errors import Unavailable
 from tests.searching import searching_copies
 from tests.unit.adapters.sqlite_search.live_machine import Place, burst, place_in
 
@@ -138,6 +140,24 @@ def test_a_damaged_file_is_built_anew(at: Place, content: bytes) -> None:
     at.search.close()
     at.file().write_bytes(content)
     at.restarted()
+    assert at.find() == ["hana's crab 蟹"]
+
+
+@pytest.mark.parametrize("name", ["copies/live", "copies/live/hana.db"])
+def test_a_file_that_cannot_be_made_is_named_until_it_can(at: Place, name: str) -> None:
+    at.find()
+    at.search.close()
+    shutil.rmtree(at.file().parent)
+    (at.folder / name).mkdir(parents=True)
+    if name == "copies/live":
+        (at.folder / name).rmdir()
+        (at.folder / name).write_text("a file where the folder should be")
+    search = at.restarted()
+    for use in (at.find, lambda: search.apply_erasures("hana"), lambda: search.status("hana")):
+        with pytest.raises(Unavailable, match="cannot be used") as caught:
+            use()
+        assert not isinstance(caught.value, DamagedIndex)
+    shutil.move(at.folder / name, at.folder / "away")
     assert at.find() == ["hana's crab 蟹"]
 
 

@@ -23,7 +23,7 @@ from opencrab.adapters.sqlite.file import (
     require_sound_sqlite_file,
 )
 from opencrab.adapters.sqlite.guard import CommitGuard
-from opencrab.adapters.sqlite.marker import read_sqlite_marker
+from opencrab.adapters.sqlite.marker import ALL_OVERWRITTEN, has_removed_rows, read_sqlite_marker
 from opencrab.adapters.sqlite.transaction.topic import ChangeTopic
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
@@ -318,7 +318,9 @@ class Database:
         )
         try:
             with self._scrubbing:
-                erasure.run()
+                if erasure.run(has_removed_rows):
+                    with self.write_transaction() as items:
+                        items.execute(ALL_OVERWRITTEN)
         except (sqlite3.Error, OSError) as error:
             raise explain_sqlite_error(self.path, error) from error
 

@@ -86,10 +86,9 @@ class SqliteFacts:
         with self._database.write_transaction() as items:
             add_sqlite_documents(batch, facts, items.get_many(places))
             items.write(batch)
-        if self._kept:
-            with self._keeping:
-                for place in places:
-                    self._kept.pop(place, None)
+            # Those that are kept from now on may be over what is written here.
+            kept = [(each, self._kept[each]) for each in places if each in self._kept]
+        self._drop(kept)
 
     def commit_soon(self, fact: Document) -> None:
         stored = self.get(*fact.key)
@@ -110,24 +109,21 @@ class SqliteFacts:
             with self._database.write_transaction() as items:
                 stored = items.get_many(list(some))
                 items.write(WriteBatch(put=list(_flushed_rows(some, stored))))
-            with self._keeping:
-                for place, fact in some.items():
-                    if self._kept.get(place) is fact:
-                        del self._kept[place]
+            self._drop(some.items())
 
     def _newest(self, stored: Document) -> Document:
         """Return the document that is kept in memory over the stored one, or the stored one.
 
-        One that is kept over another version was replaced, and is dropped.
+        One that is kept over another version was replaced, or replaces what was read just before.
         """
-        place = sqlite_document_key(*stored.key)
-        kept = self._kept.get(place)
-        if kept is None or kept.version == stored.version:
-            return kept or stored
+        kept = self._kept.get(sqlite_document_key(*stored.key))
+        return kept if kept is not None and kept.version == stored.version else stored
+
+    def _drop(self, kept: Iterable[tuple[Place, Document]]) -> None:
         with self._keeping:
-            if self._kept.get(place) is kept:
-                del self._kept[place]
-        return stored
+            for place, fact in kept:
+                if self._kept.get(place) is fact:
+                    del self._kept[place]
 
 
 def sqlite_document_places(facts: tuple[Document, ...]) -> list[Place]:

@@ -13,9 +13,12 @@ from pathlib import Path
 from zlib import crc32
 
 from opencrab.adapters.sqlite.file import RESCUED, DamagedDatabase, write_ahead_log
-from opencrab.adapters.sqlite.marker import Commits, count_commits, sqlite_marker_path
-
-_COUNT = "UPDATE commit_count SET commits=? WHERE row=1"
+from opencrab.adapters.sqlite.marker import (
+    COUNT_COMMIT,
+    Commits,
+    count_commits,
+    sqlite_marker_path,
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ class CommitGuard:
         if not counted:
             connection.execute("COMMIT")
             return
-        connection.execute(_COUNT, (self._commits + 1,))
+        connection.execute(COUNT_COMMIT, (self._commits + 1,))
         connection.execute("COMMIT")
         # Only now: a marker that leads would make a sound database look damaged.
         self._commits += 1

@@ -17,13 +17,26 @@ SUFFIX = ".last-commit"
 COUNT_TABLE = "commit_count"
 COUNT_SCHEMA = """
 CREATE TABLE commit_count (
-    row INTEGER PRIMARY KEY CHECK (row=1), database_id TEXT NOT NULL, commits INTEGER NOT NULL
+    row INTEGER PRIMARY KEY CHECK (row=1), database_id TEXT NOT NULL, commits INTEGER NOT NULL,
+    overwriting INTEGER
 );
-INSERT INTO commit_count VALUES (1, lower(hex(randomblob(8))), 0);
+INSERT INTO commit_count VALUES (1, lower(hex(randomblob(8))), 0, 0);
 """
+"""`overwriting` equals `commits` while all commits were by releases that overwrite removed rows.
+
+Earlier releases do not know it, so that it stays behind when one of them wrote (ADR 0037).
+"""
+
+COUNT_COMMIT = """
+UPDATE commit_count SET commits=?1,
+    overwriting=CASE WHEN overwriting=commits THEN ?1 ELSE overwriting END WHERE row=1
+"""
+ALL_OVERWRITTEN = "UPDATE commit_count SET overwriting=commits WHERE row=1"
 
 _READ = "SELECT database_id, commits FROM commit_count WHERE row=1"
 _KNOWN = "PRAGMA table_info(commit_count)"
+_OVERWRITING = "SELECT overwriting=commits FROM commit_count WHERE row=1"
+_ADD_OVERWRITING = "ALTER TABLE commit_count ADD COLUMN overwriting INTEGER"
 _TEXT = re.compile(r"(opencrab-commit ([0-9a-f]{16}) ([0-9]{20})) ([0-9a-f]{8})\n", re.ASCII)
 _MOST = 128
 
@@ -73,4 +86,12 @@ def count_commits(connection: sqlite3.Connection) -> Commits:
         found = read_sqlite_commits(connection)
     if found is None:
         raise sqlite3.DatabaseError("its commits cannot be counted")
+    if "overwriting" not in {name for _, name, *_ in connection.execute(_KNOWN)}:
+        connection.execute(_ADD_OVERWRITING)
     return found
+
+
+def has_removed_rows(connection: sqlite3.Connection) -> bool:
+    """Check whether a release wrote that may leave what it removes in free space."""
+    found = connection.execute(_OVERWRITING).fetchone()
+    return found is None or not found[0]

@@ -61,16 +61,18 @@ class PageErasure:
         page_bytes = self.writer.execute("PRAGMA page_size").fetchone()[0]
         self.file = DatabasePages(self.descriptor, page_bytes)
 
-    def run(self) -> None:
+    def run(self, has_removed_rows: Callable[[sqlite3.Connection], bool]) -> bool:
         """Clear what was removed until now from the file and its log; raise Unavailable.
 
         Only one thread at a time may do so.
 
         A file without auto-vacuum was made by an older version, whose free pages may contain
-        removed rows: once, it is written anew as a whole, while all others wait.
+        removed rows: once, it is written anew as a whole, while all others wait. So is a file that
+        `has_removed_rows`, which an older version wrote to since. Returns whether that was done.
         """
         with closing(self.connect()) as reader:
-            if reader.execute("PRAGMA auto_vacuum").fetchone()[0] == 0:
+            has_map = bool(reader.execute("PRAGMA auto_vacuum").fetchone()[0])
+            if anew := not has_map or has_removed_rows(reader):
                 with self.lock:
                     self.writer.execute("PRAGMA auto_vacuum=INCREMENTAL")
                     self.writer.execute("VACUUM")
@@ -82,6 +84,7 @@ class PageErasure:
                 self._step(reader, left)
                 # Here nobody waits; emptying the log would do it while others wait.
                 os.fsync(self.file.descriptor)
+            return anew
 
     def _step(self, reader: sqlite3.Connection, left: set[int]) -> None:
         """Empty the log, then clear some of the pages that are left, as soon as that is possible.

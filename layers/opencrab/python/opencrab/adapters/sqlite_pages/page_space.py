@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from struct import Struct
 
 _HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
@@ -21,6 +21,9 @@ _HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
 _HEADER = Struct(">BHHH")
 _FILE_HEADER = 100
 """The bytes of the file's header, which stand before the first page's own."""
+
+_RESERVED = 20
+"""Where the file's header says how many bytes of each page are reserved."""
 
 _TREE = {1, 5}
 """The types of b-tree pages in the pointer map."""
@@ -69,6 +72,11 @@ class DatabasePages:
         os.pwrite(self.descriptor, bytes(ends - begins), self._place(number) + begins)
         return True
 
+    @cached_property
+    def _reserved(self) -> int:
+        """The bytes at the end of each page that some builds of SQLite leave to extensions."""
+        return os.pread(self.descriptor, 1, _RESERVED)[0]
+
     def _read(self, number: int, pages: int = 1) -> bytes:
         return os.pread(self.descriptor, self.page_bytes * pages, self._place(number))
 
@@ -77,7 +85,7 @@ class DatabasePages:
 
     def _map(self, number: int) -> int:
         """Return the page of the pointer map that tells of a page."""
-        each = self.page_bytes // _ENTRY + 1
+        each = (self.page_bytes - self._reserved) // _ENTRY + 1
         found = max(number - 2, 0) // each * each + 2
         return found + (found == _LOCK_BYTE // self.page_bytes + 1)
 

@@ -170,12 +170,13 @@ class Index:
         with self._used() as connection:
             connection.execute(_MERGE_WORDS)
             connection.execute("VACUUM")
-            connection.execute(_CLEAN)
             if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 raise Unavailable(
                     "another process reads the search index: its removed rows are still in the log",
                     cure="try again in a few seconds",
                 )
+            # Only now: whoever tries again must find that it is still to be done.
+            connection.execute(_CLEAN)
 
     def erase_removed(self) -> None:
         """Run `vacuum` if rows were removed since the last time."""

@@ -16,6 +16,7 @@ from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader
 from opencrab.adapters.sqlite_search.backfill import UNFINISHED, BackfillReader, take_in_parts
 from opencrab.adapters.sqlite_search.change_cursor import ChangeCursor, FeedChanges, FeedCoverage
 from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
+from opencrab.adapters.sqlite_search.schema import translate_index_file_errors
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.clock import Clock
@@ -57,13 +58,14 @@ class LiveIndex:
     @property
     def index(self) -> Index:
         """The index; its file is created on first use, or if somebody removed it."""
-        if self._index is not None and not self._is_there():
-            self.close()
-        if self._index is None:
-            self._index = self._open()
-            self._file_number = self._path.stat().st_ino
-            self._is_checked = False
-        return self._index
+        with translate_index_file_errors(self._path):
+            if self._index is not None and not self._is_there():
+                self.close()
+            if self._index is None:
+                self._index = self._open()
+                self._file_number = self._path.stat().st_ino
+                self._is_checked = False
+            return self._index
 
     def catch_up(self, *session_ids: str) -> None:
         """Index what changed, and the named sessions to their last line."""
@@ -106,10 +108,11 @@ class LiveIndex:
     def begin_anew(self) -> None:
         """Replace the file by an empty one, which reads everything."""
         self.close()
-        for suffix in ("", "-wal", "-shm"):
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        self._index = Index(self._agent_id, self._path, live=True)
-        self._file_number = self._path.stat().st_ino
+        with translate_index_file_errors(self._path):
+            for suffix in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+            self._index = Index(self._agent_id, self._path, live=True)
+            self._file_number = self._path.stat().st_ino
         self._is_checked = False
 
     def close(self) -> None:

@@ -115,7 +115,7 @@ def open_sqlite_search_index(
     fresh = path is None or not path.exists()
     if path is not None and not fresh:
         _look_at(path)
-    with translate_sqlite_search_errors(path):
+    with translate_sqlite_search_errors(path, fresh=fresh):
         connection = _open_connection(path, live=live)
         try:
             if fresh:
@@ -131,8 +131,11 @@ def open_sqlite_search_index(
 
 
 @contextmanager
-def translate_sqlite_search_errors(path: Path | None) -> Iterator[None]:
-    """Translate SQLite's errors: damage to DamagedIndex, all others to Unavailable."""
+def translate_sqlite_search_errors(path: Path | None, *, fresh: bool = False) -> Iterator[None]:
+    """Translate SQLite's errors: damage to DamagedIndex, all others to Unavailable.
+
+    A `fresh` file is not there yet, so it was not removed.
+    """
     try:
         yield
     except (UnicodeDecodeError, CorruptIndex) as error:
@@ -141,12 +144,19 @@ def translate_sqlite_search_errors(path: Path | None) -> Iterator[None]:
         name, text = getattr(error, "sqlite_errorname", "") or "", str(error)
         if name.startswith(_DAMAGE) or any(told in text for told in _TELLING):
             raise damaged_search_index(path, text) from error
-        if name.startswith(_GONE) and path is not None and not path.exists():
+        is_gone = path is not None and not fresh and not path.exists()
+        if is_gone and name.startswith(_GONE):
             raise damaged_search_index(path, "it was removed") from error
-        raise Unavailable(
-            f"the index {_index_label(path)} cannot be used: {error}",
-            cure="check that its directory exists, is writable and has space",
-        ) from error
+        raise _unusable(path, error) from error
+
+
+@contextmanager
+def translate_index_file_errors(path: Path) -> Iterator[None]:
+    """Translate errors of the file system: what cannot be used is no damage."""
+    try:
+        yield
+    except OSError as error:
+        raise _unusable(path, error) from error
 
 
 @contextmanager
@@ -158,6 +168,13 @@ def translate_sqlite_search_decoding_errors() -> Iterator[None]:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
         raise CorruptIndex(f"it contains invalid values: {error!r:.200}") from error
+
+
+def _unusable(path: Path | None, error: Exception) -> Unavailable:
+    return Unavailable(
+        f"the index {_index_label(path)} cannot be used: {error}",
+        cure="check that its directory exists, is writable and has space",
+    )
 
 
 def damaged_search_index(path: Path | None, detail: str) -> DamagedIndex:
