@@ -70,18 +70,22 @@ class WallClock(SystemClock):
 
 @dataclass
 class Person:
-    """One who says one thing after another, and each of them again until it is acknowledged."""
+    """One who says one thing after another, and each of them again until it is acknowledged.
+
+    After `most` things there is nothing more to say.
+    """
 
     prefix: str
     say: Callable[[Server, str], Any]
     pause_seconds: float
     acknowledged: dict[str, str] = field(default_factory=dict)
     refusals: list[str] = field(default_factory=list)
+    most: int | None = None
     _said: int = 0
 
     def speak(self, running: Server, resting: threading.Event) -> None:
-        """Talk until the server is gone, or until it is time to rest."""
-        while not resting.is_set():
+        """Talk until the server is gone, until it is time to rest, or until all is said."""
+        while not resting.is_set() and self._said != self.most:
             key = f"{self.prefix}-{self._said}"
             try:
                 answer = self.say(running, key)

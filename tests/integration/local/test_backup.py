@@ -15,6 +15,9 @@ from tests.integration.local.vendor import KEY
 from tests.running import OPENCRAB, Server, opencrab, server
 
 BACKUPS = 3
+MOST_MESSAGES = 24
+"""Of each person: with their answers no more than the 50 that a search shows."""
+
 QUERIES = ("牛乳", "milk", "買い物メモ", "shopping list", "メモしました", "R0-1", "卵")
 
 Acknowledged = dict[str, str]
@@ -53,6 +56,8 @@ def test_a_backup_under_load_holds_what_was_acknowledged_answers_it_once_and_fin
     before = list[list[Acknowledged]]()
     with up.outside():
         with up.life() as running:
+            for person in up.people:
+                person.most = MOST_MESSAGES
             with up.everybody_talks(running):
                 for number in range(BACKUPS):
                     have_spoken(up, 2 * (number + 1))
