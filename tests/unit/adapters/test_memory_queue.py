@@ -1,7 +1,9 @@
 """The queue in memory: what tests/contract/test_beats.py does not ask."""
 
+import sys
 import threading
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -78,3 +80,22 @@ def test_messages_write_nothing(tmp_path: Path, clock: FakeClock) -> None:
         while (delivery := found.receive(visibility_seconds=30, wait_seconds=0)) is not None:
             found.acknowledge(delivery.receipt)
         assert opened._writer.total_changes == before
+
+
+def test_ten_thousand_messages_are_looked_at_once_each(tmp_path: Path, clock: FakeClock) -> None:
+    with database(tmp_path) as opened:
+        found, looked = queue(opened, clock), 0
+
+        def count(frame: FrameType, event: str, _argument: object) -> None:
+            nonlocal looked
+            looked += event == "call" and frame.f_code.co_filename.endswith("memory_queue.py")
+
+        for number in range(10_000):
+            found.send(f"{number}", group="g", deduplication=f"{number}")
+        sys.setprofile(count)
+        try:
+            while (delivery := found.receive(visibility_seconds=30, wait_seconds=0)) is not None:
+                found.acknowledge(delivery.receipt)
+        finally:
+            sys.setprofile(None)
+        assert looked < 6 * 10_000

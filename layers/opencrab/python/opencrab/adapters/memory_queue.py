@@ -1,5 +1,6 @@
 """A queue in memory, for messages that somebody else sends again when the process has ended."""
 
+import heapq
 import secrets
 import threading
 import time
@@ -45,7 +46,11 @@ class MemoryQueue:
     def __init__(self, clock: Clock, dead: Queue) -> None:
         self._clock, self._dead = clock, dead
         self._changed = threading.Condition()
-        self._messages: list[_Message] = []
+        # A place in the heap is void once its message is visible at another time, or gone.
+        self._places: list[tuple[datetime, int]] = []
+        self._messages: dict[int, _Message] = {}
+        self._held: dict[str, int] = {}
+        self._number = 0
         self._sent = _Sent()
 
     def send(self, body: str, *, group: str, deduplication: str, delay_seconds: int = 0) -> None:
@@ -53,8 +58,9 @@ class MemoryQueue:
         now = self._clock.now()
         with self._changed:
             if self._sent.add(deduplication, now):
-                visible_at = now + timedelta(seconds=delay_seconds)
-                self._messages.append(_Message(body, group, visible_at))
+                self._number += 1
+                self._messages[self._number] = _Message(body, group, now)
+                self._show(self._number, now + timedelta(seconds=delay_seconds))
                 self._changed.notify()
 
     def receive(self, *, visibility_seconds: int, wait_seconds: float) -> Delivery | None:
@@ -62,33 +68,31 @@ class MemoryQueue:
         with self._changed:
             while True:
                 now = self._clock.now()
-                first = min(self._messages, key=lambda each: each.visible_at, default=None)
-                if first is not None and first.visible_at <= now:
-                    first.visible_at = now + timedelta(seconds=visibility_seconds)
-                    first.receipt, first.count = secrets.token_hex(16), first.count + 1
-                    return Delivery(first.body, first.group, first.receipt, first.count)
+                first = self._first()
+                if first is not None and first[0] <= now:
+                    return self._take(first[1], now + timedelta(seconds=visibility_seconds))
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return None
                 until = _IDLE_SECONDS
                 if first is not None:
-                    until = max((first.visible_at - now).total_seconds(), 0.001)
+                    until = max((first[0] - now).total_seconds(), 0.001)
                 self._changed.wait(min(left, until))
 
     def acknowledge(self, receipt: str) -> None:
         with self._changed:
-            found = self._held(receipt)
-            if found is not None:
-                self._messages.remove(found)
+            number = self._held.pop(receipt, None)
+            if number is not None:
+                del self._messages[number]
 
     def continue_later(self, receipt: str, seconds: int) -> bool:
         with self._changed:
-            found = self._held(receipt)
-            if found is not None:
-                found.receipt = ""
-                found.visible_at = self._clock.now() + timedelta(seconds=seconds)
+            number = self._held.pop(receipt, None)
+            if number is not None:
+                self._messages[number].receipt = ""
+                self._show(number, self._clock.now() + timedelta(seconds=seconds))
                 self._changed.notify()
-            return found is not None
+            return number is not None
 
     def dead_letter(self, body: str, *, group: str, reason: str) -> None:
         self._dead.dead_letter(body, group=group, reason=reason)
@@ -96,6 +100,24 @@ class MemoryQueue:
     def list_dead_letters(self, limit: int) -> tuple[tuple[str, str], ...]:
         return self._dead.list_dead_letters(limit)
 
-    def _held(self, receipt: str) -> _Message | None:
-        held = (each for each in self._messages if each.receipt == receipt)
-        return next(held, None) if receipt else None
+    def _show(self, number: int, visible_at: datetime) -> None:
+        self._messages[number].visible_at = visible_at
+        heapq.heappush(self._places, (visible_at, number))
+
+    def _first(self) -> tuple[datetime, int] | None:
+        """Return the message that can be received first: when, and its number."""
+        while self._places:
+            visible_at, number = self._places[0]
+            message = self._messages.get(number)
+            if message is not None and message.visible_at == visible_at:
+                return visible_at, number
+            heapq.heappop(self._places)
+        return None
+
+    def _take(self, number: int, until: datetime) -> Delivery:
+        message = self._messages[number]
+        self._held.pop(message.receipt, None)
+        message.receipt, message.count = secrets.token_hex(16), message.count + 1
+        self._held[message.receipt] = number
+        self._show(number, until)
+        return Delivery(message.body, message.group, message.receipt, message.count)
