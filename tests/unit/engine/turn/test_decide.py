@@ -3,7 +3,10 @@
 import logging
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +14,9 @@ from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.record import ModelIntent, ModelResult
-from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.domain.value import Language
+from opencrab.ports.turn.journal import Journal, StepState
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
@@ -41,6 +45,36 @@ def test_the_last_money_of_a_day_is_spent_where_it_covers_a_call_but_no_block(
     ended = house.turn(turn.id)
     assert ended.status is TurnStatus.COMPLETED
     assert 0 < ended.spent == house.home.budgets.drawn_micro_usd(INSTALLATION, DAY) < BLOCK
+
+
+class StopsAfterTheLook:
+    """A journal in which somebody stops the turn just after a step has looked for that."""
+
+    def __init__(self, journal: Journal, at: datetime) -> None:
+        self._journal, self._at = journal, at
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    def read_step_state(self, turn: Turn) -> StepState:
+        """Return what was so until now."""
+        found = self._journal.read_step_state(turn)
+        self._journal.stop(turn.id, Stop(by="owner", at=self._at))
+        return found
+
+
+@pytest.mark.parametrize("text", ["まとめて", "sum it up"])
+def test_a_stop_after_the_look_asks_no_model_and_draws_no_money(house: House, text: str) -> None:
+    house.session(house.agent("crab", (Reply(text),)))
+    journal: Any = StopsAfterTheLook(house.home.journal, house.clock.now())
+    house.runtime = replace(house.runtime, home=replace(house.runtime.home, journal=journal))
+    (turn,) = house.say(text)
+    house.work()
+    stored = house.home.journal.load(turn.id)
+    assert stored.turn.status is TurnStatus.STOPPED
+    assert not any(isinstance(record, ModelIntent) for record in stored.records)
+    assert house.provider.bill.received == 0
+    assert house.home.budgets.drawn_micro_usd(INSTALLATION, DAY) == 0
 
 
 @pytest.mark.parametrize("text", ["短く話して", "Be brief"])
