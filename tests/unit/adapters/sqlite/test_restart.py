@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import Database
 from opencrab.adapters.sqlite.home import sqlite_home_on_database
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.turn.crash import CRASH_RULE
 from opencrab.ports.home import Home
-from opencrab.ports.turn.queue import Delivery
+from opencrab.ports.turn.queue import Delivery, Queue
 from tests.contract.example import admitted, ending, utterance
 from tests.unit.adapters.sqlite.home import NOW, database
 
@@ -150,3 +152,17 @@ def test_an_ended_turn_and_a_message_of_nobody_come_back_as_they_are(tmp_path: P
     with life(tmp_path, clock) as second:
         assert second.counted()[0] == 0
         assert sum(second.taken() is not None for _ in range(6)) == 5
+
+
+@pytest.mark.parametrize("name", ["deliveries", "interactions", "nights"])
+def test_what_other_queues_had_in_flight_comes_back_at_once(tmp_path: Path, name: str) -> None:
+    clock = FakeClock(NOW)
+    with life(tmp_path, clock) as first:
+        queue: Queue = getattr(first.home, name)
+        queue.send("{}", group="g", deduplication="d")
+        assert queue.receive(visibility_seconds=1_800, wait_seconds=0) is not None
+        assert queue.receive(visibility_seconds=1_800, wait_seconds=0) is None
+    with life(tmp_path, clock) as second:
+        again = getattr(second.home, name).receive(visibility_seconds=1_800, wait_seconds=0)
+        assert again is not None
+        assert again.count == 2
