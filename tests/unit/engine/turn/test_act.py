@@ -11,6 +11,7 @@ from opencrab.domain.turn.record import (
     ActionIntent,
     ApprovalRequest,
     CallResult,
+    CallResult,
     CallState,
     ModelAnswer,
     ModelIntent,
@@ -148,6 +149,22 @@ def test_a_grant_for_one_call_lets_one_call_run_and_a_human_is_asked_about_the_n
     run_tool_calls(work, calls[1])
     assert work.turn.status is TurnStatus.WAITING
     assert "c1" not in work.transcript.steps[-1].results
+
+
+@pytest.mark.parametrize("path", ["海.md", "sea.md"])
+def test_the_calls_after_one_that_waits_for_approval_are_not_run(world: World, path: str) -> None:
+    home = world.runtime.home
+    home.agents.save(home.agents.get("ken").agent.replaced(policy=ApprovalPolicy.STRICT))
+    later_calls = (
+        ActionCall(id="c2", name="ws_list", arguments={}),
+        ActionCall(id="c3", name="ws_write", arguments={"path": path, "content": "青い"}),
+    )
+    work = answered(world, SHOWN, *later_calls)
+    run_tool_calls(work, SHOWN)
+    assert work.turn.status is TurnStatus.WAITING
+    results = home.journal.load(work.turn.id).records
+    cancelled = {each.call_id: each.state for each in results if isinstance(each, CallResult)}
+    assert cancelled == {"c2": CallState.CANCELLED, "c3": CallState.CANCELLED}
 
 
 @pytest.mark.parametrize(
