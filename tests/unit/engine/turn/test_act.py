@@ -11,7 +11,6 @@ from opencrab.domain.turn.record import (
     ActionIntent,
     ApprovalRequest,
     CallResult,
-    CallResult,
     CallState,
     ModelAnswer,
     ModelIntent,
