@@ -4,7 +4,6 @@ Whoever is told that something changed calls this; it reads what is new from the
 facts and never from the message that told it. Everything may happen twice, in parallel or in part.
 """
 
-import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -27,6 +26,7 @@ from opencrab.adapters.opensearch.schema import (
     row_document_id,
 )
 from opencrab.adapters.opensearch.watermark import Watermarks
+from opencrab.adapters.search_indexing import update_each_index
 from opencrab.adapters.search_rows import (
     LATE,
     Batch,
@@ -39,8 +39,6 @@ from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import RowKind, SearchRow
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import FeedEntry
-
-_log = logging.getLogger(__name__)
 
 
 class OpenSearchIndexing:
@@ -66,20 +64,7 @@ class OpenSearchIndexing:
 
         Raise Unavailable also for permanently rejected documents.
         """
-        failure: Unavailable | None = None
-        for agent_id, hinted in self._past.change_hints(entries).items():
-            try:
-                self._index(agent_id, hinted)
-            except Unavailable as error:
-                # The others are not to wait for this one; all of it will be told again.
-                _log.warning(
-                    "cannot update search index, retrying: agent_id=%s, error=%s",
-                    agent_id,
-                    error.message,
-                )
-                failure = error
-        if failure is not None:
-            raise failure
+        update_each_index(self._past.change_hints(entries), self._index)
 
     def catch_up(self, agent_id: str) -> None:
         self._index(agent_id, ChangeHint(), whole=True)

@@ -131,7 +131,8 @@ class PageErasure:
                         return
         finally:
             self.writer.execute("ROLLBACK")
-            # They would write the pages that they remember back as they were.
+            # The writer would write the pages that it remembers back as they were. Emptying the log
+            # makes the others forget theirs; SQLite does not promise that, so they are told to.
             for each in (self.writer, *self.others):
                 each.execute("PRAGMA shrink_memory")
 

@@ -160,6 +160,14 @@ class Index:
         with self._writing() as taking:
             taking.put(row, newest=True)
 
+    def confirm(self, row: SearchRow, now: SearchRow | None) -> bool:
+        """Check whether a document's row is as it is `now`; update the index if not."""
+        if now is None:
+            self.drop(row.kind, row.ref)
+        elif now != row:
+            self.update(now)
+        return now == row
+
     def drop(self, kind: RowKind, ref: str) -> None:
         """Remove a deleted document."""
         with self._writing() as taking:

@@ -1,18 +1,17 @@
 """Search on this machine: each agent's index is one file, which is searched where it is written."""
 
-import logging
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opencrab.adapters.search_indexing import update_each_index
 from opencrab.adapters.search_rows import SearchRowReader
 from opencrab.adapters.sqlite_search.agent_pool import COPIES, AgentPool
 from opencrab.adapters.sqlite_search.backfill import UNFINISHED
 from opencrab.adapters.sqlite_search.change_cursor import ChangeCursor
 from opencrab.adapters.sqlite_search.index import TOKENIZER, find_confirmed, trusting
 from opencrab.adapters.sqlite_search.live_index import LiveIndex
-from opencrab.domain.errors import Unavailable
 from opencrab.domain.workspace.path import workspace_folder_of_agent
 from opencrab.ports.clock import Clock
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from opencrab.adapters.sqlite_search.vectors import Vectors
 
 _LIVE = "live"
-
-_log = logging.getLogger(__name__)
 
 
 class LiveSearch:
@@ -85,19 +82,9 @@ class LiveSearch:
             return trusting(agent_id, live, lambda: self._status(live))
 
     def index_entries(self, entries: Iterable[FeedEntry]) -> None:
-        failure: Unavailable | None = None
-        for agent_id in self._past.change_hints(entries):
-            try:
-                self._catch_up(agent_id)
-            except Unavailable as error:
-                _log.warning(
-                    "cannot update search index, retrying: agent_id=%s, error=%s",
-                    agent_id,
-                    error.message,
-                )
-                failure = error
-        if failure is not None:
-            raise failure
+        update_each_index(
+            self._past.change_hints(entries), lambda agent_id, _hint: self._catch_up(agent_id)
+        )
 
     def catch_up(self, agent_id: str) -> None:
         while self._catch_up(agent_id):

@@ -91,14 +91,7 @@ class LiveIndex:
 
     def confirm(self, row: SearchRow) -> bool:
         """Check whether a document's row is current; update the index if not."""
-        now = self._past.reread(self._agent_id, row)
-        if now == row:
-            return True
-        if now is None:
-            self.index.drop(row.kind, row.ref)
-        else:
-            self.index.update(now)
-        return False
+        return self.index.confirm(row, self._past.reread(self._agent_id, row))
 
     def erase(self) -> None:
         """Remove all traces of removed rows, and the snapshots of earlier releases."""
@@ -164,7 +157,8 @@ class LiveIndex:
             return
 
         def news() -> Iterator[Batch]:
-            # Read inside the transaction: no other process writes a newer state before this one.
+            # Read as late as possible: what another process writes meanwhile is read again when it
+            # is found.
             yield from self._past.documents_named(self._agent_id, hint)
             if first is not None:
                 yield first

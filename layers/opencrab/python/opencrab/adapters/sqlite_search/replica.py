@@ -130,14 +130,7 @@ class IndexReplica:
 
     def confirm(self, row: SearchRow) -> bool:
         """Check whether a document's row is current; update the index if not."""
-        now = self._past.reread(self._agent_id, row)
-        if now == row:
-            return True
-        if now is None:
-            self.index.drop(row.kind, row.ref)
-        else:
-            self.index.update(now)
-        return False
+        return self.index.confirm(row, self._past.reread(self._agent_id, row))
 
     def publish(self, *, anyway: bool = False) -> bool:
         """Publish the copy as snapshot if it has changes; False if another was published first."""

@@ -5,11 +5,11 @@ far publications have come. Whoever follows the feed publishes before it answers
 was told is lost with a process. How often that is depends on how much is told at once.
 """
 
-import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opencrab.adapters.search_indexing import update_each_index
 from opencrab.adapters.search_rows import ChangeHint, SearchRowReader
 from opencrab.adapters.sqlite_search.agent_pool import COPIES
 from opencrab.adapters.sqlite_search.index import TOKENIZER, find_confirmed, trusting
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 REFRESH_SECONDS = 60.0
 ROUNDS = 10
 """How often a publication begins anew when others publish at the same time."""
-
-_log = logging.getLogger(__name__)
 
 
 class SqliteSearch:
@@ -70,20 +68,7 @@ class SqliteSearch:
             return trusting(agent_id, copy, lambda: self._status(copy))
 
     def index_entries(self, entries: Iterable[FeedEntry]) -> None:
-        failure: Unavailable | None = None
-        for agent_id, hinted in self._past.change_hints(entries).items():
-            try:
-                self._publish(agent_id, hinted)
-            except Unavailable as error:
-                # The others are not to wait for this one; all of it will be told again.
-                _log.warning(
-                    "cannot update search index, retrying: agent_id=%s, error=%s",
-                    agent_id,
-                    error.message,
-                )
-                failure = error
-        if failure is not None:
-            raise failure
+        update_each_index(self._past.change_hints(entries), self._publish)
 
     def catch_up(self, agent_id: str) -> None:
         more = self._publish(agent_id, ChangeHint(), whole=True)
