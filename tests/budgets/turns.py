@@ -22,6 +22,7 @@ from opencrab.adapters.local_files import LocalBlobs, LocalFiles
 from opencrab.adapters.providers.registry import ProviderModels
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.sqlite.database import Database
+from opencrab.adapters.sqlite.file import write_ahead_log
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.access.authority import Scope
@@ -88,10 +89,12 @@ class Installation:
         session_id = self.world.session(self.agent_id, HISTORY)
         readers = self._watch()
         self.durable.reset()
+        log = write_ahead_log(self.database.path)
+        logged = log.stat().st_size
         self.model.requests.clear()
         with calls() as found:
             turn_id = turn(session_id)
-        counts = self._sums(found)
+        counts = self._sums(found) | {"log_bytes": log.stat().st_size - logged}
         assert home.journal.header(turn_id).status is TurnStatus.COMPLETED
         assert readers == self._readers(), "a connection that nobody watched was opened"
         assert len(self.model.requests) == 2

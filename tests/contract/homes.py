@@ -5,12 +5,14 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
+from opencrab.adapters.sqlite.home import FILE as DATABASE
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.ports.home import Home
 from opencrab.ports.turn.queue import Queue
 from tests.aws import aws_queues
 from tests.aws_home import aws_home
+from tests.older_file import make_older_file
 
 OpenHome = Callable[[Path, FakeClock], AbstractContextManager[Home]]
 """Opens an empty home in a folder of its own, and closes it."""
@@ -34,6 +36,16 @@ def sqlite(folder: Path, clock: FakeClock) -> Iterator[Home]:
 
 
 @contextmanager
+def older_sqlite(folder: Path, clock: FakeClock) -> Iterator[Home]:
+    """The local home in a file that an older release made."""
+    path = folder / DATABASE
+    if not path.exists():
+        make_older_file(path)
+    with sqlite(folder, clock) as home:
+        yield home
+
+
+@contextmanager
 def aws(_folder: Path, clock: FakeClock) -> Iterator[Home]:
     """The home on AWS, with AWS in this process."""
     with aws_home(clock) as home:
@@ -54,7 +66,7 @@ def sqs(_folder: Path, clock: FakeClock) -> Iterator[tuple[Queue, Queue]]:
         yield queues
 
 
-HOMES: tuple[OpenHome, ...] = (sqlite, aws)
+HOMES: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws)
 FOLLOWED: tuple[OpenHome, ...] = (sqlite,)
 """Homes whose feed can be read; elsewhere changes are pushed to functions."""
 

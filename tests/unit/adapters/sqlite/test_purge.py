@@ -128,13 +128,14 @@ def test_what_was_counted_goes_long_after_the_last_call_and_who_was_active_befor
     tmp_path: Path,
 ) -> None:
     day, last = "2026-02-17", timedelta(hours=3)
+    over = NOW.replace(hour=0, minute=0) + timedelta(days=1) - NOW
     with home(tmp_path) as (opened, file):
         current = opened.journal.commit(step(running(opened), usage=(usage_row(1),)))
         opened.journal.commit(step(current, usage=(usage_row(2, at=NOW + last),)))
-        for kept, active in ((ACTIVE_KEPT + last, ("hana",)), (KEPT + last, ())):
+        for kept, active in ((ACTIVE_KEPT + over, ("hana",)), (KEPT + over, ())):
             file.purge(sqlite_milliseconds(NOW + kept) - 1, 0)
             assert opened.tallies.active_agents(day) == active
             assert len(opened.tallies.between("hana", day, day)) == 1
-        file.purge(sqlite_milliseconds(NOW + KEPT + last) + 1, 0)
+        file.purge(sqlite_milliseconds(NOW + KEPT + over) + 1, 0)
         assert opened.tallies.between("hana", day, day) == ()
         assert len(opened.usage.rows("hana")) == 2

@@ -7,10 +7,9 @@ conditional transaction there. It knows nothing of agents or turns.
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from queue import Empty, LifoQueue
 
@@ -24,6 +23,7 @@ from opencrab.adapters.sqlite.file import (
 )
 from opencrab.adapters.sqlite.guard import CommitGuard
 from opencrab.adapters.sqlite.marker import ALL_OVERWRITTEN, has_removed_rows, read_sqlite_marker
+from opencrab.adapters.sqlite.transaction.items import FEED, SqliteItems, sqlite_milliseconds
 from opencrab.adapters.sqlite.transaction.topic import ChangeTopic
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
@@ -61,139 +61,6 @@ _PURGE_FEED = (
     "(SELECT position FROM feed WHERE position>0 ORDER BY position LIMIT ?)"
 )
 """The feed has no index of times: its oldest entries are its first."""
-
-
-FEED = "feed"
-
-_ITEM = "SELECT pk, sk, body FROM item WHERE pk=? AND sk=?"
-_COMPOUND = 400
-"""SQLite takes no more than 500 parts in a compound SELECT."""
-
-
-class SqliteItems:
-    """Reads and writes of items on one connection, atomic inside a transaction."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self.execute = connection.execute
-        self.touched: set[str] = set()
-
-    def get(self, pk: str, sk: str) -> str | None:
-        """Return an item's body by its key; None if it does not exist."""
-        row = self.execute("SELECT body FROM item WHERE pk=? AND sk=?", (pk, sk)).fetchone()
-        return row[0] if row else None
-
-    def get_many(self, places: Sequence[Place]) -> dict[Place, str]:
-        """Return the bodies of those items that exist, with one statement per 400 keys."""
-        found: dict[Place, str] = {}
-        for start in range(0, len(places), _COMPOUND):
-            some = places[start : start + _COMPOUND]
-            statement = " UNION ALL ".join([_ITEM] * len(some))
-            rows = self.execute(statement, tuple(chain.from_iterable(some)))
-            found |= {(pk, sk): body for pk, sk, body in rows}
-        return found
-
-    def between(
-        self, pk: str, low: str, high: str, *, limit: int = -1, newest_first: bool = False
-    ) -> list[tuple[str, str]]:
-        """Return sort keys and bodies with low <= sk < high; a limit of -1 means no limit."""
-        order = "DESC" if newest_first else "ASC"
-        return self.execute(
-            f"SELECT sk, body FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk {order} LIMIT ?",  # noqa: S608 - order is a constant
-            (pk, low, high, limit),
-        ).fetchall()
-
-    def query_listing(self, listing: str, *, after: str, limit: int) -> list[str]:
-        """Return the bodies of a listing, in order of their partition keys."""
-        rows = self.execute(
-            "SELECT body FROM item WHERE listing=? AND pk>? ORDER BY pk LIMIT ?",
-            (listing, after, limit),
-        )
-        return [row[0] for row in rows]
-
-    def query_due(self, due_list: str, now: datetime, limit: int) -> list[str]:
-        """Return the bodies of a due list whose time is not after now, oldest first."""
-        rows = self.execute(
-            "SELECT body FROM item WHERE due_list=? AND due_at<=? ORDER BY due_at LIMIT ?",
-            (due_list, sqlite_milliseconds(now), limit),
-        )
-        return [row[0] for row in rows]
-
-    def put(
-        self,
-        pk: str,
-        sk: str,
-        body: str,
-        *,
-        listing: str | None = None,
-        due: tuple[str, datetime] | None = None,
-        expires_at: datetime | None = None,
-    ) -> None:
-        """Write an item, replacing one with the same key."""
-        self._insert("INSERT OR REPLACE", [ItemRow(pk, sk, body, listing, due, expires_at)])
-
-    def add(self, *rows: ItemRow) -> None:
-        """Insert items, all of them or none; raise AlreadyThere if one exists."""
-        self.write(WriteBatch(new=list(rows)))
-
-    def write(self, batch: WriteBatch) -> None:
-        """Write a batch; raise AlreadyThere, before anything is written, if a new item exists."""
-        if batch.new:
-            try:
-                self._insert("INSERT", batch.new)
-            except sqlite3.IntegrityError as error:
-                raise AlreadyThere(self._first_there(batch.new)) from error
-        if batch.put:
-            self._insert("INSERT OR REPLACE", batch.put)
-        for pk, sk in batch.removed:
-            self.delete(pk, sk)
-        for pk, expires_at in batch.expiring:
-            # After the rows of this batch are there: a partition expires as a whole.
-            self.execute(
-                "UPDATE item SET expires_at=? WHERE pk=?", (sqlite_milliseconds(expires_at), pk)
-            )
-        if batch.feed:
-            self._tell(batch.feed)
-
-    def delete(self, pk: str, sk: str) -> None:
-        """Delete an item, if it exists."""
-        self.execute("DELETE FROM item WHERE pk=? AND sk=?", (pk, sk))
-
-    def _first_there(self, rows: Sequence[ItemRow]) -> Place:
-        # SQLite undoes the whole statement, but does not tell which of its rows was the one.
-        places = [(row.pk, row.sk) for row in rows]
-        found = self.get_many(places)
-        return next((place for place in places if place in found), places[0])
-
-    def _insert(self, verb: str, rows: Sequence[ItemRow]) -> None:
-        values: list[str | int | None] = []
-        for pk, sk, body, listing, due, expires_at in rows:
-            values += (pk, sk, body, listing)
-            values += (None, None) if due is None else (due[0], sqlite_milliseconds(due[1]))
-            values.append(None if expires_at is None else sqlite_milliseconds(expires_at))
-        marks = ",".join(["(?,?,?,?,?,?,?)"] * len(rows))
-        self.execute(f"{verb} INTO item VALUES {marks}", values)
-
-    def _tell(self, entries: Sequence[FeedItem]) -> None:
-        self.touched.add(FEED)
-        values: list[str | int | None] = []
-        newest: int | None = None
-        for at, *rest in entries:
-            if at is not None:
-                newest = sqlite_milliseconds(at)
-            elif newest is None:
-                newest = self._newest_at()
-            values += (newest, *rest)
-        # SQLite takes the rows in this order, and so do the readers of the feed.
-        marks = ",".join(["(?,?,?,?,?)"] * len(entries))
-        self.execute(
-            f"INSERT INTO feed (at, kind, session_id, turn_id, body) VALUES {marks}",  # noqa: S608 - question marks
-            values,
-        )
-
-    def _newest_at(self) -> int:
-        row = self.execute("SELECT at FROM feed ORDER BY position DESC LIMIT 1").fetchone()
-        return row[0] if row else 0
 
 
 class Database:
@@ -389,8 +256,3 @@ def _roll_back(connection: sqlite3.Connection) -> None:
     with suppress(sqlite3.Error):
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-
-
-def sqlite_milliseconds(moment: datetime) -> int:
-    """Return a time as integer milliseconds since 1970."""
-    return int(moment.timestamp() * 1000)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from opencrab.adapters.sqlite.board import add_sqlite_budget_draws, sqlite_budget_keys
 from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
@@ -168,11 +168,13 @@ def add_sqlite_usage_counts(
         else:
             total = one.tally
         totals[one.place] = total
-        body = total.model_dump_json()
-        batch.put += (
-            ItemRow(*one.place, body, expires_at=one.at + KEPT),
-            ItemRow(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=one.at + ACTIVE_KEPT),
-        )
+        # By the day, so that a later call of it moves nothing in the index of expiries.
+        day = one.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+        batch.put.append(ItemRow(*one.place, total.model_dump_json(), expires_at=day + KEPT))
+        if one.place not in stored:
+            batch.put.append(
+                ItemRow(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=day + ACTIVE_KEPT)
+            )
 
 
 def _tally_partition(agent_id: str) -> str:

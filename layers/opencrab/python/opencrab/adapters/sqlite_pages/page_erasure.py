@@ -22,7 +22,7 @@ STEP_PAGES = 128
 _LOOKED_AT = 2_000
 """The pages that one step reads for that: most of those that others wrote need nothing."""
 
-_RELEASED_PAGES, _RELEASES = 64, 200
+_RELEASED_BYTES, _RELEASES = 262_144, 200
 _MOST_FREE = 4
 """One free page in four is kept: most are used again."""
 
@@ -153,13 +153,16 @@ def release_free_pages(transaction: Transaction) -> None:
 
 
 def _release_some(connection: sqlite3.Connection) -> bool:
-    free, pages = (
+    free, pages, page_bytes = (
         connection.execute(f"PRAGMA {each}").fetchone()[0]
-        for each in ("freelist_count", "page_count")
+        for each in ("freelist_count", "page_count", "page_size")
     )
-    if free * _MOST_FREE <= pages or free < _RELEASED_PAGES:
+    released = _RELEASED_BYTES // page_bytes
+    if free * _MOST_FREE <= pages or free < released:
         return False
-    connection.execute(f"PRAGMA incremental_vacuum({_RELEASED_PAGES})").fetchall()
+    for _ in range(released):
+        # SQLite gives back one page in each step, and Python steps a statement without rows once.
+        connection.execute("PRAGMA incremental_vacuum(1)")
     left = connection.execute("PRAGMA freelist_count").fetchone()[0]
     return bool(left < free)
 

@@ -1,4 +1,4 @@
-"""Transactions on SQLite: who is woken by one, and what a worker holds between two of them.
+"""Transactions on SQLite: the items in one, who is woken by it, what a worker holds between two.
 
 Nothing is imported here: whoever needs a module names it.
 """
