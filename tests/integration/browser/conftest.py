@@ -93,11 +93,17 @@ class Installation:
         window.call("POST", "/refresh")
         window.type("#key", key)
         window.click("form button")
-        window.shown("nav")
+        window.until(lambda: window.count("#menu"), "nobody is signed in")
+
+    def go(self, window: Browser, path: str) -> None:
+        """Open a page of the application and wait for it."""
+        window.open(f"{self.url.removesuffix('/')}{path}")
+        window.shown("main h1, main .lines")
 
     def talk(self, window: Browser, agent_id: str) -> None:
         """Sign in, and choose an agent with whom nobody has spoken."""
         self.sign_in(window)
+        self.go(window, "/chat")
         self.choose(window, "#agent", agent_id)
         window.shown(".lines > .empty")
 

@@ -63,13 +63,13 @@ def test_hostile_calls_and_names_stay_text_where_they_are_decided(
     session = installation.server.call("POST", "/sessions", {"participants": [agent]})["id"]
     installation.server.say(session, f"write memo.txt: {' '.join(HOSTILE[:-1])}")
     installation.sign_in(window)
-    window.run("location.hash = '#approvals'")
+    installation.go(window, "/approvals")
     window.says("<svg/onload=", "#view-approvals .approval pre")
     assert f"{NAME} asks" in window.text("#view-approvals .approval h2")
     nothing_ran(window)
     window.click("#view-approvals .approval .approve")
     window.shown("#view-approvals .decision.approved")
-    window.run("location.hash = '#overview'")
+    installation.go(window, "/")
     window.says(f"{NAME} asks", "ul.agents")
     nothing_ran(window)
 

@@ -10,7 +10,7 @@ from tests.integration.browser.webdriver import Browser
 pytestmark = pytest.mark.timeout(300)
 
 PARSE = """
-const {parseEvents} = await import(base + "events.js");
+const {parseEvents} = await import(base + "lib/events.js");
 const bytes = new TextEncoder().encode(input.text);
 const chunks = new ReadableStream({start(controller) {
   for (let at = 0; at < bytes.length; at += input.size) {
@@ -23,8 +23,8 @@ for await (const event of parseEvents(chunks)) found.push([event.id, event.event
 return found;
 """
 FOLLOW = """
-const {Conversation} = await import(base + "conversation.js");
-const {Follower} = await import(base + "follow.js");
+const {Conversation} = await import(base + "chat/conversation.js");
+const {Follower} = await import(base + "chat/follow.js");
 const asked = [];
 const shown = [];
 const conversation = new Conversation({

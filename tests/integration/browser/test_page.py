@@ -41,12 +41,12 @@ def test_a_key_opens_the_page_and_stays_in_the_tab(
     window.says(words_of(window)["refused"], ".problem")
     window.type("#key", KEY)
     window.click("form button")
-    window.shown("nav")
+    window.shown("main h1")
     assert KEY not in window.run("return location.href + document.cookie")
     assert window.run("return Object.values(localStorage).join()") == ""
     assert KEY in window.run("return Object.values(sessionStorage)")
     window.call("POST", "/refresh")
-    window.shown("nav")
+    window.shown("main h1")
     window.click("header > button:last-child")
     window.shown("#key")
     assert window.run("return sessionStorage.length") == 0
@@ -140,7 +140,7 @@ def test_an_approval_is_decided_where_it_is_asked(
     window.type("#message", f"write memo.txt: a{ENTER}")
     window.says('"content": "a"', ".lines .approval pre")
     assert window.text(".lines .approval .hash code") == _hash_of_open_approval(installation)
-    window.says("1", "nav .count")
+    window.says("1", "#menu .count")
     window.click(f".lines .approval .{decision}")
     window.shown(f".lines .approval .decision.{decision.removesuffix('e')}ed")
     window.until(lambda: window.count(".lines .theirs, .lines .notice"), "no end of the turn")
@@ -157,7 +157,7 @@ def test_what_hides_in_a_call_is_visible_before_it_is_approved(
     text = "write memo.txt: invoice\u202egpj.exe <script>x</script>"
     installation.server.call("POST", f"/sessions/{session}/messages", {"text": text}, wait=25)
     installation.sign_in(window)
-    window.run("location.hash = '#approvals'")
+    installation.go(window, "/approvals")
     window.says("⟨U+202E⟩", "#view-approvals .approval pre mark")
     assert "<script>x</script>" in window.text("#view-approvals .approval pre")
     window.click("#view-approvals .approval .reject")
@@ -169,17 +169,17 @@ def _hash_of_open_approval(installation: Installation) -> str:
     return str(newest["argument_hash"])
 
 
-def test_the_overview_shows_agents_costs_and_models(
+def test_the_home_page_shows_agents_costs_and_models(
     installation: Installation, window: Browser
 ) -> None:
     agent = installation.agent("Thrifty")
     installation.sign_in(window)
-    window.run("location.hash = '#overview'")
+    installation.go(window, "/")
     window.says("Thrifty", "ul.agents")
     window.says("$5.00", ".budget")
-    window.says("scripted:rules", "#view-overview")
+    window.says("scripted:rules", "#view-home")
     installation.server.call("PUT", "/system/state", {"state": "frozen", "agent_id": agent})
-    window.click("#view-overview .heading button")
+    window.click("#view-home .heading button")
     window.shown(".badge.frozen")
     installation.server.call("PUT", "/system/state", {"state": "running", "agent_id": agent})
     assert nothing_was_forbidden(window)
@@ -187,7 +187,7 @@ def test_the_overview_shows_agents_costs_and_models(
 
 def test_a_new_agent_is_created_and_spoken_to(installation: Installation, window: Browser) -> None:
     installation.sign_in(window)
-    window.run("location.hash = '#overview'")
+    installation.go(window, "/")
     window.click(".creation summary")
     window.type("#new-agent", f"新人 New{ENTER}")
     window.shown("#view-chat")
@@ -206,19 +206,21 @@ def test_keys_see_what_they_may_do(installation: Installation, window: Browser) 
         made = installation.server.call("POST", "/keys", body)
         installation.sign_in(window, made["secret"])
         window.says("key", ".who")
-        window.run("location.hash = '#overview'")
+        installation.go(window, "/")
         window.says("Seen", "ul.agents")
-        window.says(":", "#view-overview > .hint")
-        assert (window.count("#message"), window.count(".switch button")) == (boxes, switches)
+        window.says(":", "#view-home > .hint")
+        assert window.count(".switch button") == switches
         assert window.count(".creation") == switches
+        installation.go(window, "/chat")
+        assert window.count("#message") == boxes
 
 
 def test_a_revoked_key_signs_out(installation: Installation, window: Browser) -> None:
     made = installation.server.call("POST", "/keys", {"name": "gone", "scope": "chat"})
     installation.sign_in(window, made["secret"])
-    window.shown("#agent")
+    window.shown("main h1")
     installation.server.call("DELETE", f"/keys/{made['id']}")
-    window.run("location.hash = '#overview'")
+    installation.go(window, "/")
     window.says(words_of(window)["refused"], ".problem")
     assert window.run("return sessionStorage.length") == 0
 

@@ -37,9 +37,10 @@ def content(answer: dict[str, Any]) -> bytes:
 
 
 def test_a_browser_gets_the_page_and_a_program_what_it_got_before(shared: House) -> None:
-    page = ask(shared, "/", accept=BROWSER)
-    assert page["statusCode"] == 200
-    assert page["headers"]["content-type"] == "text/html; charset=utf-8"
+    for path in ("/", "/agents", "/agents/a%2Fb/memory"):
+        page = ask(shared, path, accept=BROWSER)
+        assert page["statusCode"] == 200
+        assert page["headers"]["content-type"] == "text/html; charset=utf-8"
     for headers in ({"accept": "application/json"}, {"accept": "*/*"}, {"accept": ""}, {}):
         answer = ask(shared, "/", **headers)
         assert answer["statusCode"] == 401
@@ -48,7 +49,13 @@ def test_a_browser_gets_the_page_and_a_program_what_it_got_before(shared: House)
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("POST", "/"), ("GET", "/api/agents"), ("GET", "/page"), ("PUT", "/page/a")],
+    [
+        ("POST", "/"),
+        ("GET", "/api/agents"),
+        ("GET", "/page"),
+        ("GET", "/agent"),
+        ("PUT", "/page/a"),
+    ],
 )
 def test_everything_else_takes_a_key_from_a_browser_too(
     shared: House, method: str, path: str
@@ -57,7 +64,8 @@ def test_everything_else_takes_a_key_from_a_browser_too(
 
 
 def test_every_file_arrives_whole(shared: House) -> None:
-    names = {path.name for path in page_files.FOLDER.iterdir()} - {"index.html"}
+    files = (path for path in page_files.FOLDER.rglob("*") if path.is_file())
+    names = {path.relative_to(page_files.FOLDER).as_posix() for path in files} - {"index.html"}
     (version,) = set(re.findall(rb"/page/(\w+)/", content(ask(shared, "/", accept=BROWSER))))
     for name in names:
         answer = ask(shared, f"/page/{version.decode()}/{name}")

@@ -7,17 +7,24 @@ from typing import Any
 
 import pytest
 
+from opencrab.gateways.rest.app import PAGES
 from opencrab.gateways.rest.page import page_files
 from opencrab.gateways.rest.page.page_files import page_response
 
 STATIC = Path(page_files.__file__).parent / "static"
-SCRIPTS = sorted(STATIC.glob("*.js"))
+SCRIPTS = sorted(STATIC.rglob("*.js"))
 
 
 def page_scope(path: str = "/", **headers: str) -> dict[str, Any]:
     """A GET of a browser."""
     named = [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()]
     return {"type": "http", "method": "GET", "path": path, "headers": named}
+
+
+def test_the_server_knows_the_addresses_that_the_page_shows() -> None:
+    router = (STATIC / "lib" / "router.js").read_text(encoding="utf-8")
+    shown = set(re.findall(r'path: "/(\w*)', router))
+    assert shown - {""} <= PAGES
 
 
 def body_of(path: str = "/", **headers: str) -> str:
@@ -83,22 +90,43 @@ def test_a_file_that_the_browser_has_is_not_sent_again() -> None:
         assert page_response(page_scope(path, if_none_match='"other"')).status_code == 200
 
 
-def test_every_text_of_the_page_is_there_in_both_languages() -> None:
-    words = json.loads((STATIC / "words.json").read_text(encoding="utf-8"))
-    for key, texts in words.items():
+def words_of_areas() -> dict[str, dict[str, dict[str, str]]]:
+    """The texts of each area, by key and language."""
+    files = sorted((STATIC / "words").iterdir())
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in files}
+
+
+def code_of(area: str) -> str:
+    """The scripts that say the texts of an area; what is common is said by all."""
+    scripts = [path for path in SCRIPTS if area in {path.parent.name, "common"}]
+    return "".join(path.read_text(encoding="utf-8") for path in scripts)
+
+
+@pytest.mark.parametrize("area", words_of_areas())
+def test_every_text_of_an_area_is_there_in_both_languages_and_used(area: str) -> None:
+    code = code_of(area)
+    for key, texts in words_of_areas()[area].items():
         assert set(texts) == {"en", "ja"}, key
         fields = [set(re.findall(r"{\w+}", text)) for text in texts.values()]
         assert fields[0] == fields[1], key
-    code = "".join(script.read_text(encoding="utf-8") for script in SCRIPTS)
-    used = set(re.findall(r'\b(?:text|button|part|whole|command|block)\("(\w+)"', code))
-    assert used
-    assert used <= set(words)
-    for key in words:
-        family = key.split("_")[0]
-        assert f'"{key}"' in code or f"{family}_${{" in code, f"{key} is not used"
+        families = {key[:at] for at in range(1, len(key)) if key[at - 1] == "_"}
+        assert f'"{key}"' in code or any(f"{each}${{" in code for each in families), key
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_every_text_that_a_script_says_is_there_once() -> None:
+    areas = words_of_areas()
+    keys = [key for words in areas.values() for key in words]
+    assert len(keys) == len(set(keys))
+    for area in areas:
+        used = set(
+            re.findall(r'\b(?:text|button|card|action|command|block)\("(\w+)"', code_of(area))
+        )
+        assert area == "common" or used <= {*areas["common"], *areas[area]}, area
+
+
+@pytest.mark.parametrize(
+    "script", SCRIPTS, ids=lambda script: script.relative_to(STATIC).as_posix()
+)
 def test_no_script_makes_html_or_code_from_text(script: Path) -> None:
     code = script.read_text(encoding="utf-8")
     forbidden = r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(|DOMParser"

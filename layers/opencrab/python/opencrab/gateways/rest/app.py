@@ -119,8 +119,22 @@ PARTS = (
 )
 
 OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
-_PAGE = {"/", "/page/"}
-"""How the paths of the page begin."""
+PAGES = frozenset(
+    [
+        "agents",
+        "analytics",
+        "approvals",
+        "chat",
+        "goals",
+        "heartbeats",
+        "memory",
+        "schedules",
+        "sessions",
+        "settings",
+        "skills",
+    ]
+)
+"""How the paths of the page's own addresses begin, beside `/`; `lib/router.js` has the rest."""
 
 
 class RequestGate:
@@ -149,7 +163,7 @@ class RequestGate:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             require_utf8_url(scope)
-            if scope["path"][:6] in _PAGE and _accepts_page(scope):
+            if _accepts_page(scope):
                 # Most requests are not for the page, and a cold start does not load it.
                 from opencrab.gateways.rest.page.page_files import page_response  # noqa: PLC0415
 
@@ -169,14 +183,18 @@ class RequestGate:
 
 
 def _accepts_page(scope: Scope) -> bool:
-    """Check whether a request at a path of the page, which takes no key, is one of a browser.
+    """Check whether a request is for the page or a file of it, which takes no key.
 
-    At `/` other clients are answered as anywhere else.
+    At the page's addresses other clients than browsers are answered as anywhere else.
     """
     if scope["method"] not in {"GET", "HEAD"}:
         return False
+    path: str = scope["path"]
+    first = path.split("/")[1]
+    if first == "page":
+        return path != "/page"
     accepted = (value for name, value in scope["headers"] if name == b"accept")
-    return scope["path"] != "/" or any(b"text/html" in value for value in accepted)
+    return first in {"", *PAGES} and any(b"text/html" in value for value in accepted)
 
 
 def _may_send_files(scope: Scope) -> bool:

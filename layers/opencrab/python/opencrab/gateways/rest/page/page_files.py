@@ -43,7 +43,7 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "X-Robots-Tag": "noindex",
 }
-_FILE_PATH = re.compile(r"/page/([0-9a-f]{16})/([a-z_]+\.[a-z]+)")
+_FILE_PATH = re.compile(r"/page/([0-9a-f]{16})/([a-z_/]+\.[a-z]+)")
 
 
 def page_response(scope: Scope) -> Response:
@@ -53,7 +53,7 @@ def page_response(scope: Scope) -> Response:
     and asks for each file once.
     """
     headers = Headers(scope=scope)
-    if scope["path"] == "/":
+    if not scope["path"].startswith("/page/"):
         language = language_of_http_request(headers.get("accept-language", "")).value
         caching = {"Cache-Control": "no-cache", "Vary": "Accept, Accept-Language"}
         return _response(_index(language), _INDEX, caching, headers)
@@ -76,7 +76,11 @@ def _response(content: bytes, name: str, caching: dict[str, str], asked: Headers
 
 @cache
 def _files() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir())}
+    return {
+        path.relative_to(FOLDER).as_posix(): path.read_bytes()
+        for path in sorted(FOLDER.rglob("*"))
+        if path.is_file()
+    }
 
 
 @cache

@@ -1,16 +1,11 @@
-/** The page: signing in with a key, and the three views behind it. */
+/** Signing in with a key; behind it is the application. */
 
-import { Api, explain } from "./api.js";
-import { Approvals } from "./approvals.js";
-import { Chat } from "./chat.js";
-import { button, currentLanguage, element, foreign, loadWords, problem, storeLanguage, text } from "./elements.js";
-import { Overview } from "./overview.js";
-import { tab } from "./tab.js";
+import { Api, explain } from "./lib/api.js";
+import { element, loadWords, problem, text } from "./lib/elements.js";
+import { tab } from "./lib/tab.js";
+import { brand, languageSwitch, showApplication } from "./shell.js";
 
-const REFRESH_MS = 30_000;
-const VIEWS = ["chat", "approvals", "overview"];
-
-await loadWords();
+await loadWords("common");
 document.title = text("title");
 const key = tab.key;
 if (key === null) showSignIn();
@@ -22,7 +17,7 @@ async function signIn(secret, isTyped) {
   try {
     const who = await new Api(secret).get("/keys/current");
     if (isTyped) tab.key = secret;
-    await showPage(api, who);
+    await showApplication(api, who, signOut);
   } catch (error) {
     if (!error.isOfKey) return showSignIn(explain(error), isTyped ? "" : secret);
     tab.clear();
@@ -33,22 +28,8 @@ async function signIn(secret, isTyped) {
 
 function signOut(why = "") {
   tab.close(why);
-  // Whatever was shown or is in memory goes with the document.
-  location.replace("/");
-}
-
-function languageSwitch() {
-  const other = currentLanguage() === "ja" ? "en" : "ja";
-  const change = () => {
-    storeLanguage(other);
-    location.reload();
-  };
-  return element("button", { type: "button", class: "language", lang: other, onclick: change }, { en: "English", ja: "日本語" }[other]);
-}
-
-function brand() {
-  const icon = element("img", { src: new URL("icon.svg", import.meta.url).href, alt: "", width: 28, height: 28 });
-  return element("span", { class: "brand" }, icon, "OpenCrab");
+  // Whatever was shown or is in memory goes with the document; its address stays.
+  location.reload();
 }
 
 function showSignIn(error = null, secret = "") {
@@ -80,73 +61,4 @@ function showSignIn(error = null, secret = "") {
         command("key_other", "opencrab admin keys create NAME --scope chat"))));
   input.value = secret;
   input.focus();
-}
-
-async function showPage(api, who) {
-  const names = new Map();
-  const agentName = (id) => names.get(id) ?? id ?? "";
-  const count = element("span", { class: "count", hidden: true });
-  const approvals = new Approvals(api, { agentName, onCount: (waiting) => showCount(count, waiting) });
-  const chat = new Chat(api, { who, agentName, approvals, onTurnEnded: soon(refresh) });
-  const overview = new Overview(api, {
-    who,
-    onAgents: async (agents) => {
-      for (const agent of agents) names.set(agent.id, agent.name);
-      await chat.setAgents(agents);
-    },
-    onTalk: async (agentId) => {
-      await chat.choose(agentId);
-      location.hash = "#chat";
-    },
-  });
-  async function refresh() {
-    // The names of agents come with the overview.
-    if (names.size === 0 || !overview.element.hidden) await overview.refresh();
-    await approvals.refresh();
-  }
-  const views = { chat, approvals, overview };
-  const main = element("main", { tabindex: -1 }, Object.values(views).map((view) => view.element));
-  const links = Object.fromEntries(VIEWS.map((name) => [name, element("a", { href: `#${name}` }, text(name))]));
-  links.approvals.append(count);
-  document.body.replaceChildren(
-    button("skip", () => main.focus(), { class: "skip" }),
-    element("header", { class: "top" }, brand(),
-      element("nav", { "aria-label": text("views") }, Object.values(links)),
-      element("span", { class: "who" }, foreign(who.name), ` · ${text(`scope_${who.scope}`)}`),
-      languageSwitch(), button("sign_out", () => signOut())),
-    main);
-  showView(views, links);
-  addEventListener("hashchange", () => {
-    showView(views, links);
-    refresh();
-  });
-  await refresh();
-  if (names.size === 0) location.hash = "#overview";
-  setInterval(() => document.visibilityState === "visible" && refresh(), REFRESH_MS);
-}
-
-function showView(views, links) {
-  const wanted = location.hash.slice(1);
-  const name = VIEWS.includes(wanted) ? wanted : "chat";
-  for (const each of VIEWS) {
-    views[each].element.hidden = each !== name;
-    if (each === name) links[each].setAttribute("aria-current", "page");
-    else links[each].removeAttribute("aria-current");
-  }
-}
-
-function showCount(count, waiting) {
-  count.hidden = waiting === 0;
-  count.textContent = String(waiting);
-  count.setAttribute("aria-label", text("waiting_count", { count: waiting }));
-  document.title = waiting > 0 ? `(${waiting}) ${text("title")}` : text("title");
-}
-
-/** Call a function a moment later, once for many calls. */
-function soon(work, ms = 400) {
-  let timer = null;
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(work, ms);
-  };
 }

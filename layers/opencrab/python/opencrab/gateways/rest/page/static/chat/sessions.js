@@ -1,6 +1,6 @@
 /** Which sessions are conversations with an agent, and what they are called. */
 
-import { time, visibleText } from "./elements.js";
+import { time, visibleText } from "../lib/elements.js";
 
 /** The conversations of a key's holder with an agent, newest first; a read key has those it may see. */
 export function conversationsWith(agentId, sessions, who) {

@@ -1,12 +1,15 @@
 /** Elements made from text: nothing in this page parses HTML, so no text can become a script. */
 
-let words = {};
+const words = {};
+const loaded = new Set();
 let language = "en";
 
-/** Load the page's texts; the chosen language comes first, then the one that the server chose. */
-export async function loadWords() {
-  const answer = await fetch(new URL("words.json", import.meta.url));
-  words = await answer.json();
+/** Load the texts of an area; the chosen language comes first, then the one that the server chose. */
+export async function loadWords(area) {
+  if (loaded.has(area)) return;
+  loaded.add(area);
+  const answer = await fetch(new URL(`../words/${area}.json`, import.meta.url));
+  Object.assign(words, await answer.json());
   language = storedLanguage() ?? document.documentElement.lang;
   document.documentElement.lang = language;
 }

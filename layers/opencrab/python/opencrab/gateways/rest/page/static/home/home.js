@@ -1,13 +1,23 @@
-/** Overview: the agents and what they do, what was spent today, and the models that are set up. */
+/** Home: the agents and what they do, what was spent today, and the models that are set up. */
 
-import { explain, newId } from "./api.js";
-import { button, currentLanguage, dollars, element, foreign, problem, text, visibleText } from "./elements.js";
+import { explain, newId } from "../lib/api.js";
+import { button, currentLanguage, dollars, element, foreign, problem, text, visibleText } from "../lib/elements.js";
 
 const MOST_AGENTS = 30;
+const REFRESH_MS = 30_000;
 
-export class Overview {
-  constructor(api, { who, onAgents, onTalk }) {
-    Object.assign(this, { api, who, onAgents, onTalk });
+export default async function page(context) {
+  const home = new Home(context);
+  await home.refresh();
+  const timer = setInterval(() => document.visibilityState === "visible" && home.refresh(), REFRESH_MS);
+  context.signal.addEventListener("abort", () => clearInterval(timer));
+  return home.element;
+}
+
+class Home {
+  constructor({ api, who, readAgents, go }) {
+    Object.assign(this, { api, who, readAgents });
+    this.onTalk = (agentId) => go(`/chat?agent=${encodeURIComponent(agentId)}`);
     this.isOwner = who.scope === "owner";
     this.state = element("div", { class: "switch" });
     this.agentList = element("div");
@@ -18,9 +28,9 @@ export class Overview {
     this.at = element("p", { class: "hint", role: "status" });
     const part = (key, content) => element("section", { class: "card", "aria-labelledby": `${key}-title` },
       element("h2", { id: `${key}-title` }, text(key)), content);
-    this.element = element("section", { id: "view-overview", "aria-labelledby": "overview-title" },
+    this.element = element("section", { id: "view-home", "aria-labelledby": "home-title" },
       element("div", { class: "heading" },
-        element("h1", { id: "overview-title" }, text("overview")), button("refresh", () => this.refresh())),
+        element("h1", { id: "home-title" }, text("home")), button("refresh", () => this.refresh())),
       this.at, this.errors, this.state,
       element("div", { class: "parts" }, part("agents", this.agents), part("costs", this.costs), part("models", this.models)));
   }
@@ -28,9 +38,8 @@ export class Overview {
   async refresh() {
     try {
       const [agents, state, setup] = await Promise.all([
-        this.api.list("/agents"), this.api.getIfAllowed("/system/state"), this.api.getIfAllowed("/setup"),
+        this.readAgents(), this.api.getIfAllowed("/system/state"), this.api.getIfAllowed("/setup"),
       ]);
-      await this.onAgents(agents);
       const shown = agents.filter((agent) => agent.status !== "retired").slice(0, MOST_AGENTS);
       const details = await Promise.all(shown.map((agent) => this.#detail(agent, state)));
       this.#showAgents(details, agents.length);
@@ -83,7 +92,7 @@ export class Overview {
         const agent = await this.api.post("/agents", { name: name.value.trim(), language: currentLanguage() }, id);
         this.form.remove();
         this.form = null;
-        await this.refresh();
+        await this.readAgents();
         await this.onTalk(agent.id);
       } catch (error) {
         result.replaceChildren(problem(explain(error)));

@@ -1,12 +1,12 @@
 /** Chat with one agent: its conversations, the answer as it arrives, and the way to stop it. */
 
-import { explain, newId } from "./api.js";
+import { explain, newId } from "../lib/api.js";
 import { Conversation } from "./conversation.js";
-import { button, element, foreign, problem, text, visibleText } from "./elements.js";
+import { button, element, foreign, problem, text, visibleText } from "../lib/elements.js";
 import { Follower } from "./follow.js";
 import { Announcer, messageView, sentView } from "./messages.js";
 import { conversationsWith, titleOf } from "./sessions.js";
-import { tab } from "./tab.js";
+import { tab } from "../lib/tab.js";
 
 const PAGE = 50;
 const ASK_MS = 10_000;

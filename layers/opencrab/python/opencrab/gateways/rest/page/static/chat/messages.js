@@ -1,6 +1,6 @@
 /** How one line of a conversation looks, and how it is read aloud. */
 
-import { element, foreign, hasText, text, time, visibleText } from "./elements.js";
+import { element, foreign, hasText, text, time, visibleText } from "../lib/elements.js";
 
 /** The view of an item: `update` shows it anew, `grow` adds the next words. */
 export function messageView(item, name, approvals) {

@@ -1,7 +1,7 @@
 /** Approvals: everything of a call that waits, and the two buttons that decide it. */
 
-import { explain, newId } from "./api.js";
-import { button, element, foreign, problem, text, time, visibleText } from "./elements.js";
+import { explain, newId } from "../lib/api.js";
+import { button, element, foreign, problem, text, time, visibleText } from "../lib/elements.js";
 
 const SHORT_HASH = 16;
 const MARK = /(⟨U\+[^⟩]+⟩)/;

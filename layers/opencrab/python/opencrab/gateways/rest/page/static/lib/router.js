@@ -1,0 +1,54 @@
+/** Which page an address shows. Each page is a module that is loaded when somebody first opens it. */
+
+const EVERYBODY = ["owner", "chat", "read"];
+const OWNER = ["owner"];
+
+/**
+ * `path` is the address, with `:name` for what varies; `area` names the page's texts and its entry of
+ * the navigation; `scopes` are the keys that may open it.
+ */
+export const ROUTES = [
+  { path: "/", area: "home", module: "../home/home.js", scopes: EVERYBODY },
+  { path: "/chat", area: "chat", module: "../chat/page.js", scopes: EVERYBODY },
+  { path: "/approvals", area: "approvals", module: "../approvals/page.js", scopes: EVERYBODY },
+];
+
+/** The areas that the navigation shows, in its order. */
+export const AREAS = ["home", "chat", "approvals"];
+
+/** The route of an address with the values of its parts, or null. */
+export function routeOf(path) {
+  for (const route of ROUTES) {
+    const params = match(route.path, path);
+    if (params !== null) return { route, params };
+  }
+  return null;
+}
+
+/** Whether a key may open an area of the navigation. */
+export function mayOpen(area, scope) {
+  return ROUTES.some((route) => route.area === area && route.scopes.includes(scope));
+}
+
+/** The address of an area: that of its first route. */
+export const addressOf = (area) => ROUTES.find((route) => route.area === area).path;
+
+function match(pattern, path) {
+  const wanted = pattern.split("/");
+  const given = path.replace(/(?<=.)\/$/, "").split("/");
+  if (wanted.length !== given.length) return null;
+  const params = {};
+  for (const [index, part] of wanted.entries()) {
+    if (part.startsWith(":")) params[part.slice(1)] = decoded(given[index]);
+    else if (part !== given[index]) return null;
+  }
+  return params;
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
