@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test soak test-deployed test-live check audit crash money hostile mutants bench docs build validate deploy prices lock format
+.PHONY: help setup up test soak test-deployed test-live check audit crash money hostile mutants bench bench-peers docs build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -92,6 +92,11 @@ docs: .venv/.dev .venv-docs/.ready ## Write the reference and build the site (si
 bench: .venv/.dev ## Measure speed against the budgets
 	@$(BIN)/python -m tests.bench.run $(ARGS)
 
+# Makes an environment for each of them, a gigabyte in all; ARGS=--write puts the table into
+# docs/benchmarks.md. One that does not install or run is left out with the reason.
+bench-peers: .venv/.dev ## Measure other agents' turn beside ours
+	@$(BIN)/python -m tests.bench.peers.run $(ARGS)
+
 # Needs neither docker nor an AWS account. layers/dependencies/Makefile says what it fetches.
 build: .venv-sam/.ready ## Build the functions and layers for AWS
 	@SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam build $(ARGS)
@@ -131,6 +136,8 @@ lock: .venv-lock/.ready ## Write the locks again (ARGS="--upgrade" for newer ver
 	@$(COMPILE) requirements/rie.in --output-file requirements/rie.txt
 	@$(COMPILE) requirements/prices.in --output-file requirements/prices.txt
 	@$(COMPILE) requirements/audit.in --output-file requirements/audit.txt
+	@for peer in openai-agents pydantic-ai nanobot hermes; do \
+	  $(COMPILE) requirements/peer-$$peer.in --output-file requirements/peer-$$peer.txt || exit 1; done
 	@$(COMPILE_LAMBDA) requirements/lambda.in --constraint requirements/dev.txt --output-file requirements/lambda.txt
 
 LOCKING = .venv-lock/bin/uv pip compile --quiet --python .venv-lock/bin/python \

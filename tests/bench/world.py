@@ -41,9 +41,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def model_server(delay_seconds: float = 0.0) -> Iterator[str]:
-    """The address of a stub model server in its own process."""
-    command = [sys.executable, "-m", STUB, str(delay_seconds)]
+def model_server(delay_seconds: float = 0.0, pieces: int = 0) -> Iterator[str]:
+    """The address of a stub model server in its own process; with pieces it streams."""
+    command = [sys.executable, "-m", STUB, str(delay_seconds), str(pieces)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())
