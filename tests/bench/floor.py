@@ -71,6 +71,7 @@ class Beside:
     turn_ms: float
     floor_ms: float
     ratio: float
+    p95_ms: float
 
     def as_json(self) -> Mapping[str, float]:
         """Its figures, as a driver prints them."""
@@ -79,29 +80,35 @@ class Beside:
 
 def beside_floor(
     floor: Callable[[], object],
-    turn: Callable[[], object],
+    *runs: Callable[[], object],
     turns: int,
-    turn_cpu_ms: Callable[[], float] = cpu_ms,
-) -> Beside:
-    """The floor, then a turn, so many times, after some that warm both up.
+    cpu: Callable[[], float] = cpu_ms,
+) -> list[Beside]:
+    """The floor, then each of the runs once, so many times, after some that warm all up.
 
-    Whatever slows the machine for a while slows both. `turn_cpu_ms` reads the clock of the process
-    that runs turns, where that is another one. All that it does until the next turn begins counts,
-    also after its answer and in other threads; the floor, which has only this thread, does not.
+    Whatever slows the machine for a while slows all. `cpu` reads the clock of the process that runs
+    turns, where that is another one. All that it does until the next run begins counts, also after
+    its answer and in other threads; the floor, which has only this thread, does not.
     """
     for _ in range(WARM_UP):
-        floor()
-        turn()
-    floors, spent = list[float](), list[float]()
-    before = turn_cpu_ms()
+        for run in (floor, *runs):
+            run()
+    floors, spent = list[float](), [list[float]() for _ in runs]
+    before = cpu()
     for _ in range(turns):
         started = time.thread_time()
         floor()
         floors.append((time.thread_time() - started) * 1_000)
-        turn()
-        after = turn_cpu_ms()
-        own = floors[-1] if turn_cpu_ms is cpu_ms else 0
-        spent.append(after - before - own)
-        before = after
+        own = floors[-1] if cpu is cpu_ms else 0.0
+        for run, each in zip(runs, spent, strict=True):
+            run()
+            after = cpu()
+            each.append(after - before - own)
+            before, own = after, 0.0
+    return [_beside(each, floors) for each in spent]
+
+
+def _beside(spent: list[float], floors: list[float]) -> Beside:
     ratio = statistics.median(one / least for one, least in zip(spent, floors, strict=True))
-    return Beside(statistics.median(spent), statistics.median(floors), ratio)
+    most = sorted(spent)[len(spent) * 95 // 100]
+    return Beside(statistics.median(spent), statistics.median(floors), ratio, most)

@@ -1,9 +1,9 @@
 """A stand-in for a model server, for measuring: OpenAI-shaped, in a process of its own.
 
-It answers a request whose last messages hold no call's result with one `ws_write` call, and any
-other with text, after an optional delay; it prints its port when it listens. A peer's own name of
-the action is used where the request offers it. Told a number of pieces, it answers a request for a
-stream with a stream; otherwise whole, as some servers do.
+It answers with one `ws_write` call where the request offers actions and its last messages hold no
+call's result, else with text, after an optional delay; it prints its port when it listens. A peer's
+own name of the action is used where the request offers it. Told a number of pieces, it answers a
+request for a stream with a stream; otherwise whole, as some servers do.
 """
 
 import json
@@ -21,7 +21,7 @@ def answer(request: dict[str, object]) -> dict[str, object]:
     messages = request["messages"]
     assert isinstance(messages, list)
     current = messages[-3:]
-    called = any(message.get("role") == "tool" for message in current)
+    called = any(message.get("role") == "tool" for message in current) or not request.get("tools")
     message: dict[str, object] = {"role": "assistant", "content": "メモを書きました。"}
     if not called:
         call = _call(messages, _writing(request.get("tools") or []))
@@ -88,6 +88,7 @@ class Stub(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         body = self.rfile.read(int(self.headers["content-length"]))
+        self.asked(body)
         time.sleep(self.delay_seconds)
         request = json.loads(body)
         whole, kind = answer(request), "application/json"
@@ -99,6 +100,9 @@ class Stub(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(reply)))
         self.end_headers()
         self.wfile.write(reply)
+
+    def asked(self, body: bytes) -> None:
+        """Told of each request."""
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is given
         """Say nothing."""

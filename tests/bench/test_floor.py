@@ -20,20 +20,24 @@ class Clock:
         self.order.append("turn")
         self.used += 7
 
+    def other(self) -> None:
+        self.order.append("other")
+        self.used += 3
+
     def read(self) -> float:
         return self.used
 
 
 def test_floor_and_turn_alternate_and_what_a_server_does_after_its_answer_counts() -> None:
     clock = Clock()
-    found = beside_floor(clock.floor, clock.turn, 4, clock.read)
-    assert clock.order == ["floor", "turn"] * (len(clock.order) // 2)
-    assert found.turn_ms == 9
+    first, second = beside_floor(clock.floor, clock.turn, clock.other, turns=4, cpu=clock.read)
+    assert clock.order == ["floor", "turn", "other"] * (len(clock.order) // 3)
+    assert (first.turn_ms, second.turn_ms) == (9, 3)
 
 
 def test_the_stub_names_the_action_that_the_request_offers() -> None:
-    tools = [{"type": "function", "function": {"name": "write_file"}}]
-    for offered, name in ((tools, "write_file"), ([], "ws_write")):
+    for offers, name in (("write_file", "write_file"), ("anything", "ws_write")):
+        offered = [{"type": "function", "function": {"name": offers}}]
         said: Any = stub.answer(
             {"messages": [{"role": "user", "content": "メモ"}], "tools": offered}
         )

@@ -30,7 +30,7 @@ def measure(version: str, open_peer: Callable[[str, Path], Callable[[], object]]
         RuntimeError: the turns wrote no file, so the figures would be of something else.
     """
     url, folder, turns = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    found = beside_floor(bare_loop(url), open_peer(url, folder), turns)
+    (found,) = beside_floor(bare_loop(url), open_peer(url, folder), turns=turns)
     if not list(folder.rglob(MEMO.name)):
         raise RuntimeError(f"no {MEMO} was written below {folder}")
     sys.stdout.write(f"\n{json.dumps({'version': version, **found.as_json()})}\n")

@@ -89,7 +89,8 @@ def opencrab(turns: int) -> Beside:
             here.say(sessions.pop())
             here.work()
 
-        return beside_floor(bare_loop(url), turn, turns)
+        (found,) = beside_floor(bare_loop(url), turn, turns=turns)
+        return found
 
 
 def figures(peer: Peer, turns: int) -> tuple[str, Beside]:

@@ -27,7 +27,7 @@ from opencrab.ports.turn.action import Action, ActionContext
 from tests.cases import for_each
 from tests.conftest import ROOT
 
-DEFAULT_BYTES = 8_192
+DEFAULT_BYTES = 7_424
 EVERY_GROUP_BYTES = 20_480
 MOST_ARGUMENT_BYTES = 1024 * 1024
 MOST_RESULT_BYTES = 64 * 1024

@@ -62,16 +62,18 @@ def test_a_style_name_set_by_hand_wins_over_the_quadrant() -> None:
 def test_a_soul_describes_itself_in_japanese() -> None:
     soul = Soul(
         persona_name="美香",
+        social_style=SocialStyle(assertiveness=0.2),
+        personality=Personality(extraversion=0.9),
         thinking_style=ThinkingStyle(primary="実践的", secondary="分析的", description="海を想う"),
         custom_traits={"好物": "蟹"},
     )
     assert soul.describe(Language.JA).splitlines() == [
         "ペルソナ: 美香",
-        "ソーシャルスタイル: Expressive (主張性 0.0, 感情性 0.0)",
-        "性格特性(0〜1): 開放性 0.5, 誠実性 0.5, 外向性 0.5, 協調性 0.5, 神経症傾向 0.5",
+        "ソーシャルスタイル: Expressive (主張性 0.2, 感情性 0.0)",
+        "性格特性(0〜1): 開放性 0.5, 誠実性 0.5, 外向性 0.9, 協調性 0.5, 神経症傾向 0.5",
         "思考スタイル: 実践的 (副: 分析的)",
         "海を想う",
-        "行動の原動力(0〜1): リスク許容度 0.5, 協働志向 0.5, 広さ(0=深さ) 0.5, 速さ(0=品質) 0.5",
+        "行動の原動力(0〜1): リスク許容度 0.5, 協働志向 0.7, 広さ(0=深さ) 0.5, 速さ(0=品質) 0.7",
         "その他の特徴: 好物: 蟹",
     ]
 
@@ -80,13 +82,19 @@ def test_a_soul_describes_itself_in_english() -> None:
     soul = Soul(persona_name="Ken", drives=Drives(risk_tolerance=1))
     assert soul.describe(Language.EN).splitlines() == [
         "Persona: Ken",
-        "Social style: Expressive (assertiveness 0.0, responsiveness 0.0)",
-        "Personality (0 to 1): openness 0.5, conscientiousness 0.5, extraversion 0.5, "
-        "agreeableness 0.5, neuroticism 0.5",
         "Thinking style: practical (secondary: analytical)",
         "Drives (0 to 1): risk tolerance 1.0, collaboration 0.5, breadth (0 = depth) 0.5, "
         "speed (0 = quality) 0.5",
     ]
+
+
+@both_languages
+def test_neutral_traits_are_not_described(language: Language) -> None:
+    rows = Soul(persona_name="蟹").describe(language).splitlines()
+    assert [row.partition(":")[0] for row in rows] in (
+        ["ペルソナ", "思考スタイル"],
+        ["Persona", "Thinking style"],
+    )
 
 
 @both_languages

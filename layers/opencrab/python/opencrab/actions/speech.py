@@ -1,7 +1,5 @@
 """Speaking, staying silent, thinking privately, noting impressions, and ending a conversation."""
 
-from pydantic import Field
-
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import new_fact
@@ -30,10 +28,8 @@ group = Group("speech")
 
 
 class SendSpeech(Value):
-    content: MessageText = Field(description="What you say")
-    more: bool = Field(
-        default=False, description="True to go on working in this turn after speaking"
-    )
+    content: MessageText
+    more: bool = False
 
 
 class SendNoreact(Value):
@@ -41,7 +37,7 @@ class SendNoreact(Value):
 
 
 class GenerateInnerVoice(Value):
-    content: MessageText = Field(description="What you think")
+    content: MessageText
 
 
 class UpdateImpression(Value):
@@ -79,11 +75,11 @@ def send_speech(arguments: SendSpeech, context: ActionContext) -> ActionResult:
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
     sentences=("Stay silent", "黙っている"),
-    ja="何も言わずにターンを終えます。新しく加えることがないときに使います。",
+    ja="何も言わずにターンを終えます。",
     ends_turn=True,
 )
 def send_noreact(arguments: SendNoreact, context: ActionContext) -> ActionResult:
-    """Say nothing and end your turn: for when you have nothing new to add."""
+    """Say nothing and end your turn."""
     return ActionResult.ok(SilenceChosen(reason=arguments.reason), said=False)
 
 

@@ -200,8 +200,7 @@ def _begins(_arguments: PlanGoal, result: ActionResult) -> bool:
     impact=Impact.SELF,
     effect=Effect.TRANSACTIONAL,
     sentences=("Plan {goal_id}", "{goal_id}の計画を立てる"),
-    ja="目標を5から10のタスクに分けます。各タスクの前提と、後に成り立つことを書きます。"
-    "計画は後から変えられません。",
+    ja="目標を5〜10のタスクに分け、それぞれの前と後に成り立つことを書きます。後から変えられません。",
     ends_turn=_begins,
 )
 def plan_goal(arguments: PlanGoal, context: ActionContext) -> ActionResult:

@@ -55,9 +55,7 @@ class FailTask(Value):
 
 class Report(Value):
     summary: Annotated[Text, Field(min_length=1, max_length=8_000)]
-    results: Annotated[tuple[Claim, ...], Field(max_length=30)] = Field(
-        (), description="Paths of files that were made or changed"
-    )
+    results: Annotated[tuple[Claim, ...], Field(max_length=30)] = ()
     outcome: Literal["success", "failure", "partial"] = "success"
 
 
@@ -101,11 +99,11 @@ def fail_task(arguments: FailTask, context: ActionContext) -> ActionResult:
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
     sentences=("Report", "報告する"),
-    ja="目標の結果を報告して終えます。results には実際に作ったファイルだけを書きます。",
+    ja="目標の結果を報告して終えます。results は作成・変更したファイルのパスだけです。",
     ends_turn=True,
 )
 def report(arguments: Report, context: ActionContext) -> ActionResult:
-    """Report what came of your goal, and end it. In `results` name only files that you made."""
+    """Report what came of your goal, and end it. `results`: paths of files made or changed."""
     if context.goal is None:
         raise Invalid("this turn serves no goal", cure="answer in plain words")
     fact, goal = find_open_goal_for_action(context, context.goal.id)

@@ -23,11 +23,9 @@ _MOST_SECONDS = 0.5
 
 
 class SelectLlm(Value):
-    purpose: Literal["thinking", "conversation", "analysis", "tool_calling", "creative"] = Field(
-        description="What the model is for"
-    )
+    purpose: Literal["thinking", "conversation", "analysis", "tool_calling", "creative"]
     model_alias: ModelReference = Field(description="One of the aliases that you may select")
-    reason: ShortText = Field(description="Why this model suits")
+    reason: ShortText
     duration: Duration = Duration.THIS_TURN
 
 
@@ -54,8 +52,7 @@ def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
     impact=Impact.SELF,
     effect=Effect.KEYED,
     sentences=("Think with {model_alias} for {purpose}", "{purpose}に{model_alias}を使う"),
-    ja="考えるときに使う言語モデルを用途ごとに選びます。次の思考から有効です。"
-    "duration は this_turn (このターンだけ)、this_session (この会話)、permanent (ずっと)。",
+    ja="考えるときに使う言語モデルを用途ごとに選びます。次の思考から有効です。",
     prepare=_version,
     offered=_may_select,
 )

@@ -36,8 +36,8 @@ group = Group("workspace")
 
 class WsRead(Value):
     path: str
-    offset: int = Field(1, ge=1, description="First line")
-    limit: int = Field(LINES, ge=1, description="Number of lines")
+    offset: int = Field(1, ge=1)
+    limit: int = Field(LINES, ge=1)
 
 
 class WsList(Value):

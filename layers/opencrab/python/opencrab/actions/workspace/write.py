@@ -41,12 +41,12 @@ _PROPOSAL = "A file here is only a proposal: you have the skill once create_my_s
 
 class WsWrite(Value):
     path: str = Field(description="Like notes/today.md; folders are made as needed")
-    content: Text = Field(description="The whole new content")
+    content: Text
 
 
 class WsEdit(Value):
     path: str
-    old_string: Text = Field(description="Occurs exactly once in the file")
+    old_string: Text
     new_string: Text
 
 
@@ -154,7 +154,7 @@ def _edit(arguments: WsEdit, context: ActionContext) -> dict[str, Any]:
     impact=Impact.SELF,
     effect=Effect.KEYED,
     sentences=("Edit {path}", "「{path}」の一部を書き換える"),
-    ja="ファイル中の old_string を new_string に置き換えます。ちょうど1か所にある必要があります。",
+    ja="ファイルにちょうど1か所ある old_string を new_string に置き換えます。",
     prepare=_edit,
     touches=_names_path,
     targets=_file,

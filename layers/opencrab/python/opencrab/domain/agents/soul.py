@@ -153,26 +153,34 @@ class Soul(Value, defer_build=False):
         return self.drives or soul_drives(self.personality)
 
     def describe(self, language: Language) -> str:
-        """Format the soul as text for a system prompt, the same text for equal souls."""
+        """Format the soul as text for a system prompt, the same text for equal souls.
+
+        Left out are traits that are all neutral: they tell a model nothing.
+        """
         label = _LABELS[language]
-        big_five = self.personality.model_dump()
-        drives = self.weights.model_dump()
         social = self.social_style
         thinking = self.thinking_style
+        style = (
+            f"{label['style']}: {social.style} ({label['assertiveness']} "
+            f"{social.assertiveness:z.1f}, {label['responsiveness']} {social.responsiveness:z.1f})"
+        )
+        traits = {
+            name: f"{label[name]}: "
+            + ", ".join(f"{label[key]} {value:z.1f}" for key, value in each.model_dump().items())
+            for name, each in (("personality", self.personality), ("drives", self.weights))
+            if each != type(each)()
+        }
         rows = [
             f"{label['persona']}: {self.persona_name}",
-            f"{label['style']}: {social.style} ({label['assertiveness']} "
-            f"{social.assertiveness:z.1f}, {label['responsiveness']} {social.responsiveness:z.1f})",
-            f"{label['personality']}: "
-            + ", ".join(f"{label[trait]} {value:z.1f}" for trait, value in big_five.items()),
+            "" if social == SocialStyle() else style,
+            traits.get("personality", ""),
             f"{label['thinking']}: {thinking.primary} ({label['secondary']}: {thinking.secondary})",
             thinking.description,
-            f"{label['drives']}: "
-            + ", ".join(f"{label[drive]} {value:z.1f}" for drive, value in drives.items()),
+            traits.get("drives", ""),
         ]
         if self.custom_traits:
-            traits = "; ".join(
+            others = "; ".join(
                 f"{name}: {text}" for name, text in sorted(self.custom_traits.items())
             )
-            rows.append(f"{label['traits']}: {traits}")
+            rows.append(f"{label['traits']}: {others}")
         return "\n".join(row for row in rows if row)

@@ -106,8 +106,8 @@ class PlannedTask(Value):
     """A task as an agent plans it; `depends_on` are positions in the plan, the first is 1."""
 
     name: Line
-    precondition: Line = Field(description="True before")
-    postcondition: Line = Field(description="True after")
+    precondition: Line
+    postcondition: Line
     depends_on: tuple[Annotated[int, Field(ge=1, le=MOST_TASKS)], ...] = ()
     estimated_turns: Annotated[int, Field(ge=1, le=20)] = 1
     estimated_cost_usd: Annotated[float, Field(ge=0, le=1_000)] = 0.0
