@@ -1,13 +1,16 @@
-"""What a search and a save through REST cost after many memories were saved at the same time.
+"""What saving and searching through REST cost after many memories were saved at the same time.
 
-`python -m tests.bench.burst [MEMORIES]`. Each request is followed by one that only reads the agent:
-the floor.
+`python -m tests.bench.burst [MEMORIES]`. Each request is followed by one that only reads the agent,
+and by the floor: the bare loop of two model calls in this process.
 """
 
-import statistics
+import http.client
+import json
 import sys
 import tempfile
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,15 +19,29 @@ from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.memory import MEMORY, Memory
+from tests.bench import usage
+from tests.bench.floor import Beside, bare_loop, beside_floor
 from tests.bench.searching import conversations
-from tests.running import Server, server
+from tests.bench.world import model_server
+from tests.running import KEY, Server, server
 
 MEMORIES = 5_000
+BURST = 300
 AGE_SECONDS = 600
 """How long ago the memories were saved: longer than ids may come in late."""
 
 REQUESTS = 40
 SECOND = timedelta(seconds=1)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """CPU of the server beside the floor; seconds that an import took."""
+
+    burst_save: Beside
+    search: Beside
+    save: Beside
+    import_seconds: float
 
 
 def save_together(data: Path, agent_id: str, texts: list[str]) -> None:
@@ -43,53 +60,76 @@ def save_together(data: Path, agent_id: str, texts: list[str]) -> None:
     database.close()
 
 
-def spent_ms(running: Server) -> float:
-    """CPU of all threads of the server; finer than a tick of the clock."""
-    tasks = Path(f"/proc/{running.process.pid}/task").iterdir()
-    return sum(int((each / "schedstat").read_text().split()[0]) for each in tasks) / 1_000_000
+def figures(data: Path, memories: int = MEMORIES) -> Figures:
+    """Save after a burst; then search among many, import those into another agent, and save."""
+    docs, questions = conversations(memories)
+    texts = [f"{doc['text'][:300]} {number}" for number, doc in enumerate(docs)]
+    with model_server() as url:
+        floor = bare_loop(url)
+        with server(data) as running:
+            busy, agent_id, other = (_agent(running, name) for name in ("Bea", "Ada", "Cleo"))
+            save = _saving(running, busy, texts)
+            for _ in range(BURST):
+                save()
+            burst = _beside(running, floor, save)
+        save_together(data, agent_id, texts)
+        with server(data) as running:
+            search = _searching(running, agent_id, questions)
+            search()
+            found = _beside(running, floor, search)
+            seconds = _import_seconds(running, agent_id, other)
+            saved = _beside(running, floor, _saving(running, agent_id, texts))
+            return Figures(burst, found, saved, seconds)
 
 
-def beside_floor(running: Server, floor: str, ask: Callable[[int], object]) -> str:
-    """CPU of the server for a request, and as a multiple of the floor in the same minutes."""
-    asked, floors = list[float](), list[float]()
-    for number in range(REQUESTS):
-        before = spent_ms(running)
-        ask(number)
-        between = spent_ms(running)
-        running.call("GET", floor)
-        asked.append(between - before)
-        floors.append(spent_ms(running) - between)
-    asked.sort()
-    median, least = statistics.median(asked), statistics.median(floors)
-    return (
-        f"{median:.1f} ms, 95 of 100 at most {asked[len(asked) * 95 // 100]:.1f} ms,"
-        f" {median / least:.1f} x the floor of {least:.2f} ms"
-    )
+def _agent(running: Server, name: str) -> str:
+    return str(running.call("POST", "/agents", {"name": name})["id"])
+
+
+def _saving(running: Server, agent_id: str, texts: list[str]) -> Callable[[], None]:
+    left = iter(texts)
+
+    def save() -> None:
+        body = {"category": "note_summary", "content": f"{next(left)} again"}
+        running.call("POST", f"/agents/{agent_id}/memory/curated", body)
+
+    return save
+
+
+def _searching(running: Server, agent_id: str, questions: list[str]) -> Callable[[], None]:
+    left = iter(questions)
+
+    def search() -> None:
+        running.call("POST", f"/agents/{agent_id}/memory/search", {"query": next(left)})
+
+    return search
+
+
+def _beside(running: Server, floor: Callable[[], None], ask: Callable[[], None]) -> Beside:
+    (found,) = beside_floor(floor, ask, turns=REQUESTS, cpu=lambda: usage.cpu_ms(running))
+    return found
+
+
+def _import_seconds(running: Server, from_agent: str, to_agent: str) -> float:
+    connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=300)
+    headers = {"authorization": f"Bearer {KEY}"}
+    connection.request("GET", f"/api/agents/{from_agent}/memory/export", headers=headers)
+    archive = connection.getresponse().read()
+    started = time.perf_counter()
+    headers["content-type"] = "application/octet-stream"
+    connection.request("POST", f"/api/agents/{to_agent}/memory/import", archive, headers)
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    assert answer.get("taken"), answer
+    return time.perf_counter() - started
 
 
 def main(memories: int) -> None:
     """Print the figures."""
-    docs, questions = conversations(memories)
-    texts = [f"{doc['text'][:300]} {number}" for number, doc in enumerate(docs)]
     with tempfile.TemporaryDirectory() as folder:
-        data = Path(folder)
-        with server(data) as running:
-            agent_id = running.call("POST", "/agents", {"name": "Ada"})["id"]
-        save_together(data, agent_id, texts)
-        with server(data) as running:
-            floor, memory = f"/agents/{agent_id}", f"/agents/{agent_id}/memory"
-            running.call("POST", f"{memory}/search", {"query": questions[0]})
-
-            def search(number: int) -> None:
-                running.call("POST", f"{memory}/search", {"query": questions[number]})
-
-            def save(number: int) -> None:
-                content = f"{texts[number]} again {number}"
-                body = {"category": "note_summary", "content": content}
-                running.call("POST", f"{memory}/curated", body)
-
-            for name, ask in (("search", search), ("save", save), ("search again", search)):
-                print(f"{name}: {beside_floor(running, floor, ask)}", flush=True)
+        found = figures(Path(folder), memories)
+    for name, one in vars(found).items():
+        print(name, one, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,17 @@
-"""What `opencrab up` costs as a process: start, memory, CPU per turn over REST, waiting clients."""
+"""What `opencrab up` costs as a process: its start, and a health check while clients wait."""
 
 import statistics
+import subprocess
+import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench import usage
 from tests.running import server
+
+_IMPORTS = "import fastapi, httpx, time, uvicorn; print(time.process_time() * 1_000)"
 
 
 def start_seconds(data: Path) -> float:
@@ -28,16 +34,27 @@ def first_answer_seconds(data: Path) -> float:
     return statistics.median(taken)
 
 
-def rest_turn_ms(data: Path, model_url: str, turns: int = 100) -> tuple[float, float]:
-    """CPU of the server per turn over REST, and its resident memory after 200 turns."""
-    with server(data / "rest", model_url=model_url) as running:
-        session_id = running.session("蟹")
-        for _ in range(200 - turns):
-            running.say(session_id, "買い物のメモを書いてください。")
-        before = running.cpu_ms()
-        for _ in range(turns):
-            running.say(session_id, "買い物のメモを書いてください。")
-        return (running.cpu_ms() - before) / turns, running.resident_mb()
+@dataclass(frozen=True)
+class Start:
+    """CPU of a server until its first answer, of the imports alone, and the pairs' ratio."""
+
+    answer_ms: float
+    imports_ms: float
+    ratio: float
+
+
+def first_answer_cpu(data: Path, pairs: int = 5) -> Start:
+    """Both in turn, so many times: medians."""
+    found = list[tuple[float, float]]()
+    for number in range(pairs):
+        command = [sys.executable, "-c", _IMPORTS]
+        imports = float(subprocess.check_output(command, cwd=data.parent))
+        with server(data / f"cpu{number}") as running:
+            running.say(running.session("蟹"), "こんにちは")
+            found.append((usage.cpu_ms(running), imports))
+    answers, alone = zip(*found, strict=True)
+    ratio = statistics.median(one / other for one, other in found)
+    return Start(statistics.median(answers), statistics.median(alone), ratio)
 
 
 def health_ms_while_waiting(data: Path, slow_model_url: str, clients: int = 200) -> float:
@@ -59,19 +76,3 @@ def health_ms_while_waiting(data: Path, slow_model_url: str, clients: int = 200)
         for thread in threads:
             thread.join()
         return max(taken)
-
-
-def at_once(data: Path, slow_model_url: str, agents: int = 32) -> tuple[float, float]:
-    """Seconds for one agent's turn, and for so many agents' turns in different sessions."""
-    with server(data / "many", model_url=slow_model_url) as running:
-        sessions = [running.session(f"蟹{n}") for n in range(agents)]
-        started = time.perf_counter()
-        running.say(sessions[0], "メモ")
-        one = time.perf_counter() - started
-        threads = [threading.Thread(target=running.say, args=(s, "メモ")) for s in sessions]
-        started = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return one, time.perf_counter() - started

@@ -1,20 +1,15 @@
 """What a turn costs in process: CPU from admission to close, its growth, its parts."""
 
-import http.client
-import json
 import statistics
 import time
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
-from opencrab.domain.models.routing import CallOptions
-from opencrab.domain.turn.transcript import Transcript
-from opencrab.engine.turn.observe import load_turn_work
-from opencrab.engine.turn.prompt.request import build_turn_prompt_request
-from opencrab.ports.turn.journal import StepState
+from tests.bench.floor import HISTORY, WARM_UP, Beside, bare_loop, beside_floor
 from tests.bench.world import World
 
-TURNS = 150
+TURNS = 100
+LONG = 10_000
+PIECES = 40
 BATCHES = 5
 
 
@@ -29,49 +24,18 @@ def cpu_ms(run: Callable[[], object], times: int) -> float:
     return statistics.median(batches)
 
 
-def bare_loop_ms(base_url: str) -> float:
-    """The least a turn could cost: two requests and answers with json and http.client alone."""
-    address = urlsplit(base_url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port)
-    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
-    tools = [
-        {"type": "function", "function": {"name": f"action_{n}", "parameters": schema}}
-        for n in range(7)
-    ]
-    history: list[dict[str, object]] = [
-        {"role": "user", "content": f"{n}番目の発言です。"} for n in range(10)
-    ]
-
-    def turn() -> None:
-        messages: list[dict[str, object]] = [*history, {"role": "user", "content": "メモを書いて"}]
-        for _ in range(2):
-            request = {"model": "stub", "messages": messages, "tools": tools, "max_tokens": 2_048}
-            body = json.dumps(request, ensure_ascii=False).encode()
-            headers = {"content-type": "application/json"}
-            connection.request("POST", "/v1/chat/completions", body, headers)
-            answer = json.loads(connection.getresponse().read())["choices"][0]["message"]
-            messages.append(answer)
-            for call in answer.get("tool_calls") or ():
-                json.loads(call["function"]["arguments"])
-                messages.append({"role": "tool", "tool_call_id": call["id"], "content": "{}"})
-
-    turn()
-    return cpu_ms(turn, TURNS)
-
-
-def turn_ms(world: World, lines: int) -> float:
-    """CPU of one turn (one action, two model calls) in sessions with so many lines of history."""
+def beside(world: World, base_url: str, *, growing: bool = True) -> list[Beside]:
+    """A turn in a session of 10 messages, and one in a session of 10,000, beside the floor."""
     agent_id = world.agent("蟹")
-    sessions = [world.session(agent_id, lines) for _ in range(TURNS + 1 if lines <= 10 else 1)]
-    left = list(sessions)
+    short = [world.session(agent_id, HISTORY) for _ in range(TURNS + WARM_UP)]
+    long = world.session(agent_id, LONG if growing else 0)
 
-    def turn() -> None:
-        session_id = left.pop() if len(left) > 1 else left[0]
+    def turn(session_id: str) -> None:
         world.say(session_id)
         world.work()
 
-    turn()
-    return cpu_ms(turn, TURNS)
+    runs = [lambda: turn(short.pop()), lambda: turn(long)][: 1 + growing]
+    return beside_floor(bare_loop(base_url), *runs, turns=TURNS)
 
 
 def load_ms(world: World) -> float:
@@ -90,17 +54,3 @@ def flush_ms(world: World) -> float:
         world.runtime.home.agents.save(agent)
         taken.append((time.perf_counter() - started) * 1_000)
     return statistics.median(taken)
-
-
-def prompt_bytes(world: World) -> int:
-    """Bytes of prompt and action schemas that stand before the user's words."""
-    session_id = world.session(world.agent("蟹"))
-    turn = world.say(session_id)[0]
-    work = load_turn_work(world.runtime, turn, Transcript())
-    model = world.runtime.models.get(None)
-    request = build_turn_prompt_request(
-        work, model.info, CallOptions(), work.look(StepState(None, ()))
-    )
-    world.work()
-    schemas = json.dumps([schema.model_dump() for schema in request.actions], ensure_ascii=False)
-    return len(schemas.encode()) + len(request.system.encode())

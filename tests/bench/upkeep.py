@@ -14,10 +14,12 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+from tests.bench import usage
 from tests.running import Server, server
 
 _ROWS_AT_ONCE = 5_000
 _AGENTS = 100
+_FLUSH_MINUTES = 10
 _SYLLABLES = (
     "あいうえおかきくけこさしすせそたちつてとなにぬねのはひふへほまみむめもやゆよらりるれろわ"
 )
@@ -44,13 +46,13 @@ def forgetting(data: Path, size: int, memories: int) -> dict[str, float]:
         figures = dict[str, float]()
         for name, memory in zip(("first", "second", "third"), found, strict=False):
             time.sleep(6)
-            before, written, started = len(waits), bytes_written(running), time.perf_counter()
+            before, written, started = len(waits), usage.bytes_written(running), time.perf_counter()
             wish = {"scope": "memory", "id": memory["id"]}
             answer = running.call("POST", f"/agents/{agent}/memory/forget", wish)
             figures[f"{name}_seconds"] = time.perf_counter() - started
             assert answer["done"], answer
             time.sleep(1)
-            figures[f"{name}_written_mb"] = (bytes_written(running) - written) / 1e6
+            figures[f"{name}_written_mb"] = (usage.bytes_written(running) - written) / 1e6
             figures[f"{name}_longest_wait_ms"] = max(waits[before:], default=0) * 1_000
         time.sleep(2)
         figures["usual_longest_wait_ms"] = max(waits[-30:]) * 1_000
@@ -95,24 +97,24 @@ def fill(path: Path, size: int) -> None:
             file.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
 
-def idle(data: Path, minutes: float) -> dict[str, float]:
-    """CPU and bytes written in a minute of agents that have nothing to do."""
+def idle(data: Path, minutes: float, settle_seconds: float = 150) -> dict[str, float]:
+    """CPU and bytes written in a minute of agents that have nothing to do.
+
+    What they keep in memory is written each ten minutes and at the end, so a tenth of what the end
+    writes counts for each minute.
+    """
     with server(data) as running:
         for number in range(_AGENTS):
             running.call("POST", "/agents", {"name": f"蟹{number}", "language": "ja"})
-        time.sleep(150)
-        cpu, written = running.cpu_ms(), bytes_written(running)
+        time.sleep(settle_seconds)
+        cpu, written = usage.cpu_ms(running), usage.bytes_written(running)
         time.sleep(minutes * 60)
+        spent, after = usage.cpu_ms(running) - cpu, usage.bytes_written(running)
+        late = usage.stop_and_count_written(running) - after
         return {
-            "cpu_ms_a_minute": (running.cpu_ms() - cpu) / minutes,
-            "written_mb_a_minute": (bytes_written(running) - written) / 1e6 / minutes,
+            "cpu_ms_a_minute": spent / minutes,
+            "written_mb_a_minute": ((after - written) / minutes + late / _FLUSH_MINUTES) / 1e6,
         }
-
-
-def bytes_written(running: Server) -> int:
-    """What the server has given to the system to write."""
-    rows = Path(f"/proc/{running.process.pid}/io").read_text().splitlines()
-    return next(int(row.split()[1]) for row in rows if row.startswith("wchar"))
 
 
 def main() -> None:

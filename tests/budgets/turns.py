@@ -173,6 +173,12 @@ def counted() -> dict[str, Counts]:
     return found | {"discord_command": _told("tests.bench.trace", "--counts")}
 
 
+def counted_turn() -> Counts:
+    """The standard turn alone, in a process of its own."""
+    found: dict[str, Counts] = _told("tests.budgets.turns")
+    return found["turn"]
+
+
 def _told(*program: str) -> Any:
     """What a module that runs in a fresh interpreter prints."""
     run = subprocess.run(
