@@ -4,7 +4,7 @@ Memories are saved by the product's own adapter. Of turns the engine runs one se
 scripted user; its rows are then copied with other ids, days and words, so they equal what this
 version writes. Days are spread over the last month; the feed, which lives for minutes, is not
 copied, and each day's counts are those of the one session. The same sizes and the same day give the
-same rows.
+same rows, but for receipts of the queue and inodes.
 """
 
 import json
