@@ -29,9 +29,9 @@ LEAST_HELD = 0.95
 RULES = {"ours": "ours", "greedy": "always the best so far", "self_grade": "by self-grades"}
 
 
-def kept(text: str, heading: str = HEADING) -> str:
-    """A page from a section on; "" where it has none."""
-    _, found, rest = text.partition(heading)
+def kept(text: str) -> str:
+    """A page from this section on; "" where it has none."""
+    _, found, rest = text.partition(HEADING)
     return found + rest
 
 

@@ -110,7 +110,7 @@ def idle(data: Path, minutes: float, settle_seconds: float = 150) -> dict[str, f
         cpu, written = usage.cpu_ms(running), usage.bytes_written(running)
         time.sleep(minutes * 60)
         spent, after = usage.cpu_ms(running) - cpu, usage.bytes_written(running)
-        late = usage.stop_and_count_written(running) - after
+        late = usage.bytes_written_while_stopping(running)
         return {
             "cpu_ms_a_minute": spent / minutes,
             "written_mb_a_minute": ((after - written) / minutes + late / _FLUSH_MINUTES) / 1e6,

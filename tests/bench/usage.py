@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.running import Server
@@ -33,20 +34,24 @@ def bytes_written(running: Server) -> int:
     return sum(_written(pid) for pid in processes(running))
 
 
+def bytes_written_while_stopping(running: Server) -> int:
+    """Stop the server; what its main process writes until it has ended."""
+    before = _written(running.process.pid)
+    running.process.terminate()
+    os.waitid(os.P_PID, running.process.pid, os.WEXITED | os.WNOWAIT)
+    return _written(running.process.pid) - before
+
+
 def _family(pid: int) -> Iterator[int]:
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
+        children = ""
+        with suppress(FileNotFoundError, ProcessLookupError):  # threads may end meanwhile
+            children = (task / "children").read_text()
+        for child in children.split():
             yield from _family(int(child))
 
 
 def _written(pid: int) -> int:
     rows = Path(f"/proc/{pid}/io").read_text().splitlines()
     return next(int(row.split()[1]) for row in rows if row.startswith("wchar"))
-
-
-def stop_and_count_written(running: Server) -> int:
-    """Stop the server; what its main process wrote in its life, its last words included."""
-    running.process.terminate()
-    os.waitid(os.P_PID, running.process.pid, os.WEXITED | os.WNOWAIT)
-    return _written(running.process.pid)
