@@ -18,7 +18,7 @@ from tests.bench.run import last_table
         (Row("calls", 17, ""), "| calls | 17 | | |"),
     ],
 )
-def test_a_row(row: Row, shown: str) -> None:
+def test_a_row_says_whether_its_target_is_met(row: Row, shown: str) -> None:
     assert str(row) == shown
 
 
