@@ -9,7 +9,7 @@ from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import BudgetDraw, Usage
 from opencrab.domain.turn.record import CallState
-from opencrab.domain.usage.counters import KEPT, usage_tally_of_call
+from opencrab.domain.usage.counters import usage_tally_of_call
 from opencrab.domain.usage.ledger import Settlement, UsageRow
 from opencrab.ports.home import Home
 from tests.contract.example import DAY, NOW, fact, usage_row
@@ -124,8 +124,10 @@ def test_of_two_settlements_at_once_one_counts(home: Home) -> None:
     assert drawn(home) == costs[0] - 9_000
 
 
-def test_a_day_that_is_kept_no_longer_is_not_counted_anew(home: Home) -> None:
+def test_a_day_of_years_ago_is_counted_anew(home: Home) -> None:
     write(home, lost())
-    before = found(home)
-    home.usage.settle("hana", lost().id, settlement(at=NOW + KEPT))
-    assert found(home) == before
+    (before,) = found(home).values()
+    assert before.counts["unconfirmed"] == before.counts["cost"] == 9_000
+    home.usage.settle("hana", lost().id, settlement(at=NOW + timedelta(days=1_000)))
+    (after,) = found(home).values()
+    assert (after.counts["cost"], after.counts["unconfirmed"]) == (700, 0)

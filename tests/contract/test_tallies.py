@@ -1,6 +1,6 @@
 """Tallies: what the calls of a day came to, counted in the transactions that write their rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from functools import reduce
@@ -13,10 +13,11 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.usage.counters import DailyTally, merge_usage_tallies, usage_tally_of_call
-from opencrab.domain.usage.ledger import UsageRow, usage_summary
+from opencrab.domain.usage.ledger import Judgement, UsageRow
 from opencrab.ports.home import Home
 from tests.contract.example import NOW, running, step, usage_row
 from tests.contract.test_usage import write
+from tests.usage_sums import sum_of_rows
 
 DAY, LAST = "2026-02-17", "9999-12-31"
 TOKYO = timezone(timedelta(hours=9))
@@ -68,7 +69,7 @@ def test_counts_are_what_the_rows_come_to(home: Home) -> None:
         write(home, *rows[start : start + 6])
     assert found(home) == as_counted(rows)
     told = reduce(DailyTally.__add__, all_of(home)).counts
-    whole = usage_summary(rows)
+    whole = sum_of_rows(rows)
     assert (told["calls"], told["answered"]) == (whole.calls, whole.answered)
     assert (told["failed"], told["unknown"]) == (whole.failed, whole.unknown)
     assert (told["cost"], told["input"]) == (whole.cost_micro_usd, whole.input_tokens)
@@ -129,6 +130,7 @@ def test_what_nobody_measured_is_missing_and_not_zero(home: Home) -> None:
     (tally,) = all_of(home)
     assert tally.counts == {
         "calls": 2,
+        "full": 2,
         "failed": 2,
         "c0": 2,
         "timed": 1,
@@ -188,3 +190,76 @@ def test_active_agents_are_told_in_order_and_page_by_page(home: Home) -> None:
     assert home.tallies.active_agents(DAY, after="agent-11") == home.tallies.active_agents(
         DAY, after="agent-10"
     )
+
+
+def without_hours(tallies: Iterable[DailyTally]) -> list[DailyTally]:
+    return sorted((one.replaced(hours={}) for one in tallies), key=lambda one: str(one.key))
+
+
+def totals(home: Home) -> list[DailyTally]:
+    return sorted(home.tallies.totals("hana", "2026-01-01", LAST), key=lambda one: str(one.key))
+
+
+def test_totals_are_the_tallies_without_hours(home: Home) -> None:
+    write(home, *varied(9))
+    assert totals(home) == without_hours(all_of(home))
+    assert len(home.tallies.totals("hana", "2026-01-31", "2026-01-31")) == len(
+        home.tallies.between("hana", "2026-01-31", "2026-01-31")
+    )
+
+
+@pytest.mark.parametrize("evaluation", ["よい答え", "A good answer"])
+def test_a_rating_is_counted_once(home: Home, evaluation: str) -> None:
+    rows = [usage_row(1), usage_row(2, at=NOW + timedelta(seconds=1))]
+    write(home, *rows)
+    rating = Judgement(quality_score=0.7, self_evaluation=evaluation)
+    for _ in range(2):
+        home.usage.judge("hana", rows[0].id, rating)
+    home.usage.judge("hana", rows[1].id, rating.replaced(quality_score=0.0))
+    home.usage.redact_evaluation("hana", rows[0].id)
+    (tally,) = all_of(home)
+    assert (tally.counts["rated"], tally.counts["quality"]) == (2, 700_000)
+    assert tally.counts["calls"] == tally.counts["full"] == 2
+
+
+def test_a_day_that_is_counted_in_full_stays_as_it_is(home: Home) -> None:
+    rows = [usage_row(n, at=NOW + timedelta(hours=n)) for n in range(1, 4)]
+    write(home, *rows)
+    before = all_of(home)
+    found = home.tallies.recount("hana", DAY, iter(rows))
+    assert without_hours(found) == without_hours(before)
+    assert all_of(home) == before
+
+
+def test_a_day_is_counted_anew_from_its_rows(home: Home) -> None:
+    """Rows that nobody counted, as in the first days of OpenCrab."""
+    counted, others = usage_row(1), [usage_row(n, cost=n, model="花") for n in range(2, 6)]
+    write(home, counted)
+    found = home.tallies.recount("hana", DAY, iter([counted, *others]))
+    expected = as_counted([counted, *others])
+    assert {one.key: one for one in all_of(home)} == expected
+    assert without_hours(found) == without_hours(expected.values())
+
+
+def test_a_cell_of_which_rows_are_missing_keeps_its_counts(home: Home) -> None:
+    rows = [usage_row(n, at=NOW + timedelta(seconds=n)) for n in range(1, 4)]
+    write(home, *rows)
+    before = all_of(home)
+    home.tallies.recount("hana", DAY, iter(rows[:1]))
+    assert all_of(home) == before
+
+
+def test_what_is_counted_during_a_recount_stays_counted(home: Home) -> None:
+    first, late = usage_row(1), usage_row(2, at=NOW + timedelta(seconds=1))
+    uncounted = usage_row(3, at=NOW + timedelta(seconds=2))
+    write(home, first)
+
+    def rows() -> Iterator[UsageRow]:
+        write(home, late)
+        yield from (first, late, uncounted)
+
+    found = home.tallies.recount("hana", DAY, rows())
+    assert found[0].counts["calls"] == 3, "told as the rows say"
+    assert all_of(home)[0].counts["calls"] == 2, "and not stored"
+    home.tallies.recount("hana", DAY, iter((first, late, uncounted)))
+    assert found[0] == all_of(home)[0].replaced(hours={})

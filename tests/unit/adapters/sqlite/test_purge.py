@@ -8,7 +8,7 @@ import pytest
 
 from opencrab.adapters.sqlite.database import Database, sqlite_milliseconds
 from opencrab.domain.errors import NotFound
-from opencrab.domain.usage.counters import ACTIVE_KEPT, KEPT
+from opencrab.domain.usage.counters import ACTIVE_KEPT
 from tests.contract.example import (
     JAPANESE,
     admission,
@@ -124,18 +124,16 @@ def test_a_turn_that_has_not_ended_never_expires(tmp_path: Path) -> None:
         assert opened.journal.load("t1").turn == current
 
 
-def test_what_was_counted_goes_long_after_the_last_call_and_who_was_active_before(
-    tmp_path: Path,
-) -> None:
+def test_what_was_counted_is_kept_for_ever_and_who_was_active_is_not(tmp_path: Path) -> None:
     day, last = "2026-02-17", timedelta(hours=3)
     over = NOW.replace(hour=0, minute=0) + timedelta(days=1) - NOW
     with home(tmp_path) as (opened, file):
         current = opened.journal.commit(step(running(opened), usage=(usage_row(1),)))
         opened.journal.commit(step(current, usage=(usage_row(2, at=NOW + last),)))
-        for kept, active in ((ACTIVE_KEPT + over, ("hana",)), (KEPT + over, ())):
-            file.purge(sqlite_milliseconds(NOW + kept) - 1, 0)
-            assert opened.tallies.active_agents(day) == active
-            assert len(opened.tallies.between("hana", day, day)) == 1
-        file.purge(sqlite_milliseconds(NOW + KEPT + over) + 1, 0)
-        assert opened.tallies.between("hana", day, day) == ()
+        file.purge(sqlite_milliseconds(NOW + ACTIVE_KEPT + over) - 1, 0)
+        assert opened.tallies.active_agents(day) == ("hana",)
+        file.purge(sqlite_milliseconds(NOW + ACTIVE_KEPT + over) + 1, 0)
+        assert opened.tallies.active_agents(day) == ()
+        file.purge(sqlite_milliseconds(NOW + timedelta(days=10_000)), 0)
+        assert len(opened.tallies.between("hana", day, day)) == 1
         assert len(opened.usage.rows("hana")) == 2

@@ -1,4 +1,4 @@
-"""The usage ledger: ids that sort by time, spans of them, and summaries that add up."""
+"""The usage ledger: ids that sort by time, and spans of them."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -13,15 +13,11 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.usage.ledger import (
-    CallSummary,
-    Grouping,
     Period,
     UsageRow,
-    group_usage,
     is_usage_row_id,
     turn_of_ledger_row,
     usage_row_id_bounds,
-    usage_summary,
 )
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
@@ -139,81 +135,3 @@ def test_the_turn_of_a_call_is_read_from_its_id() -> None:
 def test_what_is_not_known_of_a_call_is_not_stored() -> None:
     stored = row().model_dump()
     assert not {"provider_call_id", "settlement"} & stored.keys()
-
-
-def test_no_calls_come_to_nothing() -> None:
-    assert usage_summary(()) == CallSummary()
-    assert usage_summary(()).mean_quality is None
-
-
-def test_a_summary_adds_up_and_means_leave_out_who_said_nothing() -> None:
-    rows = (
-        row(
-            usage=Usage(input_tokens=10, output_tokens=3, cached_tokens=4, reasoning_tokens=1),
-            latency_ms=100,
-            first_token_ms=50,
-            quality_score=0.5,
-            self_evaluation="まあまあ",
-        ),
-        row(usage=Usage(input_tokens=1), latency_ms=201, quality_score=0.0),
-        row(state=CallState.FAILED, cost=0),
-        row(state=CallState.UNKNOWN, cost=90),
-    )
-    assert usage_summary(iter(rows)) == CallSummary(
-        calls=4,
-        answered=2,
-        failed=1,
-        unknown=1,
-        input_tokens=11,
-        output_tokens=3,
-        cached_tokens=4,
-        reasoning_tokens=1,
-        cost_micro_usd=100,
-        unconfirmed_micro_usd=90,
-        mean_latency_ms=150.5,
-        mean_first_token_ms=50,
-        mean_quality=0.25,
-    )
-
-
-@pytest.mark.parametrize(
-    ("by", "groups"),
-    [
-        (Grouping.MODEL, {"xai:grok": 9, "openai:gpt": 5}),
-        (Grouping.PURPOSE, {"thinking": 9, "conversation": 5}),
-        (Grouping.TASK_TYPE, {"design": 9, "conversation": 5}),
-        (Grouping.COMPLEXITY, {"complex": 9, "simple": 5}),
-    ],
-)
-def test_groups_come_dearest_first(by: Grouping, groups: dict[str, int]) -> None:
-    dear = row(
-        provider="xai",
-        model="grok",
-        purpose=Use.THINKING,
-        task_type="design",
-        complexity=0.71,
-        cost=9,
-    )
-    found = group_usage((row(cost=2), dear, row(cost=3)), by)
-    assert [(key, one.cost_micro_usd) for key, one in found.items()] == list(groups.items())
-
-
-ROWS = st.lists(
-    st.builds(
-        row,
-        model=st.sampled_from(["a", "b", "c"]),
-        cost=st.integers(0, 10**9),
-        state=st.sampled_from(CallState),
-        latency_ms=st.none() | st.integers(0, 10**6),
-    ),
-    max_size=12,
-)
-
-
-@given(rows=ROWS)
-def test_groups_hold_every_call_once(rows: list[UsageRow]) -> None:
-    groups, whole = group_usage(rows, Grouping.MODEL), usage_summary(rows)
-    assert sum(one.calls for one in groups.values()) == whole.calls == len(rows)
-    assert sum(one.cost_micro_usd for one in groups.values()) == whole.cost_micro_usd
-    costs = [one.cost_micro_usd for one in groups.values()]
-    assert costs == sorted(costs, reverse=True)

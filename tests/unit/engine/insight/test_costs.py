@@ -13,7 +13,7 @@ from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import FREE, Price, Usage
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
 from opencrab.domain.turn.turn import Block, Trigger, Turn
-from opencrab.domain.usage.ledger import Grouping, Judgement, Period, Settlement, UsageRow
+from opencrab.domain.usage.ledger import Judgement, Period, Settlement, UsageRow
 from opencrab.engine.insight.costs import (
     Ground,
     cost_report,
@@ -195,20 +195,6 @@ def test_a_long_turns_calls_are_found_behind_many_others(world: World, others: i
     world.runtime = replace(world.runtime, home=replace(home, usage=Long(home.usage, others)))
     found = explain_turn_cost(world.runtime, turn.id)
     assert (len(found.calls), found.complete, found.adds_up) == (1, True, True)
-
-
-@pytest.mark.parametrize(("most", "complete"), [(3, True), (2, False)])
-def test_a_report_reads_so_many_rows_and_says_if_there_were_more(
-    world: World,
-    most: int,
-    complete: bool,  # noqa: FBT001
-) -> None:
-    for _ in range(3):
-        turn, intent = began(world)
-        settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
-    found = cost_report(world.runtime, "mika", Period.ALL, (Grouping.MODEL,), most=most)
-    assert (found.total.calls, found.complete) == (most, complete)
-    assert found.groups[Grouping.MODEL]["openai:gpt"].unknown == most
 
 
 def test_a_report_begins_where_its_period_does(world: World) -> None:

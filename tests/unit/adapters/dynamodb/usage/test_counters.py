@@ -8,14 +8,15 @@ import pytest
 
 from opencrab.adapters.dynamodb.item import Item, item_time_to_live, to_attribute
 from opencrab.adapters.dynamodb.table import PATIENT_PAUSES, PAUSES, put_item
-from opencrab.adapters.dynamodb.usage.counters import SHARDS, DynamoTallies
+from opencrab.adapters.dynamodb.usage.counters import SCHEMA, SHARDS, DynamoTallies
 from opencrab.adapters.dynamodb.usage.ledger import JUDGING, DynamoUsage, usage_row_to_dynamodb_item
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
+from opencrab.domain.money.budget import Usage
+from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
-    KEPT,
     DailyTally,
     merge_usage_tallies,
     usage_tally_of_call,
@@ -58,14 +59,41 @@ def test_turns_count_in_different_items_and_each_call_in_one(dynamo: Dynamo) -> 
     assert len(told(dynamo)) == 1
 
 
-def test_what_was_counted_expires_long_after_the_last_call(dynamo: Dynamo) -> None:
+def test_what_was_counted_never_expires_and_who_was_active_does(dynamo: Dynamo) -> None:
     dynamo.stores.sessions.create(session())
-    dynamo.stores.journal.commit(step(running(dynamo), usage=(usage_row(1),), at=NOW))
+    current = running(dynamo)
+    dynamo.stores.journal.commit(step(current, usage=(usage_row(1),), at=NOW))
     (item,) = counters(dynamo)
-    assert item["ttl"] == to_attribute(item_time_to_live(NOW + KEPT))
+    assert "ttl" not in item
     active = dynamo.table.get(f"ACTIVE#{DAY}", "hana")
     assert active is not None
     assert active["ttl"] == to_attribute(item_time_to_live(NOW + ACTIVE_KEPT))
+
+
+def early(dynamo: Dynamo, row: UsageRow, shard: int) -> None:
+    """A row and its count as an early release kept them: it expires, and tells less."""
+    dynamo.table.write(put_item(usage_row_to_dynamodb_item(row)))
+    tally = usage_tally_of_call(row)
+    counts = {
+        f"n_{name}": count
+        for name, count in tally.counts.items()
+        if name not in {"full", "unconfirmed", "rated", "quality"}
+    }
+    fields = {"cell": tally.cell.model_dump_json(), "ttl": 1_900_000_000, **counts}
+    place = f"{tally.day}#{tally.cell.id}#{shard}"
+    dynamo.table.write(put_item(SCHEMA.encode_item("TALLY#hana", place, fields)))
+
+
+def test_a_day_of_an_early_release_is_counted_anew_and_kept_for_ever(dynamo: Dynamo) -> None:
+    rows = [usage_row(1), usage_row(2, state=CallState.UNKNOWN, usage=Usage(), quality_score=0.5)]
+    for shard, row in enumerate(rows, 1):
+        early(dynamo, row, shard)
+    assert not any(one.is_full for one in told(dynamo))
+    (found,) = DynamoTallies(dynamo.table).recount("hana", DAY, iter(rows))
+    assert found.counts == merge_usage_tallies(map(usage_tally_of_call, rows))[0].counts
+    assert found.is_full
+    assert [one.counts for one in told(dynamo)] == [found.counts]
+    assert not [item for item in counters(dynamo) if "ttl" in item]
 
 
 def test_a_paid_answer_is_kept_however_often_others_count_at_the_same_time(dynamo: Dynamo) -> None:
@@ -110,11 +138,11 @@ def test_a_row_that_changes_meanwhile_is_judged_all_the_same_or_not_at_all(dynam
         lambda n=n: others.write(put_item(usage_row_to_dynamodb_item(row.replaced(latency_ms=n))))
         for n in range(JUDGING)
     ]
-    dynamo.wire.before("PutItem", *changed)
+    dynamo.wire.before("TransactWriteItems", *changed)
     with pytest.raises(Unavailable, match="retries exhausted"):
         ledger.judge("hana", row.id, GRADE)
     assert ledger.row("hana", row.id).quality_score is None
-    dynamo.wire.before("PutItem", changed[0])
+    dynamo.wire.before("TransactWriteItems", changed[0])
     judged = ledger.judge("hana", row.id, GRADE)
     assert (judged.quality_score, judged.latency_ms) == (0.9, 0)
     assert ledger.row("hana", row.id) == judged
@@ -124,6 +152,8 @@ def test_a_judgement_that_the_network_carried_twice_is_one(dynamo: Dynamo) -> No
     row = usage_row(1)
     kept(dynamo, row)
     judged = usage_row_to_dynamodb_item(row.with_judgement(GRADE))
-    dynamo.wire.before("PutItem", lambda: dynamo.behind(dynamo.real).write(put_item(judged)))
+    dynamo.wire.before(
+        "TransactWriteItems", lambda: dynamo.behind(dynamo.real).write(put_item(judged))
+    )
     ledger = DynamoUsage(dynamo.table, FakeClock(NOW + timedelta(hours=1)))
     assert ledger.judge("hana", row.id, GRADE) == row.with_judgement(GRADE)

@@ -1,6 +1,6 @@
 """The usage ledger on SQLite: a row for each call of a model, and what days add up to."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,8 +12,8 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.money.budget import BudgetDraw
 from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
-    KEPT,
     DailyTally,
+    recount_usage_tallies,
     usage_tally_correction,
     usage_tally_of_call,
 )
@@ -24,6 +24,8 @@ from opencrab.domain.usage.ledger import (
     is_usage_row_id,
     usage_row_id_bounds,
 )
+
+_TOTALS = "SELECT json_remove(body, '$.hours') FROM item WHERE pk=? AND sk>=? AND sk<? ORDER BY sk"
 
 
 class SqliteUsage:
@@ -58,7 +60,15 @@ class SqliteUsage:
             return _row_in(items, agent_id, row_id)
 
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
-        return self._changed(agent_id, row_id, lambda row: row.with_judgement(judgement))
+        with self._database.write_transaction() as items:
+            row = _row_in(items, agent_id, row_id)
+            judged = row.with_judgement(judgement)
+            if judged != row:
+                count = _call_count(usage_tally_correction(row, judged), row.at)
+                batch = WriteBatch(put=[sqlite_usage_row(judged)])
+                add_sqlite_usage_counts(batch, (count,), items.get_many([count.place]))
+                items.write(batch)
+            return judged
 
     def settle(
         self,
@@ -75,8 +85,7 @@ class SqliteUsage:
             settled = row.with_settlement(settlement)
             if settled == row:
                 return row
-            tally = usage_tally_correction(row, settled, settlement.at)
-            counts = [] if tally is None else [_call_count(tally, row.at)]
+            counts = [_call_count(usage_tally_correction(row, settled), row.at)]
             places = [*sqlite_budget_keys(draws), *sqlite_document_places(facts)]
             stored = items.get_many([*places, *(one.place for one in counts)])
             batch.put.append(sqlite_usage_row(settled))
@@ -87,15 +96,9 @@ class SqliteUsage:
             return settled
 
     def redact_evaluation(self, agent_id: str, row_id: str) -> None:
-        self._changed(agent_id, row_id, UsageRow.without_evaluation)
-
-    def _changed(
-        self, agent_id: str, row_id: str, change: Callable[[UsageRow], UsageRow]
-    ) -> UsageRow:
         with self._database.write_transaction() as items:
-            changed = change(_row_in(items, agent_id, row_id))
-            items.put(_partition(agent_id), row_id, changed.model_dump_json())
-            return changed
+            redacted = _row_in(items, agent_id, row_id).without_evaluation()
+            items.put(_partition(agent_id), row_id, redacted.model_dump_json())
 
 
 def sqlite_usage_row(row: UsageRow) -> ItemRow:
@@ -137,6 +140,32 @@ class SqliteTallies:
             rows = items.between(_tally_partition(agent_id), f"{first}#", f"{last}$")
         return tuple(DailyTally.model_validate_json(body) for _, body in rows)
 
+    def totals(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
+        with self._database.read_transaction() as items:
+            rows = items.execute(_TOTALS, (_tally_partition(agent_id), f"{first}#", f"{last}$"))
+            return tuple(DailyTally.model_validate_json(body) for (body,) in rows)
+
+    def recount(self, agent_id: str, day: str, rows: Iterable[UsageRow]) -> tuple[DailyTally, ...]:
+        partition, span = _tally_partition(agent_id), (f"{day}#", f"{day}$")
+        with self._database.read_transaction() as items:
+            stored = items.between(partition, *span)
+        tallies = {sk: DailyTally.model_validate_json(body) for sk, body in stored}
+        for correction in recount_usage_tallies(tallies.values(), rows):
+            sk = f"{day}#{correction.cell.id}"
+            before = tallies.get(sk)
+            tallies[sk] = correction if before is None else before + correction
+        with self._database.write_transaction() as items:
+            if items.between(partition, *span) == stored:
+                items.write(
+                    WriteBatch(
+                        put=[
+                            ItemRow(partition, sk, tally.model_dump_json())
+                            for sk, tally in tallies.items()
+                        ]
+                    )
+                )
+        return tuple(tally.replaced(hours={}) for tally in tallies.values())
+
     def active_agents(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
         with self._database.read_transaction() as items:
             # No id has a character as low as this one.
@@ -168,10 +197,10 @@ def add_sqlite_usage_counts(
         else:
             total = one.tally
         totals[one.place] = total
-        # By the day, so that a later call of it moves nothing in the index of expiries.
-        day = one.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-        batch.put.append(ItemRow(*one.place, total.model_dump_json(), expires_at=day + KEPT))
+        batch.put.append(ItemRow(*one.place, total.model_dump_json()))
         if one.place not in stored:
+            # By the day and once, so that a later call moves nothing in the index of expiries.
+            day = one.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
             batch.put.append(
                 ItemRow(f"ACTIVE#{total.day}", total.agent_id, "1", expires_at=day + ACTIVE_KEPT)
             )

@@ -3,7 +3,7 @@
 Quality is what is known of all time, from evidence: it belongs to turns, and no tally knows it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
@@ -195,17 +195,10 @@ def _qualities(evidence: Evidence, by: Grouping | None) -> dict[str, MomentSums]
     }
 
 
-_GROUPS: dict[Grouping | None, Callable[[CounterCell], str]] = {
-    None: lambda cell: analytics_task_key(cell.purpose, cell.task_type, cell.name),
-    Grouping.MODEL: lambda cell: cell.name,
-    Grouping.PURPOSE: lambda cell: cell.purpose.value,
-    Grouping.TASK_TYPE: lambda cell: cell.task_type,
-    Grouping.COMPLEXITY: lambda cell: cell.complexity,
-}
-
-
 def _group(cell: CounterCell, by: Grouping | None) -> str:
-    return _GROUPS[by](cell)
+    if by is None:
+        return analytics_task_key(cell.purpose, cell.task_type, cell.name)
+    return cell.group(by)
 
 
 def _add(counts: Counts, more: Mapping[str, int]) -> None:

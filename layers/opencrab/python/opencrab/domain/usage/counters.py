@@ -1,6 +1,6 @@
 """Daily tallies: counts of a day's model calls, updated as the calls are made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from pydantic import Field
@@ -9,14 +9,20 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import Use
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.task_type import turn_complexity_level
-from opencrab.domain.usage.ledger import UsageRow
+from opencrab.domain.usage.ledger import Grouping, UsageRow
 from opencrab.domain.value import Value
 
 HOURLY = ("calls", "failed", "cost", "input", "output", "latency", "timed")
 """The counts that are also kept for each hour (UTC) of the day."""
 
-KEPT, ACTIVE_KEPT = timedelta(days=400), timedelta(days=40)
-"""The times for which a tally is kept after its last call, and an agent's activity on a day."""
+ACTIVE_KEPT = timedelta(days=40)
+"""The time for which an agent's activity on a day is kept. Tallies are kept for ever."""
+
+QUALITY_PARTS = 1_000_000
+"""Ratings are summed in millionths, so that sums are exact in any order."""
+
+_NOT_IN_ROWS = {"sessions"}
+"""Counts that ledger rows do not tell."""
 
 
 class CounterCell(Value):
@@ -38,6 +44,15 @@ class CounterCell(Value):
         """The id of the cell among those of a day."""
         return stable_id(self.provider, self.model, self.purpose, self.task_type, self.complexity)
 
+    def group(self, by: Grouping) -> str:
+        """Return the group of the cell's calls."""
+        return {
+            Grouping.MODEL: self.name,
+            Grouping.PURPOSE: self.purpose.value,
+            Grouping.TASK_TYPE: self.task_type,
+            Grouping.COMPLEXITY: self.complexity,
+        }[by]
+
 
 class DailyTally(Value):
     """An agent's calls of one day (UTC) in one cell.
@@ -45,8 +60,10 @@ class DailyTally(Value):
     `counts` are whole numbers by name: calls, answered, failed, unknown; input, output, cached and
     reasoning tokens; sessions that began with a call; cost in micro-dollars; latency and first in
     milliseconds with timed and first_timed, the numbers of calls that tell them; l0, l1 … count
-    latencies and c0, c1 … costs by the number of bits of their milliseconds and micro-dollars.
-    `hours` has those of HOURLY again by hour, 0 to 23.
+    latencies and c0, c1 … costs by the number of bits of their milliseconds and micro-dollars;
+    unconfirmed micro-dollars; rated, the number of calls with a rating, and their quality in
+    millionths. Early releases did not count the last three: `full` is the number of calls for
+    which they are. `hours` has those of HOURLY again by hour, 0 to 23.
     """
 
     agent_id: str
@@ -59,6 +76,12 @@ class DailyTally(Value):
     def key(self) -> tuple[str, str, CounterCell]:
         """The key of a tally: agent, day and cell."""
         return self.agent_id, self.day, self.cell
+
+    @property
+    def is_full(self) -> bool:
+        """True if all counts of all calls are known."""
+        calls = self.counts.get("calls", 0)
+        return calls > 0 and self.counts.get("full", 0) == calls
 
     def __add__(self, other: "DailyTally") -> "DailyTally":
         """Return the sum of both, with the key of the first."""
@@ -79,10 +102,11 @@ def sum_call_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict
     return {name: first.get(name, 0) + second.get(name, 0) for name in (*first, *second)}
 
 
-def usage_tally_of_call(row: UsageRow) -> DailyTally:
+def counts_of_call(row: UsageRow) -> dict[str, int]:
     """Count one call; no count is negative, whatever a vendor reported."""
     counts = {
         "calls": 1,
+        "full": 1,
         "answered": int(row.state is CallState.COMPLETED),
         "failed": int(row.state is CallState.FAILED),
         "unknown": int(row.state is CallState.UNKNOWN),
@@ -94,39 +118,101 @@ def usage_tally_of_call(row: UsageRow) -> DailyTally:
         "cost": row.cost,
         f"c{max(row.cost, 0).bit_length()}": 1,
     }
+    if row.state is not CallState.COMPLETED:
+        counts |= {"unconfirmed": row.unconfirmed_micro_usd}
     if row.latency_ms is not None:
         counts |= {"latency": row.latency_ms, "timed": 1}
         counts |= {f"l{max(row.latency_ms, 0).bit_length()}": 1}
     if row.first_token_ms is not None:
         counts |= {"first": row.first_token_ms, "first_timed": 1}
-    counts = {name: count for name, count in counts.items() if count > 0}
+    if row.quality_score is not None:
+        counts |= {"rated": 1, "quality": round(row.quality_score * QUALITY_PARTS)}
+    return {name: count for name, count in counts.items() if count > 0}
+
+
+def cell_of_call(row: UsageRow) -> CounterCell:
+    """Return the cell in which a call is counted."""
+    return CounterCell(
+        provider=row.provider,
+        model=row.model,
+        purpose=row.purpose,
+        task_type=row.task_type,
+        complexity=turn_complexity_level(row.complexity),
+    )
+
+
+def usage_tally_of_call(row: UsageRow) -> DailyTally:
+    """Return the tally of a day with one call."""
+    counts = counts_of_call(row)
     hourly = {name: counts[name] for name in HOURLY if name in counts}
     return DailyTally(
         agent_id=row.agent_id,
         day=usage_tally_day(row.at),
-        cell=CounterCell(
-            provider=row.provider,
-            model=row.model,
-            purpose=row.purpose,
-            task_type=row.task_type,
-            complexity=turn_complexity_level(row.complexity),
-        ),
+        cell=cell_of_call(row),
         counts=counts,
         hours={row.at.astimezone(UTC).hour: hourly},
     )
 
 
-def usage_tally_correction(before: UsageRow, after: UsageRow, now: datetime) -> DailyTally | None:
-    """Return what to add to the day of a call that was settled; None if it is kept no longer."""
-    if now - before.at >= KEPT:
-        return None
-    counted, corrected = usage_tally_of_call(before), usage_tally_of_call(after)
+def usage_tally_correction(before: UsageRow, after: UsageRow) -> DailyTally:
+    """Return what to add to the day of a call that was settled or rated."""
+    return _tally_difference(usage_tally_of_call(after), usage_tally_of_call(before))
+
+
+def recount_usage_tallies(
+    stored: Iterable[DailyTally], rows: Iterable[UsageRow]
+) -> Iterator[DailyTally]:
+    """Yield what to add to a day's tallies so that they count all of the day's ledger rows.
+
+    A cell of which the ledger lacks rows keeps its counts, which are then all that is known.
+    """
+    known = {tally.key: tally for tally in merge_usage_tallies(stored)}
+    counted = {tally.key: tally for tally in _tallies_of_calls(rows)}
+    for key in {**known, **counted}:
+        before, after = known.get(key), counted.get(key)
+        if before is None:
+            if after is not None:
+                yield after
+            continue
+        calls = before.counts.get("calls", 0)
+        if after is None or after.counts["calls"] < calls:
+            missing = calls - before.counts.get("full", 0)
+            correction = before.replaced(counts={"full": missing} if missing else {}, hours={})
+        else:
+            correction = _tally_difference(after, before)
+        if correction.counts:
+            yield correction
+
+
+def _tallies_of_calls(rows: Iterable[UsageRow]) -> Iterator[DailyTally]:
+    """Yield the tallies of calls; quicker than to merge one for each call."""
+    counts: dict[tuple[str, str, CounterCell], dict[str, int]] = {}
+    hours: dict[tuple[str, str, CounterCell], dict[int, dict[str, int]]] = {}
+    for row in rows:
+        key = row.agent_id, usage_tally_day(row.at), cell_of_call(row)
+        one, hour = counts_of_call(row), row.at.astimezone(UTC).hour
+        _add_counts(counts.setdefault(key, {}), one)
+        hourly = {name: one[name] for name in HOURLY if name in one}
+        _add_counts(hours.setdefault(key, {}).setdefault(hour, {}), hourly)
+    for key, of in counts.items():
+        agent_id, day, cell = key
+        yield DailyTally(agent_id=agent_id, day=day, cell=cell, counts=of, hours=hours[key])
+
+
+def _add_counts(known: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, count in more.items():
+        known[name] = known.get(name, 0) + count
+
+
+def _tally_difference(new: DailyTally, old: DailyTally) -> DailyTally:
     hours = {
-        hour: _count_differences(counts, counted.hours.get(hour, {}))
-        for hour, counts in corrected.hours.items()
+        hour: _count_differences(new.hours.get(hour, {}), old.hours.get(hour, {}))
+        for hour in (*new.hours, *old.hours)
     }
-    return corrected.replaced(
-        counts=_count_differences(corrected.counts, counted.counts), hours=hours
+    counts = _count_differences(new.counts, old.counts)
+    return new.replaced(
+        counts={name: count for name, count in counts.items() if name not in _NOT_IN_ROWS},
+        hours=hours,
     )
 
 

@@ -1,7 +1,6 @@
-"""The usage ledger: one row for every model call, with any result, and its summaries."""
+"""The usage ledger: one row for every model call, with any result."""
 
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
@@ -13,7 +12,6 @@ from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import CallState, ModelIntent, ModelResult
-from opencrab.domain.turn.task_type import turn_complexity_level
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import MicroUsd, ShortText, Unit, Value
 
@@ -271,74 +269,6 @@ class Grouping(StrEnum):
     PURPOSE = "purpose"
     TASK_TYPE = "task_type"
     COMPLEXITY = "complexity"
-
-    def key(self, row: UsageRow) -> str:
-        """Return the group of a row."""
-        match self:
-            case Grouping.MODEL:
-                return f"{row.provider}:{row.model}"
-            case Grouping.PURPOSE:
-                return row.purpose.value
-            case Grouping.TASK_TYPE:
-                return row.task_type
-            case Grouping.COMPLEXITY:
-                return turn_complexity_level(row.complexity)
-
-
-class CallSummary(Value):
-    """Totals of some calls; means are null if unknown.
-
-    `unconfirmed_micro_usd` is the part of the cost that is held for calls that were perhaps billed.
-    """
-
-    calls: int = 0
-    answered: int = 0
-    failed: int = 0
-    unknown: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost_micro_usd: MicroUsd = 0
-    unconfirmed_micro_usd: MicroUsd = 0
-    mean_latency_ms: float | None = None
-    mean_first_token_ms: float | None = None
-    mean_quality: float | None = None
-
-
-def usage_summary(rows: Iterable[UsageRow]) -> CallSummary:
-    """Sum up all rows."""
-    listed = tuple(rows)
-    states = [row.state for row in listed]
-    return CallSummary(
-        calls=len(listed),
-        answered=states.count(CallState.COMPLETED),
-        failed=states.count(CallState.FAILED),
-        unknown=states.count(CallState.UNKNOWN),
-        input_tokens=sum(row.usage.input_tokens for row in listed),
-        output_tokens=sum(row.usage.output_tokens for row in listed),
-        cached_tokens=sum(row.usage.cached_tokens for row in listed),
-        reasoning_tokens=sum(row.usage.reasoning_tokens for row in listed),
-        cost_micro_usd=sum(row.cost for row in listed),
-        unconfirmed_micro_usd=sum(row.unconfirmed_micro_usd for row in listed),
-        mean_latency_ms=_mean(row.latency_ms for row in listed),
-        mean_first_token_ms=_mean(row.first_token_ms for row in listed),
-        mean_quality=_mean(row.quality_score for row in listed),
-    )
-
-
-def group_usage(rows: Iterable[UsageRow], by: Grouping) -> dict[str, CallSummary]:
-    """Sum up each group, the most expensive first."""
-    groups: dict[str, list[UsageRow]] = {}
-    for row in rows:
-        groups.setdefault(by.key(row), []).append(row)
-    summaries = {key: usage_summary(group) for key, group in groups.items()}
-    return dict(sorted(summaries.items(), key=lambda item: (-item[1].cost_micro_usd, item[0])))
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(sum(known) / len(known), 3) if known else None
 
 
 def parse_usage_task_key(key: str) -> tuple[str, str, str]:

@@ -2,29 +2,18 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import islice
 
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.models.routing import Use
 from opencrab.domain.money.budget import Price, Share
 from opencrab.domain.turn.record import CallState, ModelIntent, Record
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
-from opencrab.domain.usage.ledger import (
-    CallSummary,
-    Grouping,
-    Period,
-    UsageRow,
-    group_usage,
-    usage_summary,
-)
+from opencrab.domain.usage.call_summary import CallSummary, group_usage, summarize_usage
+from opencrab.domain.usage.ledger import Grouping, Period, UsageRow
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
-from opencrab.ports.paging import paginate
 from opencrab.ports.usage.ledger import UsageLedger
-
-MOST_ROWS = 10_000
-"""Most rows that one report reads; `complete` is false if there are more."""
 
 _PAGE = 500
 _LATER = timedelta(minutes=1)
@@ -95,7 +84,11 @@ class Explanation(Value):
 
 
 class UsageReport(Value):
-    """Totals of an agent's calls of a period, over all calls and in groups."""
+    """Totals of an agent's calls of a period, over all calls and in groups.
+
+    `complete` is false while calls that an earlier release counted are still to be counted anew;
+    then the unconfirmed cost and the mean quality may lack some.
+    """
 
     period: Period
     since: datetime | None
@@ -143,20 +136,25 @@ def cost_report(
     period: Period,
     groupings: tuple[Grouping, ...],
     *,
-    most: int = MOST_ROWS,
+    most: int | None = None,
 ) -> UsageReport:
-    """Return the totals of an agent's newest `most` calls of a period; raises NotFound."""
+    """Return the totals of an agent's calls of a period; raises NotFound.
+
+    It counts at most about `most` calls of earlier releases anew, by default 10,000.
+    """
+    from opencrab.engine.money.usage_rollup import usage_of_period  # noqa: PLC0415 - seldom needed
+
     runtime.home.agents.get(agent_id)
     now = runtime.clock.now()
     since = period.since(now)
-    rows, complete = _newest(runtime.home.usage, agent_id, since, most)
+    found = usage_of_period(runtime, agent_id, since, most=most)
     return UsageReport(
         period=period,
         since=since,
         until=now,
-        complete=complete,
-        total=usage_summary(rows),
-        groups={by: group_usage(rows, by) for by in groupings},
+        complete=found.complete,
+        total=summarize_usage(found.cells),
+        groups={by: group_usage(found.cells, by) for by in groupings},
     )
 
 
@@ -253,12 +251,3 @@ def _rows_of(
             break
         after = rows[-1].id
     return tuple(found), len(found) == expected
-
-
-def _newest(
-    usage: UsageLedger, agent_id: str, since: datetime | None, most: int
-) -> tuple[tuple[UsageRow, ...], bool]:
-    """Return an agent's newest rows, at most `most`, and whether these are all."""
-    rows = paginate(usage.rows, agent_id, limit=min(_PAGE, most + 1), since=since)
-    found = tuple(islice(rows, most + 1))
-    return found[:most], len(found) <= most

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.money.budget import (
@@ -12,11 +11,8 @@ from opencrab.domain.money.budget import (
     agent_budget_scope,
     heartbeat_budget_scope,
 )
-from opencrab.domain.usage.ledger import UsageRow
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.runtime import Runtime
-
-_PAGE = 500
 
 
 @dataclass(frozen=True)
@@ -46,10 +42,11 @@ class BudgetLimits:
 
 def budget_limits(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
     """Return today's budgets (UTC) of the installation, and of one agent if given."""
+    from opencrab.engine.money.usage_rollup import unconfirmed_micro_usd_of_day  # noqa: PLC0415 - seldom needed
+
     configured, changes = runtime.rules.limits, runtime.home.budgets.limits()
     limits = configured.changed(changes)
-    now = runtime.clock.now()
-    day = now.strftime("%Y-%m-%d")
+    day = runtime.clock.now().strftime("%Y-%m-%d")
     scopes = [INSTALLATION]
     if agent is not None:
         scopes += [agent_budget_scope(agent.id), heartbeat_budget_scope(agent.id)]
@@ -68,9 +65,8 @@ def budget_limits(runtime: Runtime, agent: Agent | None = None) -> BudgetLimits:
             for scope in scopes
         ),
         unconfirmed_micro_usd=sum(
-            row.unconfirmed_micro_usd
+            unconfirmed_micro_usd_of_day(runtime, agent_id, day)
             for agent_id in ([agent.id] if agent else _active_agents(runtime, day))
-            for row in _rows_of_today(runtime, agent_id, now)
         ),
     )
 
@@ -81,12 +77,3 @@ def _active_agents(runtime: Runtime, day: str) -> Iterator[str]:
     while page := runtime.home.tallies.active_agents(day, after=after):
         yield from page
         after = page[-1]
-
-
-def _rows_of_today(runtime: Runtime, agent_id: str, now: datetime) -> Iterator[UsageRow]:
-    """Yield all of an agent's calls of today (UTC), newest first."""
-    since = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    after = None
-    while page := runtime.home.usage.rows(agent_id, since=since, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].id

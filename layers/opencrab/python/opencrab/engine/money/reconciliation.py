@@ -7,7 +7,7 @@ once. The journal stays as it was: it says what was known when the turn ran.
 
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
+from itertools import chain, islice
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, Invalid, Unavailable
@@ -50,12 +50,18 @@ class Reconciled:
 
 def calls_with_reserved_money(runtime: Runtime, agent_id: str, period: Period) -> UnconfirmedCalls:
     """Return an agent's calls of a period for which money is held; raises NotFound."""
+    from opencrab.engine.money.usage_rollup import (  # noqa: PLC0415 - seldom needed
+        days_with_unconfirmed_calls,
+        rows_of_day,
+    )
+
     runtime.home.agents.get(agent_id)
     since = period.since(runtime.clock.now())
-    rows = paginate(runtime.home.usage.rows, agent_id, limit=_PAGE, since=since)
+    days, complete = days_with_unconfirmed_calls(runtime, agent_id, since)
+    rows = chain.from_iterable(rows_of_day(runtime, agent_id, day, since=since) for day in days)
     found = tuple(islice(rows, MOST_ROWS + 1))
     held = tuple(row for row in found[:MOST_ROWS] if row.unconfirmed_micro_usd)
-    return UnconfirmedCalls(held, len(found) <= MOST_ROWS)
+    return UnconfirmedCalls(held, complete and len(found) <= MOST_ROWS)
 
 
 def settle_call(

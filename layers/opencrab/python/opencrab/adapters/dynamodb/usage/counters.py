@@ -6,20 +6,32 @@ day by each process that carries out its turns.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
+from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 from pynamodb.expressions.update import Update
 
 from opencrab.adapters.dynamodb.item import Fields, Item, Schema, item_shard, item_time_to_live
-from opencrab.adapters.dynamodb.table import Table, Write, put_item, update_item
+from opencrab.adapters.dynamodb.table import (
+    Cancelled,
+    Table,
+    Write,
+    all_conditions,
+    attribute_changes,
+    check_item,
+    item_absent,
+    put_item,
+    update_item,
+)
 from opencrab.domain.usage.counters import (
     ACTIVE_KEPT,
-    KEPT,
     CounterCell,
     DailyTally,
     merge_usage_tallies,
+    recount_usage_tallies,
     usage_tally_day,
     usage_tally_of_call,
 )
@@ -34,7 +46,9 @@ Seen = set[tuple[str, str]]
 """Agents and days of which this process has written that they were active."""
 
 _MOST_SEEN = 20_000
-_COUNT, _HOUR = "n_", "h"
+_COUNT, _HOUR, _EXPIRES = "n_", "h", "ttl"
+_CHANGING = ("calls", "full", "cost", "unconfirmed", "rated", "quality")
+"""Counts of which every call, settlement and rating changes one."""
 
 
 class DynamoTallies:
@@ -46,6 +60,20 @@ class DynamoTallies:
     def between(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
         items = self._table.query(_partition(agent_id), f"{first}#", f"{last}$")
         return merge_usage_tallies(map(usage_tally_from_dynamodb_item, items))
+
+    def totals(self, agent_id: str, first: str, last: str) -> tuple[DailyTally, ...]:
+        return _without_hours(self.between(agent_id, first, last))
+
+    def recount(self, agent_id: str, day: str, rows: Iterable[UsageRow]) -> tuple[DailyTally, ...]:
+        items = self._table.query(_partition(agent_id), f"{day}#", f"{day}$")
+        stored = merge_usage_tallies(map(usage_tally_from_dynamodb_item, items))
+        corrections = tuple(recount_usage_tallies(stored, rows))
+        known = {item["sk"]["S"]: item for item in items}
+        for correction in corrections:
+            # Another process counted meanwhile: what is stored is counted anew another time.
+            with suppress(Cancelled):
+                self._table.transact(*_recount_writes(correction, known))
+        return _without_hours(merge_usage_tallies((*stored, *corrections)))
 
     def active_agents(self, day: str, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
         # One more, because the bound itself does not count and a query would count it.
@@ -60,7 +88,7 @@ def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -
     `seen` are pairs of agent and day that are already marked.
     """
     for tally in merge_usage_tallies(map(usage_tally_of_call, rows)):
-        yield _tally_update(tally, item_shard(rows[0].turn_id, SHARDS), at)
+        yield _tally_update(tally, item_shard(rows[0].turn_id, SHARDS))
     for agent_id, day in sorted({(row.agent_id, usage_tally_day(row.at)) for row in rows} - seen):
         fields = {"ttl": item_time_to_live(at.astimezone(UTC) + ACTIVE_KEPT)}
         yield put_item(ACTIVE.encode_item(f"ACTIVE#{day}", agent_id, fields))
@@ -68,7 +96,7 @@ def usage_counter_writes(rows: tuple[UsageRow, ...], at: datetime, seen: Seen) -
 
 def tally_correction_write(tally: DailyTally, row: UsageRow) -> Write:
     """Return the write that corrects the daily tally in which a row's call was counted."""
-    return _tally_update(tally, item_shard(row.turn_id, SHARDS), row.at)
+    return _tally_update(tally, item_shard(row.turn_id, SHARDS))
 
 
 def note_agents_in_usage_counters(rows: tuple[UsageRow, ...], seen: Seen) -> None:
@@ -104,20 +132,55 @@ def _hours(fields: Fields) -> dict[int, dict[str, int]]:
     return hours
 
 
-def _tally_update(tally: DailyTally, place: int, at: datetime) -> Write:
+def _without_hours(tallies: Iterable[DailyTally]) -> tuple[DailyTally, ...]:
+    return tuple(tally.replaced(hours={}) for tally in tallies)
+
+
+def _recount_writes(correction: DailyTally, known: Mapping[str, Item]) -> Iterator[Write]:
+    """Yield the writes that correct a cell in its first shard, if all its shards are unchanged."""
+    for shard in range(SHARDS):
+        place = _place(correction, shard)
+        item = known.get(place)
+        unchanged = item_absent() if item is None else _counts_are(item)
+        if shard == 0:
+            yield _tally_update(correction, shard, unchanged)
+        elif item is None:
+            yield check_item(_partition(correction.agent_id), place, unchanged)
+        else:
+            kept = attribute_changes({_EXPIRES: None})
+            yield update_item(_partition(correction.agent_id), place, kept, unchanged)
+
+
+def _counts_are(item: Item) -> Condition:
+    """Return the condition that an item counts what it did when it was read."""
+    fields = SCHEMA.decode_item(item)
+    named = (f"{_COUNT}{name}" for name in _CHANGING)
+    return all_conditions(
+        *(
+            Path(name) == fields[name] if name in fields else Path(name).does_not_exist()
+            for name in named
+        )
+    )
+
+
+def _tally_update(tally: DailyTally, shard: int, condition: Condition | None = None) -> Write:
     cell = tally.cell
-    values = {
-        "schema": SCHEMA.version,
-        "cell": cell.model_dump_json(),
-        "ttl": item_time_to_live(at.astimezone(UTC) + KEPT),
-    }
-    change = Update(*(Path(name).set(value) for name, value in values.items()))
+    change = Update(
+        Path("schema").set(SCHEMA.version),
+        Path("cell").set(cell.model_dump_json()),
+        # Early releases let tallies expire.
+        Path(_EXPIRES).remove(),
+    )
     for name, count in tally.counts.items():
         change.add_action(Path(f"{_COUNT}{name}").add(count))
     for hour, counts in tally.hours.items():
         for name, count in counts.items():
             change.add_action(Path(f"{_HOUR}{hour}_{name}").add(count))
-    return update_item(_partition(tally.agent_id), f"{tally.day}#{cell.id}#{place}", change)
+    return update_item(_partition(tally.agent_id), _place(tally, shard), change, condition)
+
+
+def _place(tally: DailyTally, shard: int) -> str:
+    return f"{tally.day}#{tally.cell.id}#{shard}"
 
 
 def _partition(agent_id: str) -> str:

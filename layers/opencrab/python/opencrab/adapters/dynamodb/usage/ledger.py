@@ -12,7 +12,6 @@ from opencrab.adapters.dynamodb.item import Item, Schema
 from opencrab.adapters.dynamodb.money.budget import budget_draw_write
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
-    ConditionFailed,
     Table,
     Write,
     item_absent,
@@ -85,6 +84,9 @@ class DynamoUsage:
     def judge(self, agent_id: str, row_id: str, judgement: Judgement) -> UsageRow:
         return self._changed(agent_id, row_id, lambda row: row.with_judgement(judgement))
 
+    def redact_evaluation(self, agent_id: str, row_id: str) -> None:
+        self._changed(agent_id, row_id, UsageRow.without_evaluation)
+
     def settle(
         self,
         agent_id: str,
@@ -94,36 +96,19 @@ class DynamoUsage:
         draws: tuple[BudgetDraw, ...] = (),
         facts: tuple[Document, ...] = (),
     ) -> UsageRow:
-        for tries in range(JUDGING):
-            if tries:
-                self._table.back_off(tries)
-            item = self._item(agent_id, row_id)
-            row = usage_row_from_dynamodb_item(item)
-            settled = row.with_settlement(settlement)
-            if settled == row:
-                return row
-            tally = usage_tally_correction(row, settled, settlement.at)
-            writes = [
-                put_item(usage_row_to_dynamodb_item(settled), Path("body") == item["body"]["S"])
-            ]
-            writes += document_writes(facts)
-            writes += [budget_draw_write(draw, row.at) for draw in draws]
-            writes += [] if tally is None else [tally_correction_write(tally, row)]
-            try:
-                self._table.transact(*writes)
-            except Cancelled as refusal:
-                for place, fact in enumerate(facts, 1):
-                    if 0 not in refusal.failed and place in refusal.failed:
-                        raise stale_document_error(fact) from None
-                continue
-            return settled
-        raise _too_many_updates(row_id)
+        def settled(row: UsageRow) -> UsageRow:
+            return row.with_settlement(settlement)
 
-    def redact_evaluation(self, agent_id: str, row_id: str) -> None:
-        self._changed(agent_id, row_id, UsageRow.without_evaluation)
+        return self._changed(agent_id, row_id, settled, draws=draws, facts=facts)
 
     def _changed(
-        self, agent_id: str, row_id: str, change: Callable[[UsageRow], UsageRow]
+        self,
+        agent_id: str,
+        row_id: str,
+        change: Callable[[UsageRow], UsageRow],
+        *,
+        draws: tuple[BudgetDraw, ...] = (),
+        facts: tuple[Document, ...] = (),
     ) -> UsageRow:
         for tries in range(JUDGING):
             if tries:
@@ -133,11 +118,19 @@ class DynamoUsage:
             changed = change(row)
             if changed == row:
                 return row
+            tally = usage_tally_correction(row, changed)
+            # Somebody may be faster, or the network may carry this very write twice.
             as_read = Path("body") == item["body"]["S"]
+            writes = [put_item(usage_row_to_dynamodb_item(changed), as_read)]
+            writes += document_writes(facts)
+            writes += [budget_draw_write(draw, row.at) for draw in draws]
+            writes += [tally_correction_write(tally, row)] if tally.counts else []
             try:
-                self._table.write(put_item(usage_row_to_dynamodb_item(changed), as_read))
-            except ConditionFailed:
-                # Somebody was faster, or the network carried this very write twice.
+                self._table.transact(*writes)
+            except Cancelled as refusal:
+                for place, fact in enumerate(facts, 1):
+                    if 0 not in refusal.failed and place in refusal.failed:
+                        raise stale_document_error(fact) from None
                 continue
             return changed
         raise _too_many_updates(row_id)

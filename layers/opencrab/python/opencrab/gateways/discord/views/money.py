@@ -30,9 +30,6 @@ from opencrab.gateways.discord.text.embeds import (
 )
 from opencrab.gateways.discord.text.view_sentences import discord_term, discord_text_of_view
 
-_ROWS = 2_000
-"""Calls of each agent that are counted: what is older is left out, and that is said."""
-
 _NAME = 100
 _BAR = 10
 _NEARLY, _PER_CENT = 80, 100
@@ -73,9 +70,7 @@ def show_costs_view(asked: AgentQuery) -> dict[str, Any]:
         fields += _cost_ranking_fields(language, "by_agent", sums.agents)
     if sums.unknown:
         fields.append((discord_text_of_view(language, "unknown_calls"), f"{sums.unknown:,}"))
-    footer = (
-        "" if sums.complete else discord_text_of_view(language, "not_all_calls", count=f"{_ROWS:,}")
-    )
+    footer = "" if sums.complete else discord_text_of_view(language, "not_all_calls")
     whose = (
         discord_text_of_view(language, "installation")
         if agent is None
@@ -122,7 +117,7 @@ def _sums(asked: AgentQuery, profiles: list[Profile], period: Period) -> _Sums:
     models, agents = dict[str, MicroUsd](), list[tuple[str, MicroUsd]]()
     told = list[UsageReport]()
     for profile in profiles:
-        found = cost_report(asked.runtime, profile.agent.id, period, (Grouping.MODEL,), most=_ROWS)
+        found = cost_report(asked.runtime, profile.agent.id, period, (Grouping.MODEL,))
         told.append(found)
         if found.total.calls:
             agents.append((profile.agent.name, found.total.cost_micro_usd))

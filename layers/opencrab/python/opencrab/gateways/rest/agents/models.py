@@ -152,7 +152,8 @@ def llm_metrics_summary(
 ) -> UsageReport:
     """Sum an agent's model calls by model, purpose, task type or complexity.
 
-    Covers the newest 10,000 calls at most; `complete` is false if there were more.
+    All calls of the period count; `complete` is false while those of an earlier release are not
+    all counted anew.
     """
     return _report(api, agent_id, query)
 
