@@ -1,5 +1,7 @@
 """Rules: the settings' dollars and steps as the engine counts them."""
 
+from datetime import timedelta
+
 import pytest
 
 from opencrab.bootstrap.rules import (
@@ -12,6 +14,7 @@ from opencrab.domain.money.budget import Limits
 from opencrab.engine.runtime import Rules
 from opencrab.settings import load_settings
 
+CALLS_DAYS = "OPENCRAB_RETENTION__CALLS_DAYS"
 VERSIONS_DAYS = "OPENCRAB_WORKSPACE__DELETED_VERSIONS_DAYS"
 
 
@@ -150,3 +153,19 @@ def test_how_long_versions_of_deleted_files_are_kept_is_a_setting(days: str, sec
 def test_versions_that_end_never_or_at_once_are_refused(days: str) -> None:
     with pytest.raises(Invalid, match=r"workspace\.deleted_versions_days must be from 1"):
         configured_deleted_version_age(load_settings({}, {VERSIONS_DAYS: days}))
+
+
+@pytest.mark.parametrize(("days", "kept"), [("0", None), ("40", 40), ("36500", 36_500)])
+def test_how_long_single_calls_are_kept_is_a_setting(days: str, kept: int | None) -> None:
+    rules = configured_engine_rules(load_settings({}, {CALLS_DAYS: days}))
+    assert rules.calls_kept == (None if kept is None else timedelta(days=kept))
+
+
+def test_single_calls_are_kept_for_more_than_a_year_by_default() -> None:
+    assert configured_engine_rules(load_settings({}, {})).calls_kept == timedelta(days=400)
+
+
+@pytest.mark.parametrize("days", ["1", "39", "-1", "36501"])
+def test_calls_that_reports_still_read_are_not_deleted(days: str) -> None:
+    with pytest.raises(Invalid, match=r"retention\.calls_days must be from 40"):
+        configured_engine_rules(load_settings({}, {CALLS_DAYS: days}))

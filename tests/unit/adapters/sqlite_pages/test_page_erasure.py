@@ -332,3 +332,19 @@ def test_most_free_pages_are_given_back_in_small_transactions(
         empty_log(database)
         assert path.stat().st_size < before / 10
         assert stored(database) == []
+
+
+def test_each_transaction_gives_back_more_than_one_page(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        fill(database, 5_000)
+        with database.write_transaction() as items:
+            items.execute("DELETE FROM item")
+            free = items.execute("PRAGMA freelist_count").fetchone()[0]
+            statements = list[str]()
+            items.connection.set_trace_callback(statements.append)
+        release_free_pages(database.write_transaction)
+        with database.write_transaction() as items:
+            left = items.execute("PRAGMA freelist_count").fetchone()[0]
+        assert free > 3 * 64
+        assert left < 64
+        assert statements.count("BEGIN IMMEDIATE") <= free // 64 + 3

@@ -1,7 +1,7 @@
 """Costs of a turn and of an agent: every share named, every sum checked."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -207,3 +207,17 @@ def test_a_report_begins_where_its_period_does(world: World) -> None:
     )
     assert (hour.total.calls, day.total.calls) == (0, 1)
     assert hour.groups == {}
+
+
+def test_a_report_says_since_when_single_calls_are_listed(world: World) -> None:
+    turn, intent = began(world)
+    settled(world, turn, ModelResult.with_unknown_outcome(intent), intent)
+    world.clock.advance(timedelta(days=50).total_seconds())
+    assert cost_report(world.runtime, "mika", Period.ALL, ()).calls_listed_since is None
+    world.rules(calls_kept=timedelta(days=40))
+    found = cost_report(world.runtime, "mika", Period.ALL, ())
+    assert found.calls_listed_since == datetime(2026, 2, 27, tzinfo=UTC)
+    assert found.total.calls == 1
+    assert cost_report(world.runtime, "mika", Period.LAST_MONTH, ()).calls_listed_since is None
+    world.rules(calls_kept=timedelta(days=60))
+    assert cost_report(world.runtime, "mika", Period.ALL, ()).calls_listed_since is None

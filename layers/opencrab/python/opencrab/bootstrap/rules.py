@@ -25,6 +25,7 @@ Section = TypeVar("Section", bound=Value)
 _MILLION = 1_000_000
 _MOST = 10**12
 _WHOLE = 100
+_CALLS_DAYS, _LEAST_DAYS = "retention.calls_days", 40
 
 
 def configured_engine_rules(configured: Settings) -> Rules:
@@ -59,6 +60,7 @@ def configured_engine_rules(configured: Settings) -> Rules:
         heartbeat_seconds=_interval(configured),
         autonomy=_section(configured, "autonomy", Autonomy),
         trials=_section(configured, "trials", TrialSettings),
+        calls_kept=configured_call_retention(configured),
     )
 
 
@@ -102,6 +104,12 @@ def _whole(configured: Settings, name: str, least: int, most: int) -> int:
 def configured_deleted_version_age(configured: Settings) -> timedelta:
     """Return how long a deleted file's versions can be read; raises Invalid out of range."""
     return timedelta(days=_whole(configured, "workspace.deleted_versions_days", 1, 3_650))
+
+
+def configured_call_retention(configured: Settings) -> timedelta | None:
+    """Return how long ledger rows of single calls are kept; None is for ever."""
+    days = int(configured.get(_CALLS_DAYS))
+    return timedelta(days=_whole(configured, _CALLS_DAYS, _LEAST_DAYS, 36_500)) if days else None
 
 
 def configured_budget_limits(configured: Limits, changes: Mapping[str, MicroUsd]) -> dict[str, Any]:

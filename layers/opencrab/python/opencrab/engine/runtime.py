@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
@@ -35,7 +36,8 @@ class Rules:
     session is summarized after each `compact_every` lines; 0 is never. New agents have a heartbeat
     every `heartbeat_seconds` by default. While a model answers, a worker looks every
     `stop_check_ms` for a stop of its turn, and shows new words at most every `answer_part_ms`,
-    from `answer_first_ms` after the call began.
+    from `answer_first_ms` after the call began. Ledger rows are deleted `calls_kept` after their
+    call; None is never.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -55,6 +57,7 @@ class Rules:
     heartbeat_seconds: int = DEFAULT_SECONDS
     autonomy: Autonomy = field(default_factory=Autonomy)
     trials: TrialSettings = field(default_factory=TrialSettings)
+    calls_kept: timedelta | None = timedelta(days=400)
 
 
 class NothingToFind:

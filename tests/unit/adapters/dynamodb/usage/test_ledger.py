@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from opencrab.adapters.dynamodb.home import stores_on_dynamodb_table
+from opencrab.adapters.dynamodb.item import item_time_to_live, to_attribute
 from opencrab.adapters.dynamodb.usage.ledger import (
     DynamoUsage,
     usage_row_from_dynamodb_item,
@@ -12,12 +13,14 @@ from opencrab.adapters.dynamodb.usage.ledger import (
 )
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Unavailable
-from opencrab.domain.money.budget import Price
-from opencrab.domain.usage.ledger import UsageRow
-from tests.contract.example import NOW, profile, usage_row
+from opencrab.domain.money.budget import Price, Usage
+from opencrab.domain.turn.record import CallState
+from opencrab.domain.usage.ledger import Judgement, Settlement, UsageRow
+from tests.contract.example import NOW, admission, later, profile, session, step, turn, usage_row
 from tests.unit.adapters.dynamodb.turn.test_header import size_of
 from tests.unit.adapters.dynamodb.wire import Dynamo
 
+KEPT = timedelta(days=400)
 ONE_ID = "01kh2m6z7f3w9x0yq4c8e5rtvb"
 
 
@@ -49,8 +52,28 @@ def test_a_usual_row_fits_into_one_write_unit() -> None:
         model="anthropic/claude-sonnet-4.5-20250929",
         price=price,
     )
-    assert size_of(usage_row_to_dynamodb_item(row)) <= 1_024
+    assert size_of(usage_row_to_dynamodb_item(row, KEPT)) <= 1_024
     assert usage_row_from_dynamodb_item(usage_row_to_dynamodb_item(row)) == row
+
+
+def test_a_row_expires_if_it_is_wanted_also_after_a_change(dynamo: Dynamo) -> None:
+    stores = stores_on_dynamodb_table(dynamo.table, calls_kept=KEPT)
+    stores.sessions.create(session())
+    stores.journal.admit(admission(turn("t1"), message_id="m1"))
+    claimed = stores.journal.claim("t1", lease_until=later(120), receipt="r")
+    assert claimed is not None
+    stores.journal.commit(step(claimed.turn, usage=(usage_row(1), lost())))
+    usage = DynamoUsage(dynamo.table, FakeClock(NOW), calls_kept=KEPT)
+    usage.judge("hana", usage_row(1).id, Judgement(quality_score=0.5))
+    usage.settle("hana", lost().id, Settlement(cost=1, held=9_000, by="所有者", at=NOW))
+    items = dynamo.table.query("USAGE#hana#2026-02", "0", "~")
+    expected = to_attribute(item_time_to_live(NOW + KEPT))
+    assert [item["ttl"] for item in items] == [expected, expected]
+    assert usage.rows("hana")[0].settlement is not None
+
+
+def lost() -> UsageRow:
+    return usage_row(2, state=CallState.UNKNOWN, usage=Usage(), cost=9_000)
 
 
 def test_a_row_never_expires_and_says_nothing_twice() -> None:

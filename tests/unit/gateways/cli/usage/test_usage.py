@@ -19,9 +19,12 @@ def summary(cost: int, calls: int = 2, **changes: Any) -> dict[str, Any]:
     return {**facts, **changes}
 
 
-def report(total: dict[str, Any], *, complete: bool = True, **groups: Any) -> Any:
+def report(
+    total: dict[str, Any], *, complete: bool = True, listed: str | None = None, **groups: Any
+) -> Any:
     """An agent's report."""
     facts = {"period": "all", "since": None, "until": "2026-02-17T09:00:00Z"}
+    facts |= {"calls_listed_since": listed}
     return ok({**facts, "complete": complete, "total": total, "groups": groups})
 
 
@@ -75,6 +78,19 @@ def test_a_report_that_is_not_complete_says_so(program: Program, reports: Server
     reports.on("GET /agents/aoi/llm/metrics/summary", report(summary(3), complete=False))
     said = program.run("costs", "--agent", "葵")
     assert (said.code, "not all calls are counted yet" in said.err) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "single calls before 2025-01-13 (UTC)"), ("ja", "2025-01-13(UTC)より前の呼び出し")],
+)
+def test_a_report_says_from_when_on_single_calls_are_listed(
+    program: Program, reports: Server, language: str, said: str
+) -> None:
+    listed = report(summary(3), listed="2025-01-13T00:00:00Z")
+    reports.on("GET /agents/aoi/llm/metrics/summary", listed)
+    ran = program.run("--language", language, "costs", "--agent", "葵")
+    assert (ran.code, said in ran.err) == (0, True)
 
 
 @pytest.mark.parametrize("args", [("--by", "agent"), ("--period", "last_year")], ids=" ".join)

@@ -1,6 +1,7 @@
 """The parts of a home that lie in the table, built together because they share what was seen."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from opencrab.adapters.dynamodb.access.idempotency import DynamoIdempotency
 from opencrab.adapters.dynamodb.access.key import DynamoKeys
@@ -38,14 +39,21 @@ class Stores:
 
 
 def stores_on_dynamodb_table(
-    table: Table, *, consistent: bool = True, on_turn: OnTurn | None = None
+    table: Table,
+    *,
+    consistent: bool = True,
+    on_turn: OnTurn | None = None,
+    calls_kept: timedelta | None = None,
 ) -> Stores:
-    """Create the stores on one table; `consistent` is for agents, see `DynamoAgents`."""
+    """Create the stores on one table; `consistent` is for agents, see `DynamoAgents`.
+
+    Ledger rows expire `calls_kept` after their call; None is never.
+    """
     seen = SessionCache()
     return Stores(
         agents=DynamoAgents(table, consistent=consistent),
         sessions=DynamoSessions(table, seen),
-        journal=DynamoJournal(table, seen, on_turn),
+        journal=DynamoJournal(table, seen, on_turn, calls_kept=calls_kept),
         outbox=DynamoOutbox(table),
         due=DynamoDueItems(table),
         facts=DynamoFacts(table),

@@ -28,7 +28,11 @@ from opencrab.bootstrap.aws.search import aws_search_from_settings
 from opencrab.bootstrap.aws.status import aws_setup_status
 from opencrab.bootstrap.consequences import CONSEQUENCES
 from opencrab.bootstrap.discord.channel import discord_of
-from opencrab.bootstrap.rules import configured_deleted_version_age, configured_engine_rules
+from opencrab.bootstrap.rules import (
+    configured_call_retention,
+    configured_deleted_version_age,
+    configured_engine_rules,
+)
 from opencrab.bootstrap.world import configured_world_link
 from opencrab.domain.models.preferences import Preferences
 from opencrab.domain.models.routing import Routing
@@ -306,7 +310,10 @@ def _home(
     on_turn: Callable[[Turn], None] | None = None,
 ) -> Home:
     table = dynamodb_table_name(configured)
-    stores = stores_on_dynamodb_table(table, consistent=consistent, on_turn=on_turn)
+    kept = configured_call_retention(configured)
+    stores = stores_on_dynamodb_table(
+        table, consistent=consistent, on_turn=on_turn, calls_kept=kept
+    )
     sqs, s3 = DeferredAwsClient("sqs"), DeferredAwsClient("s3")
     bucket = aws_setting(configured, "bucket")
 
@@ -333,7 +340,7 @@ def _home(
         idempotency=stores.idempotency,
         switches=stores.switches,
         budgets=stores.budgets,
-        usage=DynamoUsage(table, clock),
+        usage=DynamoUsage(table, clock, calls_kept=kept),
         tallies=DynamoTallies(table),
         health=stores.health,
         preferences=stores.preferences,

@@ -1,6 +1,6 @@
 """Costs of a turn, call by call, and totals of an agent's calls over a period."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from opencrab.domain.models.fault import Fault
@@ -9,6 +9,7 @@ from opencrab.domain.money.budget import Price, Share
 from opencrab.domain.turn.record import CallState, ModelIntent, Record
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.usage.call_summary import CallSummary, group_usage, summarize_usage
+from opencrab.domain.usage.counters import usage_tally_day
 from opencrab.domain.usage.ledger import Grouping, Period, UsageRow
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Runtime
@@ -87,13 +88,15 @@ class UsageReport(Value):
     """Totals of an agent's calls of a period, over all calls and in groups.
 
     `complete` is false while calls that an earlier release counted are still to be counted anew;
-    then the unconfirmed cost and the mean quality may lack some.
+    then the unconfirmed cost and the mean quality may lack some. Single calls before
+    `calls_listed_since` were deleted after `retention.calls_days`, but count; null if none were.
     """
 
     period: Period
     since: datetime | None
     until: datetime
     complete: bool
+    calls_listed_since: datetime | None = None
     total: CallSummary
     groups: dict[Grouping, dict[str, CallSummary]]
 
@@ -153,9 +156,19 @@ def cost_report(
         since=since,
         until=now,
         complete=found.complete,
+        calls_listed_since=_listed_since(runtime, now, found.first_day),
         total=summarize_usage(found.cells),
         groups={by: group_usage(found.cells, by) for by in groupings},
     )
+
+
+def _listed_since(runtime: Runtime, now: datetime, first_day: str | None) -> datetime | None:
+    """Return the time before which an agent's single calls were deleted; None if none were."""
+    kept = runtime.rules.calls_kept
+    if kept is None or first_day is None:
+        return None
+    begins = (now - kept).astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return begins if first_day < usage_tally_day(begins) else None
 
 
 def cost_shares_of_call(row: UsageRow) -> tuple[Share, ...]:

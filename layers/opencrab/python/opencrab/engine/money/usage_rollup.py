@@ -29,13 +29,14 @@ Days = dict[str, tuple[DailyTally, ...]]
 
 @dataclass
 class UsageOfPeriod:
-    """The counts of an agent's calls by cell.
+    """The counts of an agent's calls by cell, and the first day (UTC) with calls.
 
     `complete` is false while calls that earlier releases counted are still to be counted anew.
     """
 
     cells: dict[CounterCell, dict[str, int]] = field(default_factory=dict)
     complete: bool = True
+    first_day: str | None = None
 
     def add(self, cell: CounterCell, counts: Mapping[str, int], sign: int = 1) -> None:
         """Add counts to a cell, or subtract them."""
@@ -52,7 +53,7 @@ def usage_of_period(
     Rows are read only of the day in which the period begins.
     """
     days, complete = _full_days(runtime, agent_id, since, most or RECOUNTED_ROWS)
-    found = UsageOfPeriod(complete=complete)
+    found = UsageOfPeriod(complete=complete, first_day=min(days, default=None))
     first = "" if since is None else usage_tally_day(since)
     for day, tallies in days.items():
         if day != first:

@@ -1,7 +1,7 @@
 """One change of a turn as one transaction, and what it means when it is cancelled."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from opencrab.adapters.dynamodb import document as fact_items
 from opencrab.adapters.dynamodb import due_item as due_items
@@ -27,16 +27,23 @@ class Writes:
     """The transaction of a turn's change, given the known stop and the known session counts.
 
     The header comes first, then draws, documents and session; all others are put if absent, except
-    counters. `seen` are the agents that are already marked as active.
+    counters. `seen` are the agents that are already marked as active, and
+    `calls_kept` says when ledger rows expire.
     """
 
     def __init__(
-        self, change: TurnChange, after: Turn, known: CountedSession | None, seen: tallies.Seen
+        self,
+        change: TurnChange,
+        after: Turn,
+        known: CountedSession | None,
+        seen: tallies.Seen,
+        calls_kept: timedelta | None = None,
     ) -> None:
         self._change = change
         self._after = after
         self._known = known
         self._seen = seen
+        self._calls_kept = calls_kept
         self.draws = range(1, 1 + len(change.draws))
         self.facts = range(self.draws.stop, self.draws.stop + len(change.facts))
         self.session = self.facts.stop
@@ -115,7 +122,7 @@ class Writes:
             yield records.put_new_turn_record(self._after.id, record, at)
         yield from map(utterances.put_new_utterance, change.utterances)
         yield from map(due_items.put_new_due_item, change.due)
-        yield from map(ledger.put_new_usage_row, change.usage)
+        yield from (ledger.put_new_usage_row(row, self._calls_kept) for row in change.usage)
         yield from tallies.usage_counter_writes(change.usage, at, self._seen)
 
 

@@ -6,7 +6,7 @@ guessed the session's counter wrong and tries again.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from opencrab.adapters.dynamodb import document as fact_items
 from opencrab.adapters.dynamodb.conversation import line as line_items
@@ -58,15 +58,24 @@ class DynamoJournal:
         table: The table.
         seen: This process's cache of sessions, shared with `DynamoSessions`.
         on_turn: Called with each header that this process claimed or changed, for logs and metrics.
+        calls_kept: The time after which a ledger row expires; None is never.
     """
 
     queues_admitted = False
 
-    def __init__(self, table: Table, seen: SessionCache, on_turn: OnTurn | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        seen: SessionCache,
+        on_turn: OnTurn | None = None,
+        *,
+        calls_kept: timedelta | None = None,
+    ) -> None:
         self._table = table
         self._seen = seen
         self._recent = LineCache()
         self._active: tallies.Seen = set()
+        self._calls_kept = calls_kept
         self._on_turn = on_turn or (lambda _turn: None)
 
     def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
@@ -122,7 +131,7 @@ class DynamoJournal:
             # lost to others ten times steps back; what was paid for is not given up (ADR 0008).
             if tries >= sessions.ATTEMPTS:
                 self._table.back_off(tries - sessions.ATTEMPTS + 1)
-            writes = Writes(change, after, known, self._active)
+            writes = Writes(change, after, known, self._active, self._calls_kept)
             try:
                 self._table.transact(*writes.all(), patient=bool(change.usage))
             except Cancelled as refusal:

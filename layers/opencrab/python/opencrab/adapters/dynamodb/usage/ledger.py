@@ -8,7 +8,7 @@ from pynamodb.expressions.operand import Path
 
 from opencrab.adapters.dynamodb.agent import agent_item_created_at
 from opencrab.adapters.dynamodb.document import document_writes
-from opencrab.adapters.dynamodb.item import Item, Schema
+from opencrab.adapters.dynamodb.item import Item, Schema, item_time_to_live
 from opencrab.adapters.dynamodb.money.budget import budget_draw_write
 from opencrab.adapters.dynamodb.table import (
     Cancelled,
@@ -48,11 +48,13 @@ class DynamoUsage:
 
     There is no index of an agent's months: rows are written with every model call and read seldom.
     Months are queried back to the agent's first, or forward from it, until enough rows are found.
+    Rows expire `calls_kept` after their call; None is never.
     """
 
-    def __init__(self, table: Table, clock: Clock) -> None:
+    def __init__(self, table: Table, clock: Clock, *, calls_kept: timedelta | None = None) -> None:
         self._table = table
         self._clock = clock
+        self._calls_kept = calls_kept
 
     def rows(
         self,
@@ -121,7 +123,8 @@ class DynamoUsage:
             tally = usage_tally_correction(row, changed)
             # Somebody may be faster, or the network may carry this very write twice.
             as_read = Path("body") == item["body"]["S"]
-            writes = [put_item(usage_row_to_dynamodb_item(changed), as_read)]
+            kept = usage_row_to_dynamodb_item(changed, self._calls_kept)
+            writes = [put_item(kept, as_read)]
             writes += document_writes(facts)
             writes += [budget_draw_write(draw, row.at) for draw in draws]
             writes += [tally_correction_write(tally, row)] if tally.counts else []
@@ -182,10 +185,13 @@ class DynamoUsage:
         return max(asked, _number(BEGINNING if created is None else created - _SKEW))
 
 
-def usage_row_to_dynamodb_item(row: UsageRow) -> Item:
+def usage_row_to_dynamodb_item(row: UsageRow, kept: timedelta | None = None) -> Item:
     """Serialize a usage row to an item; the agent's id is in the key only."""
     body = row.model_dump_json(exclude={"agent_id"}, exclude_defaults=True)
-    return SCHEMA.encode_item(_partition(row.agent_id, row.id), row.id, {"body": body})
+    expires = None if kept is None else item_time_to_live(row.at.astimezone(UTC) + kept)
+    return SCHEMA.encode_item(
+        _partition(row.agent_id, row.id), row.id, {"body": body, "ttl": expires}
+    )
 
 
 def usage_row_from_dynamodb_item(item: Item) -> UsageRow:
@@ -195,9 +201,9 @@ def usage_row_from_dynamodb_item(item: Item) -> UsageRow:
     return UsageRow.model_validate(json.loads(fields["body"]) | {"agent_id": agent_id})
 
 
-def put_new_usage_row(row: UsageRow) -> Write:
+def put_new_usage_row(row: UsageRow, kept: timedelta | None = None) -> Write:
     """Return the write that stores a usage row, on condition that it does not exist."""
-    return put_item(usage_row_to_dynamodb_item(row), item_absent())
+    return put_item(usage_row_to_dynamodb_item(row, kept), item_absent())
 
 
 def _too_many_updates(row_id: str) -> Unavailable:

@@ -166,6 +166,9 @@ def _draw(
     _print_unconfirmed(terminal, sum(one.get("unconfirmed_micro_usd", 0) for one in totals))
     if not all(report["complete"] for report in reports):
         terminal.print_note("costs_incomplete")
+    days = [since[:10] for report in reports if (since := report.get("calls_listed_since"))]
+    if days:
+        terminal.print_note("costs_calls_deleted", day=max(days))
 
 
 _FIGURES = ("calls", "failed", "unknown", "input_tokens", "output_tokens", "cost_micro_usd")

@@ -135,7 +135,10 @@ def put_llm_config(
 def list_llm_metrics(
     api: Api, _caller: Owner, agent_id: Id, query: Annotated[MetricsQuery, Query()]
 ) -> Page[CallMetrics]:
-    """List an agent's model calls with tokens, costs and times, newest first."""
+    """List an agent's model calls with tokens, costs and times, newest first.
+
+    Single calls are listed for `retention.calls_days` (400); `metrics/summary` counts all.
+    """
     runtime, place = api.runtime, page_place(LISTING, query.cursor)
     if place is not None and not is_usage_row_id(place):
         raise unknown_cursor_error()
