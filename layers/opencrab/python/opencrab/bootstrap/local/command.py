@@ -163,10 +163,7 @@ def _serve(
     from opencrab.bootstrap.local.search import local_search_indexing
     from opencrab.bootstrap.local.start_screen import print_local_start_screen_line
     from opencrab.bootstrap.prices import configured_nightly_price_update
-    from opencrab.bootstrap.rules import (
-        configured_call_retention,
-        configured_deleted_version_age,
-    )
+    from opencrab.bootstrap.rules import configured_deleted_version_age
     from opencrab.gateways.local.index_follower import IndexFollower
     from opencrab.gateways.local.machine import MachineReader
     from opencrab.gateways.local.runner import WORKERS, FeedWatch, Runner
@@ -188,12 +185,7 @@ def _serve(
     runner = Runner(
         runtime,
         watch,
-        _purging(
-            runtime,
-            database,
-            configured_deleted_version_age(configured),
-            configured_call_retention(configured),
-        ),
+        _purging(runtime, database, configured_deleted_version_age(configured)),
         IndexFollower(feed, local_search_indexing(runtime), runtime.home.agents),
         workers=WORKERS,
         interact=discord_worker(runtime),
@@ -214,13 +206,11 @@ def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
     print_local_start_screen(runtime, thinking.notes, place)
 
 
-def _purging(
-    runtime: "Runtime", database: Any, kept: "timedelta", calls_kept: "timedelta | None"
-) -> "Callable[[], None]":
+def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":
     """Return a function that deletes expired rows; the runner calls it once a minute.
 
     Every ten minutes it also writes what is kept in memory, the next times of idle heartbeats,
-    deletes ledger rows of calls that are `calls_kept` old, and gives free pages back to the disk.
+    deletes old ledger rows, and gives free pages back to the disk.
     Once an hour it ends the versions of files that were deleted `kept` ago.
     """
     from datetime import timedelta
@@ -240,8 +230,8 @@ def _purging(
             from opencrab.adapters.sqlite_pages.page_erasure import release_free_pages
 
             database.flush()
-            if calls_kept is not None:
-                SqliteCallRetention(database).purge(now - calls_kept)
+            if runtime.rules.calls_kept is not None:
+                SqliteCallRetention(database).purge(now - runtime.rules.calls_kept)
             release_free_pages(database.write_transaction)
         if isinstance(files, LocalFiles) and number % _PURGES_AN_HOUR == 0:
             files.end_deleted_versions(now, kept)

@@ -87,8 +87,8 @@ class Explanation(Value):
 class UsageReport(Value):
     """Totals of an agent's calls of a period, over all calls and in groups.
 
-    `complete` is false while calls that an earlier release counted are still to be counted anew;
-    then the unconfirmed cost and the mean quality may lack some. Single calls before
+    `complete` is false while calls of an earlier version are still to be counted again: until then
+    the unconfirmed cost and the mean quality may lack some. Single calls before
     `calls_listed_since` were deleted after `retention.calls_days`, but count; null if none were.
     """
 
@@ -145,7 +145,7 @@ def cost_report(
 
     It counts at most about `most` calls of earlier releases anew, by default 10,000.
     """
-    from opencrab.engine.money.usage_rollup import usage_of_period  # noqa: PLC0415 - seldom needed
+    from opencrab.engine.money.period_usage import usage_of_period  # noqa: PLC0415 - seldom needed
 
     runtime.home.agents.get(agent_id)
     now = runtime.clock.now()

@@ -50,7 +50,7 @@ class Reconciled:
 
 def calls_with_reserved_money(runtime: Runtime, agent_id: str, period: Period) -> UnconfirmedCalls:
     """Return an agent's calls of a period for which money is held; raises NotFound."""
-    from opencrab.engine.money.usage_rollup import (  # noqa: PLC0415 - seldom needed
+    from opencrab.engine.money.period_usage import (  # noqa: PLC0415 - seldom needed
         days_with_unconfirmed_calls,
         rows_of_day,
     )

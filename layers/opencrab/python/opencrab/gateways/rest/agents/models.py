@@ -155,8 +155,8 @@ def llm_metrics_summary(
 ) -> UsageReport:
     """Sum an agent's model calls by model, purpose, task type or complexity.
 
-    All calls of the period count; `complete` is false while those of an earlier release are not
-    all counted anew.
+    All calls of the period count; `complete` is false while some of an earlier version are still
+    to be counted.
     """
     return _report(api, agent_id, query)
 
