@@ -1,13 +1,18 @@
 """What-if over REST: real turns, replayed with a model that costs money and one nobody priced."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.document import new_fact
 from opencrab.domain.learning.evidence import EVIDENCE, Evidence, ModelEvidence
 from opencrab.domain.statistics.confidence import MomentSums
+from opencrab.domain.usage.ledger import Period
+from opencrab.engine.insight.what_if import what_if
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.learning import USAGE, School
 from tests.integration.rest.thinking import PRICE
@@ -116,3 +121,18 @@ def test_a_period_without_calls_is_told_as_such_and_a_repeat_is_answered_alike(
     )
     problem(asked(school, "nobody", {"fast": "openai:dear"}), 404)
     problem(asked(school, agent, {"fast": "openai:dear"}, period="ever"), 422, "period")
+
+
+def test_all_calls_are_those_that_were_not_deleted_by_age(lived: tuple[School, str]) -> None:
+    school, agent = lived
+    later = school.runtime.clock.now() + timedelta(days=50)
+
+    def since(kept: timedelta | None) -> datetime | None:
+        rules = replace(school.runtime.rules, calls_kept=kept)
+        runtime = replace(school.runtime, clock=FakeClock(later), rules=rules)
+        return what_if(runtime, agent, {"fast": "openai:dear"}, Period.ALL).since
+
+    midnight = later.replace(hour=0, minute=0, second=0, microsecond=0)
+    assert since(timedelta(days=40)) == midnight - timedelta(days=40)
+    assert since(timedelta(days=60)) is None
+    assert since(None) is None

@@ -156,14 +156,17 @@ def cost_report(
         since=since,
         until=now,
         complete=found.complete,
-        calls_listed_since=_listed_since(runtime, now, found.first_day),
+        calls_listed_since=calls_listed_since(runtime, now, found.first_day),
         total=summarize_usage(found.cells),
         groups={by: group_usage(found.cells, by) for by in groupings},
     )
 
 
-def _listed_since(runtime: Runtime, now: datetime, first_day: str | None) -> datetime | None:
-    """Return the time before which an agent's single calls were deleted; None if none were."""
+def calls_listed_since(runtime: Runtime, now: datetime, first_day: str | None) -> datetime | None:
+    """Return the time before which an agent's single calls were deleted; None if none were.
+
+    `first_day` is the first day (UTC) with a call; None if there was none.
+    """
     kept = runtime.rules.calls_kept
     if kept is None or first_day is None:
         return None

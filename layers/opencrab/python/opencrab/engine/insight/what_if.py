@@ -19,9 +19,10 @@ from opencrab.domain.learning.evidence import Evidence, ModelEvidence
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.money.budget import Price
 from opencrab.domain.statistics.confidence import Estimate, estimate_mean
-from opencrab.domain.usage.counters import DailyTally
+from opencrab.domain.usage.counters import DailyTally, usage_tally_day
 from opencrab.domain.usage.ledger import Period, UsageRow
 from opencrab.domain.value import MicroUsd, Unit, Value
+from opencrab.engine.insight.costs import calls_listed_since
 from opencrab.engine.learning.measures import model_name_for_evidence, read_learning_tallies
 from opencrab.engine.models.preferences import current_model_preferences, require_provider_directory
 from opencrab.engine.models.price_list import model_price_on_day
@@ -80,8 +81,9 @@ class WhatIf(Value):
 
     `quality` and `latency_ms` are those of the moved calls for which both are known on both sides;
     `quality_share` and `latency_share` are the shares of these calls. `complete` is false if there
-    were more than 20,000 calls: these are the newest. `as_of` is the last day whose turns are part
-    of the evidence.
+    were more than 20,000 calls: these are the newest. `since` is also set for the period `all` if
+    older calls were deleted after `retention.calls_days`. `as_of` is the last day whose turns are
+    part of the evidence.
     """
 
     agent_id: str
@@ -108,12 +110,15 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     Raises NotFound for an unknown agent. Raises Invalid, naming the alias, for a model that is
     unknown or has no price, and for two aliases of the same model.
     """
-    runtime.home.agents.get(agent_id)
+    agent = runtime.home.agents.get(agent_id).agent
     current_model_preferences(runtime)
     until = runtime.clock.now()
+    since = period.since(until)
+    if since is None:
+        since = calls_listed_since(runtime, until, usage_tally_day(agent.created_at))
     meant = _resolve_replacements(runtime.models, runtime.directory, aliases)
     learned = load_learning_data(runtime.home.facts, agent_id)
-    rows = _rows(runtime.home.usage, agent_id, period.since(until), until)
+    rows = _rows(runtime.home.usage, agent_id, since, until)
     found = replay_ledger_with_other_models(
         islice(rows, MOST_ROWS), meant, _prices(runtime.home.facts, meant)
     )
@@ -126,7 +131,7 @@ def what_if(runtime: Runtime, agent_id: str, aliases: Mapping[str, str], period:
     return WhatIf(
         agent_id=agent_id,
         period=period,
-        since=period.since(until),
+        since=since,
         until=until,
         as_of=learned.as_of or None,
         meant=meant,
