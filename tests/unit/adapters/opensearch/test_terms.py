@@ -11,12 +11,14 @@ from tests.opensearch.porter import _STEP_2, _STEP_3, _STEP_4, stem
 
 ENDINGS = (*_STEP_2, *_STEP_3, *_STEP_4, *("s", "es", "ies", "sses", "ss", "ed", "eed", "ing"))
 MORE = ("ly", "e", "y", "ll", "")
+# SQLite takes "yy" for a double consonant; to Porter and Lucene one of the two is a vowel. No word
+# of English has it.
 WORDS = st.lists(
     st.builds(
         "{}{}".format,
         st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=7),
         st.sampled_from([*ENDINGS, *MORE]),
-    ),
+    ).filter(lambda word: "yy" not in word),
     min_size=1,
     max_size=30,
 )
