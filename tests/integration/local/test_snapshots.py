@@ -28,6 +28,7 @@ from tests.integration.local.living import (
     waited,
     words,
 )
+from tests.published import index_of
 
 ROUNDS = 20
 KILLS = 20
@@ -50,8 +51,8 @@ class Reader:
         """One whole snapshot, that knows no less than the one before."""
         newest = self._store.newest(AGENT)
         self._file.unlink(missing_ok=True)
-        if newest is None or not self._store.fetch(newest, self._file):
-            # It may have been replaced twice since; it may never be damaged.
+        if newest is None or not index_of(self._store, newest, self._file):
+            # It may have been replaced since; it may never be damaged.
             assert newest is None or self._store.newest(AGENT) != newest
             return
         connection = sqlite3.connect(self._file)

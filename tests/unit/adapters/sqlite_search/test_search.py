@@ -1,8 +1,6 @@
 """Search on copies: room, time, hints, long lives, forgetting and threads."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 
 from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader
 from opencrab.adapters.sqlite_search.backfill import ROWS_AT_ONCE
+from opencrab.adapters.sqlite_search.publication.increment import read_increment
 from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS, SqliteSearch
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.erasure.request import COPIES_KEPT
@@ -291,6 +290,11 @@ def test_a_snapshot_that_names_no_table_is_taken_as_of_the_present_one(at: Machi
     other.index_entries(at.home.feed.read(after=0, limit=100))
     file = at.folder / "fetched.db"
     assert at.store.store.fetch(at.newest(), file)
-    with closing(sqlite3.connect(file)) as opened:
-        told = opened.execute("SELECT value FROM about WHERE key = 'source'").fetchall()
-    assert told == [("table",)]
+    increment = read_increment(file)
+    assert increment is not None
+    assert increment.source == "table"
+    assert len(at.find("crab", search=at.started(source="table"))) == 2
+    # What came since is of the table that the increment names, whatever the index says.
+    with machine(at.folder / "restored") as restored:
+        search = at.started(restored.past, source="restored")
+        assert at.find("crab", search=search) == ["hana's crab 蟹"]

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import secrets
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from functools import cache
 from io import BufferedReader
@@ -70,7 +71,14 @@ class DirectorySnapshots:
                 raise
 
     def publish(
-        self, agent_id: str, file: Path, *, rows: int, tokenizer: int, over: Snapshot | None
+        self,
+        agent_id: str,
+        file: Path,
+        *,
+        rows: int,
+        tokenizer: int,
+        over: Snapshot | None,
+        keeps: AbstractSet[str] = frozenset(),
     ) -> Snapshot | None:
         folder = self._folder(agent_id)
         with translate_disk_errors(folder):
@@ -96,8 +104,23 @@ class DirectorySnapshots:
                 with suppress(FileNotFoundError):
                     self._disk.unlink(_place(folder, number + 1))
                 return None
-            self._prune(folder, number + 1)
+            self._prune(folder, number + 1, keeps)
             return published
+
+    def remove_earlier(self, newest: Snapshot, keeps: AbstractSet[str] = frozenset()) -> bool:
+        folder, number = self._folder(newest.agent_id), _number(newest.version)
+        kept = {_number(each) for each in keeps}
+        with translate_disk_errors(folder):
+            if self._newest(folder) != newest:
+                return False
+            for name in folder_entries(folder):
+                # What is published meanwhile has a higher number.
+                is_over = _number(name) < number and _number(name) not in kept
+                if _NUMBERED.fullmatch(name) and is_over:
+                    with suppress(FileNotFoundError):
+                        self._disk.unlink(folder / name)
+            self._writer.sync(folder)
+            return True
 
     def remove(self, agent_id: str) -> None:
         folder = self._folder(agent_id)
@@ -178,17 +201,18 @@ class DirectorySnapshots:
         while rest:
             rest = rest[self._disk.write(descriptor, rest) :]
 
-    def _prune(self, folder: Path, number: int) -> None:
-        """Remove older snapshots and stale temporary files.
+    def _prune(self, folder: Path, number: int, keeps: AbstractSet[str]) -> None:
+        """Remove older snapshots that are not kept, and stale temporary files.
 
         Errors are retried at the next publication.
         """
+        kept = {_number(each) for each in keeps}
         oldest = self._clock.now().timestamp() - LEFT_BEHIND_SECONDS
         for name in folder_entries(folder):
             path = folder / name
             with suppress(OSError):
                 if _NUMBERED.fullmatch(name):
-                    is_over = _number(name) <= number - _KEPT
+                    is_over = _number(name) <= number - _KEPT and _number(name) not in kept
                 else:
                     is_over = name.startswith(_GROWING) and path.stat().st_mtime < oldest
                 if is_over:

@@ -1,11 +1,13 @@
 """Snapshots of indexes in the bucket: one object per agent, replaced by conditional writes.
 
 S3 shows an object whole or not at all, so the newest version is the snapshot in force. The one
-that it replaced is erased at once: a snapshot can be made anew from the journal at any time, and
-busy agents would otherwise pay for copies of copies.
+that it replaced is erased at once, unless the new one needs it: then it stays as an earlier version
+of the same object. So nothing is stored that was not the newest once, and who removes an agent's
+snapshots needs to know one key.
 """
 
 import hashlib
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -48,7 +50,14 @@ class S3Snapshots:
         return False
 
     def publish(
-        self, agent_id: str, file: Path, *, rows: int, tokenizer: int, over: Snapshot | None
+        self,
+        agent_id: str,
+        file: Path,
+        *,
+        rows: int,
+        tokenizer: int,
+        over: Snapshot | None,
+        keeps: AbstractSet[str] = frozenset(),
     ) -> Snapshot | None:
         key, now, sha256 = _key(agent_id), self._clock.now(), _hash(file)
         condition = {"IfMatch": s3_etag_of_version(over.version)} if over else {"IfNoneMatch": "*"}
@@ -57,12 +66,24 @@ class S3Snapshots:
             made = self._bucket.put(key, content, sha256, condition, notes=notes)
         if made is None:
             return None
-        if over is not None:
+        if over is not None and over.version not in keeps:
             with suppress(Unavailable):
                 # It was published; the bucket's rules remove sooner or later what stays here.
                 self._bucket.erase(key, version_id_of(over.version))
         size = file.stat().st_size
         return Snapshot(agent_id, made, sha256, size, rows, tokenizer, now)
+
+    def remove_earlier(self, newest: Snapshot, keeps: AbstractSet[str] = frozenset()) -> bool:
+        key, own = _key(newest.agent_id), version_id_of(newest.version)
+        kept = {own, *map(version_id_of, keeps)}
+        found = self._bucket.history(key)
+        # Versions of one second have no order: all others are earlier only if this one is latest.
+        if not found or found[-1].version_id != own or not found[-1].is_latest:
+            return False
+        for each in found:
+            if each.version_id not in kept:
+                self._bucket.erase(key, each.version_id)
+        return True
 
     def remove(self, agent_id: str) -> None:
         key = _key(agent_id)

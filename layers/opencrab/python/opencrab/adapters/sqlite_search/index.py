@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from opencrab.adapters.forgotten_rows import ForgottenRows
 from opencrab.adapters.search_rows import Batch, IndexProgress, SearchRowReader, search_row_time
-from opencrab.adapters.sqlite_search.ingest import IndexIngestTransaction
+from opencrab.adapters.sqlite_search.ingest import IndexIngestTransaction, TextChanges
 from opencrab.adapters.sqlite_search.query import Sense, find_sqlite_search_rows
 from opencrab.adapters.sqlite_search.row_codec import (
     COLUMNS,
@@ -63,13 +63,15 @@ _CLEAN = "DELETE FROM about WHERE key = 'removed'"
 class Index:
     """One agent's search index in a SQLite file or in memory; thread-safe.
 
-    A `live` file is written and read in place, also by other processes.
+    A `live` file is written and read in place, also by other processes. `unpublished` collects
+    what changes, once somebody sets it.
     """
 
     def __init__(
         self, agent_id: str, path: Path | None, source: str = "", *, live: bool = False
     ) -> None:
         self._path = path
+        self.unpublished: TextChanges | None = None
         self._lock = threading.RLock()
         self._connection = open_sqlite_search_index(agent_id, path, source, live=live)
         self._version = self._data_version()
@@ -280,6 +282,8 @@ class Index:
                     connection.execute("ROLLBACK")
                 self._read_anew()
                 raise
+            if self.unpublished is not None:
+                self.unpublished.add(taking.texts)
             if taking.removed:
                 self._names.forget()
             if taking.lost_speaker:

@@ -5,6 +5,7 @@ were put in, which is why they are worked out from the text as it is kept.
 """
 
 import sqlite3
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -54,6 +55,21 @@ _ONE_BY_ONE = 20
 _NOT_CLEAN = "INSERT OR REPLACE INTO about VALUES ('removed', '1')"
 
 
+@dataclass
+class TextChanges:
+    """Documents whose rows changed, and whether text went: for good, or for another wording."""
+
+    documents: set[tuple[RowKind, str]] = field(default_factory=set)
+    is_erased: bool = False
+    is_reworded: bool = False
+
+    def add(self, other: "TextChanges") -> None:
+        """Add the changes of a later transaction."""
+        self.documents |= other.documents
+        self.is_erased = self.is_erased or other.is_erased
+        self.is_reworded = self.is_reworded or other.is_reworded
+
+
 class IndexIngestTransaction:
     """The writes of one transaction; `changed` counts all changed rows, `removed` removals.
 
@@ -72,6 +88,7 @@ class IndexIngestTransaction:
         self._next = (newest or 0) + 1
         self.changed = 0
         self.removed = 0
+        self.texts = TextChanges()
         self.speakers = set[str]()
         self.lost_speaker = False
         self._left = set[tuple[int, int, int, int | None]]()
@@ -115,6 +132,8 @@ class IndexIngestTransaction:
         )
         if row.speaker:
             self.speakers.add(clean_sqlite_search_text(row.speaker))
+        if row.ref:
+            self.texts.documents.add((row.kind, columns[-2]))
         if row.is_spoken:
             self._hear(columns)
         self._next += 1
@@ -122,7 +141,9 @@ class IndexIngestTransaction:
 
     def remove(self, kind: RowKind, ref: str) -> None:
         """Remove a document's row."""
-        self._remove("kind = ? AND ref = ?", KINDS[kind], clean_sqlite_search_text(ref))
+        named = clean_sqlite_search_text(ref)
+        self._erase("kind = ? AND ref = ?", KINDS[kind], named)
+        self.texts.documents.add((kind, named))
 
     def reach(self, at: datetime) -> None:
         """Record when the index was brought up to date, zero-padded to compare as text."""
@@ -159,13 +180,13 @@ class IndexIngestTransaction:
             number = self._names.find_id(lines.session_id)
             if number is not None:
                 where = "ref IS NULL AND session = ? AND sequence BETWEEN ? AND ?"
-                self._remove(where, number, lines.first, lines.last)
+                self._erase(where, number, lines.first, lines.last)
         for named in mark.refs:
             kind, _, ref = named.partition(":")
             if kind in KINDS:
                 self.remove(RowKind(kind), ref)
         if mark.everything:
-            self._remove("at <= ?", search_row_micros(mark.at))
+            self._erase("at <= ?", search_row_micros(mark.at))
 
     def _makes_room(self, columns: tuple[Any, ...], *, newest: bool) -> bool:
         """Remove an older version of the document; False if the stored one is the same or newer."""
@@ -179,7 +200,13 @@ class IndexIngestTransaction:
             return False
         self._remove("id = ?", known[0])
         self.changed -= 1
+        self.texts.is_reworded = self.texts.is_reworded or known[-1] != columns[-1]
         return True
+
+    def _erase(self, where: str, *parameters: str | int) -> None:
+        removed = self.removed
+        self._remove(where, *parameters)
+        self.texts.is_erased = self.texts.is_erased or self.removed > removed
 
     def _remove(self, where: str, *parameters: str | int) -> None:
         found = self._connection.execute(f"{_NAMED} WHERE {where}", parameters).fetchall()

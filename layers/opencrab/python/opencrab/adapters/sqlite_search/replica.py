@@ -1,22 +1,30 @@
 """One agent's private copy of its index: where it begins, how it goes on, how it is published.
 
-A copy begins with the newest snapshot, or empty, and reads on from the stores. Whenever it cannot
-be trusted it begins anew: all that it knows is in the journal and among the facts.
+A copy begins with the newest snapshot, or empty, and reads on from the stores. When others publish
+increments, it takes in those that it lacks. Whenever it cannot be trusted it begins anew: all that
+it knows is in the journal and among the facts.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from opencrab.adapters.search_rows import (
+    Batch,
     ChangeHint,
     IndexProgress,
     SearchRowReader,
     search_row_ref,
 )
 from opencrab.adapters.sqlite_search.backfill import UNFINISHED, BackfillReader, take_in_parts
-from opencrab.adapters.sqlite_search.index import TOKENIZER, DamagedIndex, Index
+from opencrab.adapters.sqlite_search.index import DamagedIndex, Index
+from opencrab.adapters.sqlite_search.ingest import TextChanges
+from opencrab.adapters.sqlite_search.publication.publication import (
+    IndexPublication,
+    PublishedNews,
+)
+from opencrab.adapters.sqlite_search.publication.unpublished import unpublished_batches
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -32,9 +40,8 @@ _log = logging.getLogger(__name__)
 class IndexReplica:
     """An agent's local copy of its index; not thread-safe.
 
-    `new_file` returns an unused path in temporary storage. `base` is the snapshot that a
-    publication replaces: the copy contains it, or was rebuilt since. `source` names the database;
-    a snapshot of another one is not used.
+    `new_file` returns an unused path in temporary storage. `source` names the database; a snapshot
+    of another one is not used.
     """
 
     def __init__(
@@ -47,10 +54,10 @@ class IndexReplica:
         *,
         source: str = "",
     ) -> None:
-        self.base: Snapshot | None = None
         self._agent_id = agent_id
         self._past = past
-        self._snapshots = snapshots
+        self._publication = IndexPublication(agent_id, snapshots, new_file, source)
+        self._published = IndexProgress()
         self._new_file = new_file
         self._clock = clock
         self._source = source
@@ -61,6 +68,11 @@ class IndexReplica:
         self._left_behind: tuple[str, ...] = ()
 
     @property
+    def base(self) -> Snapshot | None:
+        """The snapshot that a publication replaces: the copy contains it, or was rebuilt since."""
+        return self._publication.newest
+
+    @property
     def index(self) -> Index:
         """The index, created empty on first use."""
         if self._index is None:
@@ -69,16 +81,17 @@ class IndexReplica:
         return self._index
 
     def refresh(self, refresh_seconds: float = 0.0) -> None:
-        """Replace the copy by the newest snapshot, unless that was checked within refresh_seconds.
+        """Take in the newest snapshot, unless that was checked within refresh_seconds.
 
-        A newer snapshot that cannot be used makes the copy start over: the snapshot may have
-        contained changes that only hints named.
+        An increment is added to the copy, if that stands on the same base; else the copy is
+        replaced. A newer snapshot that cannot be used makes the copy start over: the snapshot may
+        have contained changes that only hints named.
         """
         now_ms = self._clock.monotonic_ms()
         if self._index is not None and now_ms - self._looked_ms < refresh_seconds * 1_000:
             return
         try:
-            newest, fetched = self._newest()
+            newest, news = self._newest()
         except Unavailable as error:
             if self._index is None or not refresh_seconds:
                 raise
@@ -89,9 +102,13 @@ class IndexReplica:
             )
             return
         self._looked_ms = now_ms
-        if newest != self.base:
-            self._begin(fetched)
-            self.base = newest
+        if news is not None and not news.begins:
+            self._add(news)
+        elif newest != self.base:
+            is_sound = self._begin(None if news is None else news.file)
+            self._publication.stand_alone(newest)
+            if news is not None and is_sound:
+                self._add(news)
 
     def catch_up(self, *session_ids: str, whole: bool = False) -> None:
         """Index what is new (`SearchRowReader.new_batches`); with `whole` read everything again."""
@@ -105,9 +122,11 @@ class IndexReplica:
         changed = take_in_parts(self.index, told, seen.at or UNFINISHED, now)
         if whole:
             gone = self.index.row_keys() - told.kept
-            changed += sum(self._reread(kind, ref) for kind, ref in gone)
+            changed += sum(self._drop_gone(kind, ref) for kind, ref in gone)
         if told.mark > seen.mark:
             self.index.vacuum()
+            # What is published has the erased rows in places that nobody can name.
+            self._publication.stand_alone(self.base)
             changed += 1
         self._left_behind = ()
         self._is_ahead = self._is_ahead or changed > 0
@@ -123,8 +142,13 @@ class IndexReplica:
             self._is_ahead = True
 
     def learn(self, teach: Callable[[Index], int]) -> int:
-        """Let `teach` add data that is not from the stores; it returns how many rows it changed."""
+        """Let `teach` add data that is not from the stores; it returns how many rows it changed.
+
+        Increments have no such data, so the index is published whole afterwards.
+        """
         learnt = teach(self.index)
+        if learnt:
+            self._publication.stand_alone(self.base)
         self._is_ahead = self._is_ahead or learnt > 0
         return learnt
 
@@ -132,27 +156,28 @@ class IndexReplica:
         """Check whether a document's row is current; update the index if not."""
         return self.index.confirm(row, self._past.reread(self._agent_id, row))
 
-    def publish(self, *, anyway: bool = False) -> bool:
-        """Publish the copy as snapshot if it has changes; False if another was published first."""
-        if not self._is_ahead and not anyway:
-            return True
-        file = self._new_file()
-        try:
-            self.index.save(file)
-            made = self._snapshots.publish(
-                self._agent_id, file, rows=self.index.rows(), tokenizer=TOKENIZER, over=self.base
-            )
-        finally:
-            file.unlink(missing_ok=True)
-        if made is None:
+    def publish(self) -> bool:
+        """Publish what the copy has and others have not; False if others published meanwhile.
+
+        Rows that were removed leave the published files, too: then the index is published whole.
+        """
+        if not self._publication.remove_leftovers():
             return False
-        self.base, self._is_ahead = made, False
-        return True
+        if not self._is_ahead:
+            return True
+        made = self._publish_changes()
+        if made is None:
+            made = self._publish_whole()
+        if not made:
+            return False
+        self._is_ahead = False
+        self._stand(TextChanges())
+        return self._publication.remove_leftovers()
 
     def remove_snapshots(self) -> None:
         """Remove all snapshots of the agent; this copy stays."""
-        self._snapshots.remove(self._agent_id)
-        self.base, self._is_ahead = None, True
+        self._publication.remove()
+        self._is_ahead = True
 
     def begin_anew(self) -> None:
         """Replace the copy by an empty one, which reads everything."""
@@ -166,17 +191,16 @@ class IndexReplica:
             self._file.unlink(missing_ok=True)
         self._index = self._file = None
 
-    def _newest(self) -> tuple[Snapshot | None, Path | None]:
-        """Return the newest snapshot, and its file unless it is the base or unusable."""
-        newest = self._snapshots.newest(self._agent_id)
+    def _newest(self) -> tuple[Snapshot | None, PublishedNews | None]:
+        """Return the newest snapshot, and what the copy lacks of it unless it is unusable."""
+        newest = self._publication.look()
         for _ in range(LOOKS):
-            if newest is None or newest == self.base or newest.tokenizer != TOKENIZER:
+            if newest is None or newest == self.base:
                 return newest, None
-            file = self._new_file()
-            if self._snapshots.fetch(newest, file):
-                return newest, file
-            file.unlink(missing_ok=True)
-            missed, newest = newest, self._snapshots.newest(self._agent_id)
+            news = self._publication.fetch(newest)
+            if news is not None:
+                return newest, news
+            missed, newest = newest, self._publication.look()
             if newest == missed:
                 _log.warning(
                     "search snapshot is damaged, rebuilding the index: agent_id=%s", self._agent_id
@@ -188,14 +212,74 @@ class IndexReplica:
             cure="try again in a few seconds",
         )
 
-    def _begin(self, file: Path | None) -> None:
-        """Start from a fetched file if it is sound, else from an empty index.
+    def _add(self, news: PublishedNews) -> None:
+        """Take in published changes; what was changed here and there is read from the stores."""
+        batches = [each for change in news.changes for each in change.batches]
+        told = {(row.kind, row.ref) for each in batches for row in each.rows if row.ref}
+        own, self.index.unpublished = self.index.unpublished or TextChanges(), None
+        try:
+            if news.changes:
+                take_in_parts(self.index, batches, UNFINISHED, news.changes[-1].at)
+            self.index.unpublished = both = TextChanges()
+            for kind, ref in sorted(own.documents & told):
+                self._reread(kind, ref)
+        except BaseException:
+            self.index.unpublished = own
+            raise
+        own.documents -= told
+        own.add(both)
+        self._publication.stand_on(news)
+        self._stand(own, None if news.begins else batches)
+
+    def _stand(self, unpublished: TextChanges, batches: Sequence[Batch] | None = None) -> None:
+        """Record what is published: all that the copy has, or these batches more than before."""
+        self.index.unpublished = unpublished
+        if batches is None:
+            self._published = self.index.progress()
+            return
+        lines, kept = dict(self._published.lines), dict(self._published.kept)
+        for each in batches:
+            if each.session_id:
+                lines[each.session_id] = max(each.last, lines.get(each.session_id, 0))
+            elif each.kind:
+                kept[each.kind] = max(each.last_id, kept.get(each.kind, ""))
+        self._published = IndexProgress(lines=lines, kept=kept)
+
+    def _publish_changes(self) -> bool | None:
+        """Publish an increment; None if the index must be published whole."""
+        changed = self.index.unpublished
+        if changed is None or changed.is_erased or self._publication.stands_alone:
+            return None
+        progress = self.index.progress()
+        batches = self.index.ask(
+            lambda each: list(
+                unpublished_batches(each, progress, self._published, changed.documents)
+            )
+        )
+        return self._publication.publish_change(
+            batches,
+            self.index.rows(),
+            progress.at or self._clock.now(),
+            is_reworded=changed.is_reworded,
+        )
+
+    def _publish_whole(self) -> bool:
+        file = self._new_file()
+        try:
+            self.index.save(file)
+            return self._publication.publish_whole(file, self.index.rows())
+        finally:
+            file.unlink(missing_ok=True)
+
+    def _begin(self, file: Path | None) -> bool:
+        """Start from a fetched file if it is sound, else from an empty index; True for the file.
 
         Sessions that the old copy had read further are read again next time, so that no result is
         lost.
         """
         lines = self._known()
         self.close()
+        self._publication.stand_alone(self.base)
         if file is not None:
             try:
                 self._index = Index(self._agent_id, file, self._source)
@@ -207,10 +291,12 @@ class IndexReplica:
                     self._agent_id,
                     error.message,
                 )
-        self._is_ahead = self._index is None
+        is_sound = self._index is not None
+        self._is_ahead = not is_sound
         now = self.index.progress().lines
         missed = (each for each, last in lines.items() if last > now.get(each, 0))
         self._left_behind = tuple(dict.fromkeys((*self._left_behind, *missed)))
+        return is_sound
 
     def _known(self) -> dict[str, int]:
         try:
@@ -218,7 +304,15 @@ class IndexReplica:
         except Unavailable:
             return {}
 
-    def _reread(self, kind: RowKind, ref: str) -> int:
+    def _reread(self, kind: RowKind, ref: str) -> None:
+        """Index a document as it is now, or remove it."""
+        row = self._past.row_named(self._agent_id, kind, ref)
+        if row is None:
+            self.index.drop(kind, ref)
+        else:
+            self.index.update(row)
+
+    def _drop_gone(self, kind: RowKind, ref: str) -> int:
         """Remove a document's row unless the document exists; return 1 if it was removed."""
         row = self._past.row_named(self._agent_id, kind, ref)
         if row is None:
