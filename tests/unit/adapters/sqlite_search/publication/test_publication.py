@@ -1,0 +1,364 @@
+"""Publications in a bucket: small, whole after any fault, and without a byte of what was erased."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from opencrab.adapters.sqlite_search.index import TOKENIZER
+from opencrab.adapters.sqlite_search.publication.increment import INCREMENT, read_increment
+from opencrab.adapters.sqlite_search.publication.publication import (
+    BASE_KEPT,
+    INCREMENT_BYTES,
+    TAIL_BYTES,
+    WORDING_KEPT,
+)
+from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS
+from opencrab.domain.errors import Unavailable
+from opencrab.domain.memory.memory import MEMORY
+from opencrab.ports.memory.snapshots import Snapshot
+from tests.unit.adapters.sqlite_search.machine import saved
+from tests.unit.adapters.sqlite_search.publication.bucket import Bucketed, Process, bucketed
+
+SECRETS = ("極秘の合言葉", "qqzebrakk")
+LONG = 2_500
+"""Characters of a line of which a few fill an increment."""
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Iterator[Bucketed]:
+    with bucketed(tmp_path) as made:
+        yield made
+
+
+def content(at: Bucketed) -> tuple[Snapshot, int]:
+    """The base of the newest increment, and how many increments it builds upon."""
+    file = at.folder / "newest"
+    assert at.calm.fetch(at.newest(), file)
+    increment = read_increment(file)
+    assert increment is not None
+    return increment.base, len(increment.earlier)
+
+
+def sealed(at: Bucketed, process: Process, number: int) -> None:
+    """Publish until the newest increment builds upon so many."""
+    for _ in range(100):
+        at.say(length=LONG)
+        at.index(process)
+        if at.is_increment() and content(at)[1] == number:
+            return
+    raise AssertionError("it never did")
+
+
+def test_after_a_whole_index_a_batch_is_one_small_put(at: Bucketed) -> None:
+    process = at.process()
+    at.index(process)
+    whole = at.newest()
+    assert whole.tokenizer == TOKENIZER
+    process.client.sent.clear()
+    process.trouble.disarm()
+    for text in ("海の蟹", "a crab of the sea"):
+        at.say(text)
+        at.index(process)
+        assert at.is_increment()
+        assert at.published() == at.rebuilt()
+    assert max(process.client.sent) < 1_024
+    assert process.trouble.calls == [
+        "head_object",
+        "put_object",
+        "head_object",
+        "put_object",
+        "delete_object",
+    ]
+    assert content(at) == (whole, 0)
+    assert len(at.versions()) == 2
+
+
+def test_what_a_batch_writes_does_not_grow_with_the_index(at: Bucketed) -> None:
+    process = at.process()
+    for _ in range(1_500):
+        at.life.say("これは蟹と海の長い話です and a story of the sea " * 3)
+    at.index(process)
+    assert at.newest().size > 20 * TAIL_BYTES
+    process.client.sent.clear()
+    for _ in range(60):
+        at.say(length=200)
+        at.index(process)
+    assert max(process.client.sent) < 2 * TAIL_BYTES
+    assert at.published() == at.rebuilt()
+
+
+def test_a_warm_reader_fetches_increments_only_and_a_cold_one_few(at: Bucketed) -> None:
+    process, reader = at.process(), at.process(refresh_seconds=REFRESH_SECONDS)
+    for _ in range(1_500):
+        at.life.say("これは蟹と海の長い話です and a story of the sea " * 3)
+    at.index(process)
+    base = at.newest().size
+    at.find(reader, "蟹")
+    reader.client.received.clear()
+    at.life.meet("quiet", "hana")
+    for _ in range(40):
+        at.say("静かな quiet", "quiet", length=900)
+        at.index(process)
+        at.clock.advance(REFRESH_SECONDS + 1)
+        at.find(reader, "crab")
+    assert content(at)[1] > 0
+    assert len(at.find(reader, "静かな")) == 40
+    assert len(reader.client.received) <= 80
+    assert max(reader.client.received) < 4 * TAIL_BYTES < base
+    cold = at.process()
+    assert len(at.find(cold, "quiet")) == 40
+    assert len(cold.client.received) <= 6
+    assert sum(cold.client.received) < base + max(INCREMENT_BYTES, base // 8)
+
+
+def test_increments_of_about_a_size_are_merged_until_a_whole_index_is_due(at: Bucketed) -> None:
+    process = at.process()
+    at.index(process)
+    wholes, most = 0, 0
+    for _ in range(60):
+        at.say(length=LONG)
+        at.index(process)
+        if at.is_increment():
+            most = max(most, content(at)[1])
+            assert len(at.versions()) == content(at)[1] + 2, "nothing more is kept than is needed"
+        else:
+            wholes += 1
+            assert len(at.versions()) == 1
+    assert 1 <= wholes <= 5
+    assert 2 <= most <= 3
+    assert at.published() == at.rebuilt()
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("where", ["base", "earlier", "newest"])
+def test_forgetting_leaves_no_byte_in_a_base_or_an_increment(
+    at: Bucketed, where: str, secret: str
+) -> None:
+    process, other = at.process(), at.process()
+    if where != "base":
+        at.index(process)
+    last = at.say(secret)
+    memory_id = at.life.remember(f"{secret} memory")
+    at.index(process)
+    if where == "earlier":
+        sealed(at, process, 1)
+    else:
+        at.say("after it")
+        at.index(process)
+    assert at.is_increment()
+    assert secret.encode() in at.bytes_kept()
+    assert len(at.find(other, secret)) == 2
+    at.life.mark(("s1", last, last), refs=(f"memory:{memory_id}",))
+    at.index(process)
+    assert secret.encode() not in at.bytes_kept(), "whoever follows the feed erases it, too"
+    at.say("of no interest")
+    at.index(process)
+    other.search.apply_erasures("hana")
+    assert len(at.versions()) == 1
+    assert secret.encode() not in at.bytes_kept()
+    assert at.find(at.process(), secret) == at.find(other, secret) == []
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_a_removed_memory_leaves_at_once_and_a_replaced_wording_within_a_day(
+    at: Bucketed, secret: str
+) -> None:
+    process = at.process()
+    at.index(process)
+    removed, reworded = at.life.remember(f"{secret} removed"), at.life.remember(f"{secret} worded")
+    at.index(process)
+    at.life.remove(MEMORY, removed)
+    at.index(process)
+    assert f"{secret} removed".encode() not in at.bytes_kept()
+    at.life.reword(reworded, "other words 別の言葉")
+    at.index(process)
+    assert at.is_increment()
+    assert at.published() == at.rebuilt()
+    at.clock.advance(WORDING_KEPT.total_seconds() + 1)
+    at.say("the next day")
+    at.index(process)
+    assert secret.encode() not in at.bytes_kept()
+    assert at.published() == at.rebuilt()
+
+
+def test_an_old_base_is_replaced_before_the_bucket_removes_it(at: Bucketed) -> None:
+    process = at.process()
+    at.index(process)
+    at.clock.advance((BASE_KEPT - timedelta(hours=1)).total_seconds())
+    at.say("in time")
+    at.index(process)
+    assert at.is_increment()
+    at.clock.advance(7_200)
+    at.say("too late")
+    at.index(process)
+    assert not at.is_increment()
+
+
+@pytest.mark.parametrize("part", ["base", "earlier"])
+def test_if_a_part_is_gone_the_index_is_built_anew_and_published_whole(
+    at: Bucketed, part: str
+) -> None:
+    process = at.process()
+    at.index(process)
+    sealed(at, process, 1)
+    base, _ = content(at)
+    file = at.folder / "increment"
+    assert at.calm.fetch(at.newest(), file)
+    increment = read_increment(file)
+    assert increment is not None
+    gone = base if part == "base" else increment.earlier[0].snapshot
+    version_id = gone.version.partition(":")[2]
+    at.s3.delete_object(Bucket=at.bucket, Key="search/hana/index.db", VersionId=version_id)
+    other = at.process()
+    at.say("later 後で")
+    assert len(at.find(other, "後で")) == 1
+    at.index(other)
+    assert not at.is_increment()
+    assert at.published() == at.rebuilt()
+    assert len(at.find(process, "lighthouse")) == 1
+
+
+def test_the_release_before_builds_anew_and_what_it_publishes_is_read(at: Bucketed) -> None:
+    process = at.process()
+    at.index(process)
+    sealed(at, process, 1)
+    assert at.newest().tokenizer == INCREMENT != TOKENIZER
+    at.say("said meanwhile 間の話")
+    at.entries()
+    file = saved(at)  # type: ignore[arg-type]
+    rows = len(at.rebuilt()[0])
+    made = at.calm.publish("hana", file, rows=rows, tokenizer=TOKENIZER, over=at.newest())
+    assert made is not None
+    at.clock.advance(REFRESH_SECONDS + 1)
+    assert len(at.find(process, "間の話")) == 1
+    at.say("after the upgrade")
+    at.index(process)
+    assert content(at) == (made, 0)
+    assert len(at.versions()) == 2
+    assert at.published() == at.rebuilt()
+
+
+def whole(at: Bucketed, process: Process) -> None:
+    """The next batch is the first one."""
+
+
+def first(at: Bucketed, process: Process) -> None:
+    """The next batch is upon a whole index."""
+    at.index(process)
+
+
+def next_one(at: Bucketed, process: Process) -> None:
+    """The next batch takes the place of an increment."""
+    at.index(process)
+    at.say("one")
+    at.index(process)
+
+
+def seals(at: Bucketed, process: Process) -> None:
+    """The next batch builds upon an increment."""
+    at.index(process)
+    while not at.is_increment() or at.newest().size <= TAIL_BYTES:
+        at.say(length=LONG)
+        at.index(process)
+
+
+def merges(at: Bucketed, process: Process) -> None:
+    """The next batch merges two increments."""
+    seals(at, process)
+    earlier = at.newest().size
+    at.say("small")
+    at.index(process)
+    while at.newest().size < max(TAIL_BYTES, earlier) + 1:
+        at.say(length=LONG)
+        at.index(process)
+
+
+def erases(at: Bucketed, process: Process) -> None:
+    """The next batch erases what is in the base and in an increment."""
+    at.say(SECRETS[0])
+    at.index(process)
+    last = at.say(SECRETS[1])
+    at.index(process)
+    at.life.mark(("s1", last - 1, last))
+
+
+STAGES: dict[str, Callable[[Bucketed, Process], None]] = {
+    each.__name__: each for each in (whole, first, next_one, seals, merges, erases)
+}
+
+
+def secrets_gone(at: Bucketed) -> bool:
+    kept = at.bytes_kept()
+    return not any(each.encode() in kept for each in SECRETS)
+
+
+@pytest.mark.parametrize("afterwards", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_publisher_that_dies_at_any_call_loses_nothing_and_leaves_nothing(
+    tmp_path: Path, stage: str, *, afterwards: bool
+) -> None:
+    """The stream tells a batch again that was not answered, to a process that begins anew."""
+    for number in range(20):
+        with bucketed(tmp_path / str(number)) as at:
+            process = at.process()
+            STAGES[stage](at, process)
+            at.say("新聞の話 the news")
+            before = at.calm.newest("hana")
+            entries = at.entries()
+            process.trouble.arm(number, afterwards=afterwards)
+            with suppress(Unavailable):
+                process.search.index_entries(entries)
+            has_failed = bool(process.trouble.failed)
+            if before is not None or at.versions():
+                at.published()
+            assert len(at.find(at.process(), "新聞")) == 1
+            retried = at.process()
+            retried.search.index_entries(entries)
+            assert at.published() == at.rebuilt()
+            assert stage != "erases" or secrets_gone(at)
+            at.life.remove(MEMORY, at.life.remember("gone soon"))
+            last = at.say("soon erased")
+            at.index(retried)
+            at.life.mark(("s1", last, last))
+            at.index(retried)
+            assert len(at.versions()) == 1, "the next whole index leaves nothing before it"
+            if not has_failed:
+                assert number > 1
+                return
+    raise AssertionError("there are more calls than were tried")
+
+
+def speak_elsewhere(at: Bucketed, other: Process, memory_id: str) -> None:
+    at.say("from elsewhere 別の所", "s2")
+    at.life.reword(memory_id, "second wording")
+    at.index(other)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_another_publisher_at_any_call_takes_nothing_away(tmp_path: Path, stage: str) -> None:
+    for number in range(20):
+        with bucketed(tmp_path / str(number)) as at:
+            process, other = at.process(), at.process()
+            STAGES[stage](at, process)
+            if stage != "whole":
+                at.find(other, "crab")
+            at.say("花の話")
+            own = at.entries()
+            at.life.meet("s2", "hana")
+            memory_id = at.life.remember("first wording")
+
+            process.trouble.between(number, partial(speak_elsewhere, at, other, memory_id))
+            process.search.index_entries(own)
+            has_happened = bool(process.trouble.failed)
+            process.trouble.disarm()
+            process.search.index_entries(at.entries())
+            assert at.published() == at.rebuilt()
+            assert stage != "erases" or secrets_gone(at)
+            assert len(at.find(at.process(), "別の所")) == int(has_happened)
+            if not has_happened:
+                return
+    raise AssertionError("there are more calls than were tried")
