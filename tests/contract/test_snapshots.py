@@ -28,17 +28,27 @@ class Shelf:
         self._files = 0
 
     def put(
-        self, content: bytes, over: Snapshot | None, agent_id: str = "hana", rows: int = 7
+        self,
+        content: bytes,
+        over: Snapshot | None,
+        agent_id: str = "hana",
+        rows: int = 7,
+        keeps: tuple[Snapshot, ...] = (),
     ) -> Snapshot | None:
         self._files += 1
         file = self.folder / f"made-{self._files}-{len(content)}-{content_hash(content)[:8]}"
         file.write_bytes(content)
-        return self.store.publish(agent_id, file, rows=rows, tokenizer=3, over=over)
+        kept = frozenset(each.version for each in keeps)
+        return self.store.publish(agent_id, file, rows=rows, tokenizer=3, over=over, keeps=kept)
 
     def published(
-        self, content: bytes, over: Snapshot | None = None, agent_id: str = "hana"
+        self,
+        content: bytes,
+        over: Snapshot | None = None,
+        agent_id: str = "hana",
+        keeps: tuple[Snapshot, ...] = (),
     ) -> Snapshot:
-        made = self.put(content, over, agent_id)
+        made = self.put(content, over, agent_id, keeps=keeps)
         assert made is not None
         return made
 
@@ -187,6 +197,50 @@ def test_content_that_is_not_what_its_hash_says_is_not_fetched(
     assert shelf.fetched(sound) == b"sound"
 
 
+def test_what_a_publisher_keeps_stays_as_long_as_it_is_named(shelf: Shelf) -> None:
+    base = shelf.published("基".encode())
+    made = shelf.published(b"next 0", base, keeps=(base,))
+    first = made
+    for number in range(1, 6):
+        made = shelf.published(f"next {number}".encode(), made, keeps=(base, first))
+    assert shelf.store.newest("hana") == made
+    assert [shelf.fetched(each) for each in (base, first, made)] == [
+        "基".encode(),
+        b"next 0",
+        b"next 5",
+    ]
+    assert b"next 2" not in b"".join(shelf.kept())
+    assert shelf.store.remove_earlier(made, frozenset([base.version]))
+    assert [shelf.fetched(each) for each in (base, first, made)] == [
+        "基".encode(),
+        None,
+        b"next 5",
+    ]
+    shelf.store.remove("hana")
+    assert b"".join(shelf.kept()) == b""
+
+
+def test_what_is_before_the_newest_is_removed_to_the_last_byte(shelf: Shelf) -> None:
+    base = shelf.published(b"secret base")
+    made = shelf.published(b"secret upon it", base, keeps=(base,))
+    clean = shelf.published(b"clean", made, keeps=(base, made))
+    assert shelf.store.remove_earlier(clean)
+    assert b"secret" not in b"".join(shelf.kept())
+    assert shelf.store.remove_earlier(clean), "again"
+    assert shelf.store.newest("hana") == clean
+    assert shelf.fetched(clean) == b"clean"
+
+
+def test_only_before_the_newest_is_anything_removed(shelf: Shelf) -> None:
+    base = shelf.published(b"base")
+    made = shelf.published(b"upon it", base, keeps=(base,))
+    assert not shelf.store.remove_earlier(base)
+    assert not shelf.store.remove_earlier(replace(made, agent_id="ken"))
+    assert (shelf.fetched(base), shelf.fetched(made)) == (b"base", b"upon it")
+    shelf.store.remove("hana")
+    assert not shelf.store.remove_earlier(made)
+
+
 def test_removal_leaves_no_byte_of_any_version(shelf: Shelf) -> None:
     made = shelf.published(b"words of taro")
     for number in range(3):
@@ -230,6 +284,8 @@ def test_an_id_that_is_none_reaches_nothing(shelf: Shelf, agent_id: str) -> None
         shelf.put(b"x", None, agent_id)
     with pytest.raises(Invalid):
         shelf.store.remove(agent_id)
+    with pytest.raises(Invalid):
+        shelf.store.remove_earlier(made)
 
 
 def test_whoever_publishes_while_all_is_removed_ends_well(shelf: Shelf) -> None:

@@ -1,7 +1,9 @@
 """A life with words that are to be forgotten, and every byte in which they could still be."""
 
 import json
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -220,7 +222,11 @@ def _versions(client: Any, bucket: str) -> Iterator[tuple[str, bytes]]:
     for each in client.list_object_versions(Bucket=bucket).get("Versions", ()):
         if not each["Key"].endswith(FILE):
             which = {"Key": each["Key"], "VersionId": each["VersionId"]}
-            yield each["Key"], client.get_object(Bucket=bucket, **which)["Body"].read()
+            content = client.get_object(Bucket=bucket, **which)["Body"].read()
+            yield each["Key"], content
+            with suppress(zlib.error):
+                # What an increment of a search index says.
+                yield each["Key"], zlib.decompress(content)
 
 
 def saving(text: str) -> Reply:

@@ -94,6 +94,31 @@ def test_a_removal_that_fails_at_any_step_can_be_repeated(
     assert place.publish(place.calm, b"clean", None) is not None
 
 
+@pytest.mark.parametrize("afterwards", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("at", range(STEPS))
+def test_a_removal_of_earlier_ones_that_fails_at_any_step_can_be_repeated(
+    place: Place, at: int, *, afterwards: bool
+) -> None:
+    base = old = place.publish(place.calm, b"base", None)
+    assert base is not None
+    for _ in range(3):
+        made = place.through(Faults()).newest("hana")
+        file = place.folder / "made"
+        file.write_bytes(b"secret")
+        old = place.calm.publish(
+            "hana", file, rows=1, tokenizer=1, over=made, keeps=frozenset([base.version])
+        )
+    assert old is not None
+    new = place.publish(place.calm, b"new", old)
+    assert new is not None
+    try:
+        place.through(Faults(at, afterwards=afterwards)).remove_earlier(new)
+    except Unavailable:
+        assert place.calm.remove_earlier(new)
+    assert place.content() == b"new"
+    assert len(place.names()) == 1
+
+
 def test_the_steps_of_a_publication_are_all_tried(place: Place) -> None:
     faults = Faults()
     for over in (None, True, True):
