@@ -2,24 +2,35 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from opencrab.adapters.search_rows import Batch, IndexProgress
 from opencrab.adapters.sqlite_search.index import TOKENIZER
-from opencrab.adapters.sqlite_search.publication.increment import INCREMENT, read_increment
+from opencrab.adapters.sqlite_search.publication.increment import (
+    INCREMENT,
+    Increment,
+    IndexChange,
+    read_increment,
+    write_increment,
+)
 from opencrab.adapters.sqlite_search.publication.publication import (
     BASE_KEPT,
     INCREMENT_BYTES,
     TAIL_BYTES,
     WORDING_KEPT,
+    PublishedNews,
 )
+from opencrab.adapters.sqlite_search.replica import IndexReplica
 from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.ports.memory.snapshots import Snapshot
+from tests.published import numbered
 from tests.unit.adapters.sqlite_search.machine import saved
 from tests.unit.adapters.sqlite_search.publication.bucket import Bucketed, Process, bucketed
 
@@ -220,6 +231,60 @@ def test_if_a_part_is_gone_the_index_is_built_anew_and_published_whole(
     assert not at.is_increment()
     assert at.published() == at.rebuilt()
     assert len(at.find(process, "lighthouse")) == 1
+
+
+@pytest.mark.parametrize("is_warm", [False, True], ids=["cold", "warm"])
+def test_an_increment_that_cannot_be_taken_in_makes_the_index_begin_anew(
+    at: Bucketed, *, is_warm: bool
+) -> None:
+    """Its hash is right: somebody published it like that."""
+    process = at.process()
+    at.index(process)
+    if is_warm:
+        at.find(process, "灯台")
+    far = replace(next(iter(at.past.new_batches("hana", IndexProgress()))).rows[0], sequence=2**70)
+    change = IndexChange(1, at.clock.now(), (Batch(rows=(far,), session_id="s1", last=9),))
+    file = at.folder / "made"
+    write_increment(Increment(at.newest(), (), (change,)), file)
+    keeps = frozenset([at.newest().version])
+    assert at.calm.publish("hana", file, rows=1, tokenizer=INCREMENT, over=at.newest(), keeps=keeps)
+    at.clock.advance(REFRESH_SECONDS + 1)
+    other = process if is_warm else at.process()
+    at.say("後で later")
+    assert len(at.find(other, "灯台")) == len(at.find(other, "後で")) == 1
+    at.index(other)
+    assert not at.is_increment()
+    assert at.published() == at.rebuilt()
+
+
+def test_a_copy_that_was_cut_off_between_base_and_increments_is_not_used(at: Bucketed) -> None:
+    """What only the increments know would be missing, and would be published as missing."""
+    process = at.process()
+    at.index(process)
+    at.life.meet("quiet", "hana")
+    at.say("静かな quiet", "quiet")
+    at.index(process)
+    copy = CutOff("hana", at.past, at.calm, numbered(at.folder), at.clock)
+    with pytest.raises(Unavailable):
+        copy.refresh()
+    copy.refresh()
+    at.say("later")
+    copy.catch_up("s1")
+    assert copy.publish()
+    copy.close()
+    assert at.published() == at.rebuilt()
+
+
+class CutOff(IndexReplica):
+    """A copy that finds no space the first time that it takes in increments."""
+
+    is_full = True
+
+    def _add(self, news: PublishedNews) -> None:
+        if self.is_full:
+            self.is_full = False
+            raise Unavailable("there is no space left")
+        super()._add(news)
 
 
 def test_the_release_before_builds_anew_and_what_it_publishes_is_read(at: Bucketed) -> None:

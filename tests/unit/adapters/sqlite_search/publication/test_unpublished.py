@@ -63,17 +63,23 @@ def test_another_copy_becomes_equal_by_what_is_new(index: Index) -> None:
 
 
 def test_it_is_noted_whether_text_went_for_good_or_for_another_wording(index: Index) -> None:
-    noted = index.unpublished
-    assert noted is not None
     index.update(memory("m1", "太郎の誕生日", importance=0.9))
-    assert (noted.is_reworded, noted.is_erased) == (False, False)
+    assert noted(index) == (False, False)
     index.update(memory("m1", "次郎の誕生日"))
-    assert (noted.is_reworded, noted.is_erased) == (True, False)
+    assert noted(index) == (True, False)
     index.drop(RowKind.MEMORY, "unknown")
-    assert not noted.is_erased
+    assert noted(index) == (True, False)
     index.drop(RowKind.MEMORY, "m2")
-    assert noted.is_erased
-    assert noted.documents == {(RowKind.MEMORY, each) for each in ("m1", "m2", "unknown")}
+    assert noted(index) == (True, True)
+    assert index.unpublished is not None
+    documents = {(RowKind.MEMORY, each) for each in ("m1", "m2", "unknown")}
+    assert index.unpublished.documents == documents
+
+
+def noted(index: Index) -> tuple[bool, bool]:
+    """Whether a text got another wording, and whether one was erased."""
+    assert index.unpublished is not None
+    return index.unpublished.is_reworded, index.unpublished.is_erased
 
 
 @pytest.mark.parametrize("changes", [{"lines": lines(1, 1)}, {"everything": True}])

@@ -25,6 +25,10 @@ from opencrab.adapters.sqlite_search.publication.publication import (
     PublishedNews,
 )
 from opencrab.adapters.sqlite_search.publication.unpublished import unpublished_batches
+from opencrab.adapters.sqlite_search.schema import (
+    translate_sqlite_search_decoding_errors,
+    translate_sqlite_search_errors,
+)
 from opencrab.domain.erasure.request import COPIES_KEPT
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.search_row import RowKind, SearchRow
@@ -101,14 +105,10 @@ class IndexReplica:
                 error.message,
             )
             return
-        self._looked_ms = now_ms
-        if news is not None and not news.begins:
-            self._add(news)
-        elif newest != self.base:
-            is_sound = self._begin(None if news is None else news.file)
+        if newest != self.base and (news is None or not self._is_added(news)):
+            self._begin(None)
             self._publication.stand_alone(newest)
-            if news is not None and is_sound:
-                self._add(news)
+        self._looked_ms = now_ms
 
     def catch_up(self, *session_ids: str, whole: bool = False) -> None:
         """Index what is new (`SearchRowReader.new_batches`); with `whole` read everything again."""
@@ -212,6 +212,24 @@ class IndexReplica:
             cure="try again in a few seconds",
         )
 
+    def _is_added(self, news: PublishedNews) -> bool:
+        """Take in a snapshot's news; False if they, or the file that they begin with, are damaged.
+
+        If another error is raised, the copy is incomplete, and the snapshot is taken in again.
+        """
+        if news.begins and not self._begin(news.file):
+            return False
+        try:
+            self._add(news)
+        except DamagedIndex as error:
+            _log.warning(
+                "cannot use search increment, rebuilding the index: agent_id=%s, error=%s",
+                self._agent_id,
+                error.message,
+            )
+            return False
+        return True
+
     def _add(self, news: PublishedNews) -> None:
         """Take in published changes; what was changed here and there is read from the stores."""
         batches = [each for change in news.changes for each in change.batches]
@@ -219,7 +237,11 @@ class IndexReplica:
         own, self.index.unpublished = self.index.unpublished or TextChanges(), None
         try:
             if news.changes:
-                take_in_parts(self.index, batches, UNFINISHED, news.changes[-1].at)
+                with (
+                    translate_sqlite_search_errors(self._file),
+                    translate_sqlite_search_decoding_errors(),
+                ):
+                    take_in_parts(self.index, batches, UNFINISHED, news.changes[-1].at)
             self.index.unpublished = both = TextChanges()
             for kind, ref in sorted(own.documents & told):
                 self._reread(kind, ref)

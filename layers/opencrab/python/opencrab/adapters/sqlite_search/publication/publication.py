@@ -89,29 +89,13 @@ class IndexPublication:
         if newest.tokenizer == TOKENIZER:
             file = self._file_of(newest)
             return None if file is None else PublishedNews(newest, file=file)
-        if newest.tokenizer != INCREMENT:
-            return PublishedNews(newest)
-        content = self._read(newest)
+        content = self._read(newest) if newest.tokenizer == INCREMENT else None
         if content is None:
-            return None
+            return None if newest.tokenizer == INCREMENT else PublishedNews(newest)
         if content.source and self._source and content.source != self._source:
             # After a restore, line numbers are used again: this is of the table before.
             return PublishedNews(newest)
-        begins = self._base != content.base
-        known = 0 if begins else self._last
-        changes = list[IndexChange]()
-        for each in content.earlier:
-            earlier = self._read(each.snapshot) if each.last > known else None
-            if earlier is not None:
-                changes += earlier.changes
-            elif each.last > known:
-                return None
-        changes += content.changes
-        file = self._file_of(content.base) if begins else None
-        if begins and file is None:
-            return None
-        lacking = tuple(each for each in changes if each.number > known)
-        return PublishedNews(newest, begins, file, lacking, content)
+        return self._fetch_upon(newest, content)
 
     def stand_on(self, news: PublishedNews) -> None:
         """Record that the copy contains a snapshot and what that builds upon."""
@@ -186,6 +170,23 @@ class IndexPublication:
                 return False
         self._has_leftovers = False
         return True
+
+    def _fetch_upon(self, newest: Snapshot, content: Increment) -> PublishedNews | None:
+        begins = self._base != content.base
+        known = 0 if begins else self._last
+        changes = list[IndexChange]()
+        for each in content.earlier:
+            if each.last > known:
+                earlier = self._read(each.snapshot)
+                if earlier is None:
+                    return None
+                changes += earlier.changes
+        changes += content.changes
+        file = self._file_of(content.base) if begins else None
+        if begins and file is None:
+            return None
+        lacking = tuple(each for each in changes if each.number > known)
+        return PublishedNews(newest, begins, file, lacking, content)
 
     @property
     def _last(self) -> int:
