@@ -33,7 +33,8 @@ CALLS = (
     "delete_object",
     "list_object_versions",
 )
-KANJI = "蟹海山川花鳥風月春夏秋冬東西南北青赤白黒犬猫魚森空雨雪雲星光"
+KANJI = "".join(map(chr, range(0x4E00, 0x9FA6)))
+"""So many that a text of them hardly gets smaller."""
 
 
 class Client:

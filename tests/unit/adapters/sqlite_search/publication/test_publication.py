@@ -96,7 +96,7 @@ def test_what_a_batch_writes_does_not_grow_with_the_index(at: Bucketed) -> None:
     assert at.newest().size > 20 * TAIL_BYTES
     process.client.sent.clear()
     for _ in range(60):
-        at.say(length=200)
+        at.say(length=100)
         at.index(process)
     assert max(process.client.sent) < 2 * TAIL_BYTES
     assert at.published() == at.rebuilt()
@@ -112,7 +112,7 @@ def test_a_warm_reader_fetches_increments_only_and_a_cold_one_few(at: Bucketed) 
     reader.client.received.clear()
     at.life.meet("quiet", "hana")
     for _ in range(40):
-        at.say("静かな quiet", "quiet", length=900)
+        at.say("静かな quiet", "quiet", length=300)
         at.index(process)
         at.clock.advance(REFRESH_SECONDS + 1)
         at.find(reader, "crab")
@@ -131,7 +131,7 @@ def test_increments_of_about_a_size_are_merged_until_a_whole_index_is_due(at: Bu
     at.index(process)
     wholes, most = 0, 0
     for _ in range(60):
-        at.say(length=LONG)
+        at.say(length=LONG // 3)
         at.index(process)
         if at.is_increment():
             most = max(most, content(at)[1])
@@ -337,9 +337,10 @@ def merges(at: Bucketed, process: Process) -> None:
     earlier = at.newest().size
     at.say("small")
     at.index(process)
-    while at.newest().size < max(TAIL_BYTES, earlier) + 1:
-        at.say(length=LONG)
+    while at.newest().size <= TAIL_BYTES:
+        at.say(length=LONG + 500)
         at.index(process)
+    assert at.newest().size >= earlier
 
 
 def erases(at: Bucketed, process: Process) -> None:
