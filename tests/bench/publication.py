@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.s3_files import S3Snapshots
+from opencrab.adapters.s3_files.snapshots import S3Snapshots
 from opencrab.adapters.search_rows import Batch, ChangeHint, IndexProgress, SearchRowReader
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.adapters.system_clock import FakeClock

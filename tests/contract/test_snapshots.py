@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.local_files import DirectorySnapshots
-from opencrab.adapters.s3_files import S3Snapshots
+from opencrab.adapters.s3_files.snapshots import S3Snapshots
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Invalid, OpenCrabError
 from opencrab.domain.identifier import content_hash

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.s3_files import S3Snapshots
+from opencrab.adapters.s3_files.snapshots import S3Snapshots
 from opencrab.adapters.sqlite_search.search import SqliteSearch
 from opencrab.domain.access import authority
 from opencrab.domain.access.authority import Authority

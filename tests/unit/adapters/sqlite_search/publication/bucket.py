@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from opencrab.adapters.s3_files import S3Snapshots
+from opencrab.adapters.s3_files.snapshots import S3Snapshots
 from opencrab.adapters.search_rows import IndexProgress
 from opencrab.adapters.sqlite_search.index import Index
 from opencrab.adapters.sqlite_search.publication.increment import INCREMENT
