@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.search_rows import Batch, IndexProgress
+from opencrab.adapters.search_rows import LATE, Batch, ChangeHint, IndexProgress
 from opencrab.adapters.sqlite_search.index import TOKENIZER
 from opencrab.adapters.sqlite_search.publication.increment import (
     INCREMENT,
@@ -396,6 +396,36 @@ def test_a_publisher_that_dies_at_any_call_loses_nothing_and_leaves_nothing(
                 assert number > 1
                 return
     raise AssertionError("there are more calls than were tried")
+
+
+@pytest.mark.parametrize("wording", ["別の言葉", "other words", None])
+def test_of_two_who_changed_a_document_neither_brings_back_what_it_read_before(
+    at: Bucketed, wording: str | None
+) -> None:
+    at.index(at.process())
+    early, late = (
+        IndexReplica("hana", at.past, at.calm, numbered(at.folder), at.clock) for _ in range(2)
+    )
+    memory_id = at.life.remember("the first wording 初めの言葉")
+    for each in (early, late):
+        each.refresh()
+    early.catch_up()
+    if wording is None:
+        at.life.remove(MEMORY, memory_id)
+    else:
+        at.life.reword(memory_id, wording)
+    late.catch_up()
+    late.reread(ChangeHint(kept=(("memory", memory_id),)))
+    assert early.publish()
+    assert not late.publish()
+    # So much later that what is new is not read again.
+    at.clock.advance(2 * LATE.total_seconds())
+    late.refresh()
+    late.catch_up()
+    assert late.publish()
+    assert at.published() == at.rebuilt()
+    for each in (early, late):
+        each.close()
 
 
 def speak_elsewhere(at: Bucketed, other: Process, memory_id: str) -> None:
