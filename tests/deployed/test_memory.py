@@ -26,13 +26,17 @@ LANGUAGES = pytest.mark.parametrize(
 
 
 def snapshot(stack: Stack, agent: str) -> bytes | None:
-    """The published copy of an agent's index, if there is one."""
-    where = {"Bucket": stack.outputs["BucketName"], "Key": f"search/{agent}/index.db"}
-    try:
-        stored = stack.emulator.client("s3").get_object(**where)
-    except ClientError:
-        return None
-    return bytes(stored["Body"].read())
+    """The published index of an agent, if there is one; increments may have come upon it."""
+    s3, bucket, key = stack.emulator.client("s3"), stack.outputs["BucketName"], f"search/{agent}/"
+    for each in s3.list_object_versions(Bucket=bucket, Prefix=key).get("Versions", ()):
+        try:
+            which = {"Key": each["Key"], "VersionId": each["VersionId"]}
+            content = bytes(s3.get_object(Bucket=bucket, **which)["Body"].read())
+        except ClientError:
+            continue
+        if content.startswith(b"SQLite format 3"):
+            return content
+    return None
 
 
 def rows(content: bytes) -> int:

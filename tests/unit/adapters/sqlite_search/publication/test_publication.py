@@ -1,5 +1,6 @@
 """Publications in a bucket: small, whole after any fault, and without a byte of what was erased."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -30,6 +31,7 @@ from opencrab.adapters.sqlite_search.search import REFRESH_SECONDS
 from opencrab.domain.errors import Unavailable
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.ports.memory.snapshots import Snapshot
+from tests.conftest import ROOT
 from tests.published import numbered
 from tests.unit.adapters.sqlite_search.machine import saved
 from tests.unit.adapters.sqlite_search.publication.bucket import Bucketed, Process, bucketed
@@ -207,6 +209,13 @@ def test_an_old_base_is_replaced_before_the_bucket_removes_it(at: Bucketed) -> N
     at.say("too late")
     at.index(process)
     assert not at.is_increment()
+
+
+def test_the_template_lets_a_base_outlive_its_increments() -> None:
+    template = (ROOT / "infra" / "data.yaml").read_text(encoding="utf-8")
+    rule = r"Prefix: search/\n +NoncurrentVersionExpiration: { NoncurrentDays: ([0-9]+) }"
+    (days,) = re.findall(rule, template)
+    assert timedelta(days=int(days)) >= 2 * BASE_KEPT
 
 
 @pytest.mark.parametrize("part", ["base", "earlier"])
