@@ -36,6 +36,10 @@ CALLS = (
 KANJI = "".join(map(chr, range(0x4E00, 0x9FA6)))
 """So many that a text of them hardly gets smaller."""
 
+SECRETS = ("極秘の合言葉", "qqzebrakk")
+LONG = 2_500
+"""Characters of a line of which a few fill an increment."""
+
 
 class Client:
     """An S3 client whose calls pass through trouble, and whose bodies are counted."""
