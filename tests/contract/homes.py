@@ -40,6 +40,7 @@ def older_sqlite(folder: Path, clock: FakeClock) -> Iterator[Home]:
     """The local home in a file that an older release made."""
     path = folder / DATABASE
     if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
         make_older_file(path)
     with sqlite(folder, clock) as home:
         yield home
