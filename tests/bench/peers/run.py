@@ -99,16 +99,19 @@ def figures(peer: Peer, turns: int) -> tuple[str, Beside]:
     Raises:
         SkippedError: it could not be installed, or its driver failed.
     """
-    _run(["make", "--no-print-directory", f"{peer.python.parents[1].name}/.ready"], INSTALL_SECONDS)
+    run_command(
+        ["make", "--no-print-directory", f"{peer.python.parents[1].name}/.ready"], INSTALL_SECONDS
+    )
     with tempfile.TemporaryDirectory() as folder, model_server(pieces=PIECES) as url:
         command = [str(peer.python), "-m", peer.driver, url, folder, str(turns), *peer.options]
         home = dict.fromkeys(("HOME", "HERMES_HOME", "TERMINAL_CWD"), folder)
-        said = _run(command, SECONDS, PATH=os.environ["PATH"], LANG="C.UTF-8", **home)
+        said = run_command(command, SECONDS, PATH=os.environ["PATH"], LANG="C.UTF-8", **home)
     found = json.loads(next(row for row in reversed(said.splitlines()) if row.startswith("{")))
     return found.pop("version"), Beside(**found)
 
 
-def _run(command: list[str], seconds: float, **environment: str) -> str:
+def run_command(command: list[str], seconds: float, **environment: str) -> str:
+    """What a command prints; raises SkippedError with the last line of what it complains of."""
     try:
         run = subprocess.run(
             command,
@@ -137,10 +140,9 @@ def row(name: str, keeps: str, one: Beside, ours: Beside, at_least: float | None
     return f"| {name} | {keeps} | {figures} |{verdict}"
 
 
-def table(turns: int = TURNS, peers: tuple[Peer, ...] = ALL) -> str:
-    """The section of docs/benchmarks.md."""
+def table(ours: Beside, turns: int = TURNS, peers: tuple[Peer, ...] = ALL) -> str:
+    """The section of docs/benchmarks.md, with our own turn first."""
     head = _HEAD.format(history=HISTORY, turns=turns)
-    ours = opencrab(turns)
     rows = [row("OpenCrab, in process", "every step, durably", ours, ours)]
     skipped = []
     for peer in peers:
@@ -160,7 +162,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--write", action="store_true", help="into docs/benchmarks.md")
     asked = parser.parse_args()
-    text = table(asked.turns)
+    text = table(opencrab(asked.turns), asked.turns)
     sys.stdout.write(f"{text}\n")
     if asked.write:
         write_section(PEERS, text)
