@@ -138,6 +138,7 @@ ROUTES = {
     "GET /keys/current": "any",
     "POST /keys": "owner",
     "DELETE /keys/{key_id}": "owner",
+    "POST /sign-in/codes": "owner",
     "GET /setup": "setup",
     "GET /agents/{agent_id}/skills": "agent",
     "POST /agents/{agent_id}/skills": "owner",
@@ -217,7 +218,9 @@ ROUTES = {
     "POST /agents/{agent_id}/meta/runs": "owner",
     "POST /agents/{agent_id}/whatif": "owner",
 }
-"""The rule of each route below /api, except `GET /health`, which needs no key."""
+"""The rule of each route below /api, except those that need no key."""
+
+OPEN_ROUTES = {"GET /health", "POST /sign-in"}
 
 
 def expected_answer(rule: str, key: str) -> int:

@@ -33,7 +33,7 @@ def test_every_operation_has_its_own_id_a_summary_and_problems() -> None:
         for operation in item.values()
     ]
     ids = [operation["operationId"] for _, operation in operations]
-    assert len(set(ids)) == len(ids) == 169
+    assert len(set(ids)) == len(ids) == 171
     for path, operation in operations:
         assert operation["summary"]
         assert "422" not in operation["responses"]
@@ -44,7 +44,8 @@ def test_every_operation_has_its_own_id_a_summary_and_problems() -> None:
 
 def test_every_post_takes_an_idempotency_key() -> None:
     for path, item in documented()["paths"].items():
-        if "post" in item:
+        # A sign-in code is used up by its first request, so that no repeat may be answered.
+        if "post" in item and path != "/api/sign-in":
             names = {parameter["name"] for parameter in item["post"].get("parameters", [])}
             assert "Idempotency-Key" in names, path
 

@@ -7,7 +7,7 @@ import pytest
 
 from opencrab.bootstrap.local import models, start_screen
 from opencrab.bootstrap.local.start_screen import (
-    local_start_screen_key_line,
+    local_start_screen_folder_line,
     local_start_screen_text,
 )
 from opencrab.ports.texts import Texts
@@ -39,7 +39,7 @@ def test_what_is_said_without_a_model_exists_in_japanese() -> None:
 def test_the_command_that_finds_the_key_names_a_folder_that_is_not_the_usual_one(
     language: str,
 ) -> None:
-    usual = local_start_screen_key_line(language, Path("data/owner.key"), Path("data"))
+    usual = local_start_screen_folder_line("key", language, Path("data"), path="k")
     assert "`opencrab chat`" in usual
-    other = local_start_screen_key_line(language, Path("/my data/owner.key"), Path("/my data"))
+    other = local_start_screen_folder_line("key", language, Path("/my data"), path="k")
     assert "`opencrab chat --data '/my data'`" in other

@@ -60,8 +60,10 @@ def _up(options: "UpOptions") -> int:
         key_file = register_local_owner_key(runtime, data, str(configured.get("owner.name")))
         host = f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{host}:{port}"
-        secret = token_hex(32)
-        place = _Place(options.host, port, url, data, key_file, str(options.language), secret)
+        secret, language = token_hex(32), str(options.language)
+        place = _Place(
+            options.host, port, url, data, key_file, language, secret, options.opens_page
+        )
         with scheduled_backups(configured, data, runtime.clock) as backups:
             models = cast("ProviderModels", runtime.models)
             with watch_for_local_models(
@@ -144,6 +146,8 @@ class _Place:
     instance: str
     """The secret with which this process proves to the command that it serves this folder."""
 
+    opens_page: bool
+
 
 def _serve(
     runtime: "Runtime",
@@ -192,18 +196,20 @@ def _serve(
         price=configured_nightly_price_update(configured, network.transport),
         alive=lambda: database.alive(runtime.clock.now()),
     )
-    ready = partial(_announce, runtime, thinking, place)
+    ready = partial(_announce, app, runtime, thinking, place)
     stopping = partial(print_local_start_screen_line, "stopping", place.language)
     runner.serve(app, host=place.host, port=place.port, ready=ready, stopping=stopping)
 
 
-def _announce(runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
+def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
     """Write the files by which the CLI finds this server, and say that it is ready."""
+    from opencrab.bootstrap.local.sign_in import local_sign_in_link
     from opencrab.bootstrap.local.start_screen import print_local_start_screen
 
     write_local_secret_file(place.data / "instance", place.instance)
     (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
-    print_local_start_screen(runtime, thinking.notes, place)
+    link = local_sign_in_link(app, runtime, place.url, place.key_file, opens_page=place.opens_page)
+    print_local_start_screen(runtime, thinking.notes, place, link)
 
 
 def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":

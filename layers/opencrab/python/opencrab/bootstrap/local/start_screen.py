@@ -28,9 +28,9 @@ class RunningServer(Protocol):
 
 
 def print_local_start_screen(
-    runtime: "Runtime", notes: Sequence[str], place: RunningServer
+    runtime: "Runtime", notes: Sequence[str], place: RunningServer, link: str | None = None
 ) -> None:
-    """Print the start screen; `notes` say why this model was chosen."""
+    """Print the start screen; `notes` say why this model was chosen, `link` signs in once."""
     from opencrab.domain.models.routing import RoutingBasis, Use
     from opencrab.ports.texts import Texts
 
@@ -45,20 +45,24 @@ def print_local_start_screen(
         said = known.get(note, {}).get(language, note)
         rows.append(local_start_screen_text("note", language, note=said))
     if place.key_file is not None:
-        rows.append(local_start_screen_key_line(language, place.key_file, place.data))
+        rows.append(
+            local_start_screen_folder_line("key", language, place.data, path=place.key_file)
+        )
+    if link is None:
+        rows.append(local_start_screen_folder_line("page", language, place.data))
+    else:
+        rows.append(local_start_screen_text("page_link", language, link=link))
     rows += [local_start_screen_text("stop", language), local_start_screen_text("ready", language)]
     sys.stdout.write("\n".join(rows) + "\n")
     sys.stdout.flush()
 
 
-def local_start_screen_key_line(language: str, key_file: Path, data: Path) -> str:
-    """Return the line about the owner's key: which command finds it depends on the folder."""
+def local_start_screen_folder_line(key: str, language: str, data: Path, **facts: object) -> str:
+    """Return a line with a command that finds this server, which depends on its folder."""
     folder = data.resolve()
     if folder == Path(_USUAL_FOLDER).resolve():
-        return local_start_screen_text("key", language, path=key_file)
-    return local_start_screen_text(
-        "key_elsewhere", language, path=key_file, folder=quote(str(folder))
-    )
+        return local_start_screen_text(key, language, **facts)
+    return local_start_screen_text(f"{key}_elsewhere", language, folder=quote(str(folder)), **facts)
 
 
 def print_local_start_screen_line(key: str, language: str, **facts: object) -> None:

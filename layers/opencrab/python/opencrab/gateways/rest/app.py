@@ -18,7 +18,7 @@ from opencrab.domain.errors import OpenCrabError
 from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.access import api_keys
+from opencrab.gateways.rest.access import api_keys, sign_in
 from opencrab.gateways.rest.agents import agents
 from opencrab.gateways.rest.agents import models as agent_models
 from opencrab.gateways.rest.approvals import approvals, grants, signed_link
@@ -107,6 +107,7 @@ PARTS = (
     reconciliation,
     budgets,
     api_keys,
+    sign_in,
     state,
     checks,
     discord,

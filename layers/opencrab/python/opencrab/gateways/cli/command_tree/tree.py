@@ -37,6 +37,12 @@ _ADMIN = (
 _TREE = (
     CommandNode("up", "Run OpenCrab on this computer.", "server.up:up", section=_DAILY),
     CommandNode(
+        "open",
+        "Open the page in a browser, signed in.",
+        "access.sign_in:open_access_page",
+        section=_DAILY,
+    ),
+    CommandNode(
         "chat",
         "Talk to an agent, in the last conversation with it; piped input is answered line by line.",
         "conversation.chat:chat",

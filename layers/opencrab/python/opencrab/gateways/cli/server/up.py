@@ -29,6 +29,10 @@ def up(
         str | None,
         typer.Option("--provider", metavar="NAME[:MODEL]", help="The model to use."),
     ] = None,
+    *,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open the page in a browser, signed in.")
+    ] = False,
 ) -> None:
     """Run OpenCrab on this computer."""
     options = UpOptions(
@@ -37,5 +41,6 @@ def up(
         data=data or context.obj.data,
         provider=provider,
         language=context.obj.language,
+        opens_page=open_page,
     )
     raise typer.Exit(context.obj.launch(options))

@@ -30,6 +30,7 @@ class UpOptions:
     data: Path = DATA
     provider: str | None = None
     language: CliLanguage = EN
+    opens_page: bool = False
 
 
 class Launch(Protocol):

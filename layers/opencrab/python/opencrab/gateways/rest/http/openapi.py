@@ -11,14 +11,15 @@ from opencrab import __version__
 from opencrab.gateways.rest.http.page import Page
 from opencrab.gateways.rest.http.problem import MEDIA_TYPE, Problem
 
-OPEN_PATHS = {"/api/health", "/approve"}
-"""Paths that take no key: the health check, and the page that a signed link opens."""
+_HEALTH = "/api/health"
+OPEN_PATHS = {_HEALTH, "/api/sign-in", "/approve"}
+"""Paths that take no key: the health check, and those whose request carries another proof."""
 
 _DESCRIPTION = """Agents, their sessions with people and with each other, and their turns.
 
-Every route but `/api/health` takes an API key: `Authorization: Bearer <key>`. A `POST` with an
-`Idempotency-Key` may be repeated: a repeat returns the first response. Errors are problem documents
-(RFC 9457) that name the field and the remedy."""
+Every route but `/api/health` and `/api/sign-in` takes an API key: `Authorization: Bearer <key>`.
+A `POST` with an `Idempotency-Key` may be repeated: a repeat returns the first response. Errors are
+problem documents (RFC 9457) that name the field and the remedy."""
 _TAGS = {
     "agents": "Agents: settings, soul, identity, status, heartbeat, events and current state.",
     "skills": "Standard and acquired skills of an agent.",
@@ -79,7 +80,7 @@ def http_openapi_document(app: FastAPI) -> dict[str, Any]:
     }
     for path, operations in made["paths"].items():
         for operation in operations.values():
-            _with_problems(operation, needs_key=path not in OPEN_PATHS)
+            _with_problems(operation, may_fail=path != _HEALTH)
             _with_summary(operation)
             _with_results(operation, components["schemas"])
     return made
@@ -92,10 +93,10 @@ def http_openapi_text(app: FastAPI) -> str:
     )
 
 
-def _with_problems(operation: dict[str, Any], *, needs_key: bool) -> None:
+def _with_problems(operation: dict[str, Any], *, may_fail: bool) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
-    if needs_key:
+    if may_fail:
         responses["default"] = {"$ref": f"#/components/responses/{_RESPONSE}"}
 
 

@@ -2,14 +2,30 @@
 
 import { Api, explain } from "./lib/api.js";
 import { element, loadWords, problem, text } from "./lib/elements.js";
+import { isSignInLink, keyOfCode, takeCode } from "./lib/sign_in.js";
 import { tab } from "./lib/tab.js";
 import { brand, languageSwitch, showApplication } from "./shell.js";
 
+const code = takeCode();
+// A link that is opened in a tab of this page changes only what is behind the #.
+addEventListener("hashchange", () => isSignInLink() && location.reload());
 await loadWords("common");
 document.title = text("title");
-const key = tab.key;
-if (key === null) showSignIn();
-else await signIn(key, false);
+await begin();
+
+/** Sign in with the link, or else with the key that this tab has. */
+async function begin() {
+  let refused = null;
+  if (code !== null) {
+    try {
+      return await signIn(await keyOfCode(code), true);
+    } catch (error) {
+      refused = explain(error);
+    }
+  }
+  if (tab.key === null) return showSignIn(refused);
+  return signIn(tab.key, false);
+}
 
 /** The key stays in this tab: not in the address, not on the disk, and gone when the tab closes. */
 async function signIn(secret, isTyped) {
@@ -56,6 +72,7 @@ function showSignIn(error = null, secret = "") {
         element("p", { class: "hint", id: "key-hint" }, text("key_stays")), submit),
       element("h2", {}, text("where_is_my_key")),
       element("dl", {},
+        command("key_link", "opencrab open"),
         command("key_here", "cat data/owner.key"),
         command("key_aws", "cat ~/.opencrab/STAGE-ACCOUNT-REGION.key"),
         command("key_other", "opencrab admin keys create NAME --scope chat"))));

@@ -1,6 +1,7 @@
 /** Chat with one agent: its conversations, the answer as it arrives, and the way to stop it. */
 
 import { explain, newId } from "../lib/api.js";
+import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { button, element, foreign, problem, text, visibleText } from "../lib/elements.js";
 import { Follower } from "./follow.js";
@@ -48,19 +49,8 @@ export class Chat {
 
   #composer() {
     if (!this.mayTalk) return element("p", { class: "hint" }, text("read_only"));
-    this.input = element("textarea", {
-      id: "message", rows: 2, maxlength: 20_000, placeholder: text("message_hint"), dir: "auto",
-      onkeydown: (event) => this.#pressed(event), oninput: () => this.#grow(),
-    });
-    this.stopButton = button("stop", () => this.stop(), { class: "stop", hidden: true });
-    this.sendButton = element("button", { type: "submit", class: "send" }, text("send"));
-    const send = (event) => {
-      event.preventDefault();
-      this.send();
-    };
-    return element("form", { class: "composer", onsubmit: send },
-      element("label", { for: "message", class: "unseen" }, text("message")), this.input,
-      element("div", { class: "buttons" }, this.stopButton, this.sendButton));
+    this.composer = new Composer({ onSend: () => this.send(), onStop: () => this.stop() });
+    return this.composer.element;
   }
 
   /** Show these agents for choosing; the first time, continue the last conversation. */
@@ -73,6 +63,7 @@ export class Chat {
     if (this.agents.some((agent) => agent.id === wanted)) this.agentChoice.value = wanted;
     this.element.classList.toggle("empty", this.agents.length === 0);
     if (this.agentChoice.value !== before) await this.openLast();
+    if (before === "" && this.agentChoice.value === wanted) this.composer?.restore();
   }
 
   /** Open a conversation with an agent that was chosen elsewhere. */
@@ -256,7 +247,7 @@ export class Chat {
     if (this.state.textContent !== shown) this.state.textContent = shown;
     this.state.classList.toggle("busy", stoppable.length > 0);
     if (stoppable.length === 0) this.stopping = false;
-    if (this.stopButton) this.stopButton.hidden = stoppable.length === 0;
+    if (this.composer) this.composer.stopButton.hidden = stoppable.length === 0;
   }
 
   // Messages on the screen.
@@ -304,31 +295,14 @@ export class Chat {
 
   // What the person does.
 
-  #pressed(event) {
-    // An input method uses Enter to choose characters; that must not send.
-    if (event.isComposing || event.keyCode === 229) return;
-    if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      this.send();
-    }
-    if (event.key === "Escape" && !this.stopButton.hidden) this.stop();
-  }
-
-  #grow() {
-    this.input.style.height = "auto";
-    this.input.style.height = `${Math.min(this.input.scrollHeight + 2, innerHeight / 3)}px`;
-  }
-
   /** Send what was typed; until it is accepted it stays, with a way to send it again. */
   async send() {
-    const said = this.input.value.trim();
-    if (!said || this.sending) return;
+    if (!this.composer.input.value.trim() || this.sending) return;
     // Between two conversations a message would go to the wrong one.
     this.sendsWhenReady = !this.isReady;
     if (!this.isReady || !this.agentChoice.value) return;
     this.sending = true;
-    this.input.value = "";
-    this.#grow();
+    const said = this.composer.take();
     this.lines.querySelector(":scope > .empty")?.remove();
     const view = sentView(said);
     this.lines.append(view);
@@ -337,7 +311,7 @@ export class Chat {
     const ids = { session: newId(), message: newId() };
     await this.#deliver(said, target, ids, view);
     this.sending = false;
-    this.input.focus();
+    this.composer.input.focus();
   }
 
   /** Deliver to the conversation for which it was typed, whichever is open by now. */
@@ -350,6 +324,7 @@ export class Chat {
       const path = `/sessions/${encodeURIComponent(target.session)}/messages`;
       const accepted = await this.api.post(path, { text: said }, ids.message);
       view.dataset.messageId = accepted.message_id;
+      this.composer.accept(said);
       const known = [...conversation.items.values()];
       if (known.some((item) => item.messageId === accepted.message_id)) view.remove();
       for (const id of accepted.turn_ids) {
@@ -388,7 +363,7 @@ export class Chat {
         this.#say(error);
       }
     }
-    this.input.focus();
+    this.composer.input.focus();
   }
 
   #say(error) {

@@ -5,6 +5,7 @@ const NOTICE = "opencrab.notice";
 const AGENT = "opencrab.agent";
 const SESSION = "opencrab.session";
 const TURNS = "opencrab.turns.";
+const DRAFT = "opencrab.draft";
 
 let isClosed = false;
 
@@ -45,13 +46,25 @@ export const tab = {
     else sessionStorage.removeItem(TURNS + sessionId);
   },
 
-  /** Forget everything. */
-  clear() {
-    sessionStorage.clear();
+  /** What was typed and not yet accepted by the server. */
+  get draft() {
+    return sessionStorage.getItem(DRAFT) ?? "";
   },
-  /** Forget everything for good; the next page says why. */
-  close(notice) {
+  set draft(words) {
+    if (words.trim() !== "") keep(DRAFT, words);
+    else sessionStorage.removeItem(DRAFT);
+  },
+
+  /** Forget everything but what was typed, and to whom: the key ended, not the person's work. */
+  clear() {
+    const kept = this.draft === "" ? [] : [DRAFT, AGENT, SESSION].map((name) => [name, sessionStorage.getItem(name)]);
     sessionStorage.clear();
+    for (const [name, value] of kept) if (value !== null) sessionStorage.setItem(name, value);
+  },
+  /** Forget everything for good; with a notice, which the next page shows, what was typed stays. */
+  close(notice) {
+    if (notice) this.clear();
+    else sessionStorage.clear();
     if (notice) sessionStorage.setItem(NOTICE, notice);
     isClosed = true;
   },
