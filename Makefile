@@ -20,7 +20,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Only prepares: the other targets do this themselves when they need it.
-setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready ## Install everything for development
+setup: .venv/.dev .venv-llama/.ready .venv-sdk/.ready .venv-schemathesis/.ready .venv-docs/.ready .venv-audit/.ready .node/.ready ## Install everything for development
 
 # Replaces its shell, so that signals reach OpenCrab itself.
 up: $(RUNNABLE) ## Run OpenCrab here (ARGS="--port 9000 --data d")
@@ -161,6 +161,16 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 .venv-%/.ready: requirements/%.txt
 	$(call install,.venv-$*,$<)
 	@touch $@
+
+# For tests of the page in a browser alone: without Node, or where npm fetches nothing, they are
+# skipped. npm compares each package with the hash in the lock, and runs no script of any.
+.node/.ready: tests/integration/browser/node/package-lock.json
+	@mkdir -p .node && cp $(<D)/package.json $(<D)/package-lock.json .node/
+	@if ! command -v npm >/dev/null 2>&1; \
+	then echo "no npm here: tests of accessibility are skipped"; \
+	else echo "installing $< into .node"; \
+	  if npm ci --prefix .node --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	  then touch $@; else echo "npm failed: tests of accessibility are skipped" >&2; fi; fi
 
 .venv-lock/.ready: requirements/uv.txt
 	$(call install,.venv-lock,$<)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.integration.browser.conftest import Installation
+from tests.integration.browser.harm import nothing_ran
 from tests.integration.browser.webdriver import Browser
 
 pytestmark = pytest.mark.timeout(300)
@@ -21,17 +22,6 @@ HOSTILE = (
     "\u202eesrever \u2066 isolate \u200b zero",
 )
 NAME = "<b onclick=1>蟹</b>"
-ADDED = "script:not([src]), iframe, object, embed, svg, form[action], a[href^='java'], .lines img"
-
-
-def nothing_ran(window: Browser) -> None:
-    """Check that nothing was executed, added or fetched, and that the policy forbade nothing."""
-    assert window.run("return window.ran ?? null") is None
-    assert window.count(ADDED) == 0
-    fetched = "return performance.getEntriesByType('resource').map((each) => each.name)"
-    origin = window.run("return location.origin")
-    assert {url for url in window.run(fetched) if not url.startswith(origin)} == set()
-    assert [line for line in window.logged() if "Policy" in line or "Refused" in line] == []
 
 
 def test_hostile_words_of_people_and_models_stay_text(

@@ -94,6 +94,11 @@ class Browser:
         """One command of the DevTools protocol."""
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
+    def resize(self, width: int, height: int) -> None:
+        """Give the page this size, also one that no window may have: Chromium's are 500 wide."""
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        self.devtools("Emulation.setDeviceMetricsOverride", **size)
+
     def screenshot(self, path: Path) -> None:
         """Save what is seen."""
         path.write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
@@ -125,7 +130,9 @@ def browser(language: str = "en", *, size: tuple[int, int] = (1200, 850)) -> Ite
             session = answer.json()["value"]["sessionId"]
             client.base_url = httpx.URL(f"http://127.0.0.1:{port}/session/{session}")
             try:
-                yield Browser(client)
+                window = Browser(client)
+                window.resize(*size)
+                yield window
             finally:
                 client.delete("")
     finally:

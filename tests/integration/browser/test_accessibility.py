@@ -1,0 +1,105 @@
+"""axe-core finds nothing wrong with any page, in both languages, light and dark."""
+
+import json
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.integration.browser.conftest import Installation
+from tests.integration.browser.furnishing import Furnished, furnish
+from tests.integration.browser.routes import (
+    address_of,
+    each_view,
+    go_to,
+    routes_of,
+    run_axe,
+    watch_requests,
+)
+from tests.integration.browser.webdriver import Browser
+
+pytestmark = pytest.mark.timeout(600)
+
+AXE = ROOT / ".node" / "node_modules" / "axe-core" / "axe.min.js"
+HEIGHT = 4_000
+THEMES = ("light", "dark")
+TEXTS = ("Ada 蟹", "write a report about tides 潮の報告書", "**bold** and `code`\n\n- one\n- two")
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not in .node: run `make setup` where npm is installed")
+    return AXE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def furnished(installation: Installation, axe: str) -> Furnished:
+    assert axe
+    return furnish(installation, TEXTS)
+
+
+def faults(window: Browser, axe: str, where: str) -> list[str]:
+    """What is wrong with the page that is shown, in each theme."""
+    found = []
+    for theme in THEMES:
+        feature = {"name": "prefers-color-scheme", "value": theme}
+        window.devtools("Emulation.setEmulatedMedia", features=[feature])
+        settle_theme(window)
+        found += [f"{where} ({theme}): {json.dumps(each)}" for each in run_axe(window, axe)]
+    return found
+
+
+def settle_theme(window: Browser) -> None:
+    """Wait until no colour is on its way."""
+    moving = "return document.getAnimations().some((each) => each.playState === 'running')"
+    window.until(lambda: not window.run(moving), "the colours do not come to rest")
+
+
+def test_every_page_is_accessible(
+    installation: Installation, furnished: Furnished, window: Browser, axe: str
+) -> None:
+    watch_requests(window)
+    installation.sign_in(window)
+    # As high as a page is: axe judges the colours of what is seen.
+    width = window.run("return innerWidth")
+    window.resize(width, HEIGHT)
+    found = []
+    for pattern in routes_of(window):
+        go_to(installation, window, address_of(pattern, furnished.ids))
+        for view in each_view(window):
+            found += faults(window, axe, f"{pattern} {view}")
+    if window.run("return document.querySelector('button.menu').checkVisibility()"):
+        window.click("button.menu")
+        found += faults(window, axe, "the menu")
+    window.resize(width, 850)
+    assert found == [], "\n".join(found)
+
+
+def test_signing_in_and_what_goes_wrong_are_accessible(
+    installation: Installation, window: Browser, axe: str
+) -> None:
+    window.open(installation.url)
+    window.run("sessionStorage.clear()")
+    window.open(f"{installation.url}#sign-in=wrong")
+    window.call("POST", "/refresh")
+    window.shown("#key")
+    found = faults(window, axe, "signing in")
+    window.type("#key", "wrong-key-0123456789\ue007")
+    window.shown(".problem")
+    found += faults(window, axe, "a wrong key")
+    assert found == [], "\n".join(found)
+
+
+def test_axe_sees_the_page_and_its_colours(
+    installation: Installation, english: Browser, axe: str
+) -> None:
+    english.open(installation.url)
+    english.shown("main h1")
+    english.run(
+        "const faint = document.createElement('p'); faint.textContent = 'faint';"
+        "faint.style.color = '#4a4a4a';"
+        "document.querySelector('main').prepend(faint, document.createElement('button'))"
+    )
+    wrong = faults(english, axe, "here")
+    assert sum("button-name" in each for each in wrong) == len(THEMES)
+    assert [("(dark)" in each) for each in wrong if "color-contrast" in each] == [True]
