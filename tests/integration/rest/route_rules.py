@@ -56,6 +56,7 @@ ROUTES = {
     "DELETE /agents/{agent_id}": "owner",
     "GET /agents/{agent_id}/soul": "profile",
     "PUT /agents/{agent_id}/soul": "owner",
+    "POST /agents/{agent_id}/soul/preview": "owner",
     "GET /agents/{agent_id}/identity": "profile",
     "PUT /agents/{agent_id}/identity": "owner",
     "GET /agents/{agent_id}/workspace": "profile",

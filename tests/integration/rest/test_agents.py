@@ -83,6 +83,23 @@ def test_soul_and_identity_are_replaced_whole(
     )
 
 
+@pytest.mark.parametrize(("language", "style"), [("ja", "外向性 0.9"), ("en", "extraversion 0.9")])
+def test_a_soul_is_previewed_as_the_prompt_would_have_it_and_not_stored(
+    shared: House, language: str, style: str
+) -> None:
+    agent_id = shared.agent(language=language, purpose="海を守る")
+    before = shared.got(f"/agents/{agent_id}")
+    soul = {"persona_name": "蟹江", "personality": {"extraversion": 0.9}}
+    place = f"/agents/{agent_id}/soul/preview"
+    shown = shared.call("POST", place, {"soul": soul}).json()
+    assert all(words in shown["text"] for words in ("蟹江", style, "海を守る"))
+    assert shown["estimated_tokens"] > 50
+    other = {"soul": soul, "identity": {"name": "x", "job_title": "漁師"}, "purpose": "Fish"}
+    text = shared.call("POST", place, other).json()["text"]
+    assert ("漁師" in text, "Fish" in text, "海を守る" in text) == (True, True, False)
+    assert shared.got(f"/agents/{agent_id}") == before
+
+
 @pytest.mark.parametrize("path", ["", "/soul", "/identity"])
 def test_a_change_of_an_older_version_is_a_conflict(shared: House, path: str) -> None:
     agent_id = shared.agent()

@@ -41,7 +41,10 @@ Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 
 
 class AgentView(Value):
-    """An agent with its soul and identity; `version` grows with every change."""
+    """An agent with its soul and identity; `version` grows with every change.
+
+    `world` is the outside world that it is bound to, null without one.
+    """
 
     id: str
     name: str
@@ -54,6 +57,7 @@ class AgentView(Value):
     approvals: ApprovalRules
     interrupt: Interrupt
     day_limit_micro_usd: int | None
+    world: str | None
     created_at: datetime
     updated_at: datetime
     version: int

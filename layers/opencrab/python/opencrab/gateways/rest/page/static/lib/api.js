@@ -37,8 +37,14 @@ export class Api {
     return this.#json("GET", path);
   }
 
-  put(path, body) {
-    return this.#json("PUT", path, body);
+  /** Replace; with the `version` that was read, it is refused if somebody changed it since. */
+  put(path, body, version = null) {
+    return this.#json("PUT", path, body, version === null ? {} : { "If-Match": `"${version}"` });
+  }
+
+  /** Change some fields; `version` as in `put`. */
+  patch(path, body, version = null) {
+    return this.#json("PATCH", path, body, version === null ? {} : { "If-Match": `"${version}"` });
   }
 
   /** Send a change; the same id again is the same change. */

@@ -10,11 +10,14 @@ const OWNER = ["owner"];
 export const ROUTES = [
   { path: "/", area: "home", module: "../home/home.js", scopes: EVERYBODY },
   { path: "/chat", area: "chat", module: "../chat/page.js", scopes: EVERYBODY },
+  { path: "/agents", area: "agents", module: "../agents/list.js", scopes: EVERYBODY },
+  { path: "/agents/:id", area: "agents", module: "../agents/agent.js", scopes: EVERYBODY },
+  { path: "/agents/:id/persona", area: "agents", module: "../agents/persona.js", scopes: OWNER },
   { path: "/approvals", area: "approvals", module: "../approvals/page.js", scopes: EVERYBODY },
 ];
 
 /** The areas that the navigation shows, in its order. */
-export const AREAS = ["home", "chat", "approvals"];
+export const AREAS = ["home", "chat", "agents", "approvals"];
 
 /** The route of an address with the values of its parts, or null. */
 export function routeOf(path) {

@@ -1,0 +1,18 @@
+"""Soul preview: the system text that a soul would give, before anybody saves it."""
+
+from opencrab.domain.agents.agent import Profile
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.engine.turn.prompt.system_text import system_text
+
+
+def soul_preview(profile: Profile) -> str:
+    """Return the system text of a profile in a session without a theme, skills or memories."""
+    agent = profile.agent
+    session = Session(
+        id="preview",
+        participants=(Participant(agent_id=agent.id),),
+        created_by=agent.owner or agent.id,
+        created_at=agent.updated_at,
+        updated_at=agent.updated_at,
+    )
+    return str(system_text(profile, session))

@@ -1,0 +1,37 @@
+/** The one word that says how an agent is, and the menu of its pages. */
+
+import { element, foreign, text } from "../lib/elements.js";
+import { ROUTES } from "../lib/router.js";
+
+const OF_TURNS = { waiting: "waiting", running: "working", queued: "working" };
+
+export const BADGES = ["active", "working", "waiting", "dormant", "frozen", "retired"];
+
+/** How an agent is: its status, unless it is frozen or a turn of it is open. */
+export function badgeOf(agent, { isFrozen = false, turnStatus = null } = {}) {
+  if (agent.status === "retired") return "retired";
+  if (isFrozen) return "frozen";
+  return OF_TURNS[turnStatus] ?? agent.status;
+}
+
+export const badge = (name) => element("span", { class: `badge ${name}` }, text(`badge_${name}`));
+
+/** Whether the installation or this agent is frozen; false for keys that do not see it. */
+export function isFrozen(state, agentId) {
+  return state !== null && (state.state === "frozen" || state.frozen_agents.includes(agentId));
+}
+
+/** The address of an agent's page. */
+export const agentPath = (id, page = "") => `/agents/${encodeURIComponent(id)}${page}`;
+
+/** The head of each page of an agent: its name, how it is, and its other pages. */
+export function agentHead(agent, shownBadge, current, scope) {
+  const start = "/agents/:id";
+  const pages = ROUTES.filter(({ path, scopes }) => scopes.includes(scope) && (path === start || path.startsWith(`${start}/`)))
+    .map(({ path }) => path.slice(start.length));
+  return element("div", {},
+    element("div", { class: "heading" }, element("h1", {}, foreign(agent.name)), shownBadge),
+    element("nav", { class: "subpages", "aria-label": text("agent_pages") }, pages.map((page) =>
+      element("a", { href: agentPath(agent.id, page), "aria-current": page === current ? "page" : null },
+        text(`agent_page_${page.slice(1) || "live"}`)))));
+}
