@@ -1,5 +1,6 @@
 """The pages of agents before a real `opencrab up`: found, created, watched, steered and retired."""
 
+import re
 from typing import Any
 
 import pytest
@@ -152,6 +153,58 @@ def test_one_agent_is_frozen_put_to_sleep_and_woken(
     assert nothing_was_forbidden(window)
 
 
+def test_a_persona_is_moved_previewed_saved_and_undone(
+    installation: Installation, window: Browser
+) -> None:
+    agent = installation.agent("Shaped", soul={"personality": {"openness": 0.35}})
+    opened(installation, window, f"/agents/{agent}/persona")
+    before = installation.server.call("GET", f"/agents/{agent}")
+    window.shown("#field-trait_extraversion")
+    window.run(
+        "const slider = document.querySelector('#field-trait_extraversion'); slider.value = 0.9;"
+        "slider.dispatchEvent(new Event('input'))"
+    )
+    window.type("#field-agent_purpose", "見守る Watch")
+    window.says("0.5", "#field-trait_extraversion-stored")
+    assert window.run(
+        "return document.querySelector('#field-trait_extraversion-stored').checkVisibility()"
+    )
+    buttons = ".persona > .buttons button:nth-child"
+    window.click(f"{buttons}(2)")
+    window.says("見守る Watch", "pre")
+    assert re.search(r"(extraversion|外向性) 0\.9", window.text("pre"))
+    assert installation.server.call("GET", f"/agents/{agent}") == before
+    window.click(".persona .send")
+    window.shown(".persona .good")
+    saved = installation.server.call("GET", f"/agents/{agent}")
+    traits = {**before["soul"]["personality"], "extraversion": 0.9}
+    # What nobody moved is as exact as it was.
+    assert (saved["soul"]["personality"], saved["purpose"]) == (traits, "見守る Watch")
+    window.click(f"{buttons}(4)")
+    window.shown(".persona-page > [role=status] .good")
+    undone = installation.server.call("GET", f"/agents/{agent}")
+    assert (undone["soul"], undone["purpose"]) == (before["soul"], before["purpose"])
+    assert window.run("return document.querySelector('#field-agent_purpose').value") == ""
+    assert nothing_was_forbidden(window)
+
+
+def test_a_persona_that_somebody_else_changed_is_not_overwritten(
+    installation: Installation, window: Browser
+) -> None:
+    agent = installation.agent("Shared")
+    opened(installation, window, f"/agents/{agent}/persona")
+    window.type("#field-job_title", "diver 潜水士")
+    identity = {"name": "Shared", "organization": "Reef"}
+    installation.server.call("PUT", f"/agents/{agent}/identity", identity)
+    window.click(".persona .send")
+    window.shown(".persona .problem")
+    stored = installation.server.call("GET", f"/agents/{agent}/identity")
+    assert (stored["organization"], stored["job_title"]) == ("Reef", None)
+    # What was typed is still there, beside what is stored now.
+    assert window.run("return document.querySelector('#field-job_title').value") == "diver 潜水士"
+    window.says("Reef", "#field-organization-stored")
+
+
 def test_keys_see_of_an_agent_what_they_may(installation: Installation, window: Browser) -> None:
     agent = installation.agent("Looked at")
     for scope, forms in (("chat", 1), ("read", 0)):
@@ -183,8 +236,8 @@ def test_hostile_names_tasks_and_results_stay_text(
     window.says("<svg/onload=", ".agent-list")
     installation.go(window, f"/agents/{agent}")
     pane(window, "inspector")
-    window.says("<svg/onload=", f"{INSPECTOR} .run-name")
+    window.says("<script>", f"{INSPECTOR} .run-name")
     window.shown(f"{INSPECTOR} .actions .done")
-    window.says("⟨U+202E⟩", f"{INSPECTOR} .actions pre")
+    window.says("<svg/onload=", f"{INSPECTOR} .actions pre")
     window.says("<svg/onload=", "#pane-state")
     nothing_ran(window)

@@ -3,7 +3,7 @@
 import { explain } from "../lib/api.js";
 import { button, element, problem, text, visibleLine, visibleText } from "../lib/elements.js";
 import { card, form } from "../lib/widgets.js";
-import { agentHead, agentPath, badge, badgeOf } from "./badge.js";
+import { agentHead, agentPath } from "./badge.js";
 import { Draft } from "./draft.js";
 import { choice, slider, traits, words } from "./persona_fields.js";
 
@@ -28,7 +28,7 @@ class PersonaPage {
     Object.assign(this, { api: context.api, readAgents: context.readAgents, path: agentPath(agent.id), version: agent.version });
     this.draft = new Draft(personaOf(agent));
     this.earlier = null;
-    this.head = element("div", {}, agentHead(agent, badge(badgeOf(agent)), "/persona", context.who.scope));
+    this.head = element("div", {}, agentHead(agent, "", "/persona", context.who.scope));
     this.changes = element("p", { class: "hint", role: "status" });
     this.preview = element("div", { "aria-live": "polite" });
     this.back = button("put_back", () => this.draft.load(this.draft.stored));

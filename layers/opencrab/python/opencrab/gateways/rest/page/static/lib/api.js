@@ -47,9 +47,14 @@ export class Api {
     return this.#json("PATCH", path, body, version === null ? {} : { "If-Match": `"${version}"` });
   }
 
-  /** Send a change; the same id again is the same change. */
-  post(path, body = {}, id = newId()) {
-    return this.#json("POST", path, body, { "Idempotency-Key": id });
+  /** Send a change; the same id again is the same change. `version` as in `put`. */
+  post(path, body = {}, id = newId(), version = null) {
+    const read = version === null ? {} : { "If-Match": `"${version}"` };
+    return this.#json("POST", path, body, { "Idempotency-Key": id, ...read });
+  }
+
+  delete(path) {
+    return this.#json("DELETE", path);
   }
 
   /** Read; null if the key may not, or if it is not there. */

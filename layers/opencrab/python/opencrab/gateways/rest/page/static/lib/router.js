@@ -2,6 +2,7 @@
 
 const EVERYBODY = ["owner", "chat", "read"];
 const OWNER = ["owner"];
+const OWNER_AND_READ = ["owner", "read"];
 
 /**
  * `path` is the address, with `:name` for what varies; `area` names the page's texts and its entry of
@@ -13,11 +14,13 @@ export const ROUTES = [
   { path: "/agents", area: "agents", module: "../agents/list.js", scopes: EVERYBODY },
   { path: "/agents/:id", area: "agents", module: "../agents/agent.js", scopes: EVERYBODY },
   { path: "/agents/:id/persona", area: "agents", module: "../agents/persona.js", scopes: OWNER },
+  { path: "/skills", area: "skills", module: "../skills/page.js", scopes: OWNER_AND_READ },
+  { path: "/agents/:id/skills", area: "skills", module: "../skills/agent_skills.js", scopes: OWNER_AND_READ },
   { path: "/approvals", area: "approvals", module: "../approvals/page.js", scopes: EVERYBODY },
 ];
 
 /** The areas that the navigation shows, in its order. */
-export const AREAS = ["home", "chat", "agents", "approvals"];
+export const AREAS = ["home", "chat", "agents", "approvals", "skills"];
 
 /** The route of an address with the values of its parts, or null. */
 export function routeOf(path) {

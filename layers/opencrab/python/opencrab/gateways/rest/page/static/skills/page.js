@@ -1,0 +1,26 @@
+/** The skills of all agents: one agent at a time, chosen here or by the address. */
+
+import { element, text, visibleText } from "../lib/elements.js";
+import { field, heading } from "../lib/widgets.js";
+import { SkillList } from "./list.js";
+
+export default async function page(context) {
+  const agents = (await context.readAgents()).filter((agent) => agent.status !== "retired");
+  const shown = element("div");
+  const choice = element("select", { id: "skills-of", onchange: () => show() },
+    agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
+  const wanted = context.query.get("agent");
+  if (agents.some((agent) => agent.id === wanted)) choice.value = wanted;
+  async function show() {
+    const mine = choice.value;
+    const list = new SkillList(context, mine);
+    await list.refresh();
+    if (mine !== choice.value) return;
+    shown.replaceChildren(list.element);
+    history.replaceState(null, "", `/skills?agent=${encodeURIComponent(mine)}`);
+  }
+  if (agents.length > 0) await show();
+  else shown.append(element("p", { class: "empty" }, text("no_agent_with_skills")));
+  return element("section", {}, heading(text("skills")), element("p", { class: "hint" }, text("skills_hint")),
+    agents.length > 0 ? field("skills_of", choice) : null, shown);
+}
