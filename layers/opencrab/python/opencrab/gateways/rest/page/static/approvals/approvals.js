@@ -54,7 +54,7 @@ export class Approvals {
 export class ApprovalCard {
   constructor(api, id, agentName, onDecided = () => {}) {
     Object.assign(this, { api, id, agentName, onDecided, decided: false, attempt: {} });
-    this.element = element("article", { class: "card approval", "data-id": id });
+    this.element = element("article", { class: "card approval", "data-id": id, onkeydown: (event) => this.#pressed(event) });
     this.load();
   }
 
@@ -71,6 +71,7 @@ export class ApprovalCard {
     this.approval = approval;
     this.decided = approval.state !== "pending";
     this.element.classList.toggle("decided", this.decided);
+    this.element.tabIndex = this.decided ? -1 : 0;
     this.element.replaceChildren(
       element("h2", {}, text(this.decided ? "asked" : "asks"), " ", foreign(this.agentName(approval.agent_id))),
       this.decided ? decision(approval) : "",
@@ -105,11 +106,23 @@ export class ApprovalCard {
       element("label", { for: reason.id }, text("reason")),
       reason,
       element("div", { class: "buttons" },
-        mayApprove ? button("approve", () => decide(true), { class: "approve" }) : null,
-        button("reject", () => decide(false), { class: "reject" })),
+        mayApprove ? button("approve", () => decide(true), { class: "approve", "aria-keyshortcuts": "a" }) : null,
+        button("reject", () => decide(false), { class: "reject", "aria-keyshortcuts": "r" })),
       element("p", { class: "hint" }, text("once")),
+      element("p", { class: "hint keys" }, element("kbd", {}, "A"), ` ${text("approve")} · `, element("kbd", {}, "R"), ` ${text("reject")} · ${text("keys_hint")}`),
       this.result,
     );
+  }
+
+  /** One key decides the card that has the focus; never while somebody types or holds a key down. */
+  #pressed(event) {
+    const isTyped = event.target.matches("input, textarea, select");
+    if (isTyped || event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const name = { a: ".approve", r: ".reject" }[event.key.toLowerCase()];
+    const wanted = name && this.element.querySelector(name);
+    if (!wanted || wanted.disabled) return;
+    event.preventDefault();
+    wanted.click();
   }
 
   async #decide(approved, reason) {
@@ -124,6 +137,7 @@ export class ApprovalCard {
       this.show({ ...this.approval, ...made });
       this.element.tabIndex = -1;
       this.element.focus();
+      this.element.dispatchEvent(new Event("decided", { bubbles: true }));
       this.onDecided();
     } catch (error) {
       if (error.status === 409) await this.load();

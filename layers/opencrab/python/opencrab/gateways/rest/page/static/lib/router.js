@@ -17,10 +17,17 @@ export const ROUTES = [
   { path: "/skills", area: "skills", module: "../skills/page.js", scopes: OWNER_AND_READ },
   { path: "/agents/:id/skills", area: "skills", module: "../skills/agent_skills.js", scopes: OWNER_AND_READ },
   { path: "/approvals", area: "approvals", module: "../approvals/page.js", scopes: EVERYBODY },
+  { path: "/settings", area: "settings", module: "../settings/page.js", scopes: OWNER },
+  { path: "/settings/providers", area: "settings", module: "../settings/providers.js", scopes: OWNER },
+  { path: "/settings/models", area: "settings", module: "../settings/models.js", scopes: OWNER },
+  { path: "/settings/agents", area: "settings", module: "../settings/agent_models.js", scopes: OWNER },
+  { path: "/settings/budgets", area: "settings", module: "../settings/budgets.js", scopes: OWNER },
+  { path: "/settings/keys", area: "settings", module: "../settings/keys.js", scopes: OWNER },
+  { path: "/settings/discord", area: "settings", module: "../settings/discord.js", scopes: OWNER },
 ];
 
 /** The areas that the navigation shows, in its order. */
-export const AREAS = ["home", "chat", "agents", "approvals", "skills"];
+export const AREAS = ["home", "chat", "agents", "approvals", "skills", "settings"];
 
 /** The route of an address with the values of its parts, or null. */
 export function routeOf(path) {

@@ -1,0 +1,73 @@
+/** The installation: whether it runs, what works, and what is not set up. */
+
+import { element, foreign, text, visibleText } from "../lib/elements.js";
+import { action, card, reading, table } from "../lib/widgets.js";
+import { frame } from "./frame.js";
+
+export default async function page({ api, agentName, signal }) {
+  return frame("/settings",
+    card("part_freeze", freezing(api, agentName, signal)),
+    card("part_checks", checks(api, signal)),
+    card("part_missing", missing(api, signal)));
+}
+
+/** The switch that stops everything, and the agents that are stopped by themselves. */
+function freezing(api, agentName, signal) {
+  const set = async (body) => {
+    await api.put("/system/state", body);
+    await part.refresh();
+  };
+  const part = reading(() => api.get("/system/state"), ({ state, frozen_agents: agents }) => {
+    const isFrozen = state === "frozen";
+    return [
+      element("div", { class: "switch" },
+        element("p", { class: isFrozen ? "warning" : "hint" }, text(isFrozen ? "all_frozen" : "all_running")),
+        isFrozen
+          ? action("let_run", () => set({ state: "running" }))
+          : action("freeze_all", () => set({ state: "frozen" }), { ask: "freeze_all_question", class: "stop" })),
+      agents.length === 0 ? null : element("ul", { class: "agents" }, agents.map((id) => element("li", { class: "line" },
+        element("span", {}, foreign(agentName(id)), ` · ${text("one_frozen")}`),
+        action("let_run", () => set({ state: "running", agent_id: id }))))),
+    ];
+  }, { every: 30_000, signal });
+  return part;
+}
+
+/** The checks of `opencrab doctor`; the models are asked only when somebody wants it, as it may cost. */
+function checks(api, signal) {
+  let ask = () => api.get("/system/checks");
+  const part = reading(() => ask(), ({ checks: all }) => checkList(all), { signal });
+  const again = (work) => {
+    ask = work;
+    return part.refresh();
+  };
+  return element("div", {},
+    part,
+    element("div", { class: "buttons" },
+      action("check_again", () => again(() => api.get("/system/checks"))),
+      action("check_models", () => again(() => api.post("/system/checks", { ask_models: true })), { ask: "check_models_question" })));
+}
+
+const MARKS = { ok: "✓", warning: "!", problem: "✕" };
+
+export function checkList(all) {
+  return element("ul", { class: "checks" }, all.map(({ name, state, what, cure }) => element("li", { class: `check ${state}` },
+    element("span", { class: "mark", "aria-hidden": "true" }, MARKS[state] ?? "?"),
+    element("div", {},
+      element("p", {}, element("strong", {}, foreign(name)), " ", element("span", { class: "badge" }, text(`check_${state}`)), " ", visibleText(what)),
+      cure ? element("p", { class: "hint" }, visibleText(cure)) : null))));
+}
+
+/** What is not set up: each part with the environment variable that it lacks. */
+function missing(api, signal) {
+  return reading(() => api.get("/setup"), ({ version, home, model, missing: parts }) => [
+    element("p", {}, text("runs_version", { version }), " ", element("code", {}, visibleText(home.kind ?? "")), " ",
+      text("runs_model"), " ", element("code", {}, visibleText(model.default))),
+    model.notes?.length ? element("p", { class: "warning" }, visibleText(model.notes.join(" "))) : null,
+    parts.length === 0
+      ? element("p", { class: "empty" }, text("nothing_missing"))
+      : table(["missing_part", "missing_variable", "missing_cure"], parts.map((each) => [
+        foreign(each.part), element("code", {}, visibleText(each.variable)), foreign(each.cure)]), { caption: "part_missing" }),
+    element("p", { class: "hint" }, text("missing_hint")),
+  ], { signal });
+}

@@ -1,0 +1,151 @@
+"""The settings, in Chromium: what an owner changes there is what the API has afterwards."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.browser.conftest import Installation
+from tests.integration.browser.test_hostile_text import NAME, nothing_ran
+from tests.integration.browser.webdriver import Browser
+from tests.running import free_port
+
+pytestmark = pytest.mark.timeout(300)
+
+SILENT = "window.confirm = () => true"
+
+
+def fill(window: Browser, selector: str, value: str) -> None:
+    """Write a value into a field, in place of what is there."""
+    window.shown(selector)
+    window.run("document.querySelector(arguments[0]).value = ''", selector)
+    window.type(selector, value)
+
+
+def provider(installation: Installation, name: str) -> Any:
+    """A provider as the API shows it."""
+    found = installation.server.call("GET", "/llm/providers?limit=200")["items"]
+    return next(each for each in found if each["name"] == name)
+
+
+def test_the_installation_says_what_works_and_freezes(
+    installation: Installation, window: Browser
+) -> None:
+    installation.sign_in(window)
+    installation.go(window, "/settings")
+    window.says("DISCORD_TOKEN", "#part-part_missing ~ *")
+    window.shown(".check.ok")
+    window.run(SILENT)
+    window.click(".switch .stop")
+    window.shown(".switch .warning")
+    assert installation.server.call("GET", "/system/state")["state"] == "frozen"
+    window.click(".switch button:not(.stop)")
+    window.shown(".switch .stop")
+    assert installation.server.call("GET", "/system/state")["state"] == "running"
+
+
+def test_a_provider_gets_a_key_that_is_never_shown_again_and_is_switched_off(
+    installation: Installation, window: Browser
+) -> None:
+    installation.sign_in(window)
+    installation.go(window, "/settings/providers")
+    row = '[data-provider="lmstudio"]'
+    window.click(f"{row} summary")
+    window.type("#key-lmstudio", "sk-of-the-test")
+    fill(window, "#address-lmstudio", f"http://127.0.0.1:{free_port()}/v1")
+    window.click(f"{row} button.send")
+    window.shown(f"{row} .health.good")
+    assert provider(installation, "lmstudio")["has_key"]
+    assert "sk-of-the-test" not in window.run(
+        "return [...document.querySelectorAll('input')].map((each) => each.value).join()"
+        " + document.body.textContent"
+    )
+    window.run(SILENT)
+    window.click(f"{row} .line .action button")
+    window.until(lambda: not provider(installation, "lmstudio")["enabled"], "the provider is on")
+    installation.server.call("PUT", "/llm/providers/lmstudio", {"enabled": True})
+
+
+def test_limits_are_set_in_dollars_and_reset(installation: Installation, window: Browser) -> None:
+    installation.sign_in(window)
+    installation.go(window, "/settings/budgets")
+    fill(window, "#limit-turn", "0.25")
+    window.click(".settings button.send")
+    window.until(
+        lambda: installation.server.call("GET", "/budgets")["limits"]["turn_micro_usd"] == 250_000,
+        "the limit is not stored",
+    )
+    assert installation.server.call("GET", "/budgets")["changed"] == ["turn_micro_usd"]
+    window.run(SILENT)
+    window.click(".settings form ~ .action button")
+    window.until(lambda: not installation.server.call("GET", "/budgets")["changed"], "not reset")
+
+
+def test_a_key_is_made_shown_once_and_revoked(installation: Installation, window: Browser) -> None:
+    installation.sign_in(window)
+    installation.go(window, "/settings/keys")
+    window.type("#key-name", NAME)
+    installation.choose(window, "#key-scope", "read")
+    window.type("#key-grants", "metrics")
+    window.click("button.send")
+    window.shown("#new-secret")
+    secret = window.text("#new-secret")
+    said = httpx.get(
+        f"{installation.url}api/keys/current", headers={"authorization": f"Bearer {secret}"}
+    )
+    assert (said.json()["name"], said.json()["scope"]) == (NAME, "read")
+    installation.go(window, "/settings/keys")
+    window.says(NAME, "ul.paged")
+    assert secret not in window.text("body")
+    nothing_ran(window)
+    made = [
+        each
+        for each in installation.server.call("GET", "/keys?limit=200")["items"]
+        if each["name"] == NAME
+    ]
+    assert [each["grants"] for each in made if not each["revoked_at"]] == [["metrics"]]
+    window.run(SILENT)
+    window.click("ul.paged .reject")
+    window.until(
+        lambda: all(
+            each["revoked_at"]
+            for each in installation.server.call("GET", "/keys?limit=200")["items"]
+            if each["name"] == NAME
+        ),
+        "the key is not revoked",
+    )
+
+
+def test_an_agent_gets_another_model_for_one_use(
+    installation: Installation, window: Browser
+) -> None:
+    agent = installation.agent(NAME)
+    installation.sign_in(window)
+    installation.go(window, f"/settings/agents?agent={agent}")
+    fill(window, "#config-creative", "vllm:slow")
+    window.click("button.send")
+    window.says("vllm:slow", "table")
+    config = installation.server.call("GET", f"/agents/{agent}/llm/config")
+    assert config["models"] == {"creative": "vllm:slow"}
+    nothing_ran(window)
+
+
+def test_the_order_of_fallbacks_and_an_alias_are_stored(
+    installation: Installation, window: Browser
+) -> None:
+    installation.sign_in(window)
+    installation.go(window, "/settings/models")
+    window.type("#fallback-more", "vllm:slow")
+    window.click("#fallback .beside button")
+    window.click(".order li:last-child button")
+    window.click("#fallback button.send")
+    window.shown("#fallback .good")
+    first = installation.server.call("GET", "/llm/fallback")["fallback"][0]
+    assert first == "vllm:slow"
+    window.click("#part-part_aliases ~ * summary")
+    fill(window, "#aliases .row:first-child input:nth-of-type(2)", "vllm:slow")
+    window.click("#aliases button.send")
+    window.shown("#aliases .good")
+    assert installation.server.call("GET", "/llm/aliases")["aliases"]["fast"] == "vllm:slow"
+    installation.server.call("PUT", "/llm/fallback", {"fallback": None})
+    installation.server.call("PUT", "/llm/aliases", {"aliases": None})
