@@ -119,3 +119,9 @@ def test_what_the_owner_reads_is_hidden_from_everybody_else(secret: str) -> None
     (step,) = public.steps
     assert [(call.name, call.state) for call in step.calls] == [("ws_write", "completed")]
     assert step.cost_micro_usd == 5
+
+
+def test_a_story_says_whether_the_turn_read_text_from_outside() -> None:
+    for taint in (False, True):
+        turn = TURN.replaced(taint=taint)
+        assert StoryView.from_records(turn, WHOLE, private=False).tainted is taint

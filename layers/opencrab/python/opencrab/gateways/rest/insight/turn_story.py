@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from pydantic import Field
+
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.account import CallAccount, StepAccount, TurnAccount
@@ -67,6 +69,7 @@ class TurnView(Value):
     note: str
     model_calls: int
     spent_micro_usd: int
+    tainted: bool = Field(default=False, description="it read text that came from outside")
     created_at: datetime
     ended_at: datetime | None
 
@@ -106,7 +109,7 @@ class StoryView(TurnView):
 
 def _header(turn: Turn) -> dict[str, Any]:
     shown = {name: value for name, value in turn if name in TurnView.model_fields}
-    renamed = {"message_id": turn.group, "model_calls": turn.attempts}
+    renamed = {"message_id": turn.group, "model_calls": turn.attempts, "tainted": turn.taint}
     return {**shown, **renamed, "spent_micro_usd": turn.spent}
 
 

@@ -57,6 +57,17 @@ export class Api {
     return this.#json("DELETE", path);
   }
 
+  /** The bytes of a file, as the server answers them: its type, its ETag and its body. */
+  file(path) {
+    return this.#fetch("GET", path, { headers: {} });
+  }
+
+  /** Write the bytes of a file; `headers` say which version it may replace. */
+  async putFile(path, bytes, headers = {}) {
+    const sent = { "Content-Type": "application/octet-stream", ...headers };
+    return (await this.#fetch("PUT", path, { headers: sent, body: bytes })).json();
+  }
+
   /** Read; null if the key may not, or if it is not there. */
   async getIfAllowed(path) {
     try {

@@ -16,6 +16,11 @@ export const ROUTES = [
   { path: "/agents/:id/persona", area: "agents", module: "../agents/persona.js", scopes: OWNER },
   { path: "/skills", area: "skills", module: "../skills/page.js", scopes: OWNER_AND_READ },
   { path: "/agents/:id/skills", area: "skills", module: "../skills/agent_skills.js", scopes: OWNER_AND_READ },
+  { path: "/sessions", area: "sessions", module: "../sessions/list.js", scopes: EVERYBODY },
+  { path: "/sessions/:id", area: "sessions", module: "../sessions/session.js", scopes: EVERYBODY },
+  { path: "/sessions/:id/turns/:turn", area: "sessions", module: "../sessions/turn.js", scopes: EVERYBODY },
+  { path: "/memory", area: "memory", module: "../memory/memory.js", scopes: ["owner", "chat"] },
+  { path: "/agents/:id/memory", area: "memory", module: "../memory/memory.js", scopes: ["owner", "chat"] },
   { path: "/approvals", area: "approvals", module: "../approvals/page.js", scopes: EVERYBODY },
   { path: "/settings", area: "settings", module: "../settings/page.js", scopes: OWNER },
   { path: "/settings/providers", area: "settings", module: "../settings/providers.js", scopes: OWNER },
@@ -27,7 +32,7 @@ export const ROUTES = [
 ];
 
 /** The areas that the navigation shows, in its order. */
-export const AREAS = ["home", "chat", "agents", "approvals", "skills", "settings"];
+export const AREAS = ["home", "chat", "agents", "sessions", "approvals", "skills", "memory", "settings"];
 
 /** The route of an address with the values of its parts, or null. */
 export function routeOf(path) {

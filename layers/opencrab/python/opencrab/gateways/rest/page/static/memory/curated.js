@@ -1,0 +1,105 @@
+/** Curated memories: what an agent keeps as true, which its owner can add to, correct and forget. */
+
+import { forgetting } from "../forgetting/forgetting.js";
+import { explain } from "../lib/api.js";
+import { button, element, foreign, problem, text, time, visibleText } from "../lib/elements.js";
+import { field, form, pagedList } from "../lib/widgets.js";
+
+const HEARINGS = ["private", "session", "guild", "public"];
+
+export function curated(context) {
+  const { api, path, signal } = context;
+  const list = pagedList(api, `${path}/memory/curated`, (memory) => new Memory(context, memory).element, { empty: "memory_none", signal });
+  const inputs = new Inputs({ content: "", category: "fact", importance: 0.5, confidence: 0.9, hearing: "private" });
+  const add = async () => {
+    await api.post(`${path}/memory/curated`, inputs.values);
+    inputs.content.value = "";
+    await list.refresh();
+  };
+  return element("div", {},
+    element("details", { class: "card creation-form" }, element("summary", {}, text("memory_add")),
+      form(inputs.fields, "memory_add_now", add)),
+    list);
+}
+
+/** The fields of a memory; an id of their own keeps several forms apart. */
+class Inputs {
+  static #count = 0;
+
+  constructor(memory) {
+    Inputs.#count += 1;
+    const id = (name) => `memory-${name}-${Inputs.#count}`;
+    this.content = element("textarea", { id: id("content"), rows: 3, required: true, maxlength: 4_000, dir: "auto" });
+    this.content.value = memory.content;
+    this.category = element("input", { id: id("category"), type: "text", required: true, maxlength: 64 });
+    this.category.value = memory.category;
+    const share = (name, value) => element("input", { id: id(name), type: "number", min: 0, max: 1, step: 0.05, required: true, value });
+    this.importance = share("importance", memory.importance);
+    this.confidence = share("confidence", memory.confidence);
+    this.hearing = element("select", { id: id("hearing") }, HEARINGS.map((each) => element("option", { value: each }, text(`memory_hearing_${each}`))));
+    this.hearing.value = memory.hearing;
+  }
+
+  get fields() {
+    return [field("memory_content", this.content, "memory_content_hint"),
+      element("div", { class: "grid" }, field("memory_category", this.category, "memory_category_hint"), field("memory_hearing", this.hearing),
+        field("memory_importance", this.importance), field("memory_confidence", this.confidence))];
+  }
+
+  get values() {
+    return {
+      content: this.content.value.trim(), category: this.category.value.trim(), hearing: this.hearing.value,
+      importance: Number(this.importance.value), confidence: Number(this.confidence.value),
+    };
+  }
+}
+
+class Memory {
+  constructor(context, memory) {
+    Object.assign(this, { context, memory, api: context.api });
+    this.path = `${context.path}/memory/curated/${encodeURIComponent(memory.id)}`;
+    this.element = element("li");
+    this.#show();
+  }
+
+  #show(focus = false) {
+    const { memory } = this;
+    const change = button("memory_edit", () => this.#edit());
+    this.element.replaceChildren(
+      element("p", { class: "prose", dir: "auto" }, visibleText(memory.content)),
+      element("div", { class: "marks" }, element("span", { class: "badge" }, foreign(memory.category)),
+        memory.tainted ? element("span", { class: "badge waiting" }, text("memory_tainted")) : null,
+        element("span", { class: "hint" }, text(`memory_from_${memory.provenance}`), " · ", text(`memory_hearing_${memory.hearing}`), " · ",
+          text("memory_weights", { importance: memory.importance.toFixed(2), confidence: memory.confidence.toFixed(2) }), " · ", time(memory.updated_at)),
+        change, button("memory_forget", () => this.#forget())));
+    if (focus) change.focus();
+  }
+
+  async #edit() {
+    try {
+      const answer = await this.api.file(this.path);
+      const whole = await answer.json();
+      const inputs = new Inputs(whole);
+      const save = async () => {
+        this.memory = await this.api.patch(this.path, inputs.values, answer.headers.get("ETag"));
+        this.#show(true);
+      };
+      this.element.replaceChildren(form(inputs.fields, "memory_save", save), history(whole.earlier), button("memory_cancel", () => this.#show(true)));
+      inputs.content.focus();
+    } catch (error) {
+      this.element.append(problem(explain(error)));
+    }
+  }
+
+  #forget() {
+    this.element.append(forgetting(this.context, this.context.agentId, { scope: "memory", id: this.memory.id }, {
+      onDone: () => this.element.remove(), onBack: () => this.#show(true),
+    }));
+  }
+}
+
+function history(earlier) {
+  if (earlier.length === 0) return "";
+  return element("details", {}, element("summary", {}, text("memory_earlier", { count: earlier.length })),
+    element("ul", {}, earlier.map((each) => element("li", {}, time(each.at), " · ", foreign(each.content), " (", foreign(each.reason), ")"))));
+}
