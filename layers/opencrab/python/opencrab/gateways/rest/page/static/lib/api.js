@@ -24,6 +24,12 @@ export function newId() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** The header of a change to what was read: a version's number, or an ETag as it came. */
+function ifMatch(version) {
+  if (version === null) return {};
+  return { "If-Match": String(version).startsWith('"') ? version : `"${version}"` };
+}
+
 export class Api {
   #key;
   #onRefusedKey;
@@ -39,18 +45,17 @@ export class Api {
 
   /** Replace; with the `version` that was read, it is refused if somebody changed it since. */
   put(path, body, version = null) {
-    return this.#json("PUT", path, body, version === null ? {} : { "If-Match": `"${version}"` });
+    return this.#json("PUT", path, body, ifMatch(version));
   }
 
   /** Change some fields; `version` as in `put`. */
   patch(path, body, version = null) {
-    return this.#json("PATCH", path, body, version === null ? {} : { "If-Match": `"${version}"` });
+    return this.#json("PATCH", path, body, ifMatch(version));
   }
 
   /** Send a change; the same id again is the same change. `version` as in `put`. */
   post(path, body = {}, id = newId(), version = null) {
-    const read = version === null ? {} : { "If-Match": `"${version}"` };
-    return this.#json("POST", path, body, { "Idempotency-Key": id, ...read });
+    return this.#json("POST", path, body, { "Idempotency-Key": id, ...ifMatch(version) });
   }
 
   delete(path) {

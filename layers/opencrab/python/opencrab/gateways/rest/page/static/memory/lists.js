@@ -47,7 +47,7 @@ export function experiences({ api, path, signal }) {
 export function beliefs({ api, path, signal }) {
   const row = (each) => {
     const remove = async () => {
-      await api.remove(`${path}/beliefs/${encodeURIComponent(each.id)}`);
+      await api.delete(`${path}/beliefs/${encodeURIComponent(each.id)}`);
       made.remove();
     };
     const made = element("li", {}, prose(each.claim),
@@ -62,7 +62,7 @@ export function beliefs({ api, path, signal }) {
 export function peers({ api, path, signal, agentName }) {
   const row = (each) => {
     const remove = async () => {
-      await api.remove(`${path}/peers/${encodeURIComponent(each.agent_id)}`);
+      await api.delete(`${path}/peers/${encodeURIComponent(each.agent_id)}`);
       made.remove();
     };
     const made = element("li", {},

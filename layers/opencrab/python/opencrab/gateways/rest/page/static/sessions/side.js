@@ -105,7 +105,7 @@ export class Side {
 
   async #seat(id, method) {
     const path = `${this.path}/members/${encodeURIComponent(id)}`;
-    this.#show(method === "PUT" ? await this.api.put(path, {}) : await this.api.remove(path));
+    this.#show(method === "PUT" ? await this.api.put(path, {}) : await this.api.delete(path));
   }
 
   /** Who can be invited: the holders of chat keys. They are read when somebody opens the form. */
