@@ -119,6 +119,8 @@ def browser(language: str = "en", *, size: tuple[int, int] = (1200, 850)) -> Ite
                 "args": [
                     "--headless=new",
                     "--disable-gpu",
+                    "--disable-breakpad",
+                    "--disable-crash-reporter",
                     "--disable-dev-shm-usage",
                     f"--window-size={size[0]},{size[1]}",
                     *(["--no-sandbox"] if os.geteuid() == 0 else []),
@@ -134,7 +136,7 @@ def browser(language: str = "en", *, size: tuple[int, int] = (1200, 850)) -> Ite
                 window.resize(*size)
                 yield window
             finally:
-                client.delete("")
+                client.delete(f"http://127.0.0.1:{port}/session/{session}")
     finally:
         driver.terminate()
         driver.wait(60)
