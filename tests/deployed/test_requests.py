@@ -1,5 +1,6 @@
 """A deployed installation as its users meet it: through API Gateway, with a key."""
 
+import gzip
 import json
 from urllib.parse import quote
 
@@ -30,6 +31,21 @@ def test_everything_else_is_refused_without_the_right_key(
 ) -> None:
     assert stack.ask("GET", "/setup", key=key).status == status
     assert stack.ask("POST", "/agents", {"name": "Rin"}, key=key).status == status
+
+
+@pytest.mark.parametrize("path", ["/", "/agents/x", "/sessions/a/b?c=1"])
+def test_an_address_of_the_page_opens_in_a_browser_without_a_key(stack: Stack, path: str) -> None:
+    page = stack.ask("GET", path, key=None, below="", accept="text/html", accept_encoding="gzip")
+    assert (page.status, page.headers["content-encoding"]) == (200, "gzip")
+    assert b"<!doctype html>" in gzip.decompress(page.body)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/wp-login.php"), ("POST", "/agents"), ("GET", "/api/agents")]
+)
+def test_a_browser_gets_nothing_else_without_a_key(stack: Stack, method: str, path: str) -> None:
+    answer = stack.ask(method, path, key=None, below="", accept="text/html")
+    assert answer.status == 401
 
 
 def test_setup_tells_where_things_are_and_no_secret(stack: Stack) -> None:

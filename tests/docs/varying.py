@@ -13,6 +13,7 @@ _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?"), "<time>"),
     (re.compile(r"\b\d{4}-\d\d-\d\d\b"), "<day>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),
+    (re.compile(r"#sign-in=\w+"), "#sign-in=<code>"),
     (re.compile(r"\b1-[0-9a-f]{8}-[0-9a-f]{24}\b"), "<trace>"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s|秒)(?![a-z])"), r"<n> \2"),
     (re.compile(r"\d+→\d+( (?:tokens|トークン))"), r"<n>→<n>\1"),

@@ -114,6 +114,12 @@ ACCESS = (
     ),
     Mutation(
         rules_access.stages_are_throttled,
+        "$default has the limits of routes with a key",
+        "template/HttpStage/Properties/RouteSettings",
+        {"GET /api/health": {"ThrottlingRateLimit": 1, "ThrottlingBurstLimit": 5}},
+    ),
+    Mutation(
+        rules_access.stages_are_throttled,
         "the stage of the WebSocket API has no throttling limits",
         "websocket/LiveStage/Properties/DefaultRouteSettings",
         GONE,

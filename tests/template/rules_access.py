@@ -10,6 +10,7 @@ from tests.template.stacks import Resource, Stacks, Violation, listed, number
 
 FUNCTION = "AWS::Lambda::Function"
 STAGE = "AWS::ApiGatewayV2::Stage"
+ROUTE = "AWS::ApiGatewayV2::Route"
 JOURNAL_KEYS = frozenset({"SESSION#*", "TURN#*"})
 FORGETS = {
     "functions/rest_gateway": (
@@ -91,7 +92,8 @@ OPEN_ROUTES = {
     "signature of the whole body before it reads a word of it",
     "$connect": "browsers send no header with it; the function asks for a key or a ticket, and "
     "refuses the connection without",
-    "$default": "only what $connect let in has a connection to send on",
+    "$default": "of the WebSocket API: only what $connect let in has a connection to send on; of "
+    "the HTTP API: an address of the page, and for all else the function asks for a key",
     "$disconnect": "API Gateway itself says it, of a connection that was let in",
 }
 """Routes that no authoriser guards, with the reason."""
@@ -195,7 +197,7 @@ def stages_are_throttled(stacks: Stacks) -> Iterator[Violation]:
     """Every stage of the APIs has throttling limits, and no route overrides them.
 
     Otherwise the limit is the account's, ten thousand requests per second, and the cost has no
-    limit.
+    limit. The `$default` of the HTTP API, which takes whatever strangers try, has lower ones.
     Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html
     """
     for stage in stacks.of(STAGE):
@@ -208,6 +210,27 @@ def stages_are_throttled(stacks: Stacks) -> Iterator[Violation]:
                     f"has no {' and no '.join(missing)}{f' on {name!r}' if name else ''}",
                     f"DefaultRouteSettings: {', '.join(LIMITS)}",
                 )
+        if _takes_all_paths(stacks, stage) and not _is_lower(
+            routes.get("$default") or {}, stage.at("DefaultRouteSettings") or {}
+        ):
+            yield Violation(
+                stage.address,
+                "anybody may call $default as often as routes with a key",
+                f"RouteSettings of $default: lower {', '.join(LIMITS)}",
+            )
+
+
+def _takes_all_paths(stacks: Stacks, stage: Resource) -> bool:
+    """Whether an HTTP API has a route for all that no other route takes."""
+    api = stacks.find(stage.at("ApiId"))
+    if api is None or api.at("ProtocolType") != "HTTP":
+        return False
+    routes = (each for each in stacks.of(ROUTE) if each.at("RouteKey") == "$default")
+    return any(stacks.find(each.at("ApiId")) == api for each in routes)
+
+
+def _is_lower(settings: dict[str, object], others: dict[str, object]) -> bool:
+    return all(0 < number(settings.get(each)) < number(others.get(each)) for each in LIMITS)
 
 
 def permissions_name_callers(stacks: Stacks) -> Iterator[Violation]:

@@ -1,6 +1,7 @@
 """The page behind the HTTP API: a browser gets it without a key, a program what it got before."""
 
 import base64
+import gzip
 import json
 import re
 from typing import Any
@@ -70,6 +71,13 @@ def test_every_file_arrives_whole(shared: House) -> None:
     for name in names:
         answer = ask(shared, f"/page/{version.decode()}/{name}")
         assert content(answer) == (page_files.FOLDER / name).read_bytes()
+
+
+def test_a_browser_gets_the_files_compressed_through_the_api(shared: House) -> None:
+    plain = ask(shared, "/", accept=BROWSER)
+    page = ask(shared, "/", accept=BROWSER, **{"accept-encoding": "gzip, br"})
+    assert (page["headers"]["content-encoding"], page["isBase64Encoded"]) == ("gzip", True)
+    assert gzip.decompress(content(page)) == content(plain)
 
 
 @pytest.mark.parametrize("scope", Scope)

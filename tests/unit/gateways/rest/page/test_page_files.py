@@ -1,5 +1,6 @@
 """The page's files: what a browser gets without a key, and what nothing in them can do."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -12,6 +13,7 @@ from opencrab.gateways.rest.page import page_files
 from opencrab.gateways.rest.page.page_files import page_response
 
 STATIC = Path(page_files.__file__).parent / "static"
+FIRST_PAGE_BYTES = 200_000
 SCRIPTS = sorted(STATIC.rglob("*.js"))
 
 
@@ -88,6 +90,59 @@ def test_a_file_that_the_browser_has_is_not_sent_again() -> None:
             assert (again.status_code, again.body) == (304, b"")
             assert again.headers["etag"] == etag
         assert page_response(page_scope(path, if_none_match='"other"')).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("accept_encoding", "is_gzip"),
+    [
+        ("gzip, deflate, br, zstd", True),
+        ("br;q=1.0, GZIP;q=0.8", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.00", False),
+        ("br", False),
+        ("", False),
+    ],
+)
+def test_a_file_is_compressed_for_whoever_takes_it(accept_encoding: str, *, is_gzip: bool) -> None:
+    for path in ("/", *addresses()):
+        plain = page_response(page_scope(path))
+        answer = page_response(page_scope(path, accept_encoding=accept_encoding))
+        assert answer.headers.get("content-encoding") == ("gzip" if is_gzip else None)
+        assert "Accept-Encoding" in answer.headers["vary"]
+        body = bytes(answer.body)
+        assert (gzip.decompress(body) if is_gzip else body) == plain.body
+        assert (answer.headers["etag"] == plain.headers["etag"]) is not is_gzip
+        etag = answer.headers["etag"]
+        known = {"accept_encoding": accept_encoding, "if_none_match": etag}
+        assert page_response(page_scope(path, **known)).status_code == 304
+
+
+def loaded_by(script: str) -> set[str]:
+    """The files that a script loads before it runs, itself and theirs included."""
+    found, waiting = set[str](), [STATIC / script]
+    while waiting:
+        path = waiting.pop()
+        name = path.relative_to(STATIC).as_posix()
+        if name in found:
+            continue
+        found.add(name)
+        code = path.read_text(encoding="utf-8")
+        waiting += [
+            (path.parent / each).resolve()
+            for each in re.findall(r'^(?:import|export)\b[^;]*?from "([^"]+)";', code, re.M | re.S)
+        ]
+    return found
+
+
+def test_the_first_page_is_small() -> None:
+    names = {"style.css", "icon.svg"} | loaded_by("main.js") | loaded_by("home/home.js")
+    names |= {f"words/{area}.json" for area in ("common", "home", "chat", "approvals")}
+    version = addresses()[0].split("/")[2]
+    paths = ["/", *(f"/page/{version}/{name}" for name in sorted(names))]
+    sizes = {
+        path: len(page_response(page_scope(path, accept_encoding="gzip")).body) for path in paths
+    }
+    assert sum(sizes.values()) <= FIRST_PAGE_BYTES, sizes
 
 
 def words_of_areas() -> dict[str, dict[str, dict[str, str]]]:

@@ -4,6 +4,7 @@ They hold no data and need no key: what the page shows it asks the API for, with
 typed into it. It is loaded when a browser first asks, so that a cold start does not pay for it.
 """
 
+import gzip
 import re
 from functools import cache
 from hashlib import sha256
@@ -43,6 +44,9 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
     "X-Robots-Tag": "noindex",
 }
+_GZIP_ETAG = "-gzip"
+"""Ends the ETag of a compressed file: its bytes are others, so its ETag is another."""
+
 _FILE_PATH = re.compile(r"/page/([0-9a-f]{16})/([a-z_/]+\.[a-z]+)")
 
 
@@ -55,23 +59,44 @@ def page_response(scope: Scope) -> Response:
     headers = Headers(scope=scope)
     if not scope["path"].startswith("/page/"):
         language = language_of_http_request(headers.get("accept-language", "")).value
-        caching = {"Cache-Control": "no-cache", "Vary": "Accept, Accept-Language"}
+        vary = "Accept, Accept-Encoding, Accept-Language"
+        caching = {"Cache-Control": "no-cache", "Vary": vary}
         return _response(_index(language), _INDEX, caching, headers)
     found = _FILE_PATH.fullmatch(scope["path"])
     content = _files().get(found[2]) if found and found[1] == _version() else None
     if found is None or content is None:
         gone = NotFound(f"no file {scope['path']!r}", cure="reload the page")
         return problem_of_error(gone)
-    return _response(content, found[2], {"Cache-Control": _FOREVER}, headers)
+    caching = {"Cache-Control": _FOREVER, "Vary": "Accept-Encoding"}
+    return _response(content, found[2], caching, headers)
 
 
 def _response(content: bytes, name: str, caching: dict[str, str], asked: Headers) -> Response:
-    etag = f'"{sha256(content).hexdigest()[:32]}"'
+    is_gzip = _accepts_gzip(asked.get("accept-encoding", ""))
+    tag = sha256(content).hexdigest()[:32] + (_GZIP_ETAG if is_gzip else "")
+    headers = {**_HEADERS, **caching, "ETag": f'"{tag}"'}
     known = {each.strip().removeprefix("W/") for each in asked.get("if-none-match", "").split(",")}
-    headers = {**_HEADERS, **caching, "ETag": etag}
-    if etag in known:
+    if headers["ETag"] in known:
         return Response(status_code=304, headers=headers)
+    if is_gzip:
+        headers["Content-Encoding"] = "gzip"
+        content = _compressed(content)
     return Response(content, headers=headers, media_type=_MEDIA_TYPES[Path(name).suffix])
+
+
+def _accepts_gzip(header: str) -> bool:
+    """Check whether a client takes gzip, as all browsers do; a quality of zero is a no."""
+    for each in header.lower().split(","):
+        name, _, quality = each.partition(";")
+        if name.strip() == "gzip":
+            return not re.fullmatch(r"q=0(\.0{0,3})?", quality.replace(" ", ""))
+    return False
+
+
+@cache
+def _compressed(content: bytes) -> bytes:
+    """Compress a file once in a process; without a time, so that each process makes the same."""
+    return gzip.compress(content, 9, mtime=0)
 
 
 @cache
