@@ -33,7 +33,9 @@ def pane(window: Browser, name: str) -> str:
 
 def yes(window: Browser) -> None:
     """Answer yes to what the page asks from now on."""
-    window.run("window.asked = []; window.confirm = (text) => { window.asked.push(text); return 1 }")
+    window.run(
+        "window.asked = []; window.confirm = (text) => { window.asked.push(text); return 1 }"
+    )
 
 
 def given(installation: Installation, agent: str, instruction: str) -> Any:

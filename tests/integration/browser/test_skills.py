@@ -22,7 +22,8 @@ window.fetch = async (url, options) => {
   const answer = url.endsWith("/approve") ? null : await real(url, options);
   const body = answer ? await answer.json() : {};
   for (const each of url.includes("/analytics/") ? [] : body.items ?? [body]) {
-    if (each.kind === "acquired" && !window.approved) Object.assign(each, {status: "quarantined", tainted: true, version: "3"});
+    if (each.kind !== "acquired" || window.approved) continue;
+    Object.assign(each, {status: "quarantined", tainted: true, version: "3"});
   }
   for (const each of url.includes("/analytics/") ? body.skills : []) {
     each.effect = {points: 12, low: 3, high: 21, given: 40, held: 38};
@@ -116,8 +117,7 @@ def test_a_read_key_reads_skills_and_a_chat_key_has_no_such_page(
         made = installation.server.call("POST", "/keys", {"name": scope, "scope": scope, **grants})
         installation.sign_in(window, made["secret"])
         window.shown("main h1")
-        links = window.run("return [...document.querySelectorAll('#menu a')].map((a) => a.pathname)")
-        assert ("/skills" in links) == (scope == "read")
+        assert window.count("#menu a[href='/skills']") == (scope == "read")
         installation.go(window, f"/agents/{agent}/skills")
         assert window.count(".skill") == (8 if scope == "read" else 0)
         assert window.count(".skill button, .skill input:enabled, .creation") == 0
@@ -136,8 +136,10 @@ def test_hostile_skills_stay_text(installation: Installation, window: Browser) -
     window.says("<svg/onload=", ".skill.acquired > p")
     window.click(".skill.acquired summary")
     window.until(
-        lambda: "</textarea>"
-        in window.run("return document.querySelector('#skill_guidance-hostile')?.value ?? ''"),
+        lambda: (
+            "</textarea>"
+            in window.run("return document.querySelector('#skill_guidance-hostile')?.value ?? ''")
+        ),
         "the text is not in the editor",
     )
     nothing_ran(window)

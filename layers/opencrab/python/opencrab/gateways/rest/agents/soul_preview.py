@@ -4,7 +4,7 @@ from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import ShortText, Value
-from opencrab.engine.agents.soul_preview import soul_preview
+from opencrab.engine.turn.prompt.soul_preview import soul_preview
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id

@@ -26,7 +26,7 @@ class AgentPage {
     Object.assign(this, { context, agent, path: agentPath(agent.id), times: 0, slow: {} });
     const { signal } = context;
     const changed = () => {
-      this.times = 0;
+      this.isChanged = true;
       return this.refresh();
     };
     this.badge = element("span", { role: "status" });
@@ -42,28 +42,33 @@ class AgentPage {
       panes("agent_panes", columns.map((keys) => keys.map((key) => [key, this[key].element])), signal));
   }
 
+  /** One reading at a time; what was changed during one is read once more, all of it. */
   async refresh() {
     if (this.isReading) return;
     this.isReading = true;
-    try {
-      await this.#read();
-      this.errors.replaceChildren();
-    } catch (error) {
-      if (!this.context.signal.aborted) this.errors.replaceChildren(problem(explain(error)));
-    }
+    do {
+      const isWhole = this.isChanged || !this.slow.agent || this.times % SLOW_EVERY === 0;
+      this.isChanged = false;
+      this.times += 1;
+      try {
+        await this.#read(isWhole);
+        this.errors.replaceChildren();
+      } catch (error) {
+        if (!this.context.signal.aborted) this.errors.replaceChildren(problem(explain(error)));
+      }
+    } while (this.isChanged);
     this.isReading = false;
   }
 
   /** What an owner sees comes from the panes; others see their own tasks and turns. */
-  async #read() {
+  async #read(isWhole) {
     const { api, isOwner } = this.context;
     const [found, turns, tasks] = await Promise.all([
       isOwner ? api.get(`${this.path}/panes`) : null,
       api.get(`/turns?agent_id=${encodeURIComponent(this.agent.id)}&limit=10`),
       api.getIfAllowed(`${this.path}/tasks?limit=20`),
-      this.times % SLOW_EVERY === 0 ? this.#readSlowly() : null,
+      isWhole ? this.#readSlowly() : null,
     ]);
-    this.times += 1;
     const pane = Object.fromEntries((found?.items ?? []).map((each) => [each.pane, each.data]));
     const news = { ...this.slow, pane, turns: turns.items, tasks: tasks?.items ?? [] };
     news.badge = badgeOf(news.agent, { isFrozen: news.isFrozen, turnStatus: openStatus(news.turns) });

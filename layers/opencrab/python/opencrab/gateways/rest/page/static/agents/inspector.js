@@ -134,7 +134,11 @@ export class Inspector {
       const mine = this.now;
       const ifMine = (work) => (...news) => mine === this.now && work(...news);
       const path = `${this.#taskPath(mine.slice("task ".length))}/events`;
-      const seen = { lastSequence: null, apply: ifMine((task) => this.#progress(task)), dropUnfinished() {} };
+      const seen = { lastSequence: null, dropUnfinished() {} };
+      seen.apply = ifMine((task, eventId) => {
+        seen.lastSequence = eventId;
+        this.#progress(task);
+      });
       this.follower = new Follower(this.api, path, seen, {
         onConnected: ifMine((isConnected) => { this.lost.textContent = isConnected ? "" : text("connection_lost"); }),
         onRefused: ifMine((error) => this.errors.replaceChildren(problem(explain(error)))),
@@ -154,6 +158,8 @@ export class Inspector {
   }
 
   #show(run) {
+    // What waits is counted in the navigation at once.
+    if (run.approvalId !== (this.run?.approvalId ?? null)) this.context.approvals.refresh();
     this.run = run;
     this.view.update(run);
     if (this.shown.firstChild !== this.view.element) this.shown.replaceChildren(this.view.element);

@@ -45,7 +45,7 @@ export class Follower {
       this.onConnected(true);
       const data = JSON.parse(event.data);
       if (event.event === "problem") throw this.api.problemOf(data);
-      conversation.apply(data);
+      conversation.apply(data, event.id);
     }
     this.onConnected(true);
   }

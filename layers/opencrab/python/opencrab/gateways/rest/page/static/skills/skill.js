@@ -51,6 +51,9 @@ export class StandardSkill {
   }
 }
 
+/** What was read of a skill: another version or status is read again. */
+const readOf = ({ version, status }) => `${version} ${status}`;
+
 /** A skill that the agent learned, or that somebody wrote for it. */
 export class AcquiredSkill {
   constructor(list, name) {
@@ -78,7 +81,7 @@ export class AcquiredSkill {
     this.#showOrigin(skill);
     this.#showTrial(skill, measured);
     this.buttons.replaceChildren(...(this.list.isOwner ? this.#buttonsOf(skill) : []));
-    if (this.details.open && this.readVersion !== skill.version) this.#read();
+    if (this.details.open && this.read !== readOf(skill)) this.#read();
   }
 
   #showOrigin(skill) {
@@ -128,8 +131,8 @@ export class AcquiredSkill {
   async #read() {
     try {
       const skill = await this.api.get(this.path);
-      if (this.readVersion === skill.version && this.body.childElementCount > 0) return;
-      this.readVersion = skill.version;
+      if (this.read === readOf(skill)) return;
+      this.read = readOf(skill);
       this.body.replaceChildren(this.list.isOwner ? this.#editor(skill) : element("pre", { tabindex: 0 }, visibleText(skill.guidance)));
     } catch (error) {
       this.body.replaceChildren(problem(explain(error)));
@@ -142,7 +145,7 @@ export class AcquiredSkill {
     const made = form(fields.elements, "save_skill", async () => {
       const saved = await this.api.put(this.path, fields.value, skill.version);
       skill.version = saved.version;
-      this.readVersion = saved.version;
+      this.read = readOf(saved);
       await this.list.refresh();
     });
     const approve = async () => {
