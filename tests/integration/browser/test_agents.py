@@ -82,7 +82,7 @@ def test_a_task_is_seen_step_by_step_and_approved(
     agent = installation.agent("Careful", policy="strict")
     opened(installation, window, f"/agents/{agent}")
     window.click(f"{pane(window, 'plan')} details:last-of-type summary")
-    window.type("#field-instruction", "write memo.txt: 蟹 seen")
+    window.type("#field-agent_instruction", "write memo.txt: 蟹 seen")
     window.click("#pane-plan form .send")
     window.says("write memo.txt: 蟹 seen", "#pane-plan .goal summary")
     # Nothing opens by itself.
