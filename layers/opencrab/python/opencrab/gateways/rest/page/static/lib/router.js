@@ -3,6 +3,8 @@
 const EVERYBODY = ["owner", "chat", "read"];
 const OWNER = ["owner"];
 const OWNER_AND_READ = ["owner", "read"];
+/** Those who may see counts and settings; a chat key only talks. */
+const OVERSEERS = ["owner", "read"];
 
 /**
  * `path` is the address, with `:name` for what varies; `area` names the page's texts and its entry of
@@ -22,6 +24,14 @@ export const ROUTES = [
   { path: "/memory", area: "memory", module: "../memory/memory.js", scopes: ["owner", "chat"] },
   { path: "/agents/:id/memory", area: "memory", module: "../memory/memory.js", scopes: ["owner", "chat"] },
   { path: "/approvals", area: "approvals", module: "../approvals/page.js", scopes: EVERYBODY },
+  { path: "/schedules", area: "schedules", module: "../schedules/page.js", scopes: OVERSEERS },
+  { path: "/heartbeats", area: "schedules", module: "../schedules/heartbeats.js", scopes: OVERSEERS },
+  { path: "/analytics", area: "analytics", module: "../analytics/page.js", scopes: OVERSEERS },
+  { path: "/analytics/turns/:turn", area: "analytics", module: "../analytics/turn.js", scopes: OWNER },
+  { path: "/analytics/:agent", area: "analytics", module: "../analytics/agent.js", scopes: OVERSEERS },
+  { path: "/analytics/:agent/models", area: "analytics", module: "../analytics/models.js", scopes: OVERSEERS },
+  { path: "/analytics/:agent/learning", area: "analytics", module: "../analytics/learning.js", scopes: OWNER },
+  { path: "/analytics/:agent/relations", area: "analytics", module: "../analytics/relations.js", scopes: OWNER },
   { path: "/settings", area: "settings", module: "../settings/page.js", scopes: OWNER },
   { path: "/settings/providers", area: "settings", module: "../settings/providers.js", scopes: OWNER },
   { path: "/settings/models", area: "settings", module: "../settings/models.js", scopes: OWNER },
@@ -32,7 +42,7 @@ export const ROUTES = [
 ];
 
 /** The areas that the navigation shows, in its order. */
-export const AREAS = ["home", "chat", "agents", "sessions", "approvals", "skills", "memory", "settings"];
+export const AREAS = ["home", "chat", "agents", "sessions", "approvals", "schedules", "skills", "memory", "analytics", "settings"];
 
 /** The route of an address with the values of its parts, or null. */
 export function routeOf(path) {

@@ -17,5 +17,5 @@ const PAGES = [
 export function frame(path, ...content) {
   const [, title] = PAGES.find(([each]) => each === path);
   return element("section", { class: "settings" },
-    heading(text(title)), subpages("settings", PAGES, path), content);
+    heading(text(title)), subpages("settings", PAGES, path), content.flat(Infinity));
 }

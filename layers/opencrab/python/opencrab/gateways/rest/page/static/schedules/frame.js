@@ -1,0 +1,36 @@
+/** What schedules and heartbeats have in common: the agent that is chosen, and time zones. */
+
+import { currentLanguage, element, text } from "../lib/elements.js";
+import { agentChoice, subpages } from "../lib/parts.js";
+import { field, heading } from "../lib/widgets.js";
+
+/** The two pages of what agents do by themselves; one agent is chosen by the address. */
+export function frame({ query, go }, path, agents, content) {
+  const active = agents.filter((each) => each.status !== "retired");
+  const wanted = query.get("agent");
+  const agent = active.find((each) => each.id === wanted) ?? active[0] ?? null;
+  const asked = wanted === null ? "" : `?agent=${encodeURIComponent(wanted)}`;
+  const pages = [[`/schedules${asked}`, "schedules"], [`/heartbeats${asked}`, "heartbeats"]];
+  const choose = (id) => go(`${path}?agent=${encodeURIComponent(id)}`);
+  return element("section", { class: "figures" },
+    heading(text(path.slice(1))), subpages("schedules", pages, path + asked),
+    agent === null ? element("p", { class: "empty" }, text("nobody_to_wake")) : [
+      field("scheduled_agent", agentChoice(active, agent.id, choose, { id: "scheduled-agent" })), content(agent, active)].flat(Infinity));
+}
+
+export const ownZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+
+/** An input for a time zone, with those that the browser knows. */
+export function zoneInput(id, value) {
+  const zones = typeof Intl.supportedValuesOf === "function" ? Intl.supportedValuesOf("timeZone") : [];
+  const list = element("datalist", { id: `${id}-zones` }, ["UTC", ...zones].map((each) => element("option", { value: each })));
+  const input = element("input", { type: "text", id, value, list: `${id}-zones`, required: true, maxlength: 64, spellcheck: "false", autocomplete: "off" });
+  return { input, list };
+}
+
+/** A span of seconds as a person says it. */
+export function span(seconds) {
+  const [unit, size] = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]].find(([, each]) => seconds % each === 0);
+  const shown = seconds / size;
+  return shown.toLocaleString(currentLanguage(), { style: "unit", unit, unitDisplay: "long", maximumFractionDigits: 1 });
+}

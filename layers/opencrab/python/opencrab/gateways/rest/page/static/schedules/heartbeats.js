@@ -1,0 +1,66 @@
+/** Heartbeats: when each agent wakes next, how one agent acts by itself, and what came of it. */
+
+import { element, foreign, text, time } from "../lib/elements.js";
+import { card, link, pagedList, reading, table } from "../lib/widgets.js";
+import { frame, span } from "./frame.js";
+import { heartbeatForm } from "./heartbeat_form.js";
+
+const MOST_AGENTS = 30;
+
+export default async function page(context) {
+  return frame(context, "/heartbeats", await context.readAgents(), (agent, agents) => [
+    settings(context, agent),
+    context.isOwner ? card("beats_log", log(context, agent)) : null,
+    card("next_beats", nextBeats(context, agents)),
+  ]);
+}
+
+const pathOf = (id) => `/agents/${encodeURIComponent(id)}`;
+
+function settings({ api, isOwner, signal }, agent) {
+  const path = `${pathOf(agent.id)}/heartbeat`;
+  const show = (found) => (isOwner
+    ? heartbeatForm(found, (change) => api.get(path).then((now) => api.put(path, { ...now, ...change })))
+    : element("p", {}, rhythm(found)));
+  return card("beat_settings", reading(() => api.get(path), show, { signal }));
+}
+
+const rhythm = (found) => (found.enabled ? text("every", { span: span(found.interval_seconds) }) : text("beats_off"));
+
+/** The next beat of every agent; the agents that beat first come first. */
+function nextBeats({ api, isOwner, signal }, agents) {
+  const shown = agents.slice(0, MOST_AGENTS);
+  const one = async (agent) => {
+    const [found, beats] = await Promise.all([
+      api.getIfAllowed(`${pathOf(agent.id)}/heartbeat`), isOwner ? api.getIfAllowed(`${pathOf(agent.id)}/heartbeats?limit=1`) : null]);
+    return { agent, found, totals: beats?.totals ?? null };
+  };
+  const order = ({ found, totals }) => (found?.enabled && totals?.next_beat_at) || "9";
+  return reading(() => Promise.all(shown.map(one)), (all) => [
+    table(["beat_agent", "beat_rhythm", "beat_next", "beat_totals"], all.sort((a, b) => (order(a) < order(b) ? -1 : 1)).map(({ agent, found, totals }) => [
+      link(`/heartbeats?agent=${encodeURIComponent(agent.id)}`, foreign(agent.name)),
+      found === null ? "–" : rhythm(found),
+      found?.enabled && totals?.next_beat_at ? time(totals.next_beat_at) : "–",
+      totals === null ? "–" : totalsSaid(totals)]), { caption: "next_beats" }),
+    agents.length > shown.length ? element("p", { class: "hint" }, text("beats_left_out", { count: agents.length - shown.length })) : null,
+  ], { every: 60_000, signal });
+}
+
+const totalsSaid = ({ beats, idle, turns }) => text("beats_said", { beats: beats.toLocaleString(), idle: idle.toLocaleString(), turns: turns.toLocaleString() });
+
+/** The beats that had a reason, with what came of each. */
+function log({ api, signal }, agent) {
+  const results = api.get(`/turns?agent_id=${encodeURIComponent(agent.id)}&limit=200`)
+    .then(({ items }) => new Map(items.map((each) => [each.id, each.status])), () => new Map());
+  const row = (beat) => {
+    const result = element("span", { class: "badge" });
+    results.then((found) => {
+      result.textContent = found.has(beat.turn_id) ? text(`beat_turn_${found.get(beat.turn_id)}`) : "–";
+    });
+    return element("li", { class: "line" },
+      element("span", {}, time(beat.at), ` · ${beat.reasons.map((each) => text(`beat_because_${each}`)).join(", ")}`),
+      result, link(`/analytics/turns/${encodeURIComponent(beat.turn_id)}`, text("its_cost")));
+  };
+  return element("div", {}, element("p", { class: "hint" }, text("beats_log_hint")),
+    pagedList(api, `${pathOf(agent.id)}/heartbeats`, row, { empty: "no_beats", size: 20, signal }));
+}
