@@ -9,7 +9,18 @@ from tests.integration.browser.webdriver import Browser
 
 pytestmark = pytest.mark.timeout(300)
 
+SAVED = (
+    "window.saved = []; HTMLAnchorElement.prototype.click = function () {"
+    "saved.push([this.download, this.href]) }"
+)
+"""Remember what the page lets the browser save."""
+
 LOOK = {"inner_voice": 2, "action": 3, "system": 4}
+
+
+def saved_names(window: Browser) -> list[str]:
+    """The names of the files that were saved."""
+    return [str(name) for name, _ in window.run("return window.saved")]
 
 
 def check(window: Browser, selector: str) -> None:
@@ -76,7 +87,7 @@ def test_a_session_is_renamed_shared_ended_and_erased(
     installation.server.say(session, "hello")
     installation.sign_in(window)
     installation.go(window, f"/sessions/{session}")
-    window.run("document.querySelectorAll('.side, .side details').forEach((e) => { e.open = true })")
+    window.run("document.querySelectorAll('.side, .side details').forEach((e) => (e.open = 1))")
     window.type("#field-sessions_name", "港の話 harbour")
     window.click(".card:last-child .send")
     window.says("港の話 harbour", "#view-session h1")

@@ -58,8 +58,9 @@ export class Api {
     return this.#json("POST", path, body, { "Idempotency-Key": id, ...ifMatch(version) });
   }
 
-  delete(path) {
-    return this.#json("DELETE", path);
+  /** Delete; `version` as in `put`. */
+  delete(path, version = null) {
+    return this.#json("DELETE", path, undefined, ifMatch(version));
   }
 
   /** The bytes of a file, as the server answers them: its type, its ETag and its body. */

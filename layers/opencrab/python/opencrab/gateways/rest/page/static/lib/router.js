@@ -23,6 +23,9 @@ export const ROUTES = [
   { path: "/sessions/:id/turns/:turn", area: "sessions", module: "../sessions/turn.js", scopes: EVERYBODY },
   { path: "/memory", area: "memory", module: "../memory/memory.js", scopes: ["owner", "chat"] },
   { path: "/agents/:id/memory", area: "memory", module: "../memory/memory.js", scopes: ["owner", "chat"] },
+  { path: "/agents/:id/workspace", area: "agents", module: "../workspace/workspace.js", scopes: EVERYBODY },
+  { path: "/goals", area: "goals", module: "../goals/goals.js", scopes: EVERYBODY },
+  { path: "/agents/:id/goals", area: "goals", module: "../goals/goals.js", scopes: EVERYBODY },
   { path: "/approvals", area: "approvals", module: "../approvals/page.js", scopes: EVERYBODY },
   { path: "/schedules", area: "schedules", module: "../schedules/page.js", scopes: OVERSEERS },
   { path: "/heartbeats", area: "schedules", module: "../schedules/heartbeats.js", scopes: OVERSEERS },
@@ -42,7 +45,7 @@ export const ROUTES = [
 ];
 
 /** The areas that the navigation shows, in its order. */
-export const AREAS = ["home", "chat", "agents", "sessions", "approvals", "schedules", "skills", "memory", "analytics", "settings"];
+export const AREAS = ["home", "chat", "agents", "sessions", "goals", "approvals", "schedules", "skills", "memory", "analytics", "settings"];
 
 /** The route of an address with the values of its parts, or null. */
 export function routeOf(path) {

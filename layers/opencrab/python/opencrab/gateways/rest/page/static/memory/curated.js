@@ -5,7 +5,7 @@ import { explain } from "../lib/api.js";
 import { button, element, foreign, problem, text, time, visibleText } from "../lib/elements.js";
 import { field, form, pagedList } from "../lib/widgets.js";
 
-const HEARINGS = ["private", "session", "guild", "public"];
+const HEARINGS = ["private", "public"];
 
 export function curated(context) {
   const { api, path, signal } = context;
@@ -36,7 +36,7 @@ class Inputs {
     const share = (name, value) => element("input", { id: id(name), type: "number", min: 0, max: 1, step: 0.05, required: true, value });
     this.importance = share("importance", memory.importance);
     this.confidence = share("confidence", memory.confidence);
-    this.hearing = element("select", { id: id("hearing") }, HEARINGS.map((each) => element("option", { value: each }, text(`memory_hearing_${each}`))));
+    this.hearing = element("select", { id: id("hearing") }, hearingsOf(memory).map((each) => element("option", { value: each }, text(`memory_hearing_${each}`))));
     this.hearing.value = memory.hearing;
   }
 
@@ -53,6 +53,9 @@ class Inputs {
     };
   }
 }
+
+/** Who may hear it: what it is now, and what can be said without naming a session. */
+const hearingsOf = ({ hearing }) => [...new Set([hearing, ...HEARINGS])];
 
 class Memory {
   constructor(context, memory) {

@@ -1,0 +1,72 @@
+/** One file: its text, an editor that never overwrites what somebody else wrote, and its versions. */
+
+import { explain } from "../lib/api.js";
+import { save } from "../lib/download.js";
+import { button, element, foreign, problem, text, visibleText } from "../lib/elements.js";
+import { action, form } from "../lib/widgets.js";
+import { size } from "./tree.js";
+import { fileAddress } from "./upload.js";
+import { versions } from "./versions.js";
+
+const MOST_SHOWN = 200_000;
+
+export class FileView {
+  constructor({ api, path, isOwner }, name, { onChanged, onGone }) {
+    Object.assign(this, { api, path, isOwner, name, onChanged, onGone });
+    this.address = fileAddress(path, name);
+    this.element = element("article", { class: "card" });
+  }
+
+  async read() {
+    try {
+      const answer = await this.api.file(this.address);
+      this.tag = answer.headers.get("ETag");
+      this.blob = await answer.blob();
+      this.isText = (answer.headers.get("Content-Type") ?? "").startsWith("text/plain");
+      await this.#show();
+    } catch (error) {
+      this.element.replaceChildren(element("h2", {}, foreign(this.name)), problem(explain(error)), versions(this));
+    }
+  }
+
+  async #show() {
+    const content = this.isText && this.blob.size <= MOST_SHOWN ? await this.blob.text() : null;
+    const download = button("workspace_download", () => save(this.blob, this.name.split("/").at(-1)));
+    const remove = async () => {
+      await this.api.delete(this.address, this.tag);
+      this.onGone();
+    };
+    this.element.replaceChildren(
+      element("h2", {}, foreign(this.name)), element("p", { class: "hint" }, size(this.blob.size)),
+      element("div", { class: "buttons" },
+        this.isOwner && content !== null ? button("workspace_edit", () => this.#edit(content)) : "",
+        download, this.isOwner ? action("workspace_delete", remove, { ask: "workspace_delete_question", class: "stop" }) : ""),
+      content === null ? element("p", { class: "hint" }, text(this.isText ? "workspace_too_long" : "workspace_no_text"))
+        : element("pre", { class: "content", tabindex: 0, role: "region", "aria-label": text("workspace_content") }, visibleText(content)),
+      this.isOwner ? versions(this) : "");
+  }
+
+  #edit(content) {
+    const input = element("textarea", { class: "editor", rows: 20, spellcheck: "false", dir: "auto", "aria-label": text("workspace_content") });
+    input.value = content;
+    const write = async () => {
+      // A text keeps its kind of line ends; an editor of the browser has only line feeds.
+      const written = content.includes("\r\n") ? input.value.replace(/\n/g, "\r\n") : input.value;
+      await this.api.putFile(this.address, written, { "If-Match": this.tag });
+      await this.read();
+      this.onChanged();
+    };
+    const hidden = /[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(content) ? element("p", { class: "warning" }, text("workspace_hidden")) : "";
+    this.element.replaceChildren(element("h2", {}, foreign(this.name)), hidden,
+      form([input], "workspace_save", write), button("workspace_cancel", () => this.#show()));
+    input.focus();
+  }
+
+  /** Make an older version the current one. */
+  async restore(version) {
+    const answer = await this.api.file(`${this.address}?version=${encodeURIComponent(version)}`);
+    await this.api.putFile(this.address, await answer.blob(), this.tag ? { "If-Match": this.tag } : { "If-None-Match": "*" });
+    await this.read();
+    this.onChanged();
+  }
+}
