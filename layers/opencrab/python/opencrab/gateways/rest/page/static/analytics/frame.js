@@ -41,7 +41,7 @@ export function estimate(found) {
 
 /** An effect in points of 100 with its interval. */
 export function effect(found) {
-  if (!found || found.points === null) return text("effect_unknown", { given: found?.given ?? 0, held: found?.held ?? 0 });
+  if (!found || found.points === null) return text("figure_effect_unknown", { given: found?.given ?? 0, held: found?.held ?? 0 });
   const signed = (value) => (value === null ? "?" : `${value > 0 ? "+" : ""}${value.toFixed(1)}`);
   return text("effect_is", { points: signed(found.points), low: signed(found.low), high: signed(found.high), given: found.given, held: found.held });
 }

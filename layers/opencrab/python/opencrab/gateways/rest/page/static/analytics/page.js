@@ -54,7 +54,7 @@ function whole(usages, agentName) {
       bars(text("cost_by_day"), days.map((each) => ({ name: each.day.slice(5), value: each.cost_micro_usd })), { format: dollars, headings: [text("figure_day"), text("figure_cost")] }),
       bars(text("cost_by_week"), weeks.map((each) => ({ name: each.week, value: each.cost_micro_usd })), { format: dollars, headings: [text("figure_week"), text("figure_cost")] })),
     card("figures_models", models.map((each) => modelShare(each, cost, calls))),
-    card("figures_agents", table(["agent_name", "figure_cost", "figure_calls", "figure_turns", "figure_spoke_a_day"], usages
+    card("figures_agents", table(["figure_agent", "figure_cost", "figure_calls", "figure_turns", "figure_spoke_a_day"], usages
       .sort((a, b) => b.totals.cost_micro_usd - a.totals.cost_micro_usd || b.totals.calls - a.totals.calls).map((each) => [
         link(`/analytics/${encodeURIComponent(each.agent_id)}`, foreign(agentName(each.agent_id))),
         dollars(each.totals.cost_micro_usd), each.totals.calls.toLocaleString(), each.turns.turns.toLocaleString(),
@@ -92,7 +92,7 @@ function relations(api, agents, signal) {
     const nodes = agents.filter(({ id }) => known.has(id));
     if (nodes.length === 0) return element("p", { class: "empty" }, text("figures_no_relations"));
     return graph(text("who_trusts_whom"), nodes, edges.filter(({ to }) => nodes.some(({ id }) => id === to)),
-      { headings: [text("agent_name"), text("figure_knows"), text("figure_trust")] });
+      { headings: [text("figure_agent"), text("figure_knows"), text("figure_trust")] });
   }, { signal });
 }
 

@@ -21,7 +21,7 @@ function peers(found, me, agentName) {
   const nodes = [me, ...found.map((each) => each.agent_id)].slice(0, MOST_NODES).map((id) => ({ id, name: agentName(id) }));
   const edges = found.map((peer) => ({ from: me, to: peer.agent_id, weight: peer.trust, said: trustOf(peer) }));
   return [
-    graph(text("whom_it_trusts"), nodes, edges, { headings: [text("agent_name"), text("figure_knows"), text("figure_trust")] }),
+    graph(text("whom_it_trusts"), nodes, edges, { headings: [text("figure_agent"), text("figure_knows"), text("figure_trust")] }),
     table(["figure_knows", "figure_trust", "figure_reliability", "figure_competence", "figure_interactions"], found.map((each) => [
       foreign(agentName(each.agent_id)), percent(each.trust), percent(each.reliability), percent(each.competence),
       text("interactions_of", { n: each.interactions, successes: each.successes })]), { caption: "figures_peers" }),

@@ -25,7 +25,7 @@ function settings({ api, isOwner, signal }, agent) {
   return card("beat_settings", reading(() => api.get(path), show, { signal }));
 }
 
-const rhythm = (found) => (found.enabled ? text("every", { span: span(found.interval_seconds) }) : text("beats_off"));
+const rhythm = (found) => (found.enabled ? text("every", { span: span(found.interval_seconds) }) : text("rhythm_off"));
 
 /** The next beat of every agent; the agents that beat first come first. */
 function nextBeats({ api, isOwner, signal }, agents) {

@@ -12,7 +12,7 @@ const LEAVES = ["recommend", "apply", "off"];
 export default async function page({ api, readAgents, query }) {
   const [agents, models, { aliases }] = await Promise.all([readAgents(), api.list("/llm/models"), api.get("/llm/aliases")]);
   const active = agents.filter((each) => each.status !== "retired");
-  if (active.length === 0) return frame("/settings/agents", element("p", { class: "empty" }, text("no_agent_yet")));
+  if (active.length === 0) return frame("/settings/agents", element("p", { class: "empty" }, text("no_agent_to_set_up")));
   const content = element("div");
   const known = [
     suggestions("models-only", models.map((each) => each.name)),

@@ -21,7 +21,7 @@ function freezing(api, agentName, signal) {
     const isFrozen = state === "frozen";
     return [
       element("div", { class: "switch" },
-        element("p", { class: isFrozen ? "warning" : "hint" }, text(isFrozen ? "all_frozen" : "all_running")),
+        element("p", { class: isFrozen ? "warning" : "hint" }, text(isFrozen ? "everything_frozen" : "all_running")),
         isFrozen
           ? action("let_run", () => set({ state: "running" }))
           : action("freeze_all", () => set({ state: "frozen" }), { ask: "freeze_all_question", class: "stop" })),
