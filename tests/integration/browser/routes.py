@@ -62,7 +62,7 @@ def address_of(pattern: str, ids: Mapping[str, str]) -> str:
     """
     parts = pattern.split("/")
     filled = [
-        ids[parts[number - 1]] if part.startswith(":") else part
+        ids["agents" if part == ":agent" else parts[number - 1]] if part.startswith(":") else part
         for number, part in enumerate(parts)
     ]
     return "/".join(filled)

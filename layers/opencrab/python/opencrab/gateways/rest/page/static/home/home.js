@@ -38,7 +38,7 @@ class Home {
   async refresh() {
     try {
       const [agents, state, setup] = await Promise.all([
-        this.readAgents(), this.api.getIfAllowed("/system/state"), this.api.getIfAllowed("/setup"),
+        this.readAgents(), this.isOwner ? this.api.get("/system/state") : null, this.api.getIfAllowed("/setup"),
       ]);
       const shown = agents.filter((agent) => agent.status !== "retired").slice(0, MOST_AGENTS);
       const details = await Promise.all(shown.map((agent) => this.#detail(agent, state)));

@@ -1,6 +1,6 @@
 /** The REST API, called with the key that was typed in: the page has no other way to any data. */
 
-import { text } from "./elements.js";
+import { currentLanguage, text } from "./elements.js";
 import { parseEvents } from "./events.js";
 
 /** An error as the API tells it: what happened, and what to do about it. */
@@ -121,7 +121,9 @@ export class Api {
   }
 
   async #fetch(method, path, options) {
-    const headers = { ...options.headers, Authorization: `Bearer ${this.#key}` };
+    const headers = {
+      ...options.headers, Authorization: `Bearer ${this.#key}`, "Accept-Language": currentLanguage(),
+    };
     const answer = await fetch(`/api${path}`, {
       ...options, method, headers, credentials: "omit", cache: "no-store", redirect: "error",
     });
