@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test soak test-deployed test-live check audit crash money hostile mutants bench bench-peers docs build validate deploy prices lock format
+.PHONY: help setup up test test-web soak test-deployed test-live check audit crash money hostile mutants bench bench-peers docs build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -36,6 +36,10 @@ test soak: export PYTHONDONTWRITEBYTECODE :=
 test soak: export PYTEST_DEBUG_TEMPROOT := $(shell df -k /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 { print "/dev/shm" }')
 test: setup ## Run the tests (ARGS="-k name"); pytest's summary is the last line
 	@$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# A part of `make test`, for whoever changes the page. Without Chromium and its driver it says so.
+test-web: .venv/.dev .node/.ready ## Test the dashboard in Chromium
+	@$(BIN)/python -m pytest -q -rs -n auto --dist loadfile tests/integration/browser tests/unit/gateways/rest/page $(ARGS)
 
 # What `make test` tries a share of, in full; tests/soak.py holds the counts. With ARGS only tests run.
 soak: setup ## Run everything at length, for a night (ARGS="-k name")

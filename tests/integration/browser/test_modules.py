@@ -134,3 +134,19 @@ def test_an_answer_whose_turn_is_stopped_is_incomplete(
     stopped = {"type": "RUN_FINISHED", "metadata": {"runId": "t", "status": "stopped"}}
     found = module(installation, english, FOLLOW, [[line(1, "half a"), stopped]])
     assert found["items"] == [["s-1", "half a", "stopped"]]
+
+
+REFUSALS = """
+const {Problem} = await import(base + "lib/api.js");
+return input.map(([status, body]) => new Problem(status, body).isOfKey);
+"""
+
+
+def test_only_an_answer_about_the_key_ends_it(installation: Installation, english: Browser) -> None:
+    answers = [
+        [401, {}],
+        [403, {"message": "Forbidden"}],
+        [403, {"code": "refused", "detail": "x"}],
+        [403, {}],
+    ]
+    assert module(installation, english, REFUSALS, answers) == [True, True, False, False]

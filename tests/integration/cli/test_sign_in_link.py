@@ -38,6 +38,11 @@ def test_what_a_service_prints_has_no_link_and_a_browser_that_fails_fails_nothin
     with running(tmp_path, more={"BROWSER": "/nothing"}) as house:
         assert "sign-in=" not in "\n".join(house.printed)
         assert "opencrab open --data" in "\n".join(house.printed)
+        assert "#sign-in=" in house.run("open").out, "no browser here"
+        told = tmp_path / "told"
+        said = house.run("open", BROWSER=f"/bin/sh -c 'echo \"$0\" > {told}' %s")
+        assert "sign-in=" not in said.out + said.err
+        assert "#sign-in=" in told.read_text()
         link = house.run("open", "--print").out
         assert "#sign-in=" in link
         key = (house.data / "owner.key").read_text().strip()

@@ -1,5 +1,7 @@
 """The link for the browser, and which browsers take it."""
 
+import webbrowser
+
 import pytest
 
 from opencrab.gateways.cli.access.browser import access_sign_in_link, open_access_link
@@ -18,22 +20,29 @@ def test_a_link_leads_to_the_page_with_its_code_behind_the_hash(url: str, link: 
     assert access_sign_in_link(url, "c") == link
 
 
-def refused(_link: str) -> bool:
-    raise OSError("no display")
+class Window(webbrowser.BaseBrowser):
+    """A browser that opens, or says why it cannot."""
+
+    def __init__(self, name: str, problem: Exception | None = None) -> None:
+        super().__init__(name)
+        self.problem = problem
+
+    def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:  # noqa: FBT001, FBT002
+        if self.problem is not None:
+            raise self.problem
+        return url.startswith("http://")
 
 
 @pytest.mark.parametrize(
-    ("name", "open_it", "opens"),
+    ("window", "opens"),
     [
-        ("/usr/bin/chromium", lambda _link: True, True),
-        ("/usr/bin/w3m", lambda _link: True, False),
-        ("chromium", refused, False),
+        (Window("/usr/bin/chromium"), True),
+        (Window("/usr/bin/w3m"), False),
+        (Window("chromium", OSError("no display")), False),
+        (Window("chromium", webbrowser.Error()), False),
     ],
 )
 def test_a_browser_that_takes_the_terminal_or_fails_opens_nothing(
-    monkeypatch: pytest.MonkeyPatch, name: str, open_it: object, *, opens: bool
+    window: Window, *, opens: bool
 ) -> None:
-    window = type("Window", (), {"name": name, "open": staticmethod(open_it)})  # type: ignore[arg-type]
-    monkeypatch.setattr("webbrowser._tryorder", ["window"])
-    monkeypatch.setattr("webbrowser._browsers", {"window": (None, window)})
-    assert open_access_link("http://127.0.0.1:8080/") is opens
+    assert open_access_link("http://127.0.0.1:8080/", lambda: window) is opens

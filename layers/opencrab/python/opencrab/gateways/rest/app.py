@@ -108,7 +108,6 @@ PARTS = (
     reconciliation,
     budgets,
     api_keys,
-    sign_in,
     state,
     checks,
     discord,
@@ -118,6 +117,7 @@ PARTS = (
     experiments,
     changes,
     what_if,
+    sign_in,
 )
 
 OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}

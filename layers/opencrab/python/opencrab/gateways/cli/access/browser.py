@@ -1,6 +1,7 @@
 """The browser of this computer, opened with a link; that it does not open fails nothing."""
 
 import webbrowser
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import PurePath
 
@@ -18,13 +19,15 @@ def access_sign_in_link(url: str, code: str) -> str:
     return f"{scheme}://{_ANYWHERE.get(host, host)}{colon}{port}/{SIGN_IN_FRAGMENT}{code}"
 
 
-def open_access_link(link: str) -> bool:
+def open_access_link(
+    link: str, find: Callable[[], webbrowser.BaseBrowser] = webbrowser.get
+) -> bool:
     """Open a link in the browser; returns whether it did.
 
     A browser that draws in the terminal is not opened: it would take the terminal away.
     """
     with suppress(webbrowser.Error, OSError, ValueError):
-        found = webbrowser.get()
+        found = find()
         if PurePath(str(getattr(found, "name", ""))).name not in _IN_TERMINAL:
             return found.open(link)
     return False

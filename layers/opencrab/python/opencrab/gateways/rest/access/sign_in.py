@@ -78,7 +78,7 @@ def sign_in_with_code(
 def create_sign_in_code(_api: Api, _caller: Owner, once: Repeatable, request: Request) -> Response:
     """Create a code for a sign-in link.
 
-    Whoever opens the link within ten minutes gets the key of this request, once. On AWS there are
+    The first to open the link within ten minutes gets the key of this request. On AWS there are
     no links.
     """
     codes = _codes(request.app)
@@ -88,7 +88,11 @@ def create_sign_in_code(_api: Api, _caller: Owner, once: Repeatable, request: Re
         return SignInCodeView(code=made.code, expires_at=made.expires_at)
 
     return once.answer(
-        None, make, status=201, again=_lost, remembered=lambda made: made.replaced(code=None)
+        None,
+        make,
+        status=201,
+        again=_unknown_code,
+        remembered=lambda made: made.replaced(code=None),
     )
 
 
@@ -108,7 +112,7 @@ def _is_own(origin: str, host: str) -> bool:
     return asked.scheme in {"http", "https"} and asked.netloc.lower() == host.lower() != ""
 
 
-def _lost() -> SignInCodeView:
+def _unknown_code() -> SignInCodeView:
     raise Conflict(
         "an earlier request with this Idempotency-Key has not finished; its code is lost",
         field="Idempotency-Key",

@@ -80,7 +80,7 @@ def _response(content: bytes, name: str, caching: dict[str, str], asked: Headers
         return Response(status_code=304, headers=headers)
     if is_gzip:
         headers["Content-Encoding"] = "gzip"
-        content = _compressed(content)
+        content = _gzip_content(content)
     return Response(content, headers=headers, media_type=_MEDIA_TYPES[Path(name).suffix])
 
 
@@ -94,7 +94,7 @@ def _accepts_gzip(header: str) -> bool:
 
 
 @cache
-def _compressed(content: bytes) -> bytes:
+def _gzip_content(content: bytes) -> bytes:
     """Compress a file once in a process; without a time, so that each process makes the same."""
     return gzip.compress(content, 9, mtime=0)
 

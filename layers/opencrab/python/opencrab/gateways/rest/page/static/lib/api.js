@@ -10,11 +10,15 @@ export class Problem extends Error {
     this.status = status;
     this.code = body.code ?? "";
     this.cure = body.cure ?? "";
+    this.isOfGateway = body.code === undefined && body.message !== undefined;
   }
 
-  /** Whether the key itself is not accepted; API Gateway answers without a code. */
+  /**
+   * Whether the key itself is not accepted. API Gateway says so with a message alone; an answer whose
+   * body was cut off, as by leaving the page, says nothing about the key.
+   */
   get isOfKey() {
-    return this.status === 401 || (this.status === 403 && this.code === "");
+    return this.status === 401 || (this.status === 403 && this.isOfGateway);
   }
 }
 
