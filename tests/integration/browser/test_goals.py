@@ -3,7 +3,7 @@
 import pytest
 
 from tests.integration.browser.conftest import Installation
-from tests.integration.browser.test_hostile_text import HOSTILE, NAME, nothing_ran
+from tests.integration.browser.harm import HOSTILE, NAME, nothing_ran
 from tests.integration.browser.test_page import nothing_was_forbidden
 from tests.integration.browser.webdriver import Browser
 

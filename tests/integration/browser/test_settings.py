@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.integration.browser.conftest import Installation
-from tests.integration.browser.test_hostile_text import NAME, nothing_ran
+from tests.integration.browser.harm import NAME, nothing_ran
 from tests.integration.browser.webdriver import Browser
 from tests.running import free_port
 

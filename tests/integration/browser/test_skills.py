@@ -3,8 +3,8 @@
 import pytest
 
 from tests.integration.browser.conftest import Installation
+from tests.integration.browser.harm import HOSTILE, nothing_ran
 from tests.integration.browser.test_agents import opened, yes
-from tests.integration.browser.test_hostile_text import HOSTILE, nothing_ran
 from tests.integration.browser.test_page import nothing_was_forbidden
 from tests.integration.browser.webdriver import Browser
 

@@ -169,6 +169,6 @@ class Item {
 
 function whole(body) {
   const head = COLUMNS.map((key) => element("th", { scope: "col" }, text(key)));
-  return element("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": text("agents") },
+  return element("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": text("agents") },
     element("table", {}, element("thead", {}, element("tr", {}, head, element("th", { scope: "col" }, text("agent_actions")))), body));
 }

@@ -172,7 +172,7 @@ function whole(key, content, shown, open) {
   });
   return element("details", { open },
     element("summary", {}, `${text(key)} · ${counted}`),
-    element("pre", { tabindex: 0, role: "region", "aria-label": text(key) }, shown));
+    element("pre", { tabindex: 0, role: "group", "aria-label": text(key) }, shown));
 }
 
 /** A text that the server made visible already, with its marks highlighted. */

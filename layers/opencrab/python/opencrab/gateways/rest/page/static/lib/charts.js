@@ -55,7 +55,7 @@ function chart(title, draw, headings, rows) {
   return element("figure", { class: "chart" },
     element("figcaption", {}, visibleLine(title)), frame,
     element("details", {}, element("summary", {}, text("figures")),
-      element("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": visibleLine(title) },
+      element("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": visibleLine(title) },
         element("table", {}, element("thead", {}, element("tr", {}, cells("th", headings))),
           element("tbody", {}, rows.map((row) => element("tr", {}, cells("td", row))))))));
 }

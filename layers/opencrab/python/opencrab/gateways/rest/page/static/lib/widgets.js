@@ -103,7 +103,7 @@ export function facts(rows) {
 export function table(headings, rows, { caption } = {}) {
   const head = element("tr", {}, headings.map((key) => element("th", { scope: "col" }, text(key))));
   const body = rows.map((cells) => element("tr", {}, cells.map((cell) => element("td", {}, cell ?? "–"))));
-  return element("div", { class: "scrolls", tabindex: 0, role: "region", "aria-label": text(caption ?? headings[0]) },
+  return element("div", { class: "scrolls", tabindex: 0, role: "group", "aria-label": text(caption ?? headings[0]) },
     element("table", {}, element("thead", {}, head), element("tbody", {}, body)));
 }
 

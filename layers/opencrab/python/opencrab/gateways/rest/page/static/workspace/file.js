@@ -42,7 +42,7 @@ export class FileView {
         this.isOwner && content !== null ? button("workspace_edit", () => this.#edit(content)) : "",
         download, this.isOwner ? action("workspace_delete", remove, { ask: "workspace_delete_question", class: "stop" }) : ""),
       content === null ? element("p", { class: "hint" }, text(this.isText ? "workspace_too_long" : "workspace_no_text"))
-        : element("pre", { class: "content", tabindex: 0, role: "region", "aria-label": text("workspace_content") }, visibleText(content)),
+        : element("pre", { class: "content", tabindex: 0, role: "group", "aria-label": text("workspace_content") }, visibleText(content)),
       this.isOwner ? versions(this) : "");
   }
 

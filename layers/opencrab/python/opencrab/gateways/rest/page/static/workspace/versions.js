@@ -33,7 +33,7 @@ function comparison(file, items) {
   const found = element("div", { "aria-live": "polite" });
   const compare = async () => {
     const [before, after] = await Promise.all([textOf(file, older.value), textOf(file, newer.value)]);
-    found.replaceChildren(element("pre", { tabindex: 0, role: "region", "aria-label": text("workspace_difference") }, difference(before, after)));
+    found.replaceChildren(element("pre", { tabindex: 0, role: "group", "aria-label": text("workspace_difference") }, difference(before, after)));
   };
   const back = items.some((each) => !each.is_current) && file.isOwner
     ? action("workspace_restore", () => file.restore(older.value), { ask: "workspace_restore_question" }) : null;
