@@ -1,5 +1,6 @@
 """What a person types: one line, continued lines, or a block; with a history of their own."""
 
+import codecs
 import os
 import pty
 import subprocess
@@ -102,11 +103,14 @@ with terminal_line_editing(Path(sys.argv[2])):
         pass_fds=(may_go,),
     )
 
+    # A read may end within a character, whose rest comes with the next.
+    decoder = codecs.getincrementaldecoder("utf-8")()
+
     def seen(mark: str) -> str:
-        told = b""
-        while mark.encode() not in told:
-            told += os.read(ours, 1_000)
-        return told.decode()
+        told = ""
+        while mark not in told:
+            told += decoder.decode(os.read(ours, 1_000))
+        return told
 
     try:
         seen("busy")
