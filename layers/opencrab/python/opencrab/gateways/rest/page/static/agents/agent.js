@@ -2,6 +2,7 @@
 
 import { explain } from "../lib/api.js";
 import { element, problem } from "../lib/elements.js";
+import { repeat } from "../lib/widgets.js";
 import { agentHead, agentPath, badge, badgeOf, isFrozen } from "./badge.js";
 import { Inspector } from "./inspector.js";
 import { ChatPane, PlanPane } from "./panes.js";
@@ -16,8 +17,7 @@ export default async function page(context) {
   const agent = await context.api.get(agentPath(context.params.id));
   const view = new AgentPage(context, agent);
   await view.refresh();
-  const timer = setInterval(() => document.visibilityState === "visible" && view.refresh(), LIVE_MS);
-  context.signal.addEventListener("abort", () => clearInterval(timer));
+  repeat(() => view.refresh(), LIVE_MS, context.signal);
   return view.element;
 }
 

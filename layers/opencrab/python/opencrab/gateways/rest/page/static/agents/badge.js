@@ -1,6 +1,7 @@
 /** The one word that says how an agent is, and the menu of its pages. */
 
 import { element, foreign, text } from "../lib/elements.js";
+import { subpages } from "../lib/parts.js";
 import { ROUTES } from "../lib/router.js";
 
 const OF_TURNS = { waiting: "waiting", running: "working", queued: "working" };
@@ -31,7 +32,6 @@ export function agentHead(agent, shownBadge, current, scope) {
     .map(({ path }) => path.slice(start.length));
   return element("div", {},
     element("div", { class: "heading" }, element("h1", {}, foreign(agent.name)), shownBadge),
-    element("nav", { class: "subpages", "aria-label": text("agent_pages") }, pages.map((page) =>
-      element("a", { href: agentPath(agent.id, page), "aria-current": page === current ? "page" : null },
-        text(`agent_page_${page.slice(1) || "live"}`)))));
+    subpages("agent_pages", pages.map((page) => [agentPath(agent.id, page), `agent_page_${page.slice(1) || "live"}`]),
+      agentPath(agent.id, current)));
 }

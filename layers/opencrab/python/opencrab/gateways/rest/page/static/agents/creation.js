@@ -2,6 +2,7 @@
 
 import { newId } from "../lib/api.js";
 import { currentLanguage, element, text, visibleText } from "../lib/elements.js";
+import { choice } from "../lib/parts.js";
 import { field, form } from "../lib/widgets.js";
 import { agentPath } from "./badge.js";
 
@@ -11,10 +12,10 @@ export function creation(context, isFirst) {
   const { api, go, readAgents } = context;
   const name = element("input", { type: "text", required: true, maxlength: 64, autocomplete: "off" });
   const purpose = element("textarea", { rows: 2, maxlength: 500, dir: "auto" });
-  const language = choice({ en: "English", ja: "日本語" }, currentLanguage());
+  const language = choice([["en", "English"], ["ja", "日本語"]], currentLanguage());
   const known = element("datalist", { id: "known-models" });
   const model = element("input", { type: "text", maxlength: 264, autocomplete: "off", spellcheck: "false", list: "known-models" });
-  const policy = choice(Object.fromEntries(POLICIES.map((each) => [each, text(`policy_${each}`)])), "guarded");
+  const policy = choice(POLICIES.map((each) => [each, text(`policy_${each}`)]), "guarded");
   let id = newId();
   let sent = "";
   const create = async () => {
@@ -39,9 +40,4 @@ export function creation(context, isFirst) {
     form([field("agent_name", name), field("agent_purpose", purpose, "purpose_hint"),
       element("div", { class: "filters" }, field("agent_language", language), field("agent_policy", policy, "policy_hint"),
         field("agent_model", model, "model_hint")), known], "create_agent_now", create, { done: "agent_was_created" }));
-}
-
-function choice(options, chosen) {
-  return element("select", {}, Object.entries(options).map(([value, label]) =>
-    element("option", { value, selected: value === chosen }, label)));
 }

@@ -2,7 +2,7 @@
 
 import { explain } from "../lib/api.js";
 import { button, element, foreign, problem, text, time, visibleLine } from "../lib/elements.js";
-import { link } from "../lib/widgets.js";
+import { link, repeat } from "../lib/widgets.js";
 import { BADGES, agentPath, badge, badgeOf, isFrozen } from "./badge.js";
 import { creation } from "./creation.js";
 import { policyName } from "./policy.js";
@@ -17,8 +17,7 @@ const looks = { isTable: false };
 export default async function page(context) {
   const list = new AgentList(context);
   await list.refresh();
-  const timer = setInterval(() => document.visibilityState === "visible" && list.refresh(), REFRESH_MS);
-  context.signal.addEventListener("abort", () => clearInterval(timer));
+  repeat(() => list.refresh(), REFRESH_MS, context.signal);
   return list.element;
 }
 

@@ -1,38 +1,39 @@
 /** Home: the agents and what they do, what was spent today, and the models that are set up. */
 
+import { badge, badgeOf, isFrozen } from "../agents/badge.js";
 import { explain, newId } from "../lib/api.js";
 import { button, currentLanguage, dollars, element, foreign, problem, text, visibleText } from "../lib/elements.js";
+import { freezeSwitch } from "../lib/freeze.js";
+import { card, repeat } from "../lib/widgets.js";
 
 const MOST_AGENTS = 30;
 const REFRESH_MS = 30_000;
+const OF_PHASES = { approving: "waiting", executing: "running" };
 
 export default async function page(context) {
   const home = new Home(context);
   await home.refresh();
-  const timer = setInterval(() => document.visibilityState === "visible" && home.refresh(), REFRESH_MS);
-  context.signal.addEventListener("abort", () => clearInterval(timer));
+  repeat(() => home.refresh(), REFRESH_MS, context.signal);
   return home.element;
 }
 
 class Home {
-  constructor({ api, who, readAgents, go }) {
+  constructor(context) {
+    const { api, who, readAgents, go } = context;
     Object.assign(this, { api, who, readAgents });
     this.onTalk = (agentId) => go(`/chat?agent=${encodeURIComponent(agentId)}`);
     this.isOwner = who.scope === "owner";
-    this.state = element("div", { class: "switch" });
     this.agentList = element("div");
     this.agents = element("div", {}, this.agentList);
     this.costs = element("div");
     this.models = element("div");
     this.errors = element("div");
     this.at = element("p", { class: "hint", role: "status" });
-    const part = (key, content) => element("section", { class: "card", "aria-labelledby": `${key}-title` },
-      element("h2", { id: `${key}-title` }, text(key)), content);
     this.element = element("section", { id: "view-home", "aria-labelledby": "home-title" },
       element("div", { class: "heading" },
         element("h1", { id: "home-title" }, text("home")), button("refresh", () => this.refresh())),
-      this.at, this.errors, this.state,
-      element("div", { class: "parts" }, part("agents", this.agents), part("costs", this.costs), part("models", this.models)));
+      this.at, this.errors, this.isOwner ? freezeSwitch(context, () => this.refresh()) : null,
+      element("div", { class: "parts" }, card("agents", this.agents), card("costs", this.costs), card("models", this.models)));
   }
 
   async refresh() {
@@ -45,7 +46,6 @@ class Home {
       this.#showAgents(details, agents.length);
       await this.#showCosts(details);
       await this.#showModels(setup);
-      this.#showSwitch(state);
       this.errors.replaceChildren();
       this.at.textContent = text("as_of", { time: new Date().toLocaleTimeString(currentLanguage()) });
     } catch (error) {
@@ -60,15 +60,14 @@ class Home {
       this.isOwner ? this.api.getIfAllowed(`/agents/${id}/state`) : null,
       this.api.getIfAllowed(`/budgets?agent=${id}`),
     ]);
-    const isFrozen = state !== null && (state.state === "frozen" || state.frozen_agents.includes(agent.id));
     const spent = budgets?.drawn.find((each) => each.scope === `agent:${agent.id}`) ?? null;
-    return { agent, now, spent, badge: isFrozen ? "frozen" : badgeOf(agent, now) };
+    return { agent, now, spent, badge: badgeOf(agent, { isFrozen: isFrozen(state, agent.id), turnStatus: OF_PHASES[now?.action.phase] }) };
   }
 
   #showAgents(details, count) {
-    const items = details.map(({ agent, now, badge }) => element("li", {},
+    const items = details.map(({ agent, now, badge: name }) => element("li", {},
       element("div", { class: "line" },
-        element("strong", {}, foreign(agent.name)), element("span", { class: `badge ${badge}` }, text(`badge_${badge}`)),
+        element("strong", {}, foreign(agent.name)), badge(name),
         this.who.scope === "read" ? null : button("talk", () => this.onTalk(agent.id), { "aria-label": `${text("talk")}: ${visibleText(agent.name)}` })),
       doing(now) ? element("p", { class: "doing" }, text("does"), " ", foreign(doing(now))) : null));
     const list = element("ul", { class: "agents" }, items);
@@ -163,35 +162,10 @@ class Home {
       result.replaceChildren(problem(explain(error)));
     }
   }
-
-  #showSwitch(state) {
-    if (state === null) return;
-    const frozen = state.state === "frozen";
-    const turn = async () => {
-      if (!frozen && !confirm(text("freeze_question"))) return;
-      try {
-        await this.api.put("/system/state", { state: frozen ? "running" : "frozen" });
-        await this.refresh();
-      } catch (error) {
-        this.errors.replaceChildren(problem(explain(error)));
-      }
-    };
-    if (this.frozen === frozen) return;
-    this.frozen = frozen;
-    this.state.replaceChildren(
-      element("p", { class: frozen ? "warning" : "hint" }, text(frozen ? "is_frozen" : "is_running")),
-      button(frozen ? "unfreeze" : "freeze", turn, { class: frozen ? "" : "stop" }));
-  }
 }
 
 /** What the agent does at this moment, if it does anything. */
 const doing = (now) => (now?.action.phase ? now.action.summary : "");
-
-function badgeOf(agent, now) {
-  if (agent.status !== "active") return agent.status;
-  if (now?.action.phase === "approving") return "waiting";
-  return now?.action.phase === "executing" ? "working" : "active";
-}
 
 function meter(name, { drawn_micro_usd: drawn, limit_micro_usd: limit }) {
   const label = text("spent_of", { spent: dollars(drawn), limit: dollars(limit) });

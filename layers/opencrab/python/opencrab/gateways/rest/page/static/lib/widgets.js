@@ -3,6 +3,12 @@
 import { explain } from "./api.js";
 import { button, element, problem, text } from "./elements.js";
 
+/** Do something again and again while somebody looks, until the page is left. */
+export function repeat(work, every, signal) {
+  const timer = setInterval(() => document.visibilityState === "visible" && work(), every);
+  signal?.addEventListener("abort", () => clearInterval(timer));
+}
+
 /**
  * A part of a page that reads its data and shows it. What was shown stays until the next answer is
  * there; an error stands above it, with a way to try again. `every` milliseconds it reads again while
@@ -28,10 +34,7 @@ export function reading(read, show, { every = 0, signal = null } = {}) {
     }
     content.removeAttribute("aria-busy");
   };
-  if (every > 0) {
-    const timer = setInterval(() => document.visibilityState === "visible" && made.refresh(), every);
-    signal?.addEventListener("abort", () => clearInterval(timer));
-  }
+  if (every > 0) repeat(made.refresh, every, signal);
   made.refresh();
   return made;
 }
@@ -156,29 +159,39 @@ export function action(key, work, { ask = null, ...attributes } = {}) {
   return element("span", { class: "action" }, made, said);
 }
 
-/** A group of parts of which one is shown; arrow keys move between them, as in ARIA's tabs pattern. */
-export function tabs(label, parts) {
-  const panels = parts.map(([key]) => element("div", { role: "tabpanel", id: `panel-${key}`, "aria-labelledby": `tab-${key}`, hidden: true, tabindex: 0 }));
-  const heads = parts.map(([key], index) => element("button", {
-    type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `panel-${key}`,
+/**
+ * The heads of tabs, between which arrow keys move as in ARIA's tabs pattern. `names` are `[key, text]`,
+ * `show(index)` shows the panel `PREFIX-KEY` of the chosen one.
+ */
+export function tabHeads(label, names, prefix, show) {
+  const heads = names.map(([key, name], index) => element("button", {
+    type: "button", role: "tab", id: `tab-${key}`, "aria-controls": `${prefix}-${key}`,
     onclick: () => choose(index), onkeydown: (event) => move(event, index),
-  }, text(key)));
+  }, text(name)));
   function choose(index) {
     for (const [each, head] of heads.entries()) {
       head.setAttribute("aria-selected", String(each === index));
       head.tabIndex = each === index ? 0 : -1;
-      panels[each].hidden = each !== index;
     }
-    if (panels[index].childElementCount === 0) panels[index].append(parts[index][1]());
+    show(index);
   }
   function move(event, index) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
-    const next = (index + step + parts.length) % parts.length;
+    const next = (index + step + heads.length) % heads.length;
     choose(next);
     heads[next].focus();
   }
+  return { list: element("div", { role: "tablist", "aria-label": text(label) }, heads), choose };
+}
+
+/** A group of parts of which one is shown; a part is made when it is first chosen. */
+export function tabs(label, parts) {
+  const panels = parts.map(([key]) => element("div", { role: "tabpanel", id: `panel-${key}`, "aria-labelledby": `tab-${key}`, hidden: true, tabindex: 0 }));
+  const { list, choose } = tabHeads(label, parts.map(([key]) => [key, key]), "panel", (index) => {
+    for (const [each, panel] of panels.entries()) panel.hidden = each !== index;
+    if (panels[index].childElementCount === 0) panels[index].append(parts[index][1]());
+  });
   choose(0);
-  return element("div", { class: "tabs" },
-    element("div", { role: "tablist", "aria-label": text(label) }, heads), panels);
+  return element("div", { class: "tabs" }, list, panels);
 }

@@ -1,36 +1,16 @@
 /** The installation: whether it runs, what works, and what is not set up. */
 
 import { element, foreign, text, visibleText } from "../lib/elements.js";
+import { freezeSwitch } from "../lib/freeze.js";
 import { action, card, reading, table } from "../lib/widgets.js";
 import { frame } from "./frame.js";
 
-export default async function page({ api, agentName, signal }) {
+export default async function page(context) {
+  const { api, signal } = context;
   return frame("/settings",
-    card("part_freeze", freezing(api, agentName, signal)),
+    card("part_freeze", freezeSwitch(context)),
     card("part_checks", checks(api, signal)),
     card("part_missing", missing(api, signal)));
-}
-
-/** The switch that stops everything, and the agents that are stopped by themselves. */
-function freezing(api, agentName, signal) {
-  const set = async (body) => {
-    await api.put("/system/state", body);
-    await part.refresh();
-  };
-  const part = reading(() => api.get("/system/state"), ({ state, frozen_agents: agents }) => {
-    const isFrozen = state === "frozen";
-    return [
-      element("div", { class: "switch" },
-        element("p", { class: isFrozen ? "warning" : "hint" }, text(isFrozen ? "everything_frozen" : "all_running")),
-        isFrozen
-          ? action("let_run", () => set({ state: "running" }))
-          : action("freeze_all", () => set({ state: "frozen" }), { ask: "freeze_all_question", class: "stop" })),
-      agents.length === 0 ? null : element("ul", { class: "agents" }, agents.map((id) => element("li", { class: "line" },
-        element("span", {}, foreign(agentName(id)), ` · ${text("one_frozen")}`),
-        action("let_run", () => set({ state: "running", agent_id: id }))))),
-    ];
-  }, { every: 30_000, signal });
-  return part;
 }
 
 /** The checks of `opencrab doctor`; the models are asked only when somebody wants it, as it may cost. */

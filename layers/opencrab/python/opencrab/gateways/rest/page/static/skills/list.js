@@ -2,6 +2,7 @@
 
 import { explain } from "../lib/api.js";
 import { element, problem, text } from "../lib/elements.js";
+import { card } from "../lib/widgets.js";
 import { agentPath } from "../agents/badge.js";
 import { creation } from "./creation.js";
 import { AcquiredSkill, StandardSkill } from "./skill.js";
@@ -16,11 +17,9 @@ export class SkillList {
     this.acquired = element("div", { class: "skills" });
     this.standard = element("div", { class: "skills" });
     this.none = element("p", { class: "empty", hidden: true }, text("no_acquired_skill"));
-    const part = (key, ...content) => element("section", { class: "card", "aria-labelledby": `part-${key}` },
-      element("h2", { id: `part-${key}` }, text(key)), content);
     this.element = element("div", { class: "cards" }, this.errors,
-      part("acquired_skills", this.none, this.acquired, isOwner ? creation(this) : null),
-      part("standard_skills", element("p", { class: "hint" }, text("standard_hint")), this.standard));
+      card("acquired_skills", this.none, this.acquired, isOwner ? creation(this) : null),
+      card("standard_skills", element("p", { class: "hint" }, text("standard_hint")), this.standard));
   }
 
   async refresh() {
