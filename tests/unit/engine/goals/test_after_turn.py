@@ -5,12 +5,16 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import (
     GOAL,
     Goal,
+    GoalSource,
     GoalStatus,
+    Task,
     TaskStatus,
 )
+from opencrab.domain.memory.memory import EXPERIENCE
 from opencrab.domain.turn.action import ActionResult, GoalBegun
 from opencrab.domain.turn.record import (
     ActionCall,
@@ -174,6 +178,28 @@ def test_a_goal_that_was_only_talked_about_says_so(world: World) -> None:
     )
     summary = goal_summary(world.runtime.home.journal, goal)
     assert (summary.status, summary.completion) == (Standing.ANSWERED, 0)
+
+
+@pytest.mark.parametrize("source", [GoalSource.ROLE, GoalSource.CURIOSITY, GoalSource.SOCIAL])
+@pytest.mark.parametrize("tasks", [(), (step(1, status=TaskStatus.DONE),)])
+def test_a_goal_of_its_own_with_nothing_but_words_is_not_done(
+    world: World, source: GoalSource, tasks: tuple[Task, ...]
+) -> None:
+    following = closed(world, aim(authority=Authority.SELF, source=source, tasks=tasks))
+    goal = written(following)
+    assert (goal.status, goal.report) == (GoalStatus.ABANDONED, "三つ")
+    assert goal.unconfirmed == (system_phrase("nothing_done", Language.JA),)
+    assert [fact for fact in following.facts if fact.kind == EXPERIENCE] == []
+    (expected,) = (fact.read(Expectations) for fact in following.facts if fact.kind == EXPECTATIONS)
+    assert expected.rewards[source].reward == 0
+    assert following.session_notice == ""
+
+
+@pytest.mark.parametrize("tasks", [(), (step(1, status=TaskStatus.DONE),)])
+def test_a_goal_of_its_own_is_done_by_what_it_did(world: World, tasks: tuple[Task, ...]) -> None:
+    following = closed(world, aim(authority=Authority.SELF, tasks=tasks), WROTE)
+    assert written(following).status is GoalStatus.COMPLETED
+    assert [fact.kind for fact in following.facts].count(EXPERIENCE) == 1
 
 
 def test_a_report_after_all_tasks_ends_the_goal_though_it_asks_for_another_plan(

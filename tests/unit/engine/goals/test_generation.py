@@ -1,17 +1,26 @@
 """Goals that an agent sets itself: when it wants to survive, and what it gives up again."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.document import new_fact
-from opencrab.domain.goals.goal import GoalSource
+from opencrab.domain.goals.expectation import goal_satisfaction
+from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.money.budget import BudgetDraw, agent_budget_scope
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WORLD, Genome, WorldBinding, WorldRole
-from opencrab.engine.goals.generation import generate_aspiration_goal, generate_survival_goal
+from opencrab.engine.goals.generation import (
+    STEPS,
+    generate_aspirations,
+    generate_next_step_goal,
+    generate_survival_goal,
+)
+from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next
 from opencrab.ports.turn.journal import TurnChange
 from tests.unit.engine.goals.aims import aim, board, pursues
 from tests.unit.engine.known_world import NOW, World
@@ -104,5 +113,58 @@ def test_what_it_gives_up_is_no_longer_among_its_open_goals(world: World) -> Non
     own = {"authority": Authority.SELF, "source": GoalSource.ROLE, "horizon": Horizon.ASPIRATION}
     pursues(world, aim(1, **own), aim(2), waiting="G2")
     at = board(world)
-    assert generate_aspiration_goal(at, NOW) is not None
-    assert (at.agenda().open, at.agenda().waiting) == (("G2", "G3"), ("G2",))
+    made = generate_aspirations(at, NOW)
+    assert [goal.name for goal in made] == [UNASKED.instructions, "海を守る"]
+    assert (at.agenda().open, at.agenda().waiting) == (("G2", "G3", "G4"), ("G2",))
+    assert generate_aspirations(at, NOW) == ()
+
+
+STEP = {Language.JA: "オーナーの指示を行う: ", Language.EN: "Do what your owner asked for: "}
+TOWARDS = {Language.JA: "次の一歩を踏み出す: ", Language.EN: "Take the next step towards: "}
+
+
+def _ends(at: GoalBoard, goal: Goal, when: datetime) -> None:
+    ended = goal.replaced(status=GoalStatus.ABANDONED, ended_at=when)
+    at.put_goal(ended)
+    dequeue_goal_and_begin_next(at, ended)
+    at.put_expectations(at.expectations().after(goal.source, goal_satisfaction(ended, when)))
+
+
+@pytest.mark.parametrize("language", Language)
+def test_what_the_owner_asks_for_begins_at_once_and_then_takes_turns_with_the_purpose(
+    world: World, language: Language
+) -> None:
+    autonomy, purpose = world.runtime.rules.autonomy, "海を守る"
+    pause = STEPS * autonomy.curiosity_interval
+    lives(world, language, purpose)
+    at = board(world)
+    generate_aspirations(at, NOW)
+    wanted = []
+    for number in range(3):
+        when = NOW + number * pause
+        goal = generate_next_step_goal(autonomy, at, when)
+        assert goal is not None, number
+        assert generate_next_step_goal(autonomy, at, when) is None, "one at a time"
+        wanted.append(goal.name)
+        _ends(at, goal, when)
+        assert generate_next_step_goal(autonomy, at, when) is None, "after a pause"
+    asked = STEP[language] + UNASKED.instructions
+    assert wanted == [asked, TOWARDS[language] + purpose, asked]
+
+
+def test_changed_instructions_wait_for_no_pause(world: World) -> None:
+    autonomy, agents = world.runtime.rules.autonomy, world.runtime.home.agents
+    lives(world, Language.EN)
+    at = board(world)
+    generate_aspirations(at, NOW)
+    goal = generate_next_step_goal(autonomy, at, NOW)
+    assert goal is not None
+    _ends(at, goal, NOW)
+    world.runtime.home.facts.commit(*at.facts)
+    agents.save(agents.get("mika").agent.replaced(heartbeat=Heartbeat(instructions="Feed Kani")))
+    soon = NOW + timedelta(seconds=61)
+    later = GoalBoard.of(world.runtime.home.facts, agents.get("mika"), soon)
+    generate_aspirations(later, soon)
+    goal = generate_next_step_goal(autonomy, later, soon)
+    assert goal is not None
+    assert goal.name == "Do what your owner asked for: Feed Kani"

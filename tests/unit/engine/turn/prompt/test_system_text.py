@@ -11,9 +11,12 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.conversation.session import Participant, Session
-from opencrab.domain.goals.goal import GoalStatus
-from opencrab.domain.models.routing import Routing, RoutingBasis, Use
+from opencrab.domain.goals.goal import GOAL, GoalSource, GoalStatus, goal_document_id
+from opencrab.domain.models.routing import CallOptions, Routing, RoutingBasis, Use
+from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
+from opencrab.engine.turn.prompt.request import build_turn_prompt_request
+from opencrab.engine.turn.prompt.surroundings import read_prompt_surroundings
 from opencrab.engine.turn.prompt.system_text import (
     goal_prompt_note,
     guidance_text,
@@ -22,8 +25,10 @@ from opencrab.engine.turn.prompt.system_text import (
     system_text,
     volatile_text,
 )
+from opencrab.engine.turn.work import TurnWork
 from tests.unit.engine.goals.aims import aim
-from tests.unit.engine.known_world import NOW, QUIET, WEBHOOK, World
+from tests.unit.engine.known_world import INFO, NOW, QUIET, WEBHOOK, World
+from tests.unit.engine.turn.prompt.test_surroundings import WISH, goal, lives, oriented_in, wakes
 
 
 def profile(language: Language, **fields: Any) -> Profile:
@@ -194,3 +199,53 @@ def test_a_turn_is_told_of_its_goal_until_that_has_ended(world: World, status: G
     assert goal_prompt_note(work) == ""
     work.served = aim(status=status)
     assert ("灯台を数える" in goal_prompt_note(work)) is not status.is_end
+
+
+def system_of(work: TurnWork) -> str:
+    """The part of the prompt that stays the same."""
+    return build_turn_prompt_request(work, INFO, CallOptions(), work.look(QUIET)).system
+
+
+def test_what_its_owner_wants_unasked_is_in_the_lasting_part_of_a_heartbeats_prompt(
+    world: World,
+) -> None:
+    lives(world)
+    work = wakes(world)
+    assert f"[オーナーからの指示] {WISH}" in system_of(work)
+    assert WISH not in oriented_in(work)
+
+
+@pytest.mark.parametrize("source", GoalSource)
+def test_what_its_owner_wants_unasked_is_in_the_prompt_of_each_goal_of_its_own(
+    world: World, source: GoalSource
+) -> None:
+    lives(world)
+    facts = world.runtime.home.facts
+    fact = facts.get("mika", GOAL, goal_document_id("G1"))
+    assert fact is not None
+    facts.commit(fact.with_body(goal(1, source=source, authority=Authority.SELF)))
+    work = wakes(world)
+    # As the turn of a goal that a heartbeat began.
+    turn = work.turn.replaced(trigger=Trigger.CONTINUATION, task="G1")
+    work.prompt.around = read_prompt_surroundings(
+        world.runtime.home, turn, work.profile, work.clearance
+    )
+    work.turn = turn
+    assert f"[オーナーからの指示] {WISH}" in system_of(work)
+
+
+@pytest.mark.parametrize(
+    ("heartbeat", "trigger"),
+    [
+        ({"initiative": False}, Trigger.HEARTBEAT),
+        ({"instructions": " "}, Trigger.HEARTBEAT),
+        ({}, Trigger.SCHEDULE),
+    ],
+)
+def test_without_initiative_and_in_a_schedule_no_standing_instructions_are_told(
+    world: World, heartbeat: dict[str, Any], trigger: Trigger
+) -> None:
+    lives(world)
+    work = wakes(world, **heartbeat)
+    work.turn = work.turn.replaced(trigger=trigger)
+    assert "[オーナーからの指示]" not in system_of(work)

@@ -76,15 +76,15 @@ class Expectations(Value):
 
 
 def goal_satisfaction(goal: Goal, at: datetime, reputation: Unit | None = None) -> Satisfaction:
-    """Compute the outcome of a completed goal (Kingdom 3.9).
+    """Compute the outcome of an ended goal (Kingdom 3.9).
 
     The actual reward is the share of its tasks that are done; a done task without a receipt in the
-    journal counts ON_ITS_WORD. It is halved if the goal's report says partial, and 0 if it says
-    failure. A goal without tasks counts as one task. The outcome is a success if all tasks are done
-    and the report says nothing less, and a failure if the reward is 0. It is unknown if the journal
-    has no receipt at all, and no task or report was stated with an action. `reputation` is the
-    agent's reputation in its world at the end; the difference is computed if the one at the begin
-    is known too.
+    journal counts ON_ITS_WORD, and nothing in an abandoned goal. It is halved if the goal's report
+    says partial, and 0 if it says failure. A goal without tasks counts as one task. The outcome is
+    a success if all tasks are done and the report says nothing less, and a failure if the reward is
+    0. It is unknown if the journal has no receipt at all, and no task or report was stated with an
+    action. `reputation` is the agent's reputation in its world at the end; the difference is
+    computed if the one at the begin is known too.
     """
     done = [] if _is_unknown(goal) else _completion_weights(goal)
     share = sum(done) / max(len(goal.tasks), 1)
@@ -122,12 +122,13 @@ def _reputation_gain(before: Unit | None, after: Unit | None) -> Signed:
 
 def _completion_weights(goal: Goal) -> list[float]:
     """Return the weight of each task that is done."""
+    by_word = ON_ITS_WORD if goal.status is GoalStatus.COMPLETED else 0.0
     if goal.tasks:
         finished = [task for task in goal.tasks if task.status is TaskStatus.DONE]
-        return [1.0 if task.confirmed else ON_ITS_WORD for task in finished]
+        return [1.0 if task.confirmed else by_word for task in finished]
     if goal.status is not GoalStatus.COMPLETED:
         return []
-    return [1.0 if goal.receipts else ON_ITS_WORD]
+    return [1.0 if goal.receipts else by_word]
 
 
 def _outcome(goal: Goal, actual: float) -> Outcome:

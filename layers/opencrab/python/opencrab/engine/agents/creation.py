@@ -160,7 +160,7 @@ def create_agent(
         agent=agent, soul=Soul.model_validate(soul), identity=Identity.model_validate(identity)
     )
     created = runtime.home.agents.create(profile)
-    create_agent_vital_signs(runtime, created)
+    create_agent_vital_signs(runtime, created, reviews=agent.heartbeat.acts_on_its_own)
     return created
 
 

@@ -58,9 +58,19 @@ def change_agent(
     agent: Agent = before.replaced(**changes, updated_at=runtime.clock.now())
     saved = runtime.home.agents.save(agent, soul=soul, identity=identity)
     after = Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
-    if soul is not None or {"status", "heartbeat"} & changes.keys():
-        create_agent_vital_signs(runtime, after)
+    asked = _asks_for_more(before, saved)
+    if asked or soul is not None or {"status", "heartbeat"} & changes.keys():
+        create_agent_vital_signs(runtime, after, reviews=asked)
     return after
+
+
+def _asks_for_more(before: Agent, after: Agent) -> bool:
+    """Check whether an owner has changed what an agent shall do unasked."""
+    old, new = before.heartbeat, after.heartbeat
+    if not new.acts_on_its_own:
+        return False
+    changed = (old.instructions, old.initiative) != (new.instructions, new.initiative)
+    return changed or before.purpose != after.purpose
 
 
 def _require_visible_names(

@@ -40,10 +40,13 @@ def stored_agent_vital_signs(facts: Documents, agent_id: str) -> Document | None
     return facts.get(agent_id, VITALS, VITALS)
 
 
-def create_agent_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
+def create_agent_vital_signs(
+    runtime: Runtime, profile: Profile, *, reviews: bool = False
+) -> VitalSigns:
     """Create an agent's vital signs, or update them to match its settings; safe to repeat.
 
-    A dormant agent with waiting events or mentions is woken. Raises Unavailable when concurrent
+    `reviews` lets the next heartbeat compute its goals, as after its owner asked for something. A
+    dormant agent with waiting events or mentions is woken. Raises Unavailable when concurrent
     updates exhaust the retries.
     """
     agent = profile.agent
@@ -52,6 +55,8 @@ def create_agent_vital_signs(runtime: Runtime, profile: Profile) -> VitalSigns:
     for _ in range(TRIES):
         stored = stored_agent_vital_signs(runtime.home.facts, agent.id)
         signs = fresh if stored is None else _refresh_signs(stored.read(VitalSigns), fresh)
+        if reviews:
+            signs = signs.replaced(reviewed_at=LONG_AGO)
         fact = heartbeat_signs_document(signs, stored)
         try:
             if stored is None or not _same(fact, stored):

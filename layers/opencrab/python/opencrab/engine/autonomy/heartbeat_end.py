@@ -25,7 +25,7 @@ from opencrab.engine.agents.vital_signs import (
     stored_agent_vital_signs,
 )
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.goals.self_goals import gives_up_own_goal
+from opencrab.engine.goals.self_goals import ends_own_goal_idle, is_goal_evident
 from opencrab.engine.memory.working_memory import clear_working_memory_after_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
 
@@ -154,7 +154,9 @@ def _signs_after_unasked_turn(
     work: TurnWork, signs: VitalSigns, status: TurnStatus, *, spoke: bool, now: datetime
 ) -> VitalSigns:
     turn = work.turn
-    if spoke or _has_goal_progress(work) or (work.receipts and not _gave_up(work, status)):
+    if _has_goal_progress(work) or (
+        (spoke or work.receipts) and not _was_idle(work, status, spoke=spoke)
+    ):
         signs = signs.replaced(in_vain=0)
     elif _counts(turn, status):
         signs = signs.replaced(in_vain=signs.in_vain + 1)
@@ -165,9 +167,10 @@ def _signs_after_unasked_turn(
     return _mark_events_read(work, signs, status)
 
 
-def _gave_up(work: TurnWork, status: TurnStatus) -> bool:
-    """Check whether a turn ended a self-set goal without saying anything about it."""
-    return work.served is not None and gives_up_own_goal(work, work.served, status)
+def _was_idle(work: TurnWork, status: TurnStatus, *, spoke: bool) -> bool:
+    """Check whether a turn ended a self-set goal without doing anything for it."""
+    goal = work.served
+    return goal is not None and ends_own_goal_idle(work, goal, status, spoke=spoke)
 
 
 def _counts(turn: Turn, status: TurnStatus) -> bool:
@@ -202,6 +205,7 @@ def _is_new_experience(work: TurnWork, status: TurnStatus) -> bool:
         and work.turn.task == goal.id
         and status is TurnStatus.COMPLETED
         and all(task.status.is_end for task in goal.tasks)
+        and is_goal_evident(goal, work)
     )
 
 

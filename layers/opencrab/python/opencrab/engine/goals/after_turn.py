@@ -330,13 +330,18 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
     if (why := _refused_plan(work)) is not None and not (goal.tasks or receipts):
         reason = system_phrase("goal_unplanned", language, why=one_line(why, _WHY))
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now))
+    idle = self_goals.ends_own_goal_idle(work, goal, end.status, spoke=bool(end.speech))
     goal = goal.replaced(
-        status=GoalStatus.COMPLETED, report=end.speech[:_REPORT], receipts=receipts, ended_at=now
+        status=GoalStatus.ABANDONED if idle else GoalStatus.COMPLETED,
+        report=end.speech[:_REPORT],
+        receipts=receipts,
+        ended_at=now,
     )
     done = bool(receipts) or any(task.confirmed for task in goal.tasks)
     if not done:
         goal = goal.replaced(unconfirmed=(system_phrase("nothing_done", language),))
-    told.append(_completion_message(goal, language))
+    if not idle:
+        told.append(_completion_message(goal, language))
     return goal
 
 

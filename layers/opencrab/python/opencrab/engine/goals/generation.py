@@ -19,6 +19,7 @@ from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.value import Value
 from opencrab.engine.goals.generation_text import (
+    aspiration_text,
     goal_text,
     low_balance_goal_text,
     next_step_goal_text,
@@ -77,7 +78,7 @@ def generate_goals(
         return ()
     made = (
         generate_survival_goal(runtime, board, now),
-        generate_aspiration_goal(board, now),
+        *generate_aspirations(board, now),
         generate_social_goal(runtime.home, runtime.rules.autonomy, board, now, signs),
     )
     seized = generate_goals_from_events(runtime, board, now)
@@ -135,23 +136,20 @@ def generate_survival_goal(runtime: Runtime, board: GoalBoard, now: datetime) ->
     return _put_up(board, wish, now)
 
 
-def generate_aspiration_goal(board: GoalBoard, now: datetime) -> Goal | None:
-    """Make the agent's purpose its aspiration, replacing one with an older wording.
+def generate_aspirations(board: GoalBoard, now: datetime) -> tuple[Goal, ...]:
+    """Make the owner's standing instructions and the agent's purpose its aspirations.
 
-    Returns None if nothing changed or the purpose is empty.
+    Those with an older wording are given up. Returns the new ones.
     """
-    purpose, language = board.profile.agent.purpose, board.profile.agent.language
-    name = one_line(purpose, _NAME)
-    for goal in _of(board, GoalSource.ROLE):
-        if goal.horizon is Horizon.ASPIRATION and goal.authority is Authority.SELF:
-            if goal.name == name:
-                return None
+    agent = board.profile.agent
+    wanted = dict.fromkeys(filter(None, (_asked_name(board), one_line(agent.purpose, _NAME))))
+    for goal in _own_aspirations(board):
+        if goal.name in wanted:
+            del wanted[goal.name]
+        else:
             _give_up(board, goal, now)
-    if not name:
-        return None
-    _, words = goal_text(GoalSource.ROLE, language, what=name)
-    wish = _wish(board, GoalSource.ROLE, name, words)
-    return _put_up(board, wish.replaced(horizon=Horizon.ASPIRATION), now)
+    made = (_put_up(board, _aspiration(board, name), now) for name in wanted)
+    return tuple(goal for goal in made if goal is not None)
 
 
 def generate_goals_from_events(
@@ -194,20 +192,45 @@ def generate_social_goal(
 
 
 def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
-    """Generate an objective towards the newest aspiration, if no objective is open.
+    """Generate an objective towards one of the aspirations, if no objective is open.
 
-    STEPS curiosity intervals pass since the last goal of this source ended.
+    STEPS curiosity intervals pass since the last goal of this source ended, except for an
+    aspiration that is newer: what an owner asks for now begins now. Otherwise they take turns.
     """
     goals, pause = board.open_goals(), STEPS * autonomy.curiosity_interval
-    aspired = [goal for goal in _of(board, GoalSource.ROLE) if goal.authority is Authority.SELF]
+    aspired = _own_aspirations(board)
     if not aspired or any(goal.horizon is Horizon.OBJECTIVE for goal in goals):
         return None
     last = board.expectations().ended_at(GoalSource.ROLE)
-    if last is not None and last <= now < last + pause:
+    new = [goal for goal in aspired if last is None or goal.created_at > last]
+    if not new and last is not None and last <= now < last + pause:
         return None
-    name, words = next_step_goal_text(board.profile.agent.language, aspired[-1].name)
+    towards = new[0] if new else aspired[board.agenda().last_number % len(aspired)]
+    asked = towards.name == _asked_name(board)
+    name, words = next_step_goal_text(board.profile.agent.language, towards.name, asked=asked)
     wish = _wish(board, GoalSource.ROLE, name, words)
     return _put_up(board, wish.replaced(deadline=now + pause), now)
+
+
+def _asked_name(board: GoalBoard) -> str:
+    """Return the name of the aspiration that the owner's standing instructions are."""
+    return one_line(board.profile.agent.heartbeat.instructions.strip(), _NAME)
+
+
+def _own_aspirations(board: GoalBoard) -> list[Goal]:
+    """Return the aspirations that the agent set itself, the oldest first."""
+    return [
+        goal
+        for goal in _of(board, GoalSource.ROLE)
+        if goal.horizon is Horizon.ASPIRATION and goal.authority is Authority.SELF
+    ]
+
+
+def _aspiration(board: GoalBoard, name: str) -> _GoalDraft:
+    asked = name == _asked_name(board)
+    words = aspiration_text(board.profile.agent.language, asked=asked)
+    wish = _wish(board, GoalSource.ROLE, name, words)
+    return wish.replaced(horizon=Horizon.ASPIRATION)
 
 
 def _world_balance(facts: Documents, profile: Profile) -> int | None:

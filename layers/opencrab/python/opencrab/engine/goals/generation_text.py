@@ -23,9 +23,17 @@ def reply_goal_text(language: Language, who: str) -> tuple[str, str]:
     return _format_goal_text("mention", language, what=who)
 
 
-def next_step_goal_text(language: Language, what: str) -> tuple[str, str]:
-    """Return name and description of the next step towards an aspiration."""
-    return _format_goal_text("step", language, what=what)
+def aspiration_text(language: Language, *, asked: bool) -> str:
+    """Return the description of an aspiration: what the owner asked for, or the purpose."""
+    return _WORDS["asked" if asked else "role"][language]
+
+
+def next_step_goal_text(language: Language, what: str, *, asked: bool) -> tuple[str, str]:
+    """Return name and description of the next step towards an aspiration.
+
+    `asked` says that the aspiration is what the owner asked the agent to do unasked.
+    """
+    return _format_goal_text("asked_step" if asked else "step", language, what=what)
 
 
 def _format_goal_text(reason: str, language: Language, **what: object) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.document import new_fact
 from opencrab.domain.goals.expectation import goal_satisfaction
-from opencrab.domain.goals.goal import Goal, GoalStatus, Pause, Task, TaskStatus
+from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus, Pause, Task, TaskStatus
 from opencrab.domain.goals.plan import is_plan_repairable
 from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
@@ -84,6 +84,34 @@ def gives_up_own_goal(work: TurnWork, goal: Goal, status: TurnStatus) -> bool:
     if not is_self_set_goal(goal) or goal.tasks or work.turn.task != goal.id:
         return False
     return status is TurnStatus.IDLE and not goal.status.is_end
+
+
+def ends_own_goal_idle(work: TurnWork, goal: Goal, status: TurnStatus, *, spoke: bool) -> bool:
+    """Check whether a turn ends a self-set goal for which nothing was ever done.
+
+    Words alone, however they call it, are no deed, except where somebody waits for an answer and
+    hears them. Such an end is no experience, and no reward for the goal's source.
+    """
+    if gives_up_own_goal(work, goal, status):
+        return True
+    if (
+        not is_self_set_goal(goal)
+        or work.turn.task != goal.id
+        or status is not TurnStatus.COMPLETED
+    ):
+        return False
+    answered = goal.source is GoalSource.SOCIAL and work.turn.channel is not None and spoke
+    return not (answered or is_goal_evident(goal, work))
+
+
+def is_goal_evident(goal: Goal, work: TurnWork) -> bool:
+    """Check whether the journal shows that something was done for a goal, in this turn or before.
+
+    A finished plan counts by its tasks, each by a receipt of its own.
+    """
+    if goal.receipts or any(task.confirmed for task in goal.tasks):
+        return True
+    return bool(work.receipts)
 
 
 def is_goal_resting(goal: Goal) -> bool:

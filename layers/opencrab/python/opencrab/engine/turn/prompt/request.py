@@ -38,6 +38,7 @@ from opencrab.engine.turn.prompt.system_text import (
     core_memory_text,
     goal_prompt_note,
     guidance_text,
+    owner_instructions_text,
     system_text,
     volatile_text,
 )
@@ -82,11 +83,11 @@ def build_turn_prompt_request(
     water = prompt_token_limit(most, rules)
     shares = rules.autonomy.shares if work.turn.is_autonomous else None
     memories = _memories(work, water, shares)
-    system = system_text(
-        work.profile, work.session, work.prompt.skill_index or NO_TEXT, memories, shares
-    )
+    skills, around = work.prompt.skill_index or NO_TEXT, work.prompt.around
+    orders = NO_TEXT if around is None else owner_instructions_text(work)
+    system = system_text(work.profile, work.session, skills, memories, shares, orders=orders)
     # What changes from call to call comes last, behind everything that a cache could hold.
-    around, used = work.prompt.around, estimated_tokens(memories)
+    used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
     moment = (*work.prompt.skill_texts, found, goal_prompt_note(work), volatile_text(work, look))
     last = labelled_message("user", join_texts_for_model("\n\n", moment))

@@ -21,7 +21,6 @@ from opencrab.engine.turn.prompt.surroundings_text import (
     render_surroundings,
     waking_prompt_text,
 )
-from opencrab.engine.turn.prompt.system_text import guidance_text
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.agents import Agents
@@ -30,7 +29,6 @@ from opencrab.ports.home import Home
 from opencrab.ports.models.model import (
     NO_TEXT,
     PromptText,
-    join_texts_for_model,
     label_text_for_model,
 )
 from opencrab.ports.turn.action import one_line
@@ -153,12 +151,7 @@ def orientation_text(
         ),
         budget=_budget(work, agent),
     )
-    told = render_surroundings(around, moment, autonomy, memory_used)
-    instructions = agent.heartbeat.instructions.strip()
-    if not beats or not agent.heartbeat.acts_on_its_own:
-        return told
-    ordered = guidance_text(agent.language, instructions, Authority.OWNER, "")
-    return join_texts_for_model("\n\n", (ordered, told))
+    return render_surroundings(around, moment, autonomy, memory_used)
 
 
 def _budget(work: TurnWork, agent: Agent) -> PromptText:

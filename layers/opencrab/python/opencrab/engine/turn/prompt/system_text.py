@@ -11,6 +11,7 @@ from opencrab.domain.memory.memory import CoreMemory
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.models.routing import ModelChosen, Routing, RoutingBasis, Use
 from opencrab.domain.text.terms import estimated_tokens
+from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
@@ -43,10 +44,13 @@ def system_text(
     skills: PromptText = NO_TEXT,
     memories: PromptText = NO_TEXT,
     shares: Shares | None = None,
+    *,
+    orders: PromptText = NO_TEXT,
 ) -> PromptText:
     """Return the part of the prompt that stays the same for an agent in a session: no time, no ids.
 
-    With `shares` the rules and the identity keep to theirs; skills and soul are cut first.
+    `orders` are what its owner wants it to do unasked. With `shares` the rules and the identity
+    keep to theirs; skills and soul are cut first.
     """
     agent = profile.agent
     language = agent.language
@@ -73,7 +77,7 @@ def system_text(
         purpose=fill_template_for_model("\n{text}\n", text=who[1]),
         theme=place,
     )
-    return join_texts_for_model("\n\n", (filled, memories, skills))
+    return join_texts_for_model("\n\n", (filled, orders, memories, skills))
 
 
 def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> list[PromptText]:
@@ -123,6 +127,20 @@ def models_prompt_note(
     if len(note.encode()) <= _MODELS_NOTE_BYTES:
         return note
     return note.encode()[: _MODELS_NOTE_BYTES - 3].decode(errors="ignore") + "…"
+
+
+def owner_instructions_text(work: TurnWork) -> PromptText:
+    """Return what the owner wants done unasked, for a turn of the agent's own; "" for others.
+
+    A schedule has instructions of its own, which say all that its turn is for.
+    """
+    agent, turn = work.profile.agent, work.turn
+    instructions = agent.heartbeat.instructions.strip()
+    if work.prompt.around is None or turn.trigger is Trigger.SCHEDULE:
+        return NO_TEXT
+    if not agent.heartbeat.acts_on_its_own:
+        return NO_TEXT
+    return guidance_text(agent.language, instructions, Authority.OWNER, "")
 
 
 def goal_prompt_note(work: TurnWork) -> PromptText:
