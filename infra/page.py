@@ -24,6 +24,33 @@ class PageObject:
     caching: str
 
 
+URL, HOST, BUCKET = "WebDashboardUrl", "WebDashboardHost", "WebDashboardBucket"
+"""The stack's outputs, which are there while WebDashboard is on."""
+
+
+def publish_page(place: Place, outputs: Mapping[str, str]) -> None:
+    """Upload the page to the stack's bucket, if it has one."""
+    if BUCKET in outputs:
+        upload_page(place, outputs[BUCKET])
+
+
+def clear_page(place: Place, outputs: Mapping[str, str], settings: Mapping[str, str]) -> None:
+    """Empty the bucket of a stack that is about to delete it, if the settings say so."""
+    if BUCKET in outputs and settings.get("WebDashboard") == "off":
+        empty_page(place, outputs[BUCKET])
+
+
+def describe_page(outputs: Mapping[str, str]) -> list[str]:
+    """Return what to say of the page behind CloudFront; nothing without one."""
+    if URL not in outputs:
+        return []
+    lines = [f"  dashboard    {outputs[URL]}"]
+    host = outputs.get(HOST, "")
+    if not outputs[URL].endswith(f"//{host}"):
+        lines.append(f"               (make its name a CNAME for {host})")
+    return lines
+
+
 def upload_page(place: Place, bucket: str) -> None:
     """Upload the page, and remove what is not of it; raises Unready if AWS refuses.
 
