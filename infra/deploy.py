@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from infra.page import clear_page, describe_page, publish_page
 from infra.place import Installation, Place, Unready
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,6 +89,7 @@ class Deployment:
         fresh = outputs is None
         key = self.owner_key(self.installation.key_path(place, account), fresh=fresh)
         _say(f"stack {place.stack} in account {account}, region {place.region}")
+        clear_page(place, outputs or {}, self.wish.settings)
         options = self.options(place, key, fresh=fresh, interactive=interactive)
         code = self.call(sam, "deploy", *options).returncode
         if code == 0:
@@ -97,6 +99,7 @@ class Deployment:
                 raise Unready("nothing was deployed", "run `make deploy` again and say y")
             self.check_stage(place, outputs)
             self.say_next(place, outputs, key, self.installation.key_path(place, account))
+            publish_page(place, outputs)
         elif fresh:
             again = shlex.join([sam, "delete", *place.options])
             _say("", "before the next attempt, remove what a failed first one left:", f"  {again}")
@@ -234,6 +237,7 @@ class Deployment:
         _say("", f"OpenCrab is deployed: {url}", f"  owner's key  {where}")
         if "WebSocketUrl" in outputs:
             _say(f"  live         {outputs['WebSocketUrl']}")
+        _say(*describe_page(outputs))
         _say("", "next")
         self.say_model_key(place, outputs)
         read = (

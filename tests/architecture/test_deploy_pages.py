@@ -1,5 +1,6 @@
 """The pages on deploying, the price sheet and the template: each says what the others say."""
 
+import gzip
 import re
 from decimal import Decimal
 from functools import cache
@@ -10,6 +11,7 @@ import pytest
 import yaml  # type: ignore[import-untyped, unused-ignore]
 from typer.testing import CliRunner
 
+from infra.page import page_objects
 from opencrab import settings
 from opencrab.domain.usage.aws_cost import Meter, PriceSheet, estimate_aws_usage_cost
 from opencrab.gateways.cli.app import build_cli
@@ -25,6 +27,9 @@ LANGUAGES = (".md", ".ja.md")
 DOLLAR = 1_000_000
 SWITCHES = {"UsesDiscord", "UsesWebSocket", "UsesWorld", "HasDiscord", "HasWebSocket"}
 """Conditions of what is off by default, in each of the templates."""
+
+VISIT_ASKS = 100
+"""How often one visit to the dashboard asks the API; the sheet says so."""
 
 WORLDS = 1
 """Queues that are there only with World; docs/explanation/worlds.md says what they cost."""
@@ -162,6 +167,17 @@ def test_the_sheet_counts_the_alarms_dashboards_and_queues_of_the_template() -> 
     assert polling.queues + polling.standard_queues == events("SQS")
     assert polling.standard_queues == 1 < ordered
     assert events("Schedule") == 2
+
+
+def test_the_sheet_reckons_with_every_file_of_the_dashboard() -> None:
+    files = [gzip.compress(each.body) for each in page_objects().values()]
+    uses = sheet().visit.uses
+    for meter, counted in (
+        (Meter.S3_READS, len(files)),
+        (Meter.CLOUDFRONT_REQUESTS, len(files) + VISIT_ASKS),
+        (Meter.CLOUDFRONT_BYTES, sum(map(len, files)) + VISIT_ASKS * 2_000 + len(files) * 400),
+    ):
+        assert counted <= uses[meter] <= counted * 2, f"count {meter} again"
 
 
 def test_the_page_says_what_discord_and_websocket_cost_while_nobody_speaks() -> None:

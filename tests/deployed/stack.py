@@ -221,6 +221,7 @@ def deploy(made: Emulator, built: Path, folder: Path, discord: FakeDiscord) -> S
         "DiscordApi": discord.url,
         "WebSocket": "on",
         "WebSocketOrigins": ORIGIN,
+        "WebDashboard": "on",
     }
     command = [SAM, "deploy", "--template-file", built / "template.yaml", "--stack-name", NAME]
     command += ["--resolve-s3", "--capabilities", "CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]

@@ -42,6 +42,11 @@ def listed():
         found["DiscordInteractionsUrl"] = "{URL}/discord/interactions"
     if told.get("WebSocket") == "on":
         found["WebSocketUrl"] = "wss://def.execute-api.eu-west-1.amazonaws.com/live"
+    if told.get("WebDashboard") == "on":
+        host = "d123.cloudfront.net"
+        named = told.get("WebDashboardDomain") or host
+        found |= {{"WebDashboardUrl": f"https://{{named}}", "WebDashboardHost": host}}
+        found["WebDashboardBucket"] = "page-bucket"
     print(json.dumps([{{"OutputKey": name, "OutputValue": found[name]}} for name in found]))
 
 def answered(told):
@@ -123,7 +128,7 @@ TEMPLATE = "Parameters:\n" + "".join(
     f'  {name}:\n    Type: String\n    Default: ""\n'
     for name in (
         *("Stage", "OwnerKeyHash", "DefaultProvider", "SecretArn"),
-        *("AlarmMail", "Table", "Discord", "WebSocket"),
+        *("AlarmMail", "Table", "Discord", "WebSocket", "WebDashboard", "WebDashboardDomain"),
     )
 )
 TEMPLATE += "\nResources:\n  Queue:\n    Type: AWS::SQS::Queue\n"

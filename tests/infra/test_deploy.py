@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from infra import page
 from infra.deploy import UNSAVED
 from opencrab.domain.identifier import content_hash
 from tests.conftest import ROOT
@@ -335,6 +336,7 @@ def test_what_sam_cannot_do_fails_here_too(desk: Desk) -> None:
 def test_what_is_looked_for_in_the_stack_is_an_output_of_the_template() -> None:
     template = (ROOT / "template.yaml").read_text(encoding="utf-8").partition("\nOutputs:")[2]
     looked_for = {"ApiUrl", "TurnsQueueUrl", "DiscordInteractionsUrl", "WebSocketUrl"}
+    looked_for |= {page.URL, page.HOST, page.BUCKET}
     assert looked_for <= set(re.findall(r"^  (\w+):", template, re.M))
     data = (ROOT / "infra" / "data.yaml").read_text(encoding="utf-8")
     assert "QueueName: !Sub opencrab-${Stage}-turns.fifo" in data

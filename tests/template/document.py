@@ -27,6 +27,7 @@ rule must fail. This page is written by `make validate ARGS=--write`; a test com
 | `template.` | template.yaml |
 | `data.` | infra/data.yaml |
 | `observability.` | infra/observability.yaml |
+| `page.` | infra/page.yaml |
 | `search.` | infra/search.yaml |
 | `search_efs.` | infra/search_efs.yaml |
 | `websocket.` | infra/websocket.yaml |

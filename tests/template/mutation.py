@@ -45,6 +45,7 @@ STACKS = {
     "template": "template.yaml",
     "data": "infra/data.yaml",
     "observability": "infra/observability.yaml",
+    "page": "infra/page.yaml",
     "search": "infra/search.yaml",
     "search_efs": "infra/search_efs.yaml",
     "websocket": "infra/websocket.yaml",

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from tests.template import rules_access, rules_data, rules_functions, rules_queues
+from tests.template import rules_access, rules_data, rules_functions, rules_page, rules_queues
 from tests.template.stacks import Stacks, Templates, Violation, evaluated, variants
 
 Rule = Callable[[Stacks], Iterable[Violation]]
@@ -45,6 +45,8 @@ RULES: tuple[Rule, ...] = (
     rules_data.the_table_expires_items,
     rules_data.the_bucket_is_private,
     rules_data.the_bucket_keeps_versions,
+    rules_page.cloudfront_alone_reads_the_page,
+    rules_page.an_api_behind_cloudfront_is_unchanged,
 )
 
 

@@ -59,6 +59,11 @@ WILDCARDS = (
         "the files that people send with a command, to whichever agent",
     ),
     Wildcard(
+        r"s3:GetObject",
+        r"\$\{page\.PageBucket\.Arn\}/\*",
+        "the page's files, for its own distribution: their paths have the release's version",
+    ),
+    Wildcard(
         r"dynamodb:ListStreams",
         r"(?:\$\{data\.\w+\.Arn\}|arn:[^*]+:table/[^*/]+)/stream/\*",
         "Lambda looks for the stream of one table, whose label is made with it",

@@ -11,6 +11,10 @@ QUEUE = "AWS::SQS::Queue"
 TOPIC = "AWS::SNS::Topic"
 BLOCKS = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
 TTL_ATTRIBUTE = "ttl"
+OF_THE_RELEASE = {
+    "page.PageBucket": "files of the release, which every deployment puts there again"
+}
+"""Buckets that hold no data, with the reason; they need not be kept."""
 
 
 def data_is_encrypted(stacks: Stacks) -> Iterator[Violation]:
@@ -61,7 +65,8 @@ def data_is_retained(stacks: Stacks) -> Iterator[Violation]:
     them with an empty table.
     Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-deletionpolicy.html
     """
-    for resource in stacks.of(TABLE, BUCKET, QUEUE, "AWS::KMS::Key"):
+    kept = (TABLE, BUCKET, QUEUE, "AWS::KMS::Key")
+    for resource in (each for each in stacks.of(*kept) if each.address not in OF_THE_RELEASE):
         for attribute in ("DeletionPolicy", "UpdateReplacePolicy"):
             if resource.attributes.get(attribute) not in {"Retain", "RetainExceptOnCreate"}:
                 yield Violation(resource.address, f"has no {attribute}", f"{attribute}: Retain")
@@ -139,7 +144,7 @@ def the_bucket_keeps_versions(stacks: Stacks) -> Iterator[Violation]:
     paid for.
     Source: https://docs.aws.amazon.com/AmazonS3/latest/userguide/Versioning.html
     """
-    for bucket in stacks.of(BUCKET):
+    for bucket in (each for each in stacks.of(BUCKET) if each.address not in OF_THE_RELEASE):
         if bucket.at("VersioningConfiguration", "Status") != "Enabled":
             yield Violation(
                 bucket.address, "keeps no versions", "VersioningConfiguration: Status: Enabled"

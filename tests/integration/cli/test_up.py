@@ -7,9 +7,10 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.integration.cli.house import House, running
+from tests.integration.cli.house import House, free_port, running
 
 
 def test_it_says_where_it_listens_what_it_thinks_with_and_ready(house: House) -> None:
@@ -124,3 +125,52 @@ def test_an_unknown_provider_is_told_with_those_that_exist(tmp_path: Path) -> No
     assert said.code == 1
     assert "'oracle'" in said.err
     assert "scripted" in said.err
+
+
+BROWSER = {"accept": "text/html"}
+
+
+def test_the_dashboard_has_a_port_of_its_own_beside_that_of_rest(tmp_path: Path) -> None:
+    port = free_port()
+    with running(tmp_path, more={"OPENCRAB_DASHBOARD__PORT": str(port)}) as house:
+        endpoint = (house.data / "endpoint").read_text(encoding="utf-8").strip()
+        page = f"http://127.0.0.1:{port}"
+        assert endpoint != page
+        for url in (endpoint, page):
+            assert httpx.get(url, headers=BROWSER).text.startswith("<!doctype html>")
+            assert httpx.get(f"{url}/api/health").status_code == 200
+        link = house.run("open", "--print").out.strip()
+        assert link.startswith(f"{page}/#sign-in=")
+        body = {"code": link.partition("=")[2]}
+        signed = httpx.post(f"{page}/api/sign-in", json=body, headers={"Origin": page}).json()
+        assert signed == {"key": (house.data / "owner.key").read_text(encoding="utf-8").strip()}
+
+
+def test_without_the_dashboard_a_browser_gets_nothing_and_the_terminal_says_why(
+    tmp_path: Path,
+) -> None:
+    with running(tmp_path, more={"OPENCRAB_DASHBOARD__ENABLED": "false"}) as house:
+        endpoint = (house.data / "endpoint").read_text(encoding="utf-8").strip()
+        for path in ("/", "/agents", "/page/0123456789abcdef/main.js"):
+            assert httpx.get(endpoint + path, headers=BROWSER).status_code == 401
+        assert house.run("agents", "list").code == 0
+        assert any("dashboard.enabled" in line for line in house.printed)
+        assert "opencrab open" not in "\n".join(house.printed)
+        for language, said in (("en", "the dashboard is off"), ("ja", "ダッシュボードが無効")):
+            refused = house.run("--language", language, "open")
+            assert (refused.code, refused.out) == (4, "")
+            assert said in refused.err
+            assert "OPENCRAB_DASHBOARD__ENABLED=true" in refused.err
+
+
+@pytest.mark.parametrize("given", ["busy", "70000", "-1"])
+def test_a_port_of_the_dashboard_that_cannot_be_used_is_an_error_that_names_the_setting(
+    tmp_path: Path, given: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1]) if given == "busy" else given
+        house = House(tmp_path)
+        said = house.run("up", "--port", str(free_port()), OPENCRAB_DASHBOARD__PORT=port)
+    assert said.code == 1
+    assert port in said.err
+    assert "dashboard.port" in said.err

@@ -10,7 +10,7 @@ import pytest
 
 from opencrab.domain.access.authority import Scope
 from opencrab.gateways.rest.http.lambda_entry import http_request_handler
-from opencrab.gateways.rest.page import page_files
+from opencrab.gateways.rest.page import page_content
 from tests.integration.rest.house import House
 
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
@@ -65,12 +65,12 @@ def test_everything_else_takes_a_key_from_a_browser_too(
 
 
 def test_every_file_arrives_whole(shared: House) -> None:
-    files = (path for path in page_files.FOLDER.rglob("*") if path.is_file())
-    names = {path.relative_to(page_files.FOLDER).as_posix() for path in files} - {"index.html"}
+    files = (path for path in page_content.FOLDER.rglob("*") if path.is_file())
+    names = {path.relative_to(page_content.FOLDER).as_posix() for path in files} - {"index.html"}
     (version,) = set(re.findall(rb"/page/(\w+)/", content(ask(shared, "/", accept=BROWSER))))
     for name in names:
         answer = ask(shared, f"/page/{version.decode()}/{name}")
-        assert content(answer) == (page_files.FOLDER / name).read_bytes()
+        assert content(answer) == (page_content.FOLDER / name).read_bytes()
 
 
 def test_a_browser_gets_the_files_compressed_through_the_api(shared: House) -> None:

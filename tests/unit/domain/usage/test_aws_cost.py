@@ -132,6 +132,13 @@ def test_turns_get_what_an_idle_month_left_of_the_free_tier() -> None:
     assert found.month.after_free_micro_usd == 500 * PER_DOLLAR
 
 
+def test_visits_to_the_dashboard_are_no_part_of_the_month() -> None:
+    visit = {"uses": {"cloudfront_requests": 2}, "functions": {}}
+    found = estimate_aws_usage_cost(PriceSheet.of(table(visit=visit)), 1_000)
+    assert found.thousand_visits.micro_usd == 2_000 * PER_DOLLAR
+    assert Meter.CLOUDFRONT_REQUESTS not in amounts(found)["month"]
+
+
 @given(
     turns=st.integers(0, 10**9),
     idle=st.decimals(0, 10**6, places=3),

@@ -4,7 +4,11 @@ import webbrowser
 
 import pytest
 
-from opencrab.gateways.cli.access.browser import access_sign_in_link, open_access_link
+from opencrab.gateways.cli.access.browser import (
+    access_sign_in_link,
+    open_access_link,
+    page_url_at_port,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +22,12 @@ from opencrab.gateways.cli.access.browser import access_sign_in_link, open_acces
 )
 def test_a_link_leads_to_the_page_with_its_code_behind_the_hash(url: str, link: str) -> None:
     assert access_sign_in_link(url, "c") == link
+
+
+def test_the_page_may_have_another_port() -> None:
+    assert page_url_at_port("http://127.0.0.1:8080", 3000) == "http://127.0.0.1:3000"
+    assert page_url_at_port("http://[::1]:8080", 3000) == "http://[::1]:3000"
+    assert page_url_at_port("http://127.0.0.1:8080", None) == "http://127.0.0.1:8080"
 
 
 class Window(webbrowser.BaseBrowser):

@@ -58,6 +58,26 @@ def test_an_estimate_speaks_japanese(program: Program) -> None:
     assert "alarms" not in shown.out
 
 
+@pytest.mark.parametrize(
+    ("language", "section", "row"),
+    [
+        ("en", "1,000 visits to the dashboard behind CloudFront", "CloudFront requests"),
+        ("ja", "CloudFront で配信するダッシュボードを 1,000 回", "CloudFront リクエスト"),
+    ],
+)
+def test_an_estimate_names_the_cost_of_the_dashboard_behind_cloudfront(
+    program: Program, language: str, section: str, row: str
+) -> None:
+    visit = {"uses": {"cloudfront_requests": 2}, "functions": {}}
+    program.sheet = lambda: PriceSheet.of(table(visit=visit))
+    shown = program.run("--language", language, *ESTIMATE).out
+    rows = [" ".join(each.split()) for each in shown.partition(section)[2].splitlines()]
+    assert "WebDashboard=on" in rows[0]
+    assert rows[2] == f"{row} 2,000 $2,000.0000 $2,000.0000"
+    found = program.run(*ESTIMATE, "--json").json
+    assert found["thousand_visits"]["micro_usd"] == 2_000_000_000
+
+
 def test_an_estimate_for_scripts_is_in_whole_micro_dollars(program: Program) -> None:
     found = program.run(*ESTIMATE, "--json", "--turns", "3", "--model-seconds", "7").json
     assert {found[name] for name in ("region", "as_of", "turns", "model_seconds", "waiting")} == {

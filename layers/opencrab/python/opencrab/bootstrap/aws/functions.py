@@ -248,6 +248,7 @@ def rest_handler() -> "Answer":
         setup=lambda: aws_setup_status(configured, home.budgets, pulse),
         longest_seconds=LONGEST_SECONDS,
         bot=bot_of(configured),
+        serves_page=bool(configured.get("dashboard.enabled")),
     )
     return http_request_handler(app)
 

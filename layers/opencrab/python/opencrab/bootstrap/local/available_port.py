@@ -8,7 +8,9 @@ _FREE_PORTS = 20
 _LAST_PORT = 65_535
 
 
-def available_local_port(host: str, wanted: int, *, fixed: bool) -> int:
+def available_local_port(
+    host: str, wanted: int, *, fixed: bool, cure: str = "choose another with --port"
+) -> int:
     """Return the wanted port, or the next free one unless `fixed`; raises Unavailable."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(wanted, min(wanted + _FREE_PORTS, _LAST_PORT + 1)):
@@ -24,7 +26,7 @@ def available_local_port(host: str, wanted: int, *, fixed: bool) -> int:
                 if fixed:
                     raise Unavailable(
                         f"port {port} on {host} cannot be used: {error.strerror}",
-                        cure="choose another with --port",
+                        cure=cure,
                     ) from None
                 continue
             return port

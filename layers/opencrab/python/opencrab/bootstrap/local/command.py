@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 from opencrab import __version__, settings
 from opencrab.bootstrap.local.models import LocalModels, Network, models_for_local_server
 from opencrab.bootstrap.local.owner_key import register_local_owner_key, write_local_secret_file
+from opencrab.bootstrap.local.page_address import (
+    PageAddress,
+    local_page_address,
+    local_server_url,
+)
 from opencrab.domain.errors import OpenCrabError
 
 if TYPE_CHECKING:
@@ -43,6 +48,7 @@ def run_local_server(options: "UpOptions") -> int:
 def _up(options: "UpOptions") -> int:
     configured = settings.load_settings({"gateway.rest.port": options.port})
     port = _port(options, configured)
+    page = local_page_address(configured, options.host, port)
     from opencrab.adapters.local_files.secrets import FileSecrets
     from opencrab.adapters.sqlite.home import open_sqlite_database
     from opencrab.bootstrap.local.backup import scheduled_backups
@@ -58,11 +64,10 @@ def _up(options: "UpOptions") -> int:
     try:
         runtime = _runtime(configured, database, thinking, secrets, network=network, data=data)
         key_file = register_local_owner_key(runtime, data, str(configured.get("owner.name")))
-        host = f"[{options.host}]" if ":" in options.host else options.host
-        url = f"http://{host}:{port}"
         secret, language = token_hex(32), str(options.language)
+        url = local_server_url(options.host, port)
         place = _Place(
-            options.host, port, url, data, key_file, language, secret, options.opens_page
+            options.host, port, url, page, data, key_file, language, secret, options.opens_page
         )
         with scheduled_backups(configured, data, runtime.clock) as backups:
             models = cast("ProviderModels", runtime.models)
@@ -140,6 +145,7 @@ class _Place:
     host: str
     port: int
     url: str
+    page: PageAddress | None
     data: Path
     key_file: Path | None
     language: str
@@ -184,6 +190,7 @@ def _serve(
         bot=bot_of(configured),
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
+        serves_page=place.page is not None,
     )
     add_local_server_parts(app, configured, runtime, place.data)
     runner = Runner(
@@ -198,7 +205,14 @@ def _serve(
     )
     ready = partial(_announce, app, runtime, thinking, place)
     stopping = partial(print_local_start_screen_line, "stopping", place.language)
-    runner.serve(app, host=place.host, port=place.port, ready=ready, stopping=stopping)
+    runner.serve(
+        app,
+        host=place.host,
+        port=place.port,
+        page_port=None if place.page is None else place.page.port,
+        ready=ready,
+        stopping=stopping,
+    )
 
 
 def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
@@ -208,7 +222,11 @@ def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place
 
     write_local_secret_file(place.data / "instance", place.instance)
     (place.data / "endpoint").write_text(f"{place.url}\n", encoding="utf-8")
-    link = local_sign_in_link(app, runtime, place.url, place.key_file, opens_page=place.opens_page)
+    link = None
+    if place.page is not None:
+        link = local_sign_in_link(
+            app, runtime, place.page, place.key_file, opens_page=place.opens_page
+        )
     print_local_start_screen(runtime, thinking.notes, place, link)
 
 

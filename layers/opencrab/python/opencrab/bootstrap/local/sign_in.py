@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 from opencrab import settings
 
 if TYPE_CHECKING:
+    from opencrab.bootstrap.local.page_address import PageAddress
     from opencrab.engine.runtime import Runtime
 
 
 def local_sign_in_link(
-    app: Any, runtime: "Runtime", url: str, key_file: Path | None, *, opens_page: bool
+    app: Any,
+    runtime: "Runtime",
+    page: "PageAddress",
+    key_file: Path | None,
+    *,
+    opens_page: bool,
 ) -> str | None:
     """Let the page take sign-in links, and return the first one.
 
@@ -25,15 +31,15 @@ def local_sign_in_link(
     from opencrab.gateways.rest.access.sign_in import offer_access_sign_in
 
     codes = SignInCodes(runtime.clock)
-    offer_access_sign_in(app, codes)
+    offer_access_sign_in(app, codes, port=page.port)
     is_seen = sys.stdout.isatty()
     if not (is_seen or opens_page):
         return None
-    link = access_sign_in_link(url, codes.make(_owner_key(key_file)).code)
+    link = access_sign_in_link(page.url, codes.make(_owner_key(key_file)).code)
     if opens_page:
         threading.Thread(target=open_access_link, args=(link,), name="browser", daemon=True).start()
         # The browser uses the printed one up, so there is another one for a person.
-        link = access_sign_in_link(url, codes.make(_owner_key(key_file)).code)
+        link = access_sign_in_link(page.url, codes.make(_owner_key(key_file)).code)
     return link if is_seen else None
 
 

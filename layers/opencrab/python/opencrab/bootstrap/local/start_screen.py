@@ -20,6 +20,8 @@ class RunningServer(Protocol):
     @property
     def url(self) -> str: ...
     @property
+    def page(self) -> object | None: ...
+    @property
     def data(self) -> Path: ...
     @property
     def key_file(self) -> Path | None: ...
@@ -48,7 +50,9 @@ def print_local_start_screen(
         rows.append(
             local_start_screen_folder_line("key", language, place.data, path=place.key_file)
         )
-    if link is None:
+    if place.page is None:
+        rows.append(local_start_screen_text("page_off", language))
+    elif link is None:
         rows.append(local_start_screen_folder_line("page", language, place.data))
     else:
         rows.append(local_start_screen_text("page_link", language, link=link))

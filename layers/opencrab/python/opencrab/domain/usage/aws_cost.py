@@ -52,6 +52,9 @@ class Meter(StrEnum):
     KMS_REQUESTS = "kms_requests"
     LOG_BYTES = "log_bytes"
     TRACES = "traces"
+    CLOUDFRONT_REQUESTS = "cloudfront_requests"
+    CLOUDFRONT_BYTES = "cloudfront_bytes"
+    CLOUDFRONT_RUNS = "cloudfront_runs"
 
 
 Usage = Mapping[Meter, Decimal]
@@ -144,7 +147,8 @@ class PriceSheet(Value):
 
     `heartbeat` is the sweep of each minute, `beat` an agent's own heartbeat, every `beat_seconds`,
     which finds nothing to do, and `night` the hourly check for a nightly review. `memory` is the
-    work after a turn's end: lines are indexed, and sometimes summarised.
+    work after a turn's end: lines are indexed, and sometimes summarised. `visit` is a visit to the
+    dashboard behind CloudFront.
     """
 
     region: str
@@ -157,6 +161,7 @@ class PriceSheet(Value):
     night: WorkUsage = WorkUsage(functions={})
     turn: WorkUsage
     memory: WorkUsage = WorkUsage(functions={})
+    visit: WorkUsage = WorkUsage(functions={})
     model_seconds: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
@@ -201,6 +206,10 @@ class PriceSheet(Value):
         turn = self.turn.usage(model_ms=model_ms, waiting=waiting)
         return _times(_plus(turn, self.memory.usage()), count)
 
+    def visits(self, count: int) -> dict[Meter, Decimal]:
+        """Return what visits to the dashboard use of CloudFront and of the bucket behind it."""
+        return _times(self.visit.usage(), count)
+
 
 class MeterCost(Value):
     """The cost of one meter in a bill."""
@@ -230,13 +239,15 @@ class Bill(Value):
 class CostEstimate(Value):
     """The cost of an idle month, and of an agent's idle day or a thousand turns on top of it.
 
-    `month` is the cost of a month with turns.
+    `month` is the cost of a month with turns. `thousand_visits` is what the dashboard behind
+    CloudFront costs, for those who have it.
     """
 
     idle: Bill
     beating: Bill
     thousand_turns: Bill
     month: Bill
+    thousand_visits: Bill
 
 
 def estimate_aws_usage_cost(
@@ -250,6 +261,7 @@ def estimate_aws_usage_cost(
         beating=_bill(sheet, sheet.agent_day_usage(), onto=idle),
         thousand_turns=_bill(sheet, sheet.turns(_THOUSAND, seconds, waiting=waiting), onto=idle),
         month=_bill(sheet, _plus(idle, sheet.turns(turns, seconds, waiting=waiting))),
+        thousand_visits=_bill(sheet, sheet.visits(_THOUSAND), onto=idle),
     )
 
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -185,10 +186,14 @@ class Runner:
         *,
         host: str,
         port: int,
+        page_port: int | None = None,
         ready: Callable[[], None],
         stopping: Callable[[], None],
     ) -> None:
-        """Run until a signal arrives; then call `stopping`, finish the running steps and return."""
+        """Run until a signal arrives; then call `stopping`, finish the running steps and return.
+
+        With a `page_port` the same application is served there as well.
+        """
         config = uvicorn.Config(
             app,
             host=host,
@@ -203,7 +208,8 @@ class Runner:
         server = _Server(
             config, on_ready=lambda: self._start(ready), on_exit=lambda: self._end(stopping)
         )
-        server.run()
+        ports = [] if page_port is None else [port, page_port]
+        server.run(sockets=[_listening(host, each, config.backlog) for each in ports] or None)
         self._join()
 
     def _start(self, ready: Callable[[], None]) -> None:
@@ -349,3 +355,8 @@ class _Server(uvicorn.Server):
             os._exit(128 + sig)
         self._on_exit()
         self.should_exit = True
+
+
+def _listening(host: str, port: int, backlog: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=backlog)

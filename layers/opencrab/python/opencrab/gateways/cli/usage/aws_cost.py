@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 _MOST_TURNS = 1_000_000_000
 _LONGEST_SECONDS = 300
 _MICRO = 1_000_000
-_NAMES = {"gb": "GB", "sqs": "SQS", "http": "HTTP", "s3": "S3", "lambda": "Lambda", "kms": "KMS"}
+_NAMES = {
+    "gb": "GB",
+    "sqs": "SQS",
+    "http": "HTTP",
+    "s3": "S3",
+    "lambda": "Lambda",
+    "kms": "KMS",
+    "cloudfront": "CloudFront",
+}
 
 
 @cli_command
@@ -55,6 +63,10 @@ def print_aws_usage_estimate(
     terminal.print_sentence(key, count=f"{1_000:,}", seconds=seconds)
     _draw(terminal, found.thousand_turns)
     terminal.line()
+    if found.thousand_visits.parts:
+        terminal.print_sentence("cost_visits", count=f"{1_000:,}")
+        _draw(terminal, found.thousand_visits)
+        terminal.line()
     month = found.month
     all_of_it, rest = _dollars(month.micro_usd), _dollars(month.after_free_micro_usd)
     terminal.print_sentence("cost_month", count=f"{turns:,}", cost=all_of_it, rest=rest)
@@ -107,6 +119,7 @@ def _of_estimate(found: "CostEstimate") -> dict[str, Any]:
         "agent_day": found.beating,
         "thousand_turns": found.thousand_turns,
         "month": found.month,
+        "thousand_visits": found.thousand_visits,
     }
     return {name: _of_bill(bill) for name, bill in bills.items()}
 

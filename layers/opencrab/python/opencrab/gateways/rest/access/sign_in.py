@@ -20,6 +20,7 @@ from opencrab.gateways.rest.http.dependencies import Api
 from opencrab.gateways.rest.http.idempotency import Repeatable
 
 PATH = "/api/sign-in"
+PAGE_SETTING = "dashboard.enabled"
 
 router = http_routes_below(PATH, "keys")
 
@@ -41,11 +42,17 @@ class SignInCodeView(Value):
 
     code: str | None = Field(description="shown only once, null in a repeated response")
     expires_at: datetime
+    port: int | None = Field(
+        default=None,
+        exclude_if=lambda port: port is None,
+        description="the page's port, if it is not the one of this request",
+    )
 
 
-def offer_access_sign_in(app: FastAPI, codes: SignInCodes) -> None:
-    """Let people sign in by links; without it there are none."""
+def offer_access_sign_in(app: FastAPI, codes: SignInCodes, *, port: int | None = None) -> None:
+    """Let people sign in by links, without which there are none; `port` is the page's own."""
     app.state.sign_in_codes = codes
+    app.state.page_port = port
 
 
 @router.post("", operation_id="sign_in")
@@ -85,7 +92,8 @@ def create_sign_in_code(_api: Api, _caller: Owner, once: Repeatable, request: Re
 
     def make() -> SignInCodeView:
         made = codes.make(secret_of_http_request(request.headers.raw))
-        return SignInCodeView(code=made.code, expires_at=made.expires_at)
+        port = request.app.state.page_port
+        return SignInCodeView(code=made.code, expires_at=made.expires_at, port=port)
 
     return once.answer(
         None,
@@ -97,6 +105,12 @@ def create_sign_in_code(_api: Api, _caller: Owner, once: Repeatable, request: Re
 
 
 def _codes(app: FastAPI) -> SignInCodes:
+    if not app.state.serves_page:
+        raise Refused(
+            "the dashboard is off",
+            field=PAGE_SETTING,
+            cure=f"set {PAGE_SETTING} to true and start OpenCrab again",
+        )
     found: SignInCodes | None = getattr(app.state, "sign_in_codes", None)
     if found is None:
         raise NotFound("this installation has no sign-in links", cure="sign in with an API key")
