@@ -175,6 +175,9 @@ def test_a_persona_is_moved_previewed_saved_and_undone(
     window.click(f"{buttons}(2)")
     window.says("見守る Watch", "pre")
     assert re.search(r"(extraversion|外向性) 0\.9", window.text("pre"))
+    window.click(f"{buttons}(3)")
+    window.shown(".sample dd:nth-of-type(2)")
+    assert len(window.text(".sample dd")) > 10
     assert installation.server.call("GET", f"/agents/{agent}") == before
     window.click(".persona .send")
     window.shown(".persona .good")
@@ -182,7 +185,7 @@ def test_a_persona_is_moved_previewed_saved_and_undone(
     traits = {**before["soul"]["personality"], "extraversion": 0.9}
     # What nobody moved is as exact as it was.
     assert (saved["soul"]["personality"], saved["purpose"]) == (traits, "見守る Watch")
-    window.click(f"{buttons}(4)")
+    window.click(f"{buttons}(5)")
     window.shown(".persona-page > [role=status] .good")
     undone = installation.server.call("GET", f"/agents/{agent}")
     assert (undone["soul"], undone["purpose"]) == (before["soul"], before["purpose"])

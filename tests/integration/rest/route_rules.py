@@ -57,6 +57,7 @@ ROUTES = {
     "GET /agents/{agent_id}/soul": "profile",
     "PUT /agents/{agent_id}/soul": "owner",
     "POST /agents/{agent_id}/soul/preview": "owner",
+    "POST /agents/{agent_id}/soul/sample": "owner",
     "GET /agents/{agent_id}/identity": "profile",
     "PUT /agents/{agent_id}/identity": "owner",
     "GET /agents/{agent_id}/workspace": "profile",
