@@ -1,6 +1,9 @@
 """The pages of agents before a real `opencrab up`: found, created, watched, steered and retired."""
 
+import base64
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,6 +77,40 @@ def test_an_agent_is_found_created_and_retired(installation: Installation, windo
     window.shown("tbody .badge.retired")
     window.click(".filters > button")
     assert nothing_was_forbidden(window)
+
+
+def test_an_agent_is_created_from_a_preset_and_from_a_character_card(
+    installation: Installation, window: Browser, tmp_path: Path
+) -> None:
+    opened(installation, window, "/agents")
+    window.shown(".creation summary")
+    if window.run("return !document.querySelector('.creation').open"):
+        window.click(".creation summary")
+    installation.choose(window, "#field-agent_preset", "anvil")
+    window.until(lambda: _value(window, "agent_name") in {"Anvil", "鋼"}, "the preset is not taken")
+    assert _value(window, "agent_purpose")
+    card = {"data": {"name": "蟹江 Kani", "description": "guards <img src=x> the reef"}}
+    (tmp_path / "card.png").write_bytes(png_card(card))
+    window.type("#field-agent_card", str(tmp_path / "card.png"))
+    window.until(lambda: _value(window, "agent_name") == "蟹江 Kani", "the card is not taken")
+    window.click(".creation .send")
+    window.says("蟹江 Kani", "h1")
+    made = window.run("return location.pathname").removeprefix("/agents/")
+    soul = installation.server.call("GET", f"/agents/{made}")["soul"]
+    assert list(soul["custom_traits"].values()) == ["guards <img src=x> the reef"]
+    nothing_ran(window)
+
+
+def png_card(card: dict[str, Any]) -> bytes:
+    """A PNG with a character card in its text, as other programs save it."""
+    data = b"chara\0" + base64.b64encode(json.dumps(card).encode())
+    chunks = ((b"IHDR", b"\0" * 13), (b"tEXt", data), (b"IEND", b""))
+    said = (len(body).to_bytes(4) + kind + body + b"\0" * 4 for kind, body in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(said)
+
+
+def _value(window: Browser, name: str) -> str:
+    return str(window.run(f"return document.querySelector('#field-{name}').value"))
 
 
 def test_a_task_is_seen_step_by_step_and_approved(

@@ -58,6 +58,8 @@ ROUTES = {
     "PUT /agents/{agent_id}/soul": "owner",
     "POST /agents/{agent_id}/soul/preview": "owner",
     "POST /agents/{agent_id}/soul/sample": "owner",
+    "GET /presets": "any",
+    "POST /presets/card": "owner",
     "GET /agents/{agent_id}/identity": "profile",
     "PUT /agents/{agent_id}/identity": "owner",
     "GET /agents/{agent_id}/workspace": "profile",

@@ -137,9 +137,7 @@ def test_a_soul_answers_two_questions_that_nothing_stores_and_its_budget_pays(
     assert all("蟹江" in each.system for each in model.asked)
     rows = house.runtime.home.usage.rows(agent_id, limit=10)
     assert len(rows) == 2
-    assert sum(row.cost for row in rows) == sum(
-        each["cost_micro_usd"] for each in first["answers"]
-    )
+    assert sum(row.cost for row in rows) == sum(each["cost_micro_usd"] for each in first["answers"])
     assert house.got("/sessions")["items"] == []
     assert house.got(f"/agents/{agent_id}")["soul"]["persona_name"] == "Mika"
 

@@ -19,7 +19,7 @@ from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import api_keys, sign_in
-from opencrab.gateways.rest.agents import agents, soul_preview
+from opencrab.gateways.rest.agents import agents, soul_preview, templates
 from opencrab.gateways.rest.agents import models as agent_models
 from opencrab.gateways.rest.approvals import approvals, grants, signed_link
 from opencrab.gateways.rest.autonomy import events as happenings
@@ -73,6 +73,7 @@ PARTS = (
     agents,
     agent_models,
     soul_preview,
+    templates,
     skills,
     workspace,
     curation,

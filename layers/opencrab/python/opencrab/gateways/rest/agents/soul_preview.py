@@ -1,6 +1,7 @@
 """Soul preview: the system text that a soul would give, and a sample conversation with it."""
 
 from fastapi import Response
+
 from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.text.terms import estimated_tokens
