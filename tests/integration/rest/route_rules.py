@@ -58,6 +58,8 @@ ROUTES = {
     "PUT /agents/{agent_id}/soul": "owner",
     "POST /agents/{agent_id}/soul/preview": "owner",
     "POST /agents/{agent_id}/soul/sample": "owner",
+    "GET /agents/{agent_id}/goal-order": "owner",
+    "PUT /agents/{agent_id}/goal-order": "owner",
     "GET /presets": "any",
     "POST /presets/card": "owner",
     "GET /agents/{agent_id}/identity": "profile",

@@ -26,6 +26,7 @@ BODIES = {
     "PATCH /agents/{agent_id}": {},
     "PUT /agents/{agent_id}/soul": {"persona_name": "x"},
     "POST /agents/{agent_id}/soul/preview": {"soul": {"persona_name": "x"}},
+    "PUT /agents/{agent_id}/goal-order": {"goals": []},
     "POST /presets/card": {"name": "x"},
     "POST /agents/{agent_id}/soul/sample": {"soul": {"persona_name": "x"}},
     "PUT /agents/{agent_id}/identity": {"name": "x"},
