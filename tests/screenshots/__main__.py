@@ -19,7 +19,7 @@ SETTLED_SECONDS = 1.5
 PAGES = {
     "home": "/",
     "chat": "/chat",
-    "agent": "/agents/{agent}",
+    "agent": "/agents/{waiting}",
     "persona": "/agents/{agent}/persona",
     "approvals": "/approvals",
     "goals": "/agents/{agent}/goals",

@@ -65,4 +65,4 @@ def _furnish(client: httpx.Client, texts: dict[str, Any]) -> dict[str, str]:
     listed = client.get("/turns", params={"session_id": session}).json()["items"]
     # The second message wrote a file.
     turn = sorted(listed, key=lambda each: each["created_at"])[1]["id"]
-    return {"agent": agent, "session": session, "turn": turn}
+    return {"agent": agent, "waiting": other, "session": session, "turn": turn}

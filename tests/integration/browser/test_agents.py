@@ -249,6 +249,8 @@ def test_a_persona_that_somebody_else_changed_is_not_overwritten(
 
 def test_keys_see_of_an_agent_what_they_may(installation: Installation, window: Browser) -> None:
     agent = installation.agent("Looked at")
+    frozen = {"state": "frozen", "agent_id": agent}
+    installation.server.call("PUT", "/system/state", frozen)
     for scope, forms in (("chat", 1), ("read", 0)):
         grants = {"grants": ["all"]} if scope == "read" else {}
         made = installation.server.call("POST", "/keys", {"name": scope, "scope": scope, **grants})
@@ -261,6 +263,7 @@ def test_keys_see_of_an_agent_what_they_may(installation: Installation, window: 
         assert window.count(".agent-cards button") == 0
         installation.go(window, f"/agents/{agent}")
         window.says("Looked at", "h1")
+        window.shown(".heading .badge.frozen")
         assert window.count("#pane-state button") == 0
         assert window.count("#pane-plan form") == forms
         # What a key may not see, its page does not ask for.
