@@ -1,6 +1,9 @@
 """The pages of agents before a real `opencrab up`: found, created, watched, steered and retired."""
 
+import base64
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,6 +77,40 @@ def test_an_agent_is_found_created_and_retired(installation: Installation, windo
     window.shown("tbody .badge.retired")
     window.click(".filters > button")
     assert nothing_was_forbidden(window)
+
+
+def test_an_agent_is_created_from_a_preset_and_from_a_character_card(
+    installation: Installation, window: Browser, tmp_path: Path
+) -> None:
+    opened(installation, window, "/agents")
+    window.shown(".creation summary")
+    if window.run("return !document.querySelector('.creation').open"):
+        window.click(".creation summary")
+    installation.choose(window, "#field-agent_preset", "anvil")
+    window.until(lambda: _value(window, "agent_name") in {"Anvil", "鋼"}, "the preset is not taken")
+    assert _value(window, "agent_purpose")
+    card = {"data": {"name": "蟹江 Kani", "description": "guards <img src=x> the reef"}}
+    (tmp_path / "card.png").write_bytes(png_card(card))
+    window.type("#field-agent_card", str(tmp_path / "card.png"))
+    window.until(lambda: _value(window, "agent_name") == "蟹江 Kani", "the card is not taken")
+    window.click(".creation .send")
+    window.says("蟹江 Kani", "h1")
+    made = window.run("return location.pathname").removeprefix("/agents/")
+    soul = installation.server.call("GET", f"/agents/{made}")["soul"]
+    assert list(soul["custom_traits"].values()) == ["guards <img src=x> the reef"]
+    nothing_ran(window)
+
+
+def png_card(card: dict[str, Any]) -> bytes:
+    """A PNG with a character card in its text, as other programs save it."""
+    data = b"chara\0" + base64.b64encode(json.dumps(card).encode())
+    chunks = ((b"IHDR", b"\0" * 13), (b"tEXt", data), (b"IEND", b""))
+    said = (len(body).to_bytes(4) + kind + body + b"\0" * 4 for kind, body in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(said)
+
+
+def _value(window: Browser, name: str) -> str:
+    return str(window.run(f"return document.querySelector('#field-{name}').value"))
 
 
 def test_a_task_is_seen_step_by_step_and_approved(
@@ -175,6 +212,9 @@ def test_a_persona_is_moved_previewed_saved_and_undone(
     window.click(f"{buttons}(2)")
     window.says("見守る Watch", "pre")
     assert re.search(r"(extraversion|外向性) 0\.9", window.text("pre"))
+    window.click(f"{buttons}(3)")
+    window.shown(".sample dd:nth-of-type(2)")
+    assert len(window.text(".sample dd")) > 10
     assert installation.server.call("GET", f"/agents/{agent}") == before
     window.click(".persona .send")
     window.shown(".persona .good")
@@ -182,7 +222,7 @@ def test_a_persona_is_moved_previewed_saved_and_undone(
     traits = {**before["soul"]["personality"], "extraversion": 0.9}
     # What nobody moved is as exact as it was.
     assert (saved["soul"]["personality"], saved["purpose"]) == (traits, "見守る Watch")
-    window.click(f"{buttons}(4)")
+    window.click(f"{buttons}(5)")
     window.shown(".persona-page > [role=status] .good")
     undone = installation.server.call("GET", f"/agents/{agent}")
     assert (undone["soul"], undone["purpose"]) == (before["soul"], before["purpose"])
@@ -209,6 +249,8 @@ def test_a_persona_that_somebody_else_changed_is_not_overwritten(
 
 def test_keys_see_of_an_agent_what_they_may(installation: Installation, window: Browser) -> None:
     agent = installation.agent("Looked at")
+    frozen = {"state": "frozen", "agent_id": agent}
+    installation.server.call("PUT", "/system/state", frozen)
     for scope, forms in (("chat", 1), ("read", 0)):
         grants = {"grants": ["all"]} if scope == "read" else {}
         made = installation.server.call("POST", "/keys", {"name": scope, "scope": scope, **grants})
@@ -221,6 +263,7 @@ def test_keys_see_of_an_agent_what_they_may(installation: Installation, window: 
         assert window.count(".agent-cards button") == 0
         installation.go(window, f"/agents/{agent}")
         window.says("Looked at", "h1")
+        window.shown(".heading .badge.frozen")
         assert window.count("#pane-state button") == 0
         assert window.count("#pane-plan form") == forms
         # What a key may not see, its page does not ask for.

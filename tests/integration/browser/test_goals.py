@@ -46,6 +46,45 @@ def test_a_goal_says_why_it_comes_first_and_is_abandoned(
     assert nothing_was_forbidden(window)
 
 
+def test_goals_are_sorted_by_button_by_key_and_by_dragging(
+    installation: Installation, window: Browser
+) -> None:
+    agent = installation.agent("Sorter")
+    call = installation.server.call
+    for name, reward in (("一 one", 0.2), ("二 two", 0.1), ("三 three", 0.0)):
+        call("POST", f"/agents/{agent}/goals", {"name": name, "expected_reward": reward})
+    installation.sign_in(window)
+    installation.go(window, f"/agents/{agent}/goals")
+
+    def saved(*names: str) -> None:
+        window.until(
+            lambda: [each["name"][2:] for each in call("GET", path)["goals"]] == list(names),
+            f"the order is not {names}",
+        )
+        assert window.count(".goal-order li") == 3
+        window.says(names[0], ".goal-order li:first-child")
+
+    path = f"/agents/{agent}/goal-order"
+    window.shown(".goal-order")
+    window.click(".goal-order li:nth-child(2) .up")
+    saved("two", "one", "three")
+    assert window.run("return document.activeElement.className") == "down"
+    window.run(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown',"
+        " {key: 'ArrowDown', altKey: true, bubbles: true}))"
+    )
+    saved("one", "two", "three")
+    window.run(
+        "const [first, , last] = document.querySelectorAll('.goal-order li');"
+        "const data = new DataTransfer();"
+        "for (const [to, kind] of [[last, 'dragstart'], [first, 'dragover'], [first, 'drop']])"
+        " to.dispatchEvent(new DragEvent(kind,"
+        " {dataTransfer: data, bubbles: true, cancelable: true}))"
+    )
+    saved("three", "one", "two")
+    assert nothing_was_forbidden(window)
+
+
 def test_hostile_goals_stay_text(installation: Installation, window: Browser) -> None:
     agent = installation.agent(f"{NAME} wants")
     for text in (*HOSTILE[:4], HOSTILE[-1]):

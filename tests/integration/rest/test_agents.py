@@ -4,6 +4,10 @@ import json
 
 import pytest
 
+from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.domain.money.budget import Price
+from opencrab.domain.turn.record import ModelAnswer
+from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest
 from tests.integration.rest.house import House, problem
 
 
@@ -98,6 +102,60 @@ def test_a_soul_is_previewed_as_the_prompt_would_have_it_and_not_stored(
     text = shared.call("POST", place, other).json()["text"]
     assert ("漁師" in text, "Fish" in text, "海を守る" in text) == (True, True, False)
     assert shared.got(f"/agents/{agent_id}") == before
+
+
+class Answering(Scripted):
+    """A model with a price that counts its answers and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(price=Price(input_per_million=1_000_000, output_per_million=2_000_000))
+        self.asked: list[ChatRequest] = []
+
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
+        self.asked.append(request)
+        answer = super().chat(request, body, watch)
+        return answer.replaced(text=f"answer {len(self.asked)}")
+
+
+@pytest.mark.parametrize(("language", "hello"), [("ja", "こんにちは"), ("en", "Hello")])
+def test_a_soul_answers_two_questions_that_nothing_stores_and_its_budget_pays(
+    house: House, language: str, hello: str
+) -> None:
+    agent_id = house.agent(language=language)
+    model = house.thinking.model = Answering()
+    body = {"soul": {"persona_name": "蟹江"}}
+    once = {"Idempotency-Key": "s1"}
+    first, second = (
+        house.made(f"/agents/{agent_id}/soul/sample", body, headers=once) for _ in range(2)
+    )
+    assert first == second
+    assert [each["text"] for each in first["answers"]] == ["answer 1", "answer 2"]
+    assert first["answers"][0]["question"].startswith(hello)
+    assert [len(each.turns) for each in model.asked] == [1, 3]
+    assert all("蟹江" in each.system for each in model.asked)
+    rows = house.runtime.home.usage.rows(agent_id, limit=10)
+    assert len(rows) == 2
+    assert sum(row.cost for row in rows) == sum(each["cost_micro_usd"] for each in first["answers"])
+    assert house.got("/sessions")["items"] == []
+    assert house.got(f"/agents/{agent_id}")["soul"]["persona_name"] == "Mika"
+
+
+def test_a_soul_answers_nothing_for_a_frozen_retired_or_spent_agent(house: House) -> None:
+    body = {"soul": {"persona_name": "x"}}
+    model = house.thinking.model = Answering()
+    frozen, retired, spent = (
+        house.agent("a"),
+        house.agent("b"),
+        house.agent("c", day_limit_micro_usd=0),
+    )
+    state = {"state": "frozen", "agent_id": frozen}
+    assert house.call("PUT", "/system/state", state).status_code == 200
+    house.call("DELETE", f"/agents/{retired}")
+    for agent_id, status in ((frozen, 403), (retired, 409), (spent, 429)):
+        problem(house.call("POST", f"/agents/{agent_id}/soul/sample", body), status)
+    assert model.asked == []
 
 
 @pytest.mark.parametrize("path", ["", "/soul", "/identity"])

@@ -1,5 +1,6 @@
 """Goals over REST: given, explained number by number, carried out by plans, given up."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from opencrab.domain.goals.goal import (
     with_plan,
 )
 from opencrab.domain.goals.plan import PLAN, abandoned_goal_plan_id, replan_goal
+from opencrab.engine.agents.vital_signs import change_agent_vital_signs
+from opencrab.engine.autonomy.heartbeat import sweep_heartbeats
 from tests.integration.rest.house import House, problem
 
 TERMS = ("urgency", "expected_reward", "capability_match", "novelty", "social_value")
@@ -65,6 +68,30 @@ def test_a_bad_goal_is_refused_and_named(shared: House, body: dict[str, Any], fi
     told = problem(shared.call("POST", f"/agents/{agent}/goals", body), 422)
     assert field in str(told)
     assert shared.got(f"/agents/{agent}/goals")["items"] == []
+
+
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_an_agent_takes_the_goal_next_that_its_owner_puts_first(
+    house: House, language: str
+) -> None:
+    agent = house.agent(language=language)
+    place = f"/agents/{agent}/goal-order"
+    for name, reward in (("蟹 first", 0.9), ("海 second", 0.6), ("岩 third", 0.0)):
+        house.made(f"/agents/{agent}/goals", {"name": name, "expected_reward": reward})
+    house.made(f"/agents/{agent}/goals", {"name": "志", "horizon": "aspiration"})
+    assert [each["id"] for each in house.got(place)["goals"]] == ["G1", "G2", "G3"]
+    wanted = {"goals": ["G3", "G2", "G1"]}
+    saved = house.call("PUT", place, wanted).json()["goals"]
+    assert [each["name"] for each in saved] == ["岩 third", "海 second", "蟹 first"]
+    assert house.got(place)["goals"] == saved
+    for wrong in (["G4"], ["G9"], ["G1", "G1"]):
+        problem(house.call("PUT", place, {"goals": wrong}), 422, "goals")
+    past = house.runtime.clock.now().replace(microsecond=0) - timedelta(seconds=1)
+    change_agent_vital_signs(house.runtime, agent, lambda signs: signs.replaced(next_beat_at=past))
+    sweep_heartbeats(house.runtime)
+    begun = {each["id"]: each["status"] for each in house.got(f"/agents/{agent}/goals")["items"]}
+    assert begun == {"G1": "pending", "G2": "pending", "G3": "active", "G4": "pending"}
+    assert [each["id"] for each in house.got(place)["goals"]] == ["G2", "G1"]
 
 
 def test_a_goal_is_given_up_once_and_for_good(shared: House) -> None:

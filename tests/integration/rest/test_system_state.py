@@ -32,6 +32,23 @@ def test_agents_are_frozen_one_by_one(house: House) -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
+def test_every_key_sees_which_of_its_agents_are_frozen(house: House, *, whole: bool) -> None:
+    agent_id, other = house.agent("葵"), house.agent("Rowan")
+    granted, _ = house.granted(f"agent:{agent_id}")
+    scope = {} if whole else {"agent_id": agent_id}
+    house.call("PUT", STATE, {"state": "frozen", **scope})
+    for key in (house.owner, house.chat, house.read, granted):
+        listed = {each["id"]: each["frozen"] for each in house.got("/agents", key=key)["items"]}
+        assert listed[agent_id]
+        assert house.got(f"/agents/{agent_id}", key=key)["frozen"]
+        assert listed.get(other, whole) is whole
+    problem(house.call("GET", STATE, key=house.chat), 403)
+    assert house.call("PATCH", f"/agents/{agent_id}", {}).json()["frozen"]
+    house.call("PUT", STATE, {"state": "running", **scope})
+    assert not house.got(f"/agents/{agent_id}", key=house.chat)["frozen"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
 def test_queued_work_stops_before_it_costs_anything(house: House, *, whole: bool) -> None:
     agent_id = house.agent("葵", language="ja")
     session_id = house.session(agent_id)

@@ -168,6 +168,14 @@ def test_every_text_of_an_area_is_there_in_both_languages_and_used(area: str) ->
         assert f'"{key}"' in code or any(f"{each}${{" in code for each in families), key
 
 
+def test_each_page_of_an_agent_has_its_name() -> None:
+    code = (STATIC / "lib" / "router.js").read_text(encoding="utf-8")
+    pages = re.findall(r'path: "/agents/:id/?(\w*)"', code)
+    assert len(pages) > 4
+    names = words_of_areas()["common"]
+    assert [page for page in pages if f"agent_page_{page or 'live'}" not in names] == []
+
+
 def test_every_text_that_a_script_says_is_there_once() -> None:
     areas = words_of_areas()
     keys = [key for words in areas.values() for key in words]

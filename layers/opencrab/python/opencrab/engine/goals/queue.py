@@ -15,6 +15,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, Task, TaskStatus, goal_document_id
+from opencrab.domain.goals.owner_order import GOAL_ORDER, OwnerOrder
 from opencrab.domain.identifier import turn_id
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger
@@ -50,6 +51,8 @@ class GoalBoard:
     def __post_init__(self) -> None:
         self._changed: dict[tuple[str, str, str], Document] = {}
         self._expecting: Document | None = None
+        self._ordering: Document | None = None
+        self._read_order = False
         self.due: list[DueItem] = []
 
     def use_agent_state(self, mind: AgentState) -> None:
@@ -94,14 +97,36 @@ class GoalBoard:
         missing = [(GOAL, goal_document_id(each)) for each in wanted if each not in self.goals]
         if self._expecting is None:
             missing.append((EXPECTATIONS, EXPECTATIONS))
+        if not self._read_order:
+            missing.append((GOAL_ORDER, GOAL_ORDER))
         if missing:
             for fact in self.facts_port.get_many(agent_id, *missing):
                 if fact.kind == GOAL:
                     self.goals[fact.read(Goal).id] = fact
+                elif fact.kind == GOAL_ORDER:
+                    self._ordering = fact
                 else:
                     self._expecting = fact
+            self._read_order = True
         found = (self.goals[each].read(Goal) for each in wanted if each in self.goals)
         return [goal for goal in found if not goal.status.is_end]
+
+    def owner_order(self) -> OwnerOrder:
+        """Return the owner's order of goals, which is read with the open goals."""
+        if not self._read_order:
+            self.open_goals()
+        return OwnerOrder() if self._ordering is None else self._ordering.read(OwnerOrder)
+
+    def put_owner_order(self, order: OwnerOrder) -> None:
+        """Replace the owner's order of goals."""
+        if order == self.owner_order():
+            return
+        if self._ordering is None:
+            agent_id = self.profile.agent.id
+            fact = new_fact(agent_id, GOAL_ORDER, GOAL_ORDER, order)
+            self._ordering = self._changed[fact.key] = fact
+        else:
+            self._put(self._ordering, order)
 
     def expectations(self) -> Expectations:
         """Return what the agent expects of its own goals, with the changes made so far."""
@@ -152,6 +177,8 @@ class GoalBoard:
             self.mind = fact
         elif fact.kind == EXPECTATIONS:
             self._expecting = fact
+        elif fact.kind == GOAL_ORDER:
+            self._ordering = fact
         else:
             self.goals[fact.read(Goal).id] = fact
 

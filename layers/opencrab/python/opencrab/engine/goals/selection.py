@@ -11,6 +11,7 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.goals.goal import Goal, GoalSource
+from opencrab.domain.goals.owner_order import advance_ordered_goals
 from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.selection import goal_begins_at, may_begin_goal, rank_goals, score_goal
 from opencrab.domain.goals.value_estimate import Horizon
@@ -67,8 +68,8 @@ def explain_goal_priorities(
 def begin_best_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
     """Begin the goal with the highest priority among those that may begin and are worth it.
 
-    A goal that nobody gave is then served with the agent's own authority. None if no goal may begin
-    or another one is active.
+    Its owner's goals are sorted as the owner wants them. A goal that nobody gave is then served
+    with the agent's own authority. None if no goal may begin or another one is active.
     """
     if board.agenda().current is not None:
         return None
@@ -76,7 +77,8 @@ def begin_best_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal |
     if not fitting:
         return None
     able, drives = board.expectations().capability, board.profile.soul.weights
-    best, _ = rank_goals(fitting, able, drives, now)[0]
+    ranked = [goal for goal, _ in rank_goals(fitting, able, drives, now)]
+    best = board.owner_order().sort(ranked)[0]
     if not best.given:
         best = best.replaced(door=Source.HEARTBEAT, authority=Authority.SELF)
     best, failed = check_task_preconditions(
@@ -92,7 +94,8 @@ def _startable(runtime: Runtime, board: GoalBoard) -> list[tuple[Goal, datetime]
     unasked = board.profile.agent.heartbeat.acts_on_its_own
     may = (goal for goal in board.open_goals() if may_begin_goal(goal, unasked=unasked))
     when = ((goal, goal_begins_at(goal, able, drives, threshold)) for goal in may)
-    return [(goal, at) for goal, at in when if at is not None]
+    ordered = advance_ordered_goals(when, board.owner_order())
+    return [(goal, at) for goal, at in ordered if at is not None]
 
 
 def are_paused_goals_overdue(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> bool:

@@ -39,10 +39,11 @@ _QUESTION = TrustedText("Answer with the word OK.")
 
 @dataclass(frozen=True)
 class ModelQuestionResult:
-    """What asking a model cost and how long it took."""
+    """What a model answered, what that cost and how long it took; the text is stored nowhere."""
 
     cost: MicroUsd
     latency_ms: int
+    text: str = ""
 
 
 class ModelQuestion:
@@ -53,14 +54,19 @@ class ModelQuestion:
         self._agent = agent
         self._model = model
 
-    def ask(self, *, timeout_seconds: float) -> ModelQuestionResult:
-        """Ask once; raises ModelCallFailed, Exhausted, and Refused for a frozen agent."""
+    def ask(
+        self, *, timeout_seconds: float, request: ChatRequest | None = None
+    ) -> ModelQuestionResult:
+        """Ask once, for the word OK unless there is another request.
+
+        Raises ModelCallFailed, Exhausted, and Refused for a frozen agent.
+        """
         journal, turn = self._runtime.home.journal, self._turn()
         state = journal.read_step_state(turn)
         if state.frozen is not None:
             raise Refused(f"{state.frozen!r} is frozen", cure="opencrab unfreeze")
         limits = self._runtime.rules.limits.changed(state.limits)
-        request = self._request(timeout_seconds)
+        request = request or self._request(timeout_seconds)
         body = self._model.encode(request)
         amount = model_call_reservation(self._model.info, request, body)
         journal.open(turn)
@@ -176,7 +182,7 @@ class ModelQuestion:
             at=clock.now(),
         )
         self._end(turn, intent, result, TurnStatus.COMPLETED)
-        return ModelQuestionResult(result.cost, result.latency_ms or 0)
+        return ModelQuestionResult(result.cost, result.latency_ms or 0, answer.text)
 
     def _end(
         self,

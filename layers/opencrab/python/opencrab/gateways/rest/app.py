@@ -19,7 +19,7 @@ from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import api_keys, sign_in
-from opencrab.gateways.rest.agents import agents, soul_preview
+from opencrab.gateways.rest.agents import agents, soul_preview, templates
 from opencrab.gateways.rest.agents import models as agent_models
 from opencrab.gateways.rest.approvals import approvals, grants, signed_link
 from opencrab.gateways.rest.autonomy import events as happenings
@@ -35,7 +35,7 @@ from opencrab.gateways.rest.conversation import (
 from opencrab.gateways.rest.discord import interactions as discord_door
 from opencrab.gateways.rest.discord import setup as discord
 from opencrab.gateways.rest.discussion import balance
-from opencrab.gateways.rest.goals import goals, plans, task_events, tasks
+from opencrab.gateways.rest.goals import goal_order, goals, plans, task_events, tasks
 from opencrab.gateways.rest.http import openapi, problem
 from opencrab.gateways.rest.http.access import (
     CALLER,
@@ -73,6 +73,7 @@ PARTS = (
     agents,
     agent_models,
     soul_preview,
+    templates,
     skills,
     workspace,
     curation,
@@ -93,6 +94,7 @@ PARTS = (
     tasks,
     task_events,
     goals,
+    goal_order,
     plans,
     schedules,
     heartbeats,

@@ -3,9 +3,10 @@
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.engine.turn.prompt.system_text import system_text
+from opencrab.ports.models.model import PromptText
 
 
-def soul_preview(profile: Profile) -> str:
+def soul_preview(profile: Profile) -> PromptText:
     """Return the system text of a profile in a session without a theme, skills or memories."""
     agent = profile.agent
     session = Session(
@@ -15,4 +16,4 @@ def soul_preview(profile: Profile) -> str:
         created_at=agent.updated_at,
         updated_at=agent.updated_at,
     )
-    return str(system_text(profile, session))
+    return system_text(profile, session)

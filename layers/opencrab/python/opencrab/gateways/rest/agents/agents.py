@@ -1,6 +1,6 @@
 """Agents: list, create, look at, change and retire them, with their souls and identities."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid
+from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.interrupt import Interrupt
 from opencrab.domain.value import Language, MicroUsd, Name, ShortText, Value
 from opencrab.engine.access.list_cursor import place_hider
@@ -43,7 +44,8 @@ Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 class AgentView(Value):
     """An agent with its soul and identity; `version` grows with every change.
 
-    `world` is the outside world that it is bound to, null without one.
+    `world` is the outside world that it is bound to, null without one. `frozen` says that a switch
+    stops it: its own, or that of the installation.
     """
 
     id: str
@@ -58,6 +60,7 @@ class AgentView(Value):
     interrupt: Interrupt
     day_limit_micro_usd: int | None
     world: str | None
+    frozen: bool
     created_at: datetime
     updated_at: datetime
     version: int
@@ -65,10 +68,11 @@ class AgentView(Value):
     identity: Identity
 
     @classmethod
-    def of(cls, profile: Profile) -> "AgentView":
-        """Convert a stored agent to its view."""
+    def of(cls, profile: Profile, frozen: Collection[str]) -> "AgentView":
+        """Convert a stored agent to its view; `frozen` are the scopes that are frozen."""
         shown = {name: value for name, value in profile.agent if name in cls.model_fields}
-        return cls(**shown, soul=profile.soul, identity=profile.identity)
+        is_frozen = INSTALLATION in frozen or profile.agent.id in frozen
+        return cls(**shown, soul=profile.soul, identity=profile.identity, frozen=is_frozen)
 
 
 class AgentPut(Value, defer_build=False):
@@ -137,8 +141,10 @@ def list_agents(api: Api, caller: Reader, query: Paged) -> Page[AgentView]:
         limit=query.limit,
         hide=place_hider(api.runtime, LISTING),
     )
+    frozen = api.runtime.home.switches.all_frozen() if items else ()
     return Page(
-        items=tuple(map(AgentView.of, items)), next_cursor=http_cursor_after(LISTING, place)
+        items=tuple(AgentView.of(each, frozen) for each in items),
+        next_cursor=http_cursor_after(LISTING, place),
     )
 
 
@@ -167,7 +173,8 @@ def create(
     def make() -> AgentView:
         agent_id = once.id_of("agent")
         owner = caller.principal.id
-        return AgentView.of(create_agent(api.runtime, asked, owner=owner, agent_id=agent_id))
+        made = create_agent(api.runtime, asked, owner=owner, agent_id=agent_id)
+        return _view(api.runtime, made)
 
     return once.answer(asked, make, status=201)
 
@@ -178,7 +185,7 @@ def get_agent(api: Api, _caller: ProfileReader, agent_id: Id, response: Response
 
     ETag holds the agent's version.
     """
-    return _view_with_etag(response, api.runtime.home.agents.get(agent_id))
+    return _view_with_etag(api.runtime, response, api.runtime.home.agents.get(agent_id))
 
 
 @router.put("/{agent_id}")
@@ -191,7 +198,9 @@ def put_agent(
     """
     changes = dict(body)
     return _view_with_etag(
-        edit.response, save_agent_changes(api.runtime, agent_id, edit.version, changes)
+        api.runtime,
+        edit.response,
+        save_agent_changes(api.runtime, agent_id, edit.version, changes),
     )
 
 
@@ -208,7 +217,9 @@ def patch_agent(
             "status: retiring is permanent", field="status", cure="use DELETE to retire an agent"
         )
     return _view_with_etag(
-        edit.response, save_agent_changes(api.runtime, agent_id, edit.version, body.changes())
+        api.runtime,
+        edit.response,
+        save_agent_changes(api.runtime, agent_id, edit.version, body.changes()),
     )
 
 
@@ -221,7 +232,7 @@ def retire_agent(api: Api, _caller: Owner, agent_id: Id) -> AgentView:
     profile = api.runtime.home.agents.get(agent_id)
     if profile.agent.answers:
         profile = change_agent(api.runtime, profile, {"status": AgentStatus.RETIRED})
-    return AgentView.of(profile)
+    return _view(api.runtime, profile)
 
 
 @router.get("/{agent_id}/soul")
@@ -290,6 +301,10 @@ def save_agent_changes(
     return change_agent(runtime, profile, changes, soul=soul, identity=identity)
 
 
-def _view_with_etag(response: Response, profile: Profile) -> AgentView:
+def _view_with_etag(runtime: Runtime, response: Response, profile: Profile) -> AgentView:
     set_etag(response, profile.agent.version)
-    return AgentView.of(profile)
+    return _view(runtime, profile)
+
+
+def _view(runtime: Runtime, profile: Profile) -> AgentView:
+    return AgentView.of(profile, runtime.home.switches.all_frozen())

@@ -1,14 +1,20 @@
-"""Soul preview: the system text that a soul would give; nothing is stored."""
+"""Soul preview: the system text that a soul would give, and a sample conversation with it."""
+
+from fastapi import Response
 
 from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import ShortText, Value
+from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.prompt.soul_preview import soul_preview
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
 from opencrab.gateways.rest.http.idempotency import Repeatable
+
+_LOCAL_SECONDS, _AWS_SECONDS = 240, 25
+"""How long both answers may take together."""
 
 router = http_routes_below("/api/agents/{agent_id}/soul", "agents")
 
@@ -28,6 +34,22 @@ class SoulPreviewView(Value):
     estimated_tokens: int
 
 
+class SampleAnswerView(Value):
+    """A question and what the agent's model answered; `text` is empty if it said nothing."""
+
+    question: str
+    text: str
+    cost_micro_usd: int
+    latency_ms: int
+
+
+class SampleConversationView(Value):
+    """The answers of a model to two fixed questions, with what each cost."""
+
+    model: str
+    answers: tuple[SampleAnswerView, ...]
+
+
 @router.post("/preview")
 def preview_soul(
     api: Api, _caller: Owner, agent_id: Id, _once: Repeatable, body: Strict[SoulPreviewBody]
@@ -36,12 +58,41 @@ def preview_soul(
 
     It changes nothing.
     """
-    stored = api.runtime.home.agents.get(agent_id)
+    text = str(soul_preview(_previewed_profile(api.runtime, agent_id, body)))
+    return SoulPreviewView(text=text, estimated_tokens=estimated_tokens(text))
+
+
+@router.post("/sample", response_model=SampleConversationView)
+def sample_soul(
+    api: Api, _caller: Owner, agent_id: Id, once: Repeatable, body: Strict[SoulPreviewBody]
+) -> Response:
+    """Answer two fixed questions with a soul.
+
+    The agent's own model answers, within the agent's budgets, in 25 seconds at most on AWS.
+    No session and no memory has it.
+    """
+
+    def make() -> SampleConversationView:
+        from opencrab.engine.installation.sample_conversation import (  # noqa: PLC0415 - seldom
+            sample_conversation,
+        )
+
+        seconds = api.capped_wait(_LOCAL_SECONDS) or _LOCAL_SECONDS
+        found = sample_conversation(
+            api.runtime,
+            _previewed_profile(api.runtime, agent_id, body),
+            timeout_seconds=seconds if seconds == _LOCAL_SECONDS else min(seconds, _AWS_SECONDS),
+        )
+        return SampleConversationView.model_validate(found.model_dump())
+
+    return once.answer(body, make)
+
+
+def _previewed_profile(runtime: Runtime, agent_id: str, body: SoulPreviewBody) -> Profile:
+    stored = runtime.home.agents.get(agent_id)
     purpose = stored.agent.purpose if body.purpose is None else body.purpose.strip()
-    profile = Profile(
+    return Profile(
         agent=stored.agent.replaced(purpose=purpose),
         soul=body.soul,
         identity=body.identity or stored.identity,
     )
-    text = soul_preview(profile)
-    return SoulPreviewView(text=text, estimated_tokens=estimated_tokens(text))

@@ -3,7 +3,7 @@
 import { explain } from "../lib/api.js";
 import { element, problem } from "../lib/elements.js";
 import { repeat } from "../lib/widgets.js";
-import { agentHead, agentPath, badge, badgeOf, isFrozen } from "./badge.js";
+import { agentHead, agentPath, badge, badgeOf } from "./badge.js";
 import { Inspector } from "./inspector.js";
 import { ChatPane, PlanPane } from "./panes.js";
 import { panes } from "./panes_layout.js";
@@ -71,7 +71,7 @@ class AgentPage {
     ]);
     const pane = Object.fromEntries((found?.items ?? []).map((each) => [each.pane, each.data]));
     const news = { ...this.slow, pane, turns: turns.items, tasks: tasks?.items ?? [] };
-    news.badge = badgeOf(news.agent, { isFrozen: news.isFrozen, turnStatus: openStatus(news.turns) });
+    news.badge = badgeOf(news.agent, openStatus(news.turns));
     if (this.badge.dataset.name !== news.badge) this.badge.replaceChildren(badge(news.badge));
     this.badge.dataset.name = news.badge;
     await Promise.all([this.chat, this.plan, this.inspector, this.vitals, this.state].map((each) => each.update(news)));
@@ -89,7 +89,7 @@ class AgentPage {
       mayMeasure ? api.getIfAllowed(`/budgets?agent=${encodeURIComponent(this.agent.id)}`) : null,
       mayMeasure && !isOwner ? api.getIfAllowed(`${this.path}/vitals`) : null,
     ]);
-    this.slow = { agent, state, beliefs, models, heartbeat, world, budgets, vitals, isFrozen: isFrozen(state, agent.id) };
+    this.slow = { agent, state, beliefs, models, heartbeat, world, budgets, vitals };
   }
 }
 

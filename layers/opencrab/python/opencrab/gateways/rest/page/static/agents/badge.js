@@ -9,18 +9,13 @@ const OF_TURNS = { waiting: "waiting", running: "working", queued: "working" };
 export const BADGES = ["active", "working", "waiting", "dormant", "frozen", "retired"];
 
 /** How an agent is: its status, unless it is frozen or a turn of it is open. */
-export function badgeOf(agent, { isFrozen = false, turnStatus = null } = {}) {
+export function badgeOf(agent, turnStatus = null) {
   if (agent.status === "retired") return "retired";
-  if (isFrozen) return "frozen";
+  if (agent.frozen) return "frozen";
   return OF_TURNS[turnStatus] ?? agent.status;
 }
 
 export const badge = (name) => element("span", { class: `badge ${name}` }, text(`badge_${name}`));
-
-/** Whether the installation or this agent is frozen; false for keys that do not see it. */
-export function isFrozen(state, agentId) {
-  return state !== null && (state.state === "frozen" || state.frozen_agents.includes(agentId));
-}
 
 /** The address of an agent's page. */
 export const agentPath = (id, page = "") => `/agents/${encodeURIComponent(id)}${page}`;

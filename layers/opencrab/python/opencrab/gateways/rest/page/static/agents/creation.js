@@ -1,10 +1,11 @@
-/** Creating an agent: its name is enough, the rest has defaults. */
+/** Creating an agent: its name is enough, the rest has defaults or comes from a preset or a card. */
 
 import { newId } from "../lib/api.js";
 import { currentLanguage, element, text, visibleText } from "../lib/elements.js";
 import { choice } from "../lib/parts.js";
 import { field, form } from "../lib/widgets.js";
 import { agentPath } from "./badge.js";
+import { population, templates } from "./templates.js";
 
 const POLICIES = ["guarded", "strict", "open"];
 
@@ -18,8 +19,15 @@ export function creation(context, isFirst) {
   const policy = choice(POLICIES.map((each) => [each, text(`policy_${each}`)]), "guarded");
   let id = newId();
   let sent = "";
+  let base = {};
+  const origin = templates(api, () => language.value, (agent) => {
+    base = agent ?? {};
+    name.value = base.name ?? "";
+    purpose.value = base.purpose ?? "";
+    language.value = base.language ?? language.value;
+  });
   const create = async () => {
-    const body = { name: name.value.trim(), language: language.value, policy: policy.value };
+    const body = { ...base, name: name.value.trim(), purpose: "", language: language.value, policy: policy.value };
     if (purpose.value.trim()) body.purpose = purpose.value.trim();
     if (model.value.trim()) body.model = model.value.trim();
     // The same again is the same agent; what was corrected is another one.
@@ -31,13 +39,15 @@ export function creation(context, isFirst) {
   };
   // Nobody needs the models before somebody wants to create an agent.
   const readModels = async () => {
+    origin.load();
     if (known.childElementCount > 0) return;
     const models = await api.list("/llm/models", 400).catch(() => []);
     known.replaceChildren(...models.map((each) => element("option", { value: visibleText(each.name) })));
   };
   return element("details", { open: isFirst, class: "card creation", ontoggle: readModels },
     element("summary", {}, text("new_agent")),
-    form([field("agent_name", name), field("agent_purpose", purpose, "purpose_hint"),
+    form([origin.element, field("agent_name", name), field("agent_purpose", purpose, "purpose_hint"),
       element("div", { class: "filters" }, field("agent_language", language), field("agent_policy", policy, "policy_hint"),
-        field("agent_model", model, "model_hint")), known], "create_agent_now", create, { done: "agent_was_created" }));
+        field("agent_model", model, "model_hint")), known], "create_agent_now", create, { done: "agent_was_created" }),
+    element("p", { class: "hint" }, text("founders_hint"), " ", population(api, readAgents)));
 }

@@ -3,7 +3,7 @@
 import { explain } from "../lib/api.js";
 import { button, element, foreign, problem, text, time, visibleLine } from "../lib/elements.js";
 import { link, repeat } from "../lib/widgets.js";
-import { BADGES, agentPath, badge, badgeOf, isFrozen } from "./badge.js";
+import { BADGES, agentPath, badge, badgeOf } from "./badge.js";
 import { creation } from "./creation.js";
 import { policyName } from "./policy.js";
 
@@ -49,13 +49,12 @@ class AgentList {
   async refresh() {
     const { api, isOwner, readAgents } = this.context;
     try {
-      const [agents, state, running, waiting] = await Promise.all([
-        readAgents(), isOwner ? api.get("/system/state") : null,
-        api.get("/turns?status=running&limit=200"), api.get("/turns?status=waiting&limit=200"),
+      const [agents, running, waiting] = await Promise.all([
+        readAgents(), api.get("/turns?status=running&limit=200"), api.get("/turns?status=waiting&limit=200"),
       ]);
       const turns = new Map([...waiting.items, ...running.items].map((turn) => [turn.agent_id, turn.status]));
       this.agents = agents.map((agent) => ({
-        agent, badge: badgeOf(agent, { isFrozen: isFrozen(state, agent.id), turnStatus: turns.get(agent.id) }),
+        agent, badge: badgeOf(agent, turns.get(agent.id)),
       }));
       this.#show();
       this.errors.replaceChildren();

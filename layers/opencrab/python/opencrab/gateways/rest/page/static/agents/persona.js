@@ -6,6 +6,7 @@ import { card, form } from "../lib/widgets.js";
 import { agentHead, agentPath } from "./badge.js";
 import { Draft } from "./draft.js";
 import { choice, slider, traits, words } from "./persona_fields.js";
+import { sampleOf } from "./sample.js";
 
 const TRAITS = ["openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism"];
 const DRIVES = ["risk_tolerance", "collaboration", "depth_vs_breadth", "quality_vs_speed"];
@@ -32,17 +33,18 @@ class PersonaPage {
     this.changes = element("p", { class: "hint", role: "status" });
     this.preview = element("div", { "aria-live": "polite" });
     this.back = button("put_back", () => this.draft.load(this.draft.stored));
+    this.talk = button("try_persona", () => this.#talk());
     this.undo = button("undo_save", () => this.#undo(), { hidden: true });
     this.said = element("div", { role: "status" });
     const isRetired = agent.status === "retired";
     const made = form([this.#parts(), this.changes], "save_persona", () => this.#save(), { class: "persona" });
-    made.querySelector(".buttons").append(button("preview_prompt", () => this.#show()), this.back, this.undo);
+    made.querySelector(".buttons").append(button("preview_prompt", () => this.#show()), this.talk, this.back, this.undo);
     this.send = made.querySelector(".send");
     this.draft.onChange(() => this.#showChanges());
     this.#showChanges();
     this.element = element("section", { class: "persona-page" }, this.head,
       element("fieldset", { disabled: isRetired }, element("legend", { class: "unseen" }, text("agent_page_persona")), made),
-      this.said, this.preview);
+      element("p", { class: "hint" }, text("try_persona_hint")), this.said, this.preview);
   }
 
   #parts() {
@@ -144,6 +146,20 @@ class PersonaPage {
     this.draft.load(personaOf(agent));
     this.head.querySelector("h1 bdi").textContent = visibleLine(agent.name);
     await this.readAgents();
+  }
+
+  /** Two questions to the agent's model; pressed again for the same draft, it is asked anew. */
+  async #talk() {
+    const { soul, identity, purpose } = this.#wanted();
+    this.talk.disabled = true;
+    this.preview.replaceChildren(element("p", { class: "hint" }, text("trying_persona")));
+    try {
+      this.preview.replaceChildren(sampleOf(await this.api.post(`${this.path}/soul/sample`, { soul, identity, purpose })));
+    } catch (error) {
+      this.preview.replaceChildren(problem(explain(error)));
+    }
+    this.preview.scrollIntoView({ block: "nearest" });
+    this.talk.disabled = false;
   }
 
   async #show() {

@@ -20,10 +20,10 @@ export class StatePane {
     if (this.sentence.textContent !== said) this.sentence.textContent = said;
     this.#showFacts(news);
     const { agent, state } = news;
-    const now = `${agent.status} ${news.isFrozen} ${state?.state}`;
+    const now = `${agent.status} ${agent.frozen} ${state?.state}`;
     if (!this.isOwner || this.now === now) return;
     this.now = now;
-    this.switches.replaceChildren(...this.#buttons(agent, state, news.isFrozen));
+    this.switches.replaceChildren(...this.#buttons(agent, state, agent.frozen));
   }
 
   #buttons(agent, state, isFrozen) {

@@ -7,10 +7,13 @@ import { action, facts, table } from "../lib/widgets.js";
 const TERMS = ["expected_reward", "social_value", "novelty", "urgency", "capability_match"];
 const OPEN = new Set(["pending", "active"]);
 
-export function goalRow({ api, path, isOwner }, goal) {
+export function goalRow({ api, path, isOwner, onEnd }, goal) {
   const made = element("li");
   const show = (shown) => {
-    const abandon = async () => show({ ...await api.post(`${path}/goals/${encodeURIComponent(shown.id)}/abandon`, {}), score: null });
+    const abandon = async () => {
+      show({ ...await api.post(`${path}/goals/${encodeURIComponent(shown.id)}/abandon`, {}), score: null });
+      onEnd();
+    };
     made.replaceChildren(
       element("div", { class: "line" }, element("strong", {}, foreign(shown.name)),
         element("span", { class: `badge ${shown.status}` }, text(`goals_status_${shown.status}`)),

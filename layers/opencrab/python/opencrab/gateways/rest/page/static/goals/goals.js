@@ -4,6 +4,7 @@ import { newId } from "../lib/api.js";
 import { element, foreign, text, visibleText } from "../lib/elements.js";
 import { card, field, form, heading, pagedList } from "../lib/widgets.js";
 import { goalRow } from "./goal.js";
+import { goalOrder } from "./order.js";
 import { TaskRow } from "./task.js";
 
 export default async function page(context) {
@@ -16,7 +17,8 @@ export default async function page(context) {
     agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
   choice.value = id;
   const purpose = await api.getIfAllowed(`${path}/purpose`);
-  const goals = pagedList(api, `${path}/goals?explain=true`, (goal) => goalRow({ api, path, isOwner }, goal), { empty: "goals_none", signal });
+  const order = isOwner ? goalOrder(api, path, signal) : null;
+  const goals = pagedList(api, `${path}/goals?explain=true`, (goal) => goalRow({ api, path, isOwner, onEnd: () => order?.refresh() }, goal), { empty: "goals_none", signal });
   const tasks = pagedList(api, `${path}/tasks`, (task) => new TaskRow({ ...context, path }, task).element, { empty: "goals_no_tasks", signal });
   return element("section", { id: "view-goals" },
     heading([text("goals_of"), " ", foreign(context.agentName(id))]),
@@ -25,7 +27,8 @@ export default async function page(context) {
     who.scope === "read" ? null : newTask(api, path, () => tasks.refresh()),
     element("div", { class: "goal" },
       card("goals_tasks", tasks),
-      card("goals_wants", element("p", { class: "hint" }, text("goals_wants_hint")), goals, isOwner ? newGoal(api, path, () => goals.refresh()) : null)));
+      card("goals_wants", element("p", { class: "hint" }, text("goals_wants_hint")), order?.element, goals,
+        isOwner ? newGoal(api, path, () => Promise.all([goals.refresh(), order.refresh()])) : null)));
 }
 
 /** Send a body once, however often the button is pressed for it. */

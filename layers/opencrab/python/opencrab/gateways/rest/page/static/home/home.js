@@ -1,6 +1,6 @@
 /** Home: the agents and what they do, what was spent today, and the models that are set up. */
 
-import { badge, badgeOf, isFrozen } from "../agents/badge.js";
+import { badge, badgeOf } from "../agents/badge.js";
 import { explain, newId } from "../lib/api.js";
 import { button, currentLanguage, dollars, element, foreign, problem, text, visibleText } from "../lib/elements.js";
 import { freezeSwitch } from "../lib/freeze.js";
@@ -38,11 +38,9 @@ class Home {
 
   async refresh() {
     try {
-      const [agents, state, setup] = await Promise.all([
-        this.readAgents(), this.isOwner ? this.api.get("/system/state") : null, this.api.getIfAllowed("/setup"),
-      ]);
+      const [agents, setup] = await Promise.all([this.readAgents(), this.api.getIfAllowed("/setup")]);
       const shown = agents.filter((agent) => agent.status !== "retired").slice(0, MOST_AGENTS);
-      const details = await Promise.all(shown.map((agent) => this.#detail(agent, state)));
+      const details = await Promise.all(shown.map((agent) => this.#detail(agent)));
       this.#showAgents(details, agents.length);
       await this.#showCosts(details);
       await this.#showModels(setup);
@@ -54,14 +52,14 @@ class Home {
   }
 
   /** What this key may know of an agent: what it does now, and what it has spent today. */
-  async #detail(agent, state) {
+  async #detail(agent) {
     const id = encodeURIComponent(agent.id);
     const [now, budgets] = await Promise.all([
       this.isOwner ? this.api.getIfAllowed(`/agents/${id}/state`) : null,
       this.api.getIfAllowed(`/budgets?agent=${id}`),
     ]);
     const spent = budgets?.drawn.find((each) => each.scope === `agent:${agent.id}`) ?? null;
-    return { agent, now, spent, badge: badgeOf(agent, { isFrozen: isFrozen(state, agent.id), turnStatus: OF_PHASES[now?.action.phase] }) };
+    return { agent, now, spent, badge: badgeOf(agent, OF_PHASES[now?.action.phase]) };
   }
 
   #showAgents(details, count) {

@@ -1,0 +1,1 @@
+"""Pictures of the dashboard for README and docs: `make screenshots` takes them anew."""
