@@ -1,5 +1,8 @@
 """What kind of thought a call needs, in English and Japanese alike."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +16,7 @@ from opencrab.domain.turn.task_type import (
     turn_think_context,
 )
 from opencrab.domain.turn.turn import Trigger
+from tests.docs.site import DOCS
 
 HARD = (
     "Design the architecture of a distributed stock system: transactions across regions, "
@@ -20,6 +24,8 @@ HARD = (
     "分散した在庫システムのアーキテクチャを設計してください。トランザクションの整合性、"
     "障害時の動作、セキュリティ、旧システムからの移行も考えてください。",
 )
+PAGES = [DOCS / "explanation" / name for name in ("models.md", "models.ja.md")]
+LABELLED = tomllib.loads(Path(__file__).with_name("think_tiers.toml").read_text(encoding="utf-8"))
 PLAIN = ("Good morning!", "おはようございます", "How was your day?", "今日はどうでしたか")
 
 
@@ -94,3 +100,15 @@ def test_a_very_long_text_costs_no_more_than_its_beginning() -> None:
     beginning = "設計 " * 2_000
     first = turn_think_context(beginning[:8_000], Trigger.MESSAGE)
     assert turn_think_context(beginning + "x" * 10**6, Trigger.MESSAGE) == first
+
+
+def test_messages_go_to_the_tier_that_people_gave_them_as_the_page_on_models_says() -> None:
+    rows = {}
+    for tier in (1, 2, 3):
+        texts = [text for language in LABELLED.values() for text in language[f"{tier}"]]
+        came = [turn_think_context(text, Trigger.MESSAGE).tier for text in texts]
+        rows[tier] = [came.count(each) for each in (1, 2, 3)]
+    for page in PAGES:
+        told = page.read_text(encoding="utf-8")
+        for tier, counts in rows.items():
+            assert f"| {tier} | {' | '.join(map(str, counts))} |" in told, (page.name, rows)

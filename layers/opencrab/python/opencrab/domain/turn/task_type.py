@@ -1,7 +1,7 @@
 """Task types: what kind of work a model call is, decided by code and not by a model.
 
-Design and complex code need the best model, routine work and simple choices the fastest, all other
-work the standard one.
+A new design and whatever is complex need the best model, routine work and simple choices the
+fastest, all other work the standard one.
 """
 
 import re
@@ -12,7 +12,7 @@ from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Unit, Value
 
 COMPLEX = 0.7
-"""The complexity above which code or design needs the first tier."""
+"""The complexity above which a task needs the first tier, whatever it is about."""
 
 _MEDIUM = 0.35
 _READ = 8_000
@@ -40,11 +40,10 @@ class ThinkContext(Value):
 
     @property
     def tier(self) -> int:
-        """The tier of model that it needs: 1 best, 2 standard, 3 fastest."""
-        demanding = self.task_type in {TaskType.DESIGN, TaskType.CODE}
-        if demanding and self.complexity > COMPLEX:
-            return 1
-        return 3 if self.task_type in {TaskType.ROUTINE, TaskType.DECISION} else 2
+        """The tier of model that it needs: 1 best, 2 standard, 3 fastest (Kingdom's)."""
+        if self.task_type in {TaskType.ROUTINE, TaskType.DECISION}:
+            return 3
+        return 1 if self.task_type is TaskType.DESIGN or self.complexity > COMPLEX else 2
 
     @property
     def use(self) -> Use:
@@ -99,11 +98,15 @@ _KINDS = (
         ),
     ),
     (
+        # A new one is asked for; who talks about a design that is there has another task.
         TaskType.DESIGN,
         _words(
-            r"architect(?:ure)?|design (?:a|an|the|our|and)|trade-?offs?|system design|"
-            r"(?:write|draft) (?:a|the) (?:spec(?:ification)?|rfc|design)",
-            r"設計|アーキテクチャ|仕様書|トレードオフ",
+            r"design (?:a|an|the|our|my|some|and)|"
+            r"(?:draft|propose|sketch|outline|write|create|suggest|come up with|work out)\b"
+            r"[^.?!\n]{0,40}\b(?:design|architecture|schema|data model|spec(?:ification)?|rfc)|"
+            r"how (?:would|should|do|can) (?:you|we|i) (?:structure|architect|design|model)",
+            r"(?:設計|アーキテクチャ|仕様|構成|スキーマ)[^。?!\uff1f\uff01\n]{0,12}"
+            r"(?:して|する|したい|願|考え|書い|作っ|作成|提案|案|決め|検討)",
         ),
     ),
     (
