@@ -89,24 +89,38 @@ def _words(english: str, japanese: str) -> str:
     return rf"\b(?:{english})\b|{japanese}"
 
 
+_DESIGNED = (
+    r"design|architecture|schema|(?:data|permission) model|spec(?:ification)?|rfc|api|pipeline|"
+    r"process|protocol|framework"
+)
+"""What a new one of may be asked for."""
+
 _KINDS = (
     (
         TaskType.DECISION,
         _words(
-            r"yes or no|y/n|answer (?:only )?(?:yes|no)\b[^.]{0,20}",
-            r"はいかいいえ|イエスかノー|はい・いいえ|yes/no",
+            r"yes[\"'”]? ?(?:or|/) ?(?:a )?[\"'“]?no|y/n|answer (?:only )?(?:yes|no)\b[^.]{0,20}",
+            r"[「『]?はい[」』]?(?:か、?|または|・|/|\uff0f)[「『]?いいえ|"
+            r"(?:yes|イエス) ?(?:か|/|\uff0f|or) ?(?:no|ノー)",
         ),
     ),
     (
         # A new one is asked for; who talks about a design that is there has another task.
         TaskType.DESIGN,
         _words(
-            r"design (?:a|an|the|our|my|some|and)|"
-            r"(?:draft|propose|sketch|outline|write|create|suggest|come up with|work out)\b"
-            r"[^.?!\n]{0,40}\b(?:design|architecture|schema|data model|spec(?:ification)?|rfc)|"
-            r"how (?:would|should|do|can) (?:you|we|i) (?:structure|architect|design|model)",
-            r"(?:設計|アーキテクチャ|仕様|構成|スキーマ)[^。?!\uff1f\uff01\n]{0,12}"
-            r"(?:して|する|したい|願|考え|書い|作っ|作成|提案|案|決め|検討)",
+            r"design (?:a|an|the|our|my|some|and)|from (?:scratch|the ground up)|"
+            r"(?:draft|propose|sketch|outline|write|create|devise|suggest|come up with|work out)\b"
+            rf"[^.?!\n]{{0,40}}\b(?:{_DESIGNED})|"
+            r"(?:need|want)(?: to (?:build|create|make|set up))? an? "
+            rf"(?:[\w-]+ ){{0,3}}(?:{_DESIGNED})|"
+            rf"what should (?:the|our) (?:{_DESIGNED})|"
+            r"how (?:would|should|do|can) (?:you|we|i) (?:structure|architect|design|model)|"
+            r"how [^.?!\n]{0,40}\bshould be (?:structured|designed|organi[sz]ed|laid out)",
+            r"設計(?:案|図)?(?:を|も)?(?:して|する|し直|したい|願|考え|提案|出し|作)|"
+            r"(?:ゼロ|一|白紙)から[^。?!\uff1f\uff01\n]{0,8}(?:考え|作|設計|組み立て)|"
+            r"(?:設計|アーキテクチャ|仕様書?|構成|スキーマ|データモデル|仕組み|しくみ|プロセス)"
+            r"[^。?!\uff1f\uff01\n]{0,12}"
+            r"(?:考え|書い|作っ|作り|作成|提案|案を|決め|組み立て|願い)",
         ),
     ),
     (
@@ -135,11 +149,12 @@ _KINDS = (
 _DEMANDS = (
     r"\b(?:concurren\w+|distributed|consisten\w+|deadlocks?|race conditions?|transactions?|proofs?|"
     r"prove|optimi[sz]\w+|migrat\w+|scal(?:e|able|ability|ing)|security|failure modes?|"
-    r"trade-?offs?|constraints?|requirements?|architecture|edge cases?|throughput|latency)\b|"
+    r"trade-?offs?|constraints?|requirements?|architecture|edge cases?|throughput|latency|"
+    r"downtime|failover|idempoten\w+|determinis\w+|multithread\w*)\b|"
     r"並行|並列|分散|整合性|デッドロック|競合|トランザクション|証明|最適化|移行|拡張性|スケール|"
-    r"セキュリティ|障害|制約|要件|アーキテクチャ|境界条件|例外処理|性能"
+    r"セキュリティ|障害|制約|要件|アーキテクチャ|境界条件|例外処理|性能|停止なし|二重|線形化|冪等"
 )
-_PARTS = r"^[ \t\u3000]*(?:[-*・]|\d{1,4}[.)\uff0e])[ \t\u3000]+\S"
+_PARTS = r"^[ \t\u3000]*(?:(?:[-*]|\d{1,4}[.)\uff0e])[ \t\u3000]+|・[ \t\u3000]*)\S"
 _CODE = r"```|^\s{4}\S|\bdef \w+\(|\bclass \w+|;\s*$"
 _LONG = 2_000
 

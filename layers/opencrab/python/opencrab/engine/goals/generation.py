@@ -18,6 +18,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.value import Value
+from opencrab.engine.goals.earlier_goals import earlier_goals_text
 from opencrab.engine.goals.generation_text import (
     aspiration_text,
     goal_text,
@@ -209,6 +210,7 @@ def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime)
     asked = towards.name == _asked_name(board)
     name, words = next_step_goal_text(board.profile.agent.language, towards.name, asked=asked)
     wish = _wish(board, GoalSource.ROLE, name, words)
+    wish = wish.replaced(words=words + earlier_goals_text(board, wish.name))
     return _put_up(board, wish.replaced(deadline=now + pause), now)
 
 

@@ -6,6 +6,7 @@ from opencrab.ports.texts import Texts
 
 _NAMES = Texts(__file__, "names")
 _WORDS = Texts(__file__, "words")
+_EARLIER = Texts(__file__, "earlier")
 
 
 def low_balance_goal_text(language: Language, balance: int) -> str:
@@ -34,6 +35,11 @@ def next_step_goal_text(language: Language, what: str, *, asked: bool) -> tuple[
     `asked` says that the aspiration is what the owner asked the agent to do unasked.
     """
     return _format_goal_text("asked_step" if asked else "step", language, what=what)
+
+
+def earlier_goal_text(key: str, language: Language, **what: object) -> str:
+    """Return one of the texts about earlier steps towards an aspiration."""
+    return _EARLIER[key][language].format(**what)
 
 
 def _format_goal_text(reason: str, language: Language, **what: object) -> tuple[str, str]:
