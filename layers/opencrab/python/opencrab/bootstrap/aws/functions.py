@@ -227,7 +227,7 @@ def rest_handler() -> "Answer":
 
     load_http_app_quickly()
     from opencrab.bootstrap.discord.bot import bot_of
-    from opencrab.gateways.rest.app import create_app
+    from opencrab.gateways.rest.app import create_app, withhold_page
     from opencrab.gateways.rest.http.polling import PollingWatch
 
     configured = settings.load_settings({})
@@ -248,8 +248,9 @@ def rest_handler() -> "Answer":
         setup=lambda: aws_setup_status(configured, home.budgets, pulse),
         longest_seconds=LONGEST_SECONDS,
         bot=bot_of(configured),
-        serves_page=bool(configured.get("dashboard.enabled")),
     )
+    if not configured.get("dashboard.enabled"):
+        withhold_page(app)
     return http_request_handler(app)
 
 

@@ -154,6 +154,11 @@ class _Place:
 
     opens_page: bool
 
+    @property
+    def ports(self) -> tuple[int, ...]:
+        own = None if self.page is None else self.page.port
+        return (self.port,) if own is None else (self.port, own)
+
 
 def _serve(
     runtime: "Runtime",
@@ -190,7 +195,6 @@ def _serve(
         bot=bot_of(configured),
         interactions=own_discord_door(configured, runtime),
         instance=place.instance,
-        serves_page=place.page is not None,
     )
     add_local_server_parts(app, configured, runtime, place.data)
     runner = Runner(
@@ -205,14 +209,7 @@ def _serve(
     )
     ready = partial(_announce, app, runtime, thinking, place)
     stopping = partial(print_local_start_screen_line, "stopping", place.language)
-    runner.serve(
-        app,
-        host=place.host,
-        port=place.port,
-        page_port=None if place.page is None else place.page.port,
-        ready=ready,
-        stopping=stopping,
-    )
+    runner.serve(app, host=place.host, ports=place.ports, ready=ready, stopping=stopping)
 
 
 def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:

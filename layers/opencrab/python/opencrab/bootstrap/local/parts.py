@@ -11,12 +11,15 @@ if TYPE_CHECKING:
 def add_local_server_parts(
     app: Any, configured: "Settings", runtime: "Runtime", data: Path
 ) -> None:
-    """Add what only a server on the owner's computer has."""
+    """Add what only a server on the owner's computer has, and the page unless it is off."""
     from opencrab.bootstrap.local.doctor import checks_of_running_local_server
     from opencrab.bootstrap.websocket import configured_local_websocket
+    from opencrab.gateways.rest.app import withhold_page
     from opencrab.gateways.rest.conversation.websocket import offer_conversation_websocket
     from opencrab.gateways.rest.installation.checks import offer_installation_machine_checks
 
+    if not configured.get("dashboard.enabled"):
+        withhold_page(app)
     offer_conversation_websocket(app, configured_local_websocket(configured, runtime))
     offer_installation_machine_checks(
         app, checks_of_running_local_server(configured, data, runtime.clock)

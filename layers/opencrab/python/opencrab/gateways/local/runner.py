@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from itertools import count
@@ -18,7 +18,7 @@ from typing import Any
 
 import uvicorn
 
-from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
 from opencrab.engine.autonomy.sweep import admit_due_items, run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
@@ -53,6 +53,8 @@ _NIGHT_SECONDS = 600
 _FRAME_BYTES = 65_536
 """Frames of a WebSocket that are larger are not even read."""
 _WORDS_SECONDS = 0.04
+_BACKLOG = 2_048
+"""That of uvicorn."""
 EVERY = "*"
 """Who waits for this waits for any session; the WebSocket does."""
 
@@ -185,19 +187,18 @@ class Runner:
         app: Any,
         *,
         host: str,
-        port: int,
-        page_port: int | None = None,
+        ports: Sequence[int],
         ready: Callable[[], None],
         stopping: Callable[[], None],
     ) -> None:
-        """Run until a signal arrives; then call `stopping`, finish the running steps and return.
+        """Serve at one or more ports until a signal arrives.
 
-        With a `page_port` the same application is served there as well.
+        Then call `stopping`, finish the running steps and return.
         """
         config = uvicorn.Config(
             app,
             host=host,
-            port=port,
+            port=ports[0],
             log_level="warning",
             access_log=False,
             lifespan="off",
@@ -208,8 +209,8 @@ class Runner:
         server = _Server(
             config, on_ready=lambda: self._start(ready), on_exit=lambda: self._end(stopping)
         )
-        ports = [] if page_port is None else [port, page_port]
-        server.run(sockets=[_listening(host, each, config.backlog) for each in ports] or None)
+        several = len(ports) > 1
+        server.run(sockets=[_listening(host, each) for each in ports] if several else None)
         self._join()
 
     def _start(self, ready: Callable[[], None]) -> None:
@@ -357,6 +358,10 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _listening(host: str, port: int, backlog: int) -> socket.socket:
+def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=backlog)
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        problem = f"port {port} on {host} cannot be used: {error.strerror}"
+        raise Unavailable(problem, cure="choose another one") from None

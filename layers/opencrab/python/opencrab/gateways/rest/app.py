@@ -144,10 +144,9 @@ PAGES = frozenset(
 class RequestGate:
     """The middleware of every request: it checks address, key and size, and catches any error."""
 
-    def __init__(self, app: ASGIApp, runtime: Runtime, *, serves_page: bool = True) -> None:
+    def __init__(self, app: ASGIApp, runtime: Runtime) -> None:
         self._app = app
         self._runtime = runtime
-        self._serves_page = serves_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; an unexpected error is logged and gives status 500."""
@@ -168,7 +167,7 @@ class RequestGate:
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             require_utf8_url(scope)
-            if self._serves_page and _accepts_page(scope):
+            if scope["app"].state.serves_page and _accepts_page(scope):
                 # Most requests are not for the page, and a cold start does not load it.
                 from opencrab.gateways.rest.page.page_files import page_response  # noqa: PLC0415
 
@@ -241,7 +240,6 @@ def create_app(
     bot: BotApplication | None = None,
     interactions: discord_door.Interactions | None = None,
     instance: str | None = None,
-    serves_page: bool = True,
 ) -> FastAPI:
     """Return the application that serves one installation.
 
@@ -254,7 +252,6 @@ def create_app(
         bot: The configured Discord bot, with the commands that it should have.
         interactions: Answers interactions of Discord; None if Discord is off or calls elsewhere.
         instance: Proves to clients that this process serves its data folder; None without one.
-        serves_page: Whether browsers get the dashboard.
     """
     app = build_routes()
     application = bot or BotApplication()
@@ -262,9 +259,14 @@ def create_app(
         runtime, watch, setup, longest_seconds, machine, application, instance
     )
     app.state.interactions = interactions
-    app.state.serves_page = serves_page
-    app.add_middleware(RequestGate, runtime=runtime, serves_page=serves_page)
+    app.state.serves_page = True
+    app.add_middleware(RequestGate, runtime=runtime)
     return app
+
+
+def withhold_page(app: FastAPI) -> None:
+    """Let browsers have no page; the routes stay."""
+    app.state.serves_page = False
 
 
 def build_routes() -> FastAPI:
