@@ -138,7 +138,7 @@ def through_rest() -> Counts:
     with _installation() as here:
         runtime = here.world.runtime
         key, _ = create_api_key(runtime, name="budgets", scope=Scope.OWNER)
-        app = create_app(runtime, watch=PollingWatch(), setup=dict)
+        app = create_app(runtime, watch=PollingWatch(), setup=lambda _: {})
 
         async def ask(method: str, path: str, body: Any = None) -> Any:
             transport = httpx.ASGITransport(app)

@@ -57,6 +57,7 @@ def _furnish(client: httpx.Client, texts: dict[str, Any]) -> dict[str, str]:
     _made(client, f"{base}/tasks", {"instruction": texts["task"]})
     when = {"name": texts["schedule"], "when": "0 7 * * *", "instructions": texts["schedule"]}
     _made(client, f"{base}/schedules", when)
+    other = ""
     for name in texts["others"]:
         careful = {"name": name, "policy": "strict", "heartbeat": heartbeat}
         other = _made(client, "/agents", careful)["id"]

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.integration.browser.conftest import Installation
-from tests.integration.browser.harm import HOSTILE, NAME, nothing_ran
+from tests.integration.browser.harm import HOSTILE, NAME, RUN, nothing_ran
 from tests.integration.browser.webdriver import Browser
 
 pytestmark = pytest.mark.timeout(300)
@@ -23,8 +23,13 @@ def test_hostile_words_of_people_and_models_stay_text(
         installation.vendor.words.put(None)
         done = ".message.theirs:not(.arriving)"
         window.until(lambda: window.count(done) > said, f"no answer to {text!r}")  # noqa: B023
+    # An address is shown as text where Markdown has a link or a picture; nothing leads there.
+    window.says(f"link javascript:{RUN}", ".message.theirs .markdown")
+    nothing_ran(window)
+    window.run("document.querySelectorAll('.message .plain').forEach((each) => each.click())")
     shown = window.run(
-        "return [...document.querySelectorAll('.message .text')].map((each) => each.textContent)"
+        "return [...document.querySelectorAll('.message .text')]"
+        ".map((each) => (each.querySelector('.as-written') ?? each).textContent)"
     )
     for text in HOSTILE[:-1]:
         assert shown.count(text) == 2

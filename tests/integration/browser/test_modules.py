@@ -150,3 +150,60 @@ def test_only_an_answer_about_the_key_ends_it(installation: Installation, englis
         [403, {}],
     ]
     assert module(installation, english, REFUSALS, answers) == [True, True, False, False]
+
+
+MARKDOWN = """
+const {markdown} = await import(base + "lib/markdown.js");
+const started = performance.now();
+const made = markdown(input);
+return [made.innerHTML.slice(0, 5000), made.textContent.length, performance.now() - started];
+"""
+
+
+def test_markdown_becomes_simple_elements_and_no_link_or_picture(
+    installation: Installation, english: Browser
+) -> None:
+    written = (
+        "# 見出し Head\n\none **bold** `code`\ntwo\n\n- a\n  - b\n- [x](https://leak.example/)\n\n"
+        "1. 一\n\n> quoted\n\n```js\n<b>**raw**</b>\n```\n![p](https://leak.example/p.png)"
+        "<img src=x onerror=window.ran=1>\n\n|a|b|"
+    )
+    [made, _, _] = module(installation, english, MARKDOWN, written)
+    assert made == (
+        "<p><strong>見出し Head</strong></p>"
+        '<p dir="auto">one <strong>bold</strong> <code>code</code>\ntwo</p>'
+        '<ul><li dir="auto">a</li><li dir="auto" class="deep-1">b</li>'
+        '<li dir="auto">x <code>https://leak.example/</code></li></ul>'
+        '<ol><li dir="auto">一</li></ol><blockquote dir="auto">quoted</blockquote>'
+        '<pre tabindex="0">&lt;b&gt;**raw**&lt;/b&gt;</pre>'
+        '<p dir="auto">p <code>https://leak.example/p.png</code>'
+        "&lt;img src=x onerror=window.ran=1&gt;</p>"
+        '<pre tabindex="0">|a|b|</pre>'
+    )
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "[",
+        "*",
+        "**a ",
+        "`",
+        "> ",
+        "- ",
+        "![](",
+        "[a](",
+        "  " * 6 + "- ",
+        "_ ",
+        "#",
+        "|",
+        "```\n",
+        "\n",
+    ],
+)
+def test_no_markdown_takes_long(installation: Installation, english: Browser, bomb: str) -> None:
+    text = (bomb * 60_000)[:60_000]
+    twice = (bomb * 120_000)[:120_000]
+    for each in (text, twice, text.replace(bomb, f"{bomb}\n")[:60_000]):
+        # A text that took quadratic time would take minutes, and this call ends after one.
+        assert module(installation, english, MARKDOWN, each)[1] >= 0

@@ -34,6 +34,9 @@ def test_the_installation_says_what_works_and_freezes(
     installation.sign_in(window)
     installation.go(window, "/settings")
     window.says("DISCORD_TOKEN", "#part-part_missing ~ *")
+    japanese = window.run("return document.documentElement.lang") == "ja"
+    cure = "を設定して、起動し直してください" if japanese else "and start again"
+    window.says(cure, "#part-part_missing ~ *")
     window.shown(".check.ok")
     window.run(SILENT)
     window.click(".switch .stop")

@@ -55,6 +55,23 @@ def test_a_file_is_edited_compared_restored_saved_and_deleted(
     window.logged()
 
 
+def test_markdown_is_formatted_and_can_be_read_as_it_is(
+    installation: Installation, window: Browser
+) -> None:
+    agent = installation.agent("Formatter")
+    written = "# 見出し\n\n- **one** ![p](https://leak.example/p.png)\n"
+    file(installation, agent, "plan.md", written.encode())
+    installation.sign_in(window)
+    installation.go(window, f"/agents/{agent}/workspace?file=plan.md")
+    window.says("one", ".markdown li strong")
+    window.says("https://leak.example/p.png", ".markdown li code")
+    window.click(".plain")
+    window.until(lambda: window.text(".as-written") == written, "it is not as it was written")
+    window.click(".plain")
+    window.shown(".markdown")
+    assert nothing_was_forbidden(window)
+
+
 def test_the_browser_really_saves_a_file(
     installation: Installation, window: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

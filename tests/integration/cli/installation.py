@@ -244,7 +244,7 @@ class Installation:
         self.bridge.app = create_app(
             self.runtime,
             watch=PollingWatch(0.02),
-            setup=lambda: {"model": {"default": models.routing.default}},
+            setup=lambda _: {"model": {"default": models.routing.default}},
         )
         offer_installation_machine_checks(
             self.bridge.app, lambda findings: self._machine().of_running(findings)

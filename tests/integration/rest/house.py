@@ -72,7 +72,7 @@ class House:
     def furnish(self, **changes: Any) -> None:
         """Another runtime in some of its parts, behind the same routes."""
         self.runtime = replace(self.runtime, **changes)
-        self.app = create_app(self.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP)
+        self.app = create_app(self.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP)
 
     def close(self) -> None:
         """Leave nothing open."""

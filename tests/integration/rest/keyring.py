@@ -19,7 +19,7 @@ class Keyring:
         self.house = house
         # Streams end at once.
         house.app = create_app(
-            house.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP, longest_seconds=0
+            house.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, longest_seconds=0
         )
         delegate = house.key(Scope.CHAT)[1].principal.id
         rules = {"delegates": [delegate]}

@@ -50,7 +50,7 @@ class Deployed(House):
         home = replace(self.runtime.home, feed=None, journal=journal)
         self.runtime = replace(self.runtime, home=home)
         self.app = create_app(
-            self.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP, longest_seconds=1
+            self.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, longest_seconds=1
         )
         self.function = http_request_handler(self.app)
 

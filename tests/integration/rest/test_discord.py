@@ -36,7 +36,7 @@ class Guild(House):
         self.runtime = replace(self.runtime, **given)
         bot = BotApplication(BOT, KEY, commands=lambda: COMMANDS)
         watch = PollingWatch(0.02)
-        self.app = create_app(self.runtime, watch=watch, setup=lambda: SETUP, bot=bot)
+        self.app = create_app(self.runtime, watch=watch, setup=lambda _: SETUP, bot=bot)
 
     def hears(
         self, number: int, content: str = "やあ", *, key: str | None = None, **fields: Any

@@ -27,7 +27,7 @@ def answered(
 ) -> httpx.Response:
     """A request as Discord sends it: with its headers, without a key."""
     app = create_app(
-        house.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP, interactions=interactions
+        house.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, interactions=interactions
     )
 
     async def asked() -> httpx.Response:

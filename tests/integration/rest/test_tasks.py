@@ -214,7 +214,7 @@ def test_a_follower_sees_every_change_until_the_end(busy: House, language: str) 
 def test_where_answers_are_not_streamed_each_change_ends_one(busy: House) -> None:
     place, task = given(busy)
     app = create_app(
-        busy.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP, longest_seconds=20
+        busy.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, longest_seconds=20
     )
     streaming, busy.app = busy.app, app
     try:

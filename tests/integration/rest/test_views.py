@@ -78,7 +78,7 @@ def test_vitals_and_panes_tell_of_the_machine_where_there_is_one(house: House) -
     assert house.got(f"/agents/{agent}/vitals")["machine"] is None
     here = Machine(cpu_percent=12.5)
     house.app = create_app(
-        house.runtime, watch=PollingWatch(0.02), setup=lambda: SETUP, machine=lambda: here
+        house.runtime, watch=PollingWatch(0.02), setup=lambda _: SETUP, machine=lambda: here
     )
     panes = house.got(f"/agents/{agent}/panes")["items"]
     assert [list(pane) for pane in panes] == [["pane", "data"]] * 5

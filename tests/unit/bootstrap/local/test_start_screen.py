@@ -8,6 +8,7 @@ import pytest
 from opencrab.bootstrap.local import models, start_screen
 from opencrab.bootstrap.local.start_screen import (
     local_start_screen_folder_line,
+    local_start_screen_note,
     local_start_screen_text,
 )
 from opencrab.ports.texts import Texts
@@ -33,6 +34,13 @@ def test_a_language_without_a_start_screen_reads_it_in_english() -> None:
 def test_what_is_said_without_a_model_exists_in_japanese() -> None:
     notes = Texts(start_screen.__file__, "notes")
     assert [note for note in models._NO_MODEL if not notes.get(note, {}).get("ja")] == []
+
+
+def test_a_note_is_told_in_the_language_of_its_reader() -> None:
+    note = models._NO_MODEL[0]
+    assert local_start_screen_note(note, "en") == note
+    assert local_start_screen_note(note, "ja").startswith("言語モデルではありません")
+    assert local_start_screen_note("Ollama runs", "ja") == "Ollama runs"
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

@@ -27,7 +27,7 @@ def agent_view(name: str, **changes: Any) -> dict[str, Any]:
     soul = settings.pop("soul", Soul(persona_name=name))
     identity = settings.pop("identity", Identity(name=name))
     profile = Profile(agent=Agent(name=name, **settings), soul=soul, identity=identity)
-    return AgentView.of(profile).model_dump(mode="json")
+    return AgentView.of(profile, ()).model_dump(mode="json")
 
 
 def session_view(*agent_ids: str, **changes: Any) -> dict[str, Any]:

@@ -245,7 +245,7 @@ def rest_handler() -> "Answer":
     app = create_app(
         runtime,
         watch=PollingWatch(),
-        setup=lambda: aws_setup_status(configured, home.budgets, pulse),
+        setup=lambda _language: aws_setup_status(configured, home.budgets, pulse),
         longest_seconds=LONGEST_SECONDS,
         bot=bot_of(configured),
     )

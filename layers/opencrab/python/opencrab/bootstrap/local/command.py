@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.domain.value import Language
     from opencrab.engine.runtime import Runtime
     from opencrab.gateways.cli.terminal.options import UpOptions
     from opencrab.gateways.local.backup_schedule import BackupSchedule
@@ -83,7 +84,7 @@ def _up(options: "UpOptions") -> int:
                     thinking,
                     place,
                     network=network,
-                    setup=partial(_setup, runtime, configured, thinking, place, backups),
+                    setup=partial(_setup, runtime, configured, thinking, place, backups=backups),
                 )
         network.close()
         return 0
@@ -168,7 +169,7 @@ def _serve(
     place: _Place,
     *,
     network: Network,
-    setup: "Callable[[], dict[str, Any]]",
+    setup: "Callable[[Language], dict[str, Any]]",
 ) -> None:
     from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
@@ -272,17 +273,28 @@ def _setup(
     configured: "Settings",
     thinking: LocalModels,
     place: _Place,
+    language: "Language",
+    *,
     backups: "BackupSchedule | None",
 ) -> dict[str, Any]:
     """Return what is configured, which variables are missing, and what to do about them."""
+    from opencrab.bootstrap.local.start_screen import (
+        local_start_screen_note,
+        local_start_screen_text,
+    )
     from opencrab.bootstrap.rules import configured_budget_limits
 
     default = runtime.models.routing.default
+    notes = thinking.notes if default == thinking.settings.default else ()
     now = configured
     if runtime.secrets is not None:
         now = settings.load_settings({}, secret=runtime.secrets.get)
     missing = [
-        {"part": section, "variable": variable, "cure": f"set {variable} and start again"}
+        {
+            "part": section,
+            "variable": variable,
+            "cure": local_start_screen_text("missing_cure", language, variable=variable),
+        }
         for section, variable in sorted(now.absent.items())
     ]
     return {
@@ -290,7 +302,7 @@ def _setup(
         "home": {"kind": "sqlite", "data": str(place.data.resolve())},
         "model": {
             "default": default,
-            "notes": list(thinking.notes) if default == thinking.settings.default else [],
+            "notes": [local_start_screen_note(note, language) for note in notes],
         },
         "budget": configured_budget_limits(runtime.rules.limits, runtime.home.budgets.limits()),
         "missing": missing,

@@ -34,17 +34,16 @@ def print_local_start_screen(
 ) -> None:
     """Print the start screen; `notes` say why this model was chosen, `link` signs in once."""
     from opencrab.domain.models.routing import RoutingBasis, Use
-    from opencrab.ports.texts import Texts
 
     model = runtime.models.routing.chosen(Use.CONVERSATION, RoutingBasis()).model
-    language, known = place.language, Texts(__file__, "notes")
+    language = place.language
     rows = [
         local_start_screen_text("listens", language, version=__version__, url=place.url),
         local_start_screen_text("data", language, path=place.data.resolve()),
         local_start_screen_text("model", language, name=model),
     ]
     for note in notes:
-        said = known.get(note, {}).get(language, note)
+        said = local_start_screen_note(note, language)
         rows.append(local_start_screen_text("note", language, note=said))
     if place.key_file is not None:
         rows.append(
@@ -59,6 +58,13 @@ def print_local_start_screen(
     rows += [local_start_screen_text("stop", language), local_start_screen_text("ready", language)]
     sys.stdout.write("\n".join(rows) + "\n")
     sys.stdout.flush()
+
+
+def local_start_screen_note(note: str, language: str) -> str:
+    """Return a note on how the model was chosen in a language; one with names stays English."""
+    from opencrab.ports.texts import Texts
+
+    return Texts(__file__, "notes").get(note, {}).get(language, note)
 
 
 def local_start_screen_folder_line(key: str, language: str, data: Path, **facts: object) -> str:

@@ -54,13 +54,13 @@ def agent_from_card(card: CharacterCard, language: Language) -> tuple[NewAgent, 
             "the card has no name", field="name", cure="choose a character card in JSON or PNG"
         )
     names = {"char": name, "bot": name, "user": _TEXTS["user"][language]}
-    said = {part: _filled(getattr(texts, part), names) for part in _TAKEN}
+    said = {part: _fill_placeholders(getattr(texts, part), names) for part in _TAKEN}
     traits = {_TEXTS[part][language]: text[:_TRAIT] for part, text in said.items() if text}
     agent = NewAgent(name=name, language=language, soul=SoulDraft(custom_traits=traits))
     return agent, tuple(part for part, text in said.items() if len(text) > _TRAIT)
 
 
-def _filled(text: str, names: Mapping[str, Any]) -> str:
+def _fill_placeholders(text: str, names: Mapping[str, Any]) -> str:
     """Replace the places of a card where the names of the character and the person belong."""
     shown = (c for c in text.replace("\r\n", "\n") if c == "\n" or not hidden_in_name(c))
     found = "".join(shown).strip()

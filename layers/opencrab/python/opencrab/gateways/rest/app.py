@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from opencrab.domain.errors import OpenCrabError
+from opencrab.domain.value import Language
 from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
@@ -234,7 +235,7 @@ def create_app(
     runtime: Runtime,
     *,
     watch: Watch,
-    setup: Callable[[], dict[str, Any]],
+    setup: Callable[[Language], dict[str, Any]],
     longest_seconds: int | None = None,
     machine: ReadMachine = no_machine_vitals,
     bot: BotApplication | None = None,
@@ -246,7 +247,8 @@ def create_app(
     Args:
         runtime: The installation.
         watch: Wakes clients that wait for a change.
-        setup: Returns what is configured, what is missing and what to do, for GET /api/setup.
+        setup: Returns what is configured, what is missing and what to do, in a language, for
+            GET /api/setup.
         longest_seconds: The maximum duration of a request or an event stream; None for no limit.
         machine: Reads the load of the computer that runs OpenCrab.
         bot: The configured Discord bot, with the commands that it should have.

@@ -7,7 +7,6 @@ from fastapi import Header
 from opencrab.domain.value import Value
 from opencrab.engine.agents.character_card import CharacterCard, agent_from_card
 from opencrab.engine.agents.creation import NewAgent
-from opencrab.engine.agents.presets import agent_from_preset, all_agent_presets, founder_presets
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, Reader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
@@ -43,6 +42,12 @@ class CardAgentView(Value):
 @router.get("")
 def list_presets(_caller: Reader, accept_language: _Language = None) -> PresetsView:
     """List the presets from which agents can be created."""
+    from opencrab.engine.agents.presets import (  # noqa: PLC0415 - seldom needed
+        agent_from_preset,
+        all_agent_presets,
+        founder_presets,
+    )
+
     language = language_of_http_request(accept_language or "")
     founders = {each.key for each in founder_presets()}
     return PresetsView(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 
 from fastapi import Depends, Path, Request
 
-from opencrab.domain.value import Identifier
+from opencrab.domain.value import Identifier, Language
 from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
@@ -24,7 +24,7 @@ class RestContext:
 
     runtime: Runtime
     watch: Watch
-    setup: Callable[[], dict[str, Any]]
+    setup: Callable[[Language], dict[str, Any]]
     longest_seconds: int | None = None
     machine: ReadMachine = no_machine_vitals
     discord: BotApplication = field(default_factory=BotApplication)

@@ -1,9 +1,9 @@
 """The installation's own state: whether it lives, how it is set up, and whether it may work."""
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import Request
+from fastapi import Header, Request
 from pydantic import Field
 
 from opencrab import __version__
@@ -15,6 +15,7 @@ from opencrab.domain.access.instance import (
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.value import Identifier, Value
 from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
+from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner, Reader, SetupReader
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api
@@ -68,9 +69,15 @@ async def health(api: Api, request: Request) -> Health:
 
 
 @router.get("/setup")
-def setup(api: Api, _caller: SetupReader) -> dict[str, Any]:
+def setup(
+    api: Api,
+    _caller: SetupReader,
+    accept_language: Annotated[
+        str | None, Header(description="the language of the sentences")
+    ] = None,
+) -> dict[str, Any]:
     """Get what is configured, what is missing and what to do about it."""
-    return api.setup()
+    return api.setup(language_of_http_request(accept_language or ""))
 
 
 @router.get("/system/state")

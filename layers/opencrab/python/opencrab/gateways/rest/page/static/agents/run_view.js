@@ -1,6 +1,7 @@
 /** How a run looks: its step, its thoughts, its actions with their results, and what it said. */
 
 import { dollars, element, foreign, text, time, visibleLine, visibleText } from "../lib/elements.js";
+import { formatted } from "../lib/markdown.js";
 import { link } from "../lib/widgets.js";
 import { taskRow } from "./panes.js";
 
@@ -19,7 +20,7 @@ export class RunView {
     this.tasks = element("ul", { class: "steps", hidden: true });
     this.list = element("ol", { class: "actions" });
     this.approval = element("div");
-    this.report = element("p", { class: "said report", dir: "auto", hidden: true });
+    this.report = element("div", { class: "said report", dir: "auto", hidden: true });
     this.more = element("p", { class: "hint" });
     this.element = element("div", {}, this.name, this.state, this.bar, this.tasks, this.thinking, this.list, this.approval, this.report, this.more);
   }
@@ -41,7 +42,8 @@ export class RunView {
     this.#showActions(run);
     this.#showApproval(run.approvalId);
     this.report.hidden = !run.report;
-    this.report.textContent = visibleText(run.report);
+    if (this.reported !== run.report) this.report.replaceChildren(formatted(run.report));
+    this.reported = run.report;
     const spent = run.spent > 0 ? [text("run_spent", { amount: dollars(run.spent) }), " · "] : [];
     this.more.replaceChildren(...spent, link(`/sessions/${encodeURIComponent(run.sessionId)}`, text("open_its_session")));
   }

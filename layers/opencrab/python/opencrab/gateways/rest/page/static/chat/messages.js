@@ -1,6 +1,7 @@
 /** How one line of a conversation looks, and how it is read aloud. */
 
 import { element, foreign, hasText, text, time, visibleText } from "../lib/elements.js";
+import { formatted } from "../lib/markdown.js";
 
 /** The view of an item: `update` shows it anew, `grow` adds the next words. */
 export function messageView(item, name, approvals) {
@@ -16,7 +17,7 @@ class SpeechView {
     const whose = item.fromAgent ? "theirs" : "mine";
     this.element = element("article", { class: `message ${whose}`, "data-id": item.id },
       element("header", {}, foreign(name), " ", time(item.at)),
-      element("p", { class: "text", dir: "auto" }, this.node), this.status);
+      this.body = element("div", { class: "text", dir: "auto" }, this.node), this.status);
     this.update(item);
   }
 
@@ -26,6 +27,11 @@ class SpeechView {
 
   update(item) {
     this.node.data = visibleText(item.text);
+    // While words arrive they are shown as they come.
+    const isWhole = item.fromAgent && !item.arriving;
+    if (isWhole && this.shown !== item.text) this.body.replaceChildren(formatted(item.text));
+    else if (!isWhole) this.body.replaceChildren(this.node);
+    this.shown = isWhole ? item.text : null;
     this.element.classList.toggle("arriving", Boolean(item.arriving));
     this.element.setAttribute("aria-busy", String(Boolean(item.arriving)));
     this.status.hidden = !item.incomplete;

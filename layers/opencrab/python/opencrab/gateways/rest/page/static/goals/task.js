@@ -2,6 +2,7 @@
 
 import { explain } from "../lib/api.js";
 import { dollars, element, foreign, problem, text, time, visibleText } from "../lib/elements.js";
+import { formatted } from "../lib/markdown.js";
 import { action, facts, link } from "../lib/widgets.js";
 
 const ASK_MS = 2_000;
@@ -70,7 +71,7 @@ export class TaskRow {
       ]),
       list("goals_plan", task.tasks.map((each) => [each.status, `goals_step_${each.status}`, each.name, each.cause || each.result])),
       list("goals_actions", (task.actions ?? []).map((each) => [each.mark, `goals_mark_${each.mark}`, each.sentence, null])),
-      task.report ? element("div", {}, element("h3", {}, text("goals_result")), element("p", { class: "prose", dir: "auto" }, visibleText(task.report))) : "",
+      task.report ? element("div", {}, element("h3", {}, text("goals_result")), formatted(task.report)) : "",
       element("div", { class: "buttons" }, session, turn,
         this.mayTalk && PAUSABLE.has(task.status) ? act("goals_pause", "pause") : "",
         this.mayTalk && task.status === "paused" ? act("goals_resume", "resume") : "",

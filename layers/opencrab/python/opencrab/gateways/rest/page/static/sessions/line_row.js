@@ -1,6 +1,7 @@
 /** How a line looks: speech, inner voice, action, or what the system and a mentor say. */
 
 import { element, foreign, hasText, text, time, visibleText } from "../lib/elements.js";
+import { formatted } from "../lib/markdown.js";
 import { link } from "../lib/widgets.js";
 
 const INDENT = 2;
@@ -25,7 +26,8 @@ export class Rows {
   #speech(line) {
     const whose = line.speaker_id === this.me ? "mine" : "theirs";
     return element("article", { class: `message ${whose}`, "data-sequence": line.sequence },
-      this.#head(line), element("p", { class: "text", dir: "auto" }, visibleText(line.text) || text("sessions_erased")));
+      this.#head(line), element("div", { class: "text", dir: "auto" },
+        line.text && line.from_agent ? formatted(line.text) : visibleText(line.text) || text("sessions_erased")));
   }
 
   #action(line, data) {

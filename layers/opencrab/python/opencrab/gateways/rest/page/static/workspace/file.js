@@ -3,6 +3,7 @@
 import { explain } from "../lib/api.js";
 import { save } from "../lib/download.js";
 import { button, element, foreign, problem, text, visibleText } from "../lib/elements.js";
+import { formatted, hasMarkup } from "../lib/markdown.js";
 import { action, form } from "../lib/widgets.js";
 import { size } from "./tree.js";
 import { fileAddress } from "./upload.js";
@@ -42,7 +43,7 @@ export class FileView {
         this.isOwner && content !== null ? button("workspace_edit", () => this.#edit(content)) : "",
         download, this.isOwner ? action("workspace_delete", remove, { ask: "workspace_delete_question", class: "stop" }) : ""),
       content === null ? element("p", { class: "hint" }, text(this.isText ? "workspace_too_long" : "workspace_no_text"))
-        : element("pre", { class: "content", tabindex: 0, role: "group", "aria-label": text("workspace_content") }, visibleText(content)),
+        : this.name.endsWith(".md") && hasMarkup(content) ? formatted(content) : element("pre", { class: "content", tabindex: 0, role: "group", "aria-label": text("workspace_content") }, visibleText(content)),
       this.isOwner ? versions(this) : "");
   }
 
