@@ -8,6 +8,7 @@ import { agentPath } from "./badge.js";
 
 const POLICIES = ["guarded", "strict", "open"];
 
+/** @param {Page.Context} context */
 export function creation(context, isFirst) {
   const { api, go, readAgents } = context;
   const name = element("input", { type: "text", required: true, maxlength: 64, autocomplete: "off" });
