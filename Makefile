@@ -61,10 +61,11 @@ test-live: .venv/.dev ## Test a real model (CONTRIBUTING.md says which)
 	@$(BIN)/python -m pytest -q -m live tests/live $(ARGS)
 
 # The quickest first: whatever needs no test to be seen. CI says TESTS_FOLLOW=1, as all tests do.
-check: .venv/.dev ## Check format, lint, types and architecture
+check: .venv/.dev .node/.ready ## Check format, lint, types and architecture
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
+	@$(BIN)/python -m tests.page_types
 	@$(BIN)/lint-imports
 	@[ -n "$(TESTS_FOLLOW)" ] || $(BIN)/python -m pytest -q tests/architecture
 
@@ -170,15 +171,15 @@ COMPILE_LAMBDA = $(LOCKING) --python-version 3.13 --python-platform aarch64-many
 	$(call install,.venv-$*,$<)
 	@touch $@
 
-# For tests of the page in a browser alone: without Node, or where npm fetches nothing, they are
-# skipped. npm compares each package with the hash in the lock, and runs no script of any.
+# For tests of the page in a browser and the types of its modules alone: without Node, or where npm
+# fetches nothing, they are left out. npm compares each package with the hash in the lock, and runs no script of any.
 .node/.ready: tests/integration/browser/node/package-lock.json
 	@mkdir -p .node && cp $(<D)/package.json $(<D)/package-lock.json .node/
 	@if ! command -v npm >/dev/null 2>&1; \
-	then echo "no npm here: tests of accessibility are skipped"; \
+	then echo "no npm here: tests of accessibility and types of the dashboard are left out"; \
 	else echo "installing $< into .node"; \
 	  if npm ci --prefix .node --ignore-scripts --no-audit --no-fund --loglevel=error; \
-	  then touch $@; else echo "npm failed: tests of accessibility are skipped" >&2; fi; fi
+	  then touch $@; else echo "npm failed: tests of accessibility and types of the dashboard are left out" >&2; fi; fi
 
 .venv-lock/.ready: requirements/uv.txt
 	$(call install,.venv-lock,$<)

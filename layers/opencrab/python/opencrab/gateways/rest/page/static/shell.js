@@ -22,14 +22,18 @@ export function brand() {
   return element("span", { class: "brand" }, icon, "OpenCrab");
 }
 
+/** @param {Page.Api} api */
 export async function showApplication(api, who, signOut) {
   const application = new Application(api, who, signOut);
   await application.start();
 }
 
 class Application {
+  /** @param {Page.Api} api */
   constructor(api, who, signOut) {
-    Object.assign(this, { api, who, signOut });
+    this.api = api;
+    this.who = who;
+    this.signOut = signOut;
     this.names = new Map();
     this.agents = [];
     this.visit = 0;

@@ -13,6 +13,7 @@ import { VitalsPane } from "./vitals.js";
 const LIVE_MS = 3_000;
 const SLOW_EVERY = 10;
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const agent = await context.api.get(agentPath(context.params.id));
   const view = new AgentPage(context, agent);
@@ -22,8 +23,16 @@ export default async function page(context) {
 }
 
 class AgentPage {
+  /**
+   * @param {Page.Context} context
+   * @param {Rest.AgentView} agent
+   */
   constructor(context, agent) {
-    Object.assign(this, { context, agent, path: agentPath(agent.id), times: 0, slow: {} });
+    this.context = context;
+    this.agent = agent;
+    this.path = agentPath(agent.id);
+    this.times = 0;
+    this.slow = {};
     const { signal } = context;
     const changed = () => {
       this.isChanged = true;
@@ -70,6 +79,7 @@ class AgentPage {
       isWhole ? this.#readSlowly() : null,
     ]);
     const pane = Object.fromEntries((found?.items ?? []).map((each) => [each.pane, each.data]));
+    /** @type {Record<string, any>} */
     const news = { ...this.slow, pane, turns: turns.items, tasks: tasks?.items ?? [] };
     news.badge = badgeOf(news.agent, openStatus(news.turns));
     if (this.badge.dataset.name !== news.badge) this.badge.replaceChildren(badge(news.badge));

@@ -8,7 +8,10 @@ const OF_TURNS = { waiting: "waiting", running: "working", queued: "working" };
 
 export const BADGES = ["active", "working", "waiting", "dormant", "frozen", "retired"];
 
-/** How an agent is: its status, unless it is frozen or a turn of it is open. */
+/**
+ * How an agent is: its status, unless it is frozen or a turn of it is open.
+ * @param {Rest.AgentView} agent
+ */
 export function badgeOf(agent, turnStatus = null) {
   if (agent.status === "retired") return "retired";
   if (agent.frozen) return "frozen";
@@ -17,10 +20,19 @@ export function badgeOf(agent, turnStatus = null) {
 
 export const badge = (name) => element("span", { class: `badge ${name}` }, text(`badge_${name}`));
 
-/** The address of an agent's page. */
-export const agentPath = (id, page = "") => `/agents/${encodeURIComponent(id)}${page}`;
+/**
+ * The address of an agent's page, and of what the API tells about it.
+ * @template {string} [S=""]
+ * @param {string} id
+ * @param {S} [page]
+ * @returns {`/agents/${string}${S}`}
+ */
+export const agentPath = (id, page) => /** @type {any} */ (`/agents/${encodeURIComponent(id)}${page ?? ""}`);
 
-/** The head of each page of an agent: its name, how it is, and its other pages. */
+/**
+ * The head of each page of an agent: its name, how it is, and its other pages.
+ * @param {Rest.AgentView} agent
+ */
 export function agentHead(agent, shownBadge, current, scope) {
   const start = "/agents/:id";
   const pages = ROUTES.filter(({ path, scopes }) => scopes.includes(scope) && (path === start || path.startsWith(`${start}/`)))

@@ -9,6 +9,7 @@ import { population, templates } from "./templates.js";
 
 const POLICIES = ["guarded", "strict", "open"];
 
+/** @param {Page.Context} context */
 export function creation(context, isFirst) {
   const { api, go, readAgents } = context;
   const name = element("input", { type: "text", required: true, maxlength: 64, autocomplete: "off" });
@@ -27,6 +28,7 @@ export function creation(context, isFirst) {
     language.value = base.language ?? language.value;
   });
   const create = async () => {
+    /** @type {Rest.Body<"POST", "/agents">} */
     const body = { ...base, name: name.value.trim(), purpose: "", language: language.value, policy: policy.value };
     if (purpose.value.trim()) body.purpose = purpose.value.trim();
     if (model.value.trim()) body.model = model.value.trim();

@@ -14,8 +14,15 @@ const HELD = new Set(["paused", "pending"]);
 const OPEN_TURN = new Set(["running", "waiting", "queued"]);
 
 export class Inspector {
+  /**
+   * @param {Page.Context} context
+   * @param {Rest.AgentView} agent
+   */
   constructor(context, agent, onChanged) {
-    Object.assign(this, { context, api: context.api, path: agentPath(agent.id), onChanged });
+    this.context = context;
+    this.api = context.api;
+    this.path = agentPath(agent.id);
+    this.onChanged = onChanged;
     this.mayChange = context.who.scope !== "read";
     this.choice = element("select", { id: "run", onchange: () => this.#choose() });
     this.options = "";

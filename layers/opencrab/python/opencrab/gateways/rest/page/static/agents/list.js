@@ -14,6 +14,7 @@ const COLUMNS = ["agent_name", "agent_state", "agent_model", "agent_policy", "ag
 // How somebody likes to look at agents stays while the page is open.
 const looks = { isTable: false };
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const list = new AgentList(context);
   await list.refresh();
@@ -22,6 +23,7 @@ export default async function page(context) {
 }
 
 class AgentList {
+  /** @param {Page.Context} context */
   constructor(context) {
     this.context = context;
     this.items = new Map();
@@ -114,8 +116,11 @@ class AgentList {
 
 /** One agent, as a card or a row. */
 class Item {
+  /** @param {Page.Context} context */
   constructor(context, id, onChanged) {
-    Object.assign(this, { context, id, onChanged });
+    this.context = context;
+    this.id = id;
+    this.onChanged = onChanged;
     this.name = link(agentPath(id));
     this.state = element("span");
     this.purpose = element("p", { class: "purpose" });

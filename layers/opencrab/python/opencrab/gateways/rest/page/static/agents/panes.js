@@ -9,8 +9,14 @@ const LINES = 3;
 const OPEN = new Set(["pending", "active", "waiting", "paused"]);
 
 export class ChatPane {
+  /**
+   * @param {Page.Context} context
+   * @param {Rest.AgentView} agent
+   */
   constructor({ api }, agent) {
-    Object.assign(this, { api, agent, shownTurn: "" });
+    this.api = api;
+    this.agent = agent;
+    this.shownTurn = "";
     this.lines = element("div", { class: "last-lines" }, element("p", { class: "empty" }, text("nothing_said")));
     this.element = element("div", {}, this.lines,
       element("p", {}, link(`/chat?agent=${encodeURIComponent(agent.id)}`, text("open_chat"))));
@@ -21,6 +27,7 @@ export class ChatPane {
     const [newest] = turns;
     const now = newest ? `${newest.id} ${newest.status} ${newest.model_calls}` : "";
     if (now === this.shownTurn) return;
+    /** @type {`/sessions/${string}/messages?order=newest&limit=${string}&kinds=speech,system,approval`} */
     const path = `/sessions/${encodeURIComponent(newest.session_id)}/messages?order=newest&limit=${LINES}&kinds=speech,system,approval`;
     const found = await this.api.getIfAllowed(path);
     this.shownTurn = now;
@@ -32,8 +39,13 @@ export class ChatPane {
 }
 
 export class PlanPane {
+  /**
+   * @param {Page.Context} context
+   * @param {Rest.AgentView} agent
+   */
   constructor({ api, isOwner, who }, agent) {
-    Object.assign(this, { api, isOwner });
+    this.api = api;
+    this.isOwner = isOwner;
     this.goals = new Map();
     this.list = element("div", { class: "plan" });
     this.none = element("p", { class: "empty" }, text("no_active_goal"));
@@ -91,7 +103,10 @@ class GoalView {
 
 const MARKS = { pending: "○", active: "▶", done: "✓", fail: "✗" };
 
-/** One task of a plan, with its mark. */
+/**
+ * One task of a plan, with its mark.
+ * @param {Rest.TaskSummary} task
+ */
 export function taskRow(task) {
   return element("li", { class: task.status },
     element("span", { class: "mark", "aria-hidden": "true" }, MARKS[task.status]),

@@ -15,6 +15,7 @@ const STYLES = ["Driving", "Expressive", "Amiable", "Analytical"];
 const ROLES = ["discussant", "facilitator", "observer", "custom"];
 const PARTS = ["name", "soul", "identity", "purpose"];
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const agent = await context.api.get(agentPath(context.params.id));
   return new PersonaPage(context, agent).element;
@@ -25,8 +26,15 @@ const personaOf = ({ name, soul, identity, purpose }) => ({
 });
 
 class PersonaPage {
+  /**
+   * @param {Page.Context} context
+   * @param {Rest.AgentView} agent
+   */
   constructor(context, agent) {
-    Object.assign(this, { api: context.api, readAgents: context.readAgents, path: agentPath(agent.id), version: agent.version });
+    this.api = context.api;
+    this.readAgents = context.readAgents;
+    this.path = agentPath(agent.id);
+    this.version = agent.version;
     this.draft = new Draft(personaOf(agent));
     this.earlier = null;
     this.head = element("div", {}, agentHead(agent, "", "/persona", context.who.scope));

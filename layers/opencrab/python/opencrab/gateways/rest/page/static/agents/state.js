@@ -7,8 +7,11 @@ import { showFacts } from "./facts.js";
 import { policyName } from "./policy.js";
 
 export class StatePane {
+  /** @param {Page.Context} context */
   constructor({ api, isOwner }, onChanged) {
-    Object.assign(this, { api, isOwner, onChanged });
+    this.api = api;
+    this.isOwner = isOwner;
+    this.onChanged = onChanged;
     this.sentence = element("p", { role: "status" });
     this.switches = element("div", { class: "buttons" });
     this.facts = element("dl", { class: "facts" });

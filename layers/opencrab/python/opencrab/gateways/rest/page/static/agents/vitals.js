@@ -4,6 +4,7 @@ import { currentLanguage, dollars, element, foreign, text, time } from "../lib/e
 import { showFacts } from "./facts.js";
 
 export class VitalsPane {
+  /** @param {Rest.AgentView} agent */
   constructor(agent) {
     this.scope = `agent:${agent.id}`;
     this.spent = element("div");

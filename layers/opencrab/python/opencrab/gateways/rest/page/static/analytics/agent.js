@@ -6,6 +6,7 @@ import { card, facts, link, pagedList, reading, table } from "../lib/widgets.js"
 import { agentFrame, duration, everyDay, periodChoice } from "./frame.js";
 import { modelShare } from "./page.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const { api, params, isOwner, readAgents, signal } = context;
   const id = encodeURIComponent(params.agent);
@@ -20,6 +21,7 @@ export default async function page(context) {
     element("p", { class: "period" }, periodChoice(period, choose)), part, card("figures_turns", turns));
 }
 
+/** @param {Rest.UsageAnalytics} found */
 function usage(found) {
   const { totals, turns } = found;
   const days = everyDay(found.days);
@@ -53,6 +55,7 @@ function counted(title, counts, name, all) {
     .map(([key, count]) => [name(key), count.toLocaleString(), percent(count / Math.max(1, all))]), { caption: title });
 }
 
+/** @param {Rest.TurnView} turn */
 function turnRow(turn, isOwner) {
   const spent = dollars(turn.spent_micro_usd);
   return element("li", { class: "line" },

@@ -3,8 +3,12 @@
 import { element, foreign, text, time, visibleText } from "../lib/elements.js";
 import { action, pagedList } from "../lib/widgets.js";
 
-/** The changes of some kinds, newest first. */
+/**
+ * The changes of some kinds, newest first.
+ * @param {Page.Context} context
+ */
 export function changes({ api, signal }, agentId, kinds) {
+  /** @type {`/agents/${string}/changes`} */
   const path = `/agents/${encodeURIComponent(agentId)}/changes`;
   const list = pagedList(api, path, (each) => (kinds.includes(each.kind) ? row(each) : null), { empty: "figures_no_changes", size: 50, signal });
   const decide = (change, what) => async () => {

@@ -7,7 +7,10 @@ import { heading } from "../lib/widgets.js";
 
 const PERIODS = ["last_day", "last_week", "last_month", "all"];
 
-/** The page of one agent with the way to its others; what only an owner sees is not offered to others. */
+/**
+ * The page of one agent with the way to its others; what only an owner sees is not offered to others.
+ * @param {Page.Part} context
+ */
 export function agentFrame({ params, agentName, isOwner, agents, go }, part, ...content) {
   const base = `/analytics/${encodeURIComponent(params.agent)}`;
   const pages = [[base, "agent_use"], [`${base}/models`, "agent_models"]];

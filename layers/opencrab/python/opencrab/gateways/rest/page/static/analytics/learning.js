@@ -6,8 +6,10 @@ import { action, card, reading, table } from "../lib/widgets.js";
 import { changes } from "./changes.js";
 import { agentFrame, asOf, duration, effect, estimate, why } from "./frame.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const { api, params, readAgents, signal } = context;
+  /** @type {Page.Agent} */
   const base = `/agents/${encodeURIComponent(params.agent)}`;
   return agentFrame({ ...context, agents: await readAgents() }, "/learning",
     reading(() => api.get(`${base}/analytics/skills`), skills, { every: 120_000, signal }),
@@ -15,6 +17,7 @@ export default async function page(context) {
     card("figures_changes", changes(context, params.agent, ["skill", "experience", "memories"])));
 }
 
+/** @param {Rest.SkillAnalytics} found */
 function skills(found) {
   const count = (value) => Math.round(value).toLocaleString();
   const used = found.skills.filter((each) => each.uses > 0).slice(0, 20);
@@ -41,7 +44,11 @@ function trial(found) {
   return element("span", {}, said, element("meter", { min: 0, max: found.most_turns, value: found.turns, "aria-label": said }));
 }
 
-/** Experiments that run or wait: they can be pinned, so that learning leaves them, or stopped. */
+/**
+ * Experiments that run or wait: they can be pinned, so that learning leaves them, or stopped.
+ * @param {Page.Api} api
+ * @param {Page.Agent} base
+ */
 function experiments(api, base, signal) {
   const part = reading(() => api.get(`${base}/experiments`), (found) => [
     found.explore > 0 ? element("p", { class: "hint" }, text("explores", { part: Math.round(found.explore * 100) })) : null,

@@ -9,6 +9,7 @@ import { agentFrame, asOf, duration, estimate, periodChoice } from "./frame.js";
 
 const MEASURES = ["efficiency", "quality", "cost_per_call", "success"];
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const { api, params, isOwner, readAgents, signal } = context;
   const id = encodeURIComponent(params.agent);
@@ -24,6 +25,7 @@ export default async function page(context) {
     isOwner ? card("figures_what_if", whatIf(api, id)) : null);
 }
 
+/** @param {Rest.LlmAnalytics} found */
 function figures(found) {
   const { analysis } = found;
   const weeks = found.weeks.map(({ week, quality }) => ({
@@ -96,7 +98,10 @@ function recommendation(each) {
     element("p", { class: "hint" }, [...gains, text("confidence", { part: percent(each.confidence) })].join(" · ")));
 }
 
-/** The same calls with another model: what they would have cost. */
+/**
+ * The same calls with another model: what they would have cost.
+ * @param {Page.Api} api
+ */
 function whatIf(api, id) {
   const known = element("datalist", { id: "what-if-models" });
   api.list("/llm/models").then((models) => known.append(...models.map((each) => element("option", { value: visibleLine(each.name) }))), () => {});

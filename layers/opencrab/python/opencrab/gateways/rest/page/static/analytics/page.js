@@ -8,6 +8,7 @@ import { everyDay, periodChoice, share } from "./frame.js";
 const MOST_AGENTS = 30;
 const WARN = 0.8;
 
+/** @param {Page.Context} context */
 export default async function page({ api, readAgents, isOwner, agentName, signal }) {
   const agents = (await readAgents()).filter((each) => each.status !== "retired");
   const shown = agents.slice(0, MOST_AGENTS);
@@ -83,7 +84,10 @@ function summed(rows, name) {
   return [...found.values()].sort((a, b) => (a[name] < b[name] ? -1 : 1));
 }
 
-/** Who of the agents knows whom, and how far it trusts them. */
+/**
+ * Who of the agents knows whom, and how far it trusts them.
+ * @param {Page.Api} api
+ */
 function relations(api, agents, signal) {
   const read = () => Promise.all(agents.map(async ({ id }) => ({ id, page: await api.getIfAllowed(`/agents/${encodeURIComponent(id)}/peers?limit=100`) })));
   return reading(read, (found) => {

@@ -8,14 +8,17 @@ import { trustOf } from "./page.js";
 
 const MOST_NODES = 40;
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const { api, params, agentName, readAgents, signal } = context;
+  /** @type {Page.Agent} */
   const base = `/agents/${encodeURIComponent(params.agent)}`;
   return agentFrame({ ...context, agents: await readAgents() }, "/relations",
     card("figures_peers", reading(() => api.list(`${base}/peers`, 200), (found) => peers(found, params.agent, agentName), { signal })),
     reading(() => api.get(`${base}/analytics/memory?limit=100`), (found) => memory(found), { signal }));
 }
 
+/** @param {Rest.PeerSummary[]} found */
 function peers(found, me, agentName) {
   if (found.length === 0) return element("p", { class: "empty" }, text("figures_no_peers"));
   const nodes = [me, ...found.map((each) => each.agent_id)].slice(0, MOST_NODES).map((id) => ({ id, name: agentName(id) }));
@@ -28,6 +31,7 @@ function peers(found, me, agentName) {
   ];
 }
 
+/** @param {Rest.MemoryAnalyticsView} found */
 function memory(found) {
   const { recalled, graph: known } = found;
   const nodes = known.nodes.slice(0, MOST_NODES).map((each) => ({ id: each.id, name: each.label }));

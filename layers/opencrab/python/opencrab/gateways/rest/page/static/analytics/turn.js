@@ -3,12 +3,14 @@
 import { dollars, element, foreign, text, time } from "../lib/elements.js";
 import { card, facts, heading, link, reading, table } from "../lib/widgets.js";
 
+/** @param {Page.Context} context */
 export default async function page({ api, params, agentName, signal }) {
   const path = `/costs/explain?turn=${encodeURIComponent(params.turn)}`;
   return element("section", { class: "figures" }, heading(text("turn_cost")),
     reading(() => api.get(path), (found) => shown(found, agentName), { signal }));
 }
 
+/** @param {Rest.Explanation} found */
 function shown(found, agentName) {
   return [
     element("p", {}, link(`/analytics/${encodeURIComponent(found.agent_id)}`, foreign(agentName(found.agent_id))), ` · ${text(`turn_was_${found.status}`)}`),

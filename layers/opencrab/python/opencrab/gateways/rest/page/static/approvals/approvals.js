@@ -7,6 +7,7 @@ const SHORT_HASH = 16;
 const MARK = /(⟨U\+[^⟩]+⟩)/;
 
 export class Approvals {
+  /** @param {Page.Api} api */
   constructor(api, { agentName, onCount }) {
     this.api = api;
     this.agentName = agentName;
@@ -52,8 +53,14 @@ export class Approvals {
 }
 
 export class ApprovalCard {
+  /** @param {Page.Api} api */
   constructor(api, id, agentName, onDecided = () => {}) {
-    Object.assign(this, { api, id, agentName, onDecided, decided: false, attempt: {} });
+    this.api = api;
+    this.id = id;
+    this.agentName = agentName;
+    this.onDecided = onDecided;
+    this.decided = false;
+    this.attempt = {};
     this.element = element("article", { class: "card approval", "data-id": id, onkeydown: (event) => this.#pressed(event) });
     this.load();
   }
@@ -132,6 +139,7 @@ export class ApprovalCard {
     const key = JSON.stringify(body);
     this.attempt[key] ??= newId();
     try {
+      /** @type {`/approvals/${string}/decide`} */
       const path = `/approvals/${encodeURIComponent(this.id)}/decide`;
       const made = await this.api.post(path, body, this.attempt[key]);
       this.show({ ...this.approval, ...made });

@@ -7,9 +7,11 @@ import { action, field, form, reading } from "../lib/widgets.js";
 const IMPACTS = ["external", "shared", "self"];
 const MOST_AGENTS = 30;
 
+/** @param {Page.Context} context */
 export function grants({ api, agentName, isOwner, signal }, agents) {
   const active = agents.filter((each) => each.status !== "retired");
   const shown = active.slice(0, MOST_AGENTS);
+  /** @returns {`/agents/${string}/grants`} */
   const pathOf = (id) => `/agents/${encodeURIComponent(id)}/grants`;
   const read = async () => {
     const found = await Promise.all(shown.map((each) => api.getIfAllowed(`${pathOf(each.id)}?limit=100`)));
@@ -42,6 +44,7 @@ function row(grant, agentName, take) {
       grant.touches ? [" · ", text("grant_touches_only"), " ", element("code", {}, foreign(grant.touches))] : ""));
 }
 
+/** @param {Page.Api} api */
 function creation(api, pathOf, agents, onMade) {
   const agent = agentChoice(agents, agents[0].id, null, { id: "grant-agent" });
   const actions = element("input", { type: "text", id: "grant-actions", spellcheck: "false", maxlength: 2000, placeholder: "ws_write" });

@@ -4,6 +4,7 @@ import { element, foreign, text, time, visibleText } from "../lib/elements.js";
 import { card, pagedList } from "../lib/widgets.js";
 import { grants } from "./grants.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const { api, agentName, approvals, who, readAgents, signal } = context;
   const [agents] = await Promise.all([who.scope === "chat" ? [] : readAgents(), approvals.refresh()]);
@@ -16,7 +17,10 @@ export default async function page(context) {
     card("part_decided", decided));
 }
 
-/** A decided call in one line; the whole call is read when somebody opens it. */
+/**
+ * A decided call in one line; the whole call is read when somebody opens it.
+ * @param {Rest.OpenedView} approval
+ */
 function decidedRow(approval, agentName, approvals) {
   const by = approval.decided_at ? time(approval.decided_at) : "";
   const whole = element("div");

@@ -14,8 +14,13 @@ const ASK_MS = 10_000;
 const NEW = "";
 
 export class Chat {
+  /** @param {Page.Api} api */
   constructor(api, { who, agentName, approvals, onTurnEnded }) {
-    Object.assign(this, { api, who, agentName, approvals, onTurnEnded });
+    this.api = api;
+    this.who = who;
+    this.agentName = agentName;
+    this.approvals = approvals;
+    this.onTurnEnded = onTurnEnded;
     this.agents = [];
     this.session = null;
     this.views = new Map();
@@ -321,6 +326,7 @@ export class Chat {
     const { conversation } = target;
     try {
       if (target.session === NEW) target.session = await this.#begin(target, ids.session);
+      /** @type {`/sessions/${string}/messages`} */
       const path = `/sessions/${encodeURIComponent(target.session)}/messages`;
       const accepted = await this.api.post(path, { text: said }, ids.message);
       view.dataset.messageId = accepted.message_id;

@@ -5,7 +5,8 @@ import { tab } from "../lib/tab.js";
 
 export class Composer {
   constructor({ onSend, onStop }) {
-    Object.assign(this, { onSend, onStop });
+    this.onSend = onSend;
+    this.onStop = onStop;
     this.input = element("textarea", {
       id: "message", rows: 2, maxlength: 20_000, placeholder: text("message_hint"), dir: "auto",
       onkeydown: (event) => this.#pressed(event), oninput: () => this.#typed(),

@@ -4,9 +4,16 @@ const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 15_000;
 
 export class Follower {
-  /** `onConnected(isConnected)` says how it goes; `onRefused(error)` that it ended for good. */
+  /**
+   * `onConnected(isConnected)` says how it goes; `onRefused(error)` that it ended for good.
+   * @param {Page.Api} api
+   */
   constructor(api, path, conversation, { onConnected, onRefused }) {
-    Object.assign(this, { api, path, conversation, onConnected, onRefused });
+    this.api = api;
+    this.path = path;
+    this.conversation = conversation;
+    this.onConnected = onConnected;
+    this.onRefused = onRefused;
     this.stopping = new AbortController();
     this.#follow();
   }

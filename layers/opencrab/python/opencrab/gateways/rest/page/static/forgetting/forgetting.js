@@ -9,8 +9,10 @@ const MOST_TRIES = 50;
 /**
  * A part that shows what `body` of POST …/memory/forget reaches, with a button that does it and one
  * that goes back.
+ * @param {Page.Part} context
  */
 export function forgetting({ api }, agentId, body, { onDone, onBack }) {
+  /** @type {`/agents/${string}/memory/forget`} */
   const path = `/agents/${encodeURIComponent(agentId)}/memory/forget`;
   const made = element("div", { class: "forgetting", role: "group", "aria-live": "polite" });
   async function erase() {

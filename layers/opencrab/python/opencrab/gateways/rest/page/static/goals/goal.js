@@ -7,6 +7,10 @@ import { action, facts, table } from "../lib/widgets.js";
 const TERMS = ["expected_reward", "social_value", "novelty", "urgency", "capability_match"];
 const OPEN = new Set(["pending", "active"]);
 
+/**
+ * @param {Page.Part & { onEnd: () => void }} context
+ * @param {Rest.GoalView} goal
+ */
 export function goalRow({ api, path, isOwner, onEnd }, goal) {
   const made = element("li");
   const show = (shown) => {
@@ -59,7 +63,11 @@ function plan(tasks) {
     task.result ? element("div", { class: "prose" }, foreign(task.result)) : null))));
 }
 
-/** The plans before this one, with why each was given up; read when somebody opens them. */
+/**
+ * The plans before this one, with why each was given up; read when somebody opens them.
+ * @param {Page.Api} api
+ * @param {Page.Agent} path
+ */
 function givenUp(api, path, goalId) {
   const content = element("div");
   const made = element("details", {}, element("summary", {}, text("goals_given_up")), content);

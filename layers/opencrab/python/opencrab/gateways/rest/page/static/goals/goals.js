@@ -7,11 +7,13 @@ import { goalRow } from "./goal.js";
 import { goalOrder } from "./order.js";
 import { TaskRow } from "./task.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const agents = (await context.readAgents()).filter((agent) => agent.status !== "retired" || agent.id === context.params.id);
   const id = context.params.id ?? agents[0]?.id;
   if (id === undefined) return element("section", {}, heading(text("goals")), element("p", { class: "empty" }, text("goals_no_agents")));
   const { api, isOwner, who, signal } = context;
+  /** @type {Page.Agent} */
   const path = `/agents/${encodeURIComponent(id)}`;
   const choice = element("select", { onchange: () => context.go(`/agents/${encodeURIComponent(choice.value)}/goals`) },
     agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
@@ -42,6 +44,10 @@ function once(send) {
   };
 }
 
+/**
+ * @param {Page.Api} api
+ * @param {Page.Agent} path
+ */
 function newTask(api, path, onGiven) {
   const instruction = element("textarea", { rows: 2, required: true, maxlength: 20_000, dir: "auto" });
   const budget = element("input", { type: "number", min: 0.000001, step: "any", inputmode: "decimal" });
@@ -55,6 +61,10 @@ function newTask(api, path, onGiven) {
     element("details", {}, element("summary", {}, text("goals_limit")), field("goals_budget", budget))], "goals_give_task", save, { done: "goals_given" });
 }
 
+/**
+ * @param {Page.Api} api
+ * @param {Page.Agent} path
+ */
 function newGoal(api, path, onGiven) {
   const name = element("input", { type: "text", required: true, maxlength: 200, autocomplete: "off" });
   const description = element("textarea", { rows: 2, maxlength: 2_000, dir: "auto" });

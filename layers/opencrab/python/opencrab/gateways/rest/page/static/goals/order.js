@@ -3,13 +3,26 @@
 import { explain } from "../lib/api.js";
 import { element, foreign, problem, text, visibleLine } from "../lib/elements.js";
 
+/**
+ * @param {Page.Api} api
+ * @param {Page.Agent} path
+ */
 export function goalOrder(api, path, signal) {
   return new GoalOrder(api, `${path}/goal-order`, signal);
 }
 
 class GoalOrder {
+  /**
+   * @param {Page.Api} api
+   * @param {`/agents/${string}/goal-order`} path
+   * @param {AbortSignal} signal
+   */
   constructor(api, path, signal) {
-    Object.assign(this, { api, path, signal, goals: [], moved: null });
+    this.api = api;
+    this.path = path;
+    this.signal = signal;
+    this.goals = [];
+    this.moved = null;
     this.list = element("ol", { class: "goal-order" });
     this.said = element("p", { class: "hint", role: "status" });
     this.errors = element("div");

@@ -10,9 +10,16 @@ const OPEN = new Set(["pending", "active", "waiting", "paused"]);
 const PAUSABLE = new Set(["pending", "active"]);
 
 export class TaskRow {
+  /**
+   * @param {Page.Part} context
+   * @param {Rest.TaskSummary} task
+   */
   constructor({ api, path, who, signal }, task) {
-    Object.assign(this, { api, signal, isOver: false });
+    this.api = api;
+    this.signal = signal;
+    this.isOver = false;
     this.mayTalk = who.scope !== "read";
+    /** @type {`/agents/${string}/tasks/${string}`} */
     this.path = `${path}/tasks/${encodeURIComponent(task.id)}`;
     this.head = element("div");
     this.body = element("div", { "aria-live": "polite" });
@@ -44,6 +51,7 @@ export class TaskRow {
     this.timer = setTimeout(() => (document.visibilityState === "visible" ? this.read() : this.#askLater()), ASK_MS);
   }
 
+  /** @param {Rest.TaskSummary} task */
   #showHead(task) {
     const head = `${task.status} ${task.completion}`;
     if (this.headShown === head) return;
@@ -53,8 +61,9 @@ export class TaskRow {
       element("span", { class: "hint" }, text("goals_completion", { percent: task.completion }), " · ", time(task.created_at))));
   }
 
+  /** @param {Rest.TaskView} task */
   #show(task) {
-    const act = (key, what, more = {}) => action(key, async () => {
+    const act = (key, /** @type {"pause" | "resume" | "cancel"} */ what, more = {}) => action(key, async () => {
       await this.api.post(`${this.path}/${what}`, what === "resume" ? undefined : {});
       await this.read();
     }, more);

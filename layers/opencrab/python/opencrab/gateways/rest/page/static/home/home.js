@@ -10,6 +10,7 @@ const MOST_AGENTS = 30;
 const REFRESH_MS = 30_000;
 const OF_PHASES = { approving: "waiting", executing: "running" };
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const home = new Home(context);
   await home.refresh();
@@ -18,9 +19,12 @@ export default async function page(context) {
 }
 
 class Home {
+  /** @param {Page.Context} context */
   constructor(context) {
     const { api, who, readAgents, go } = context;
-    Object.assign(this, { api, who, readAgents });
+    this.api = api;
+    this.who = who;
+    this.readAgents = readAgents;
     this.onTalk = (agentId) => go(`/chat?agent=${encodeURIComponent(agentId)}`);
     this.isOwner = who.scope === "owner";
     this.agentList = element("div");

@@ -38,31 +38,65 @@ export class Api {
   #key;
   #onRefusedKey;
 
-  constructor(key, onRefusedKey = () => {}) {
+  constructor(key, onRefusedKey = (/** @type {Problem} */ _found) => {}) {
     this.#key = key;
     this.#onRefusedKey = onRefusedKey;
   }
 
+  /**
+   * Read. Types of what a path takes and answers come from the API's own description.
+   * @template {string} P
+   * @param {P} path
+   * @returns {Promise<Rest.Answer<"GET", P>>}
+   */
   get(path) {
     return this.#json("GET", path);
   }
 
-  /** Replace; with the `version` that was read, it is refused if somebody changed it since. */
+  /**
+   * Replace; with the `version` that was read, it is refused if somebody changed it since.
+   * @template {string} P
+   * @param {P} path
+   * @param {Rest.Body<"PUT", P>} body
+   * @param {number | string | null} version
+   * @returns {Promise<Rest.Answer<"PUT", P>>}
+   */
   put(path, body, version = null) {
     return this.#json("PUT", path, body, ifMatch(version));
   }
 
-  /** Change some fields; `version` as in `put`. */
+  /**
+   * Change some fields; `version` as in `put`.
+   * @template {string} P
+   * @param {P} path
+   * @param {Rest.Body<"PATCH", P>} body
+   * @param {number | string | null} version
+   * @returns {Promise<Rest.Answer<"PATCH", P>>}
+   */
   patch(path, body, version = null) {
     return this.#json("PATCH", path, body, ifMatch(version));
   }
 
-  /** Send a change; the same id again is the same change. `version` as in `put`. */
-  post(path, body = {}, id = newId(), version = null) {
+  /**
+   * Send a change; the same id again is the same change. `version` as in `put`.
+   * @template {string} P
+   * @param {P} path
+   * @param {Rest.Body<"POST", P>} [body]
+   * @param {string} id
+   * @param {number | string | null} version
+   * @returns {Promise<Rest.Answer<"POST", P>>}
+   */
+  post(path, body = /** @type {any} */ ({}), id = newId(), version = null) {
     return this.#json("POST", path, body, { "Idempotency-Key": id, ...ifMatch(version) });
   }
 
-  /** Delete; `version` as in `put`. */
+  /**
+   * Delete; `version` as in `put`.
+   * @template {string} P
+   * @param {P} path
+   * @param {number | string | null} version
+   * @returns {Promise<Rest.Answer<"DELETE", P>>}
+   */
   delete(path, version = null) {
     return this.#json("DELETE", path, undefined, ifMatch(version));
   }
@@ -78,7 +112,12 @@ export class Api {
     return (await this.#fetch("PUT", path, { headers: sent, body: bytes })).json();
   }
 
-  /** Read; null if the key may not, or if it is not there. */
+  /**
+   * Read; null if the key may not, or if it is not there.
+   * @template {string} P
+   * @param {P} path
+   * @returns {Promise<Rest.Answer<"GET", P>>}
+   */
   async getIfAllowed(path) {
     try {
       return await this.get(path);
@@ -88,13 +127,19 @@ export class Api {
     }
   }
 
-  /** All items of a list, up to `most`. */
+  /**
+   * All items of a list, up to `most`.
+   * @template {string} P
+   * @param {P} path
+   * @returns {Promise<Rest.Item<P>[]>}
+   */
   async list(path, most = 2_000) {
+    /** @type {Rest.Item<P>[]} */
     const items = [];
     let cursor = null;
     do {
       const more = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-      const page = await this.get(`${path}${path.includes("?") ? "&" : "?"}limit=200${more}`);
+      const page = await this.get(/** @type {string} */ (`${path}${path.includes("?") ? "&" : "?"}limit=200${more}`));
       items.push(...page.items);
       cursor = page.next_cursor;
     } while (cursor !== null && items.length < most);
@@ -141,7 +186,5 @@ export class Api {
 /** Say an error of the network in words; others say themselves. */
 export function explain(error) {
   if (error instanceof Problem) return error;
-  const said = new Error(text("unreachable"));
-  said.cure = text("unreachable_cure");
-  return said;
+  return Object.assign(new Error(text("unreachable")), { cure: text("unreachable_cure") });
 }

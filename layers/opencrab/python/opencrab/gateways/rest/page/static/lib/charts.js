@@ -86,7 +86,7 @@ function below(names, x, width) {
 }
 
 /** Bars of `{ name, value }`; `format(value)` says a value with its unit. `headings` are of the table. */
-export function bars(title, items, { format = String, headings, isCount = false }) {
+export function bars(title, items, { format = (value) => String(value), headings, isCount = false }) {
   const greatest = Math.max(0, ...items.map((each) => each.value));
   const end = above(greatest);
   // The middle of a count is a whole number.
@@ -105,7 +105,7 @@ export function bars(title, items, { format = String, headings, isCount = false 
 }
 
 /** A line through `{ name, mean, low, high }` with the band of its intervals; a mean of null is a gap. */
-export function band(title, points, { format = String, headings, from = 0, to = 1 }) {
+export function band(title, points, { format = (value) => String(value), headings, from = 0, to = 1 }) {
   const draw = (width) => {
     const y = scale(from, to);
     const room = (width - EDGE.left - EDGE.right) / Math.max(1, points.length);

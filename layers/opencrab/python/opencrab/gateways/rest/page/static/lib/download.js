@@ -4,7 +4,10 @@ import { visibleLine } from "./elements.js";
 
 const KEPT_MS = 60_000;
 
-/** Save the answer of a path under a name; the key stays in its header. */
+/**
+ * Save the answer of a path under a name; the key stays in its header.
+ * @param {Page.Api} api
+ */
 export async function download(api, path, name) {
   const answer = await api.file(path);
   save(await answer.blob(), name);

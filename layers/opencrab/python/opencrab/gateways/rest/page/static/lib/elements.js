@@ -2,6 +2,7 @@
 
 const words = {};
 const loaded = new Set();
+/** @type {Rest.Language} */
 let language = "en";
 
 /** Load the texts of an area; the chosen language comes first, then the one that the server chose. */
@@ -10,7 +11,7 @@ export async function loadWords(area) {
   loaded.add(area);
   const answer = await fetch(new URL(`../words/${area}.json`, import.meta.url));
   Object.assign(words, await answer.json());
-  language = storedLanguage() ?? document.documentElement.lang;
+  language = storedLanguage() ?? /** @type {Rest.Language} */ (document.documentElement.lang);
   document.documentElement.lang = language;
 }
 
@@ -85,6 +86,7 @@ export function button(key, onclick, attributes = {}) {
 export function time(iso) {
   const at = new Date(iso);
   const today = at.toDateString() === new Date().toDateString();
+  /** @type {Intl.DateTimeFormatOptions} */
   const short = today
     ? { hour: "2-digit", minute: "2-digit" }
     : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };

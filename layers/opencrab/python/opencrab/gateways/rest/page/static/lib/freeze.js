@@ -5,7 +5,10 @@ import { action, reading } from "./widgets.js";
 
 const REFRESH_MS = 30_000;
 
-/** The switch, which reads itself and calls `onChanged` after a change. */
+/**
+ * The switch, which reads itself and calls `onChanged` after a change.
+ * @param {Page.Context} context
+ */
 export function freezeSwitch({ api, agentName, signal }, onChanged = () => {}) {
   const set = async (body) => {
     await api.put("/system/state", body);

@@ -13,6 +13,10 @@ export function repeat(work, every, signal) {
  * A part of a page that reads its data and shows it. What was shown stays until the next answer is
  * there; an error stands above it, with a way to try again. `every` milliseconds it reads again while
  * somebody looks, until `signal` is aborted.
+ * @template T
+ * @param {() => Promise<T> | T} read
+ * @param {(found: T) => any} show
+ * @param {{ every?: number, signal?: AbortSignal }} [options]
  */
 export function reading(read, show, { every = 0, signal = null } = {}) {
   const errors = element("div");
@@ -42,8 +46,13 @@ export function reading(read, show, { every = 0, signal = null } = {}) {
 /**
  * A list that is read by the page, however long it is. `row(item)` makes an element of an item.
  * `paths` without a limit; `empty` is the key of what an empty list says.
+ * @template {string} P
+ * @param {Page.Api} api
+ * @param {P} path
+ * @param {(item: Rest.Item<P>) => any} row
+ * @param {{ empty: string, tag?: string, size?: number, signal?: AbortSignal }} options
  */
-export function pagedList(api, path, row, { empty, tag = "ul", size = 50, signal = null } = {}) {
+export function pagedList(api, path, row, { empty, tag = "ul", size = 50, signal = null }) {
   const list = element(tag, { class: "paged" });
   const status = element("p", { class: "empty", role: "status" });
   const more = button("show_more", () => load(), { class: "more", hidden: true });
@@ -57,7 +66,7 @@ export function pagedList(api, path, row, { empty, tag = "ul", size = 50, signal
     more.disabled = true;
     const after = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
     try {
-      const page = await api.get(`${path}${path.includes("?") ? "&" : "?"}limit=${size}${after}`);
+      const page = await api.get(/** @type {string} */ (`${path}${path.includes("?") ? "&" : "?"}limit=${size}${after}`));
       if (mine !== loading) return;
       if (cursor === null) list.replaceChildren();
       list.append(...page.items.map(row).filter((each) => each !== null));
@@ -102,7 +111,12 @@ export function facts(rows) {
     element("dt", {}, text(key)), element("dd", {}, value)]));
 }
 
-/** A table that scrolls by itself where it is too wide. Cells are elements or text. */
+/**
+ * A table that scrolls by itself where it is too wide. Cells are elements or text.
+ * @param {string[]} headings
+ * @param {any[][]} rows
+ * @param {{ caption?: string }} [options]
+ */
 export function table(headings, rows, { caption } = {}) {
   const head = element("tr", {}, headings.map((key) => element("th", { scope: "col" }, text(key))));
   const body = rows.map((cells) => element("tr", {}, cells.map((cell) => element("td", {}, cell ?? "–"))));
@@ -123,6 +137,10 @@ export function field(key, input, hint = null) {
 /**
  * A form whose button is off while it is sent. What was typed stays when it fails, and the error is
  * shown above the button; `done` is what it says when it is saved.
+ * @param {any} fields
+ * @param {string} submit
+ * @param {() => any} save
+ * @param {{ done?: string, [attribute: string]: any }} [options]
  */
 export function form(fields, submit, save, { done = "saved", ...attributes } = {}) {
   const said = element("div", { role: "status" });
@@ -142,7 +160,12 @@ export function form(fields, submit, save, { done = "saved", ...attributes } = {
   return element("form", { onsubmit, ...attributes }, fields, said, element("div", { class: "buttons" }, send));
 }
 
-/** A button that does something and says what went wrong beside itself; `ask` is asked first. */
+/**
+ * A button that does something and says what went wrong beside itself; `ask` is asked first.
+ * @param {string} key
+ * @param {() => any} work
+ * @param {{ ask?: string, [attribute: string]: any }} [options]
+ */
 export function action(key, work, { ask = null, ...attributes } = {}) {
   const said = element("span", { role: "status", class: "said" });
   const made = button(key, async () => {

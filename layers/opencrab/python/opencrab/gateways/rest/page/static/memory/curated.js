@@ -7,6 +7,7 @@ import { field, form, pagedList } from "../lib/widgets.js";
 
 const HEARINGS = ["private", "public"];
 
+/** @param {Page.Part} context */
 export function curated(context) {
   const { api, path, signal } = context;
   const list = pagedList(api, `${path}/memory/curated`, (memory) => new Memory(context, memory).element, { empty: "memory_none", signal });
@@ -58,8 +59,15 @@ class Inputs {
 const hearingsOf = ({ hearing }) => [...new Set([hearing, ...HEARINGS])];
 
 class Memory {
+  /**
+   * @param {Page.Part} context
+   * @param {Rest.MemorySummary} memory
+   */
   constructor(context, memory) {
-    Object.assign(this, { context, memory, api: context.api });
+    this.context = context;
+    this.memory = memory;
+    this.api = context.api;
+    /** @type {`/agents/${string}/memory/curated/${string}`} */
     this.path = `${context.path}/memory/curated/${encodeURIComponent(memory.id)}`;
     this.element = element("li");
     this.#show();

@@ -8,6 +8,7 @@ const PAGE = 200;
 const MOST_PAGES = 10;
 const MOST_DRAWN = 80;
 
+/** @param {Page.Part} context */
 export function graph({ api, path, signal }) {
   return reading(() => whole(api, `${path}/memory/graph`), ({ nodes, edges, isWhole }) => {
     if (nodes.length === 0) return element("p", { class: "empty" }, text("memory_no_graph"));
@@ -29,7 +30,11 @@ export function graph({ api, path, signal }) {
   }, { signal });
 }
 
-/** The graph as far as a person can look at it. */
+/**
+ * The graph as far as a person can look at it.
+ * @param {Page.Api} api
+ * @param {`/agents/${string}/memory/graph`} path
+ */
 async function whole(api, path) {
   const found = { nodes: [], edges: [], isWhole: false };
   let cursor = "";

@@ -10,7 +10,9 @@ const turnLink = (each) => (each.turn_id && each.session_id
 const taint = (each) => (each.tainted ? element("span", { class: "badge waiting" }, text("memory_tainted")) : null);
 const prose = (value) => element("p", { class: "prose", dir: "auto" }, visibleText(value));
 
+/** @param {Page.Part} context */
 export function impressions({ api, path, signal }) {
+  /** @param {Rest.ImpressionSummary} each */
   const row = (each) => element("li", {},
     element("div", { class: "line" }, element("strong", {}, foreign(each.target_name || each.target_id)), taint(each), element("span", { class: "hint" }, time(each.updated_at))),
     facts([["memory_personality", each.personality && foreign(each.personality)], ["memory_style", each.communication_style && foreign(each.communication_style)],
@@ -20,7 +22,11 @@ export function impressions({ api, path, signal }) {
   return pagedList(api, `${path}/memory/impressions`, row, { empty: "memory_no_impressions", signal });
 }
 
-/** The sessions in which an impression was formed, read when somebody opens them. */
+/**
+ * The sessions in which an impression was formed, read when somebody opens them.
+ * @param {Page.Api} api
+ * @param {`/agents/${string}/memory/impressions/${string}`} path
+ */
 function past(api, path) {
   const made = element("details", {}, element("summary", {}, text("memory_by_session")));
   made.addEventListener("toggle", async () => {
@@ -36,7 +42,9 @@ function past(api, path) {
   return made;
 }
 
+/** @param {Page.Part} context */
 export function experiences({ api, path, signal }) {
+  /** @param {Rest.ExperienceView} each */
   const row = (each) => element("li", {}, prose(each.experience),
     each.lesson ? element("p", { class: "prose" }, element("strong", {}, text("memory_lesson")), " ", foreign(each.lesson)) : null,
     element("div", { class: "marks" }, element("span", { class: `badge outcome-${each.outcome}` }, text(`memory_outcome_${each.outcome}`)), taint(each),
@@ -44,7 +52,9 @@ export function experiences({ api, path, signal }) {
   return pagedList(api, `${path}/memory/experiences`, row, { empty: "memory_no_experiences", signal });
 }
 
+/** @param {Page.Part} context */
 export function beliefs({ api, path, signal }) {
+  /** @param {Rest.BeliefView} each */
   const row = (each) => {
     const remove = async () => {
       await api.delete(`${path}/beliefs/${encodeURIComponent(each.id)}`);
@@ -59,7 +69,9 @@ export function beliefs({ api, path, signal }) {
   return pagedList(api, `${path}/beliefs`, row, { empty: "memory_no_beliefs", signal });
 }
 
+/** @param {Page.Part} context */
 export function peers({ api, path, signal, agentName }) {
+  /** @param {Rest.PeerSummary} each */
   const row = (each) => {
     const remove = async () => {
       await api.delete(`${path}/peers/${encodeURIComponent(each.agent_id)}`);

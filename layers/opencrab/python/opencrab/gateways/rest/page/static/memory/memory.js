@@ -8,6 +8,7 @@ import { graph } from "./graph.js";
 import { beliefs, experiences, impressions, peers } from "./lists.js";
 import { search } from "./search.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const agents = await context.readAgents();
   const id = context.params.id ?? agents[0]?.id;
@@ -15,6 +16,7 @@ export default async function page(context) {
   const choice = element("select", { onchange: () => context.go(`/agents/${encodeURIComponent(choice.value)}/memory`) },
     agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
   choice.value = id;
+  /** @type {Page.Context & Page.Part} */
   const shown = { ...context, agentId: id, path: `/agents/${encodeURIComponent(id)}` };
   const parts = [["memory_search", () => search(shown)]];
   if (context.isOwner) {

@@ -6,7 +6,8 @@ import { field, form, link } from "../lib/widgets.js";
 const KINDS = ["speech", "instruction", "inner_voice", "memory", "experience", "summary"];
 const MOST = 30;
 
-export function search({ api, path, agentName, isOwner }) {
+/** @param {Page.Part} context */
+export function search({ api, path, isOwner }) {
   const query = element("input", { type: "search", required: true, maxlength: 1_000, dir: "auto" });
   const kind = element("select", {}, element("option", { value: "" }, text("memory_every_kind")),
     KINDS.map((each) => element("option", { value: each }, text(`memory_kind_${each}`))));
@@ -19,7 +20,7 @@ export function search({ api, path, agentName, isOwner }) {
     if (until.value) body.until = nextDay(until.value);
     const { items } = await api.post(`${path}/memory/search`, body);
     found.replaceChildren(items.length === 0 ? element("p", { class: "empty" }, text("memory_nothing_found"))
-      : element("ol", { class: "found" }, items.map((item) => row(item, agentName))));
+      : element("ol", { class: "found" }, items.map((item) => row(item))));
   };
   const more = element("details", {}, element("summary", {}, text("memory_narrow")),
     element("div", { class: "filters" }, isOwner ? field("memory_kind", kind) : null, field("memory_since", since), field("memory_until", until)));
@@ -35,6 +36,7 @@ function nextDay(day) {
 
 const whyOf = (value) => (hasText(`memory_why_${value}`) ? text(`memory_why_${value}`) : visibleText(value));
 
+/** @param {Rest.FoundView} item */
 function row(item) {
   const why = item.why.map((each) => element("span", { class: "badge" }, whyOf(each)));
   const where = item.session_id ? link(`/sessions/${encodeURIComponent(item.session_id)}`, text("memory_line", { line: item.sequence })) : null;

@@ -7,6 +7,7 @@ import { heartbeatForm } from "./heartbeat_form.js";
 
 const MOST_AGENTS = 30;
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   return frame(context, "/heartbeats", await context.readAgents(), (agent, agents) => [
     settings(context, agent),
@@ -15,8 +16,13 @@ export default async function page(context) {
   ]);
 }
 
+/** @returns {Page.Agent} */
 const pathOf = (id) => `/agents/${encodeURIComponent(id)}`;
 
+/**
+ * @param {Page.Context} context
+ * @param {Rest.AgentView} agent
+ */
 function settings({ api, isOwner, signal }, agent) {
   const path = `${pathOf(agent.id)}/heartbeat`;
   const show = (found) => (isOwner
@@ -27,7 +33,10 @@ function settings({ api, isOwner, signal }, agent) {
 
 const rhythm = (found) => (found.enabled ? text("every", { span: span(found.interval_seconds) }) : text("rhythm_off"));
 
-/** The next beat of every agent; the agents that beat first come first. */
+/**
+ * The next beat of every agent; the agents that beat first come first.
+ * @param {Page.Context} context
+ */
 function nextBeats({ api, isOwner, signal }, agents) {
   const shown = agents.slice(0, MOST_AGENTS);
   const one = async (agent) => {
@@ -48,7 +57,11 @@ function nextBeats({ api, isOwner, signal }, agents) {
 
 const totalsSaid = ({ beats, idle, turns }) => text("beats_said", { beats: beats.toLocaleString(), idle: idle.toLocaleString(), turns: turns.toLocaleString() });
 
-/** The beats that had a reason, with what came of each. */
+/**
+ * The beats that had a reason, with what came of each.
+ * @param {Page.Context} context
+ * @param {Rest.AgentView} agent
+ */
 function log({ api, signal }, agent) {
   const results = api.get(`/turns?agent_id=${encodeURIComponent(agent.id)}&limit=200`)
     .then(({ items }) => new Map(items.map((each) => [each.id, each.status])), () => new Map());

@@ -6,11 +6,17 @@ import { action, card, link, pagedList } from "../lib/widgets.js";
 import { frame, span } from "./frame.js";
 import { scheduleForm } from "./schedule_form.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   return frame(context, "/schedules", await context.readAgents(), (agent) => schedules(context, agent));
 }
 
+/**
+ * @param {Page.Context} context
+ * @param {Rest.AgentView} agent
+ */
 function schedules({ api, isOwner, signal }, agent) {
+  /** @type {`/agents/${string}/schedules`} */
   const path = `/agents/${encodeURIComponent(agent.id)}/schedules`;
   const list = pagedList(api, path, (each) => new Schedule(api, path, each, isOwner).element, { empty: "no_schedules", signal });
   const create = () => {
@@ -29,8 +35,17 @@ function schedules({ api, isOwner, signal }, agent) {
 }
 
 class Schedule {
+  /**
+   * @param {Page.Api} api
+   * @param {`/agents/${string}/schedules`} path
+   * @param {Rest.ScheduleView} schedule
+   */
   constructor(api, path, schedule, isOwner) {
-    Object.assign(this, { api, schedule, isOwner, path: `${path}/${encodeURIComponent(schedule.id)}` });
+    this.api = api;
+    this.schedule = schedule;
+    this.isOwner = isOwner;
+    /** @type {`/agents/${string}/schedules/${string}`} */
+    this.path = `${path}/${encodeURIComponent(schedule.id)}`;
     this.element = element("li", { "data-schedule": schedule.id });
     this.said = element("div", { role: "status" });
     this.show();

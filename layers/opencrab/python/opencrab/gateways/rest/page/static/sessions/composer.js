@@ -28,6 +28,7 @@ function box(input, submit, send, onSent) {
   return { onsubmit, said };
 }
 
+/** @param {Page.Api} api */
 export function messageBox(api, path, onSent) {
   const input = element("textarea", {
     id: "session-message", rows: 2, maxlength: 20_000, dir: "auto", placeholder: text("sessions_message_hint"),
@@ -47,7 +48,10 @@ function pressed(event) {
   event.target.form.requestSubmit();
 }
 
-/** What an owner tells the agents alone. */
+/**
+ * What an owner tells the agents alone.
+ * @param {Page.Api} api
+ */
 export function guidance(api, path) {
   const input = element("textarea", { id: "session-guidance", rows: 2, maxlength: 20_000, dir: "auto" });
   const submit = element("button", { type: "submit" }, text("sessions_guide"));

@@ -6,6 +6,7 @@ import { field, form } from "../lib/widgets.js";
 
 const MICRO = 1_000_000;
 
+/** @param {Page.Context} context */
 export function creation({ api, go }, agents) {
   if (agents.length === 0) return element("p", { class: "empty" }, text("sessions_no_agents"));
   const boxes = agents.map((agent) => element("input", { type: "checkbox", value: agent.id }));

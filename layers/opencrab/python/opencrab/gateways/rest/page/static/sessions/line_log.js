@@ -14,7 +14,11 @@ const NEAR = 600;
 export class LineLog {
   /** `read(cursor)` answers a page, newest first; `row(line)` and `arrivingRow(turn)` make elements. */
   constructor({ read, row, arrivingRow, onError, onNews }) {
-    Object.assign(this, { read, row, arrivingRow, onError, onNews });
+    this.read = read;
+    this.row = row;
+    this.arrivingRow = arrivingRow;
+    this.onError = onError;
+    this.onNews = onNews;
     this.news = [];
     this.arriving = new Map();
     this.turns = new Map();
@@ -49,7 +53,12 @@ export class LineLog {
   }
 
   #clear() {
-    Object.assign(this, { lines: [], from: 0, to: 0, cursor: null, isCut: false, isReading: false });
+    this.lines = [];
+    this.from = 0;
+    this.to = 0;
+    this.cursor = null;
+    this.isCut = false;
+    this.isReading = false;
     this.lastSequence ??= 0;
     this.rows.replaceChildren();
   }

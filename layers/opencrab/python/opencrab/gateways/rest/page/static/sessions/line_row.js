@@ -9,7 +9,10 @@ const INDENT = 2;
 /** Makes the rows of one session. */
 export class Rows {
   constructor(sessionId, { agentName, approvals, me }) {
-    Object.assign(this, { sessionId, agentName, approvals, me });
+    this.sessionId = sessionId;
+    this.agentName = agentName;
+    this.approvals = approvals;
+    this.me = me;
     this.of = (line) => this.#row(line);
   }
 

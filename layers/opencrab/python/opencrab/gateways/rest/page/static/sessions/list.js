@@ -5,6 +5,7 @@ import { field, heading, link } from "../lib/widgets.js";
 import { creation } from "./creation.js";
 import { SessionList } from "./session_list.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const { query, who } = context;
   const agents = await context.readAgents();

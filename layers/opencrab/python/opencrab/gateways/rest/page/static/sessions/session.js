@@ -14,6 +14,7 @@ const PAGE = 50;
 const LOOKS = { speech: "speech", inner_voice: "inner_voice", action: "action", system: "system,approval" };
 const OWNERS_ONLY = new Set(["inner_voice", "action"]);
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const session = await context.api.get(`/sessions/${encodeURIComponent(context.params.id)}`);
   const shown = new Session(context, session);
@@ -23,8 +24,13 @@ export default async function page(context) {
 }
 
 class Session {
+  /**
+   * @param {Page.Context} context
+   * @param {Rest.SessionView} session
+   */
   constructor(context, session) {
-    Object.assign(this, { context, id: session.id });
+    this.context = context;
+    this.id = session.id;
     this.api = context.api;
     this.looks = new Set(Object.keys(LOOKS).filter((look) => context.isOwner || !OWNERS_ONLY.has(look)));
     const rows = new Rows(session.id, { ...context, me: context.who.principal_id });
@@ -65,6 +71,7 @@ class Session {
   #composer() {
     if (!this.isActive) return element("p", { class: "hint" }, text("sessions_is_over"));
     if (this.context.who.scope === "read") return element("p", { class: "hint" }, text("sessions_read_only"));
+    /** @type {`/sessions/${string}`} */
     const path = `/sessions/${encodeURIComponent(this.id)}`;
     return element("div", { class: "talk" }, messageBox(this.api, path, () => this.log.isAtEnd || this.log.open()),
       this.context.isOwner ? guidance(this.api, path) : null);

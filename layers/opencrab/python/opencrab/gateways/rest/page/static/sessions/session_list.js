@@ -6,8 +6,11 @@ import { button, element, problem, text } from "../lib/elements.js";
 const PAGE = 100;
 
 export class SessionList {
+  /** @param {Page.Api} api */
   constructor(api, row) {
-    Object.assign(this, { api, row, reading: 0 });
+    this.api = api;
+    this.row = row;
+    this.reading = 0;
     this.list = element("ul", { class: "paged" });
     this.said = element("p", { class: "empty", role: "status" });
     this.errors = element("div");
@@ -26,7 +29,7 @@ export class SessionList {
 
   async #next() {
     const mine = this.reading;
-    const asked = new URLSearchParams({ limit: PAGE });
+    const asked = new URLSearchParams({ limit: String(PAGE) });
     if (this.asked.agent) asked.set("agent_id", this.asked.agent);
     if (this.asked.mine) asked.set("mine", "true");
     if (this.cursor !== null) asked.set("cursor", this.cursor);

@@ -8,9 +8,16 @@ const OPEN = ["running", "queued", "waiting"];
 const WAIT_MS = 600;
 
 export class Side {
+  /**
+   * @param {Page.Context} context
+   * @param {Rest.SessionView} session
+   */
   constructor(context, session, onChanged) {
-    Object.assign(this, { context, session, onChanged });
+    this.context = context;
+    this.session = session;
+    this.onChanged = onChanged;
     this.api = context.api;
+    /** @type {`/sessions/${string}`} */
     this.path = `/sessions/${encodeURIComponent(session.id)}`;
     this.turns = new Map();
     this.floor = element("div", { "aria-live": "polite" });

@@ -8,6 +8,7 @@ import { block, stateOf } from "./line_row.js";
 const ASK_MS = 1_500;
 const OPEN = new Set(["queued", "running", "waiting"]);
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const shown = new Turn(context);
   await shown.read();
@@ -15,8 +16,12 @@ export default async function page(context) {
 }
 
 class Turn {
+  /** @param {Page.Context} context */
   constructor(context) {
-    Object.assign(this, { context, api: context.api, shown: "" });
+    this.context = context;
+    this.api = context.api;
+    this.shown = "";
+    /** @type {`/turns/${string}`} */
     this.path = `/turns/${encodeURIComponent(context.params.turn)}`;
     this.head = element("div");
     this.steps = element("ol", { class: "steps" });
@@ -40,6 +45,7 @@ class Turn {
     this.timer = setTimeout(() => this.read().catch(() => this.#askAgain(turn)), ASK_MS);
   }
 
+  /** @param {Rest.StoryView} turn */
   #show(turn) {
     const open = new Set([...this.steps.querySelectorAll("details[open]")].map((each) => each.dataset.call));
     const name = this.context.agentName(turn.agent_id);
@@ -61,8 +67,9 @@ class Turn {
     }
   }
 
+  /** @param {Rest.StoryView} turn */
   #facts(turn) {
-    const seconds = turn.ended_at === null ? null : (new Date(turn.ended_at) - new Date(turn.created_at)) / 1000;
+    const seconds = turn.ended_at === null ? null : (Date.parse(turn.ended_at) - Date.parse(turn.created_at)) / 1000;
     return element("div", { class: "card", role: "status" }, facts([
       ["sessions_state", element("span", { class: `badge ${turn.status}` }, text(`sessions_turn_${turn.status}`))],
       ["sessions_trigger", text(`sessions_trigger_${turn.trigger}`)],
@@ -91,12 +98,14 @@ class Turn {
   }
 }
 
+/** @param {Rest.StoryView} turn */
 function failure({ error }) {
   if (!error) return "";
   return element("div", { class: "problem" }, element("p", {}, visibleText(error.message)),
     error.cure ? element("p", { class: "cure" }, visibleText(error.cure)) : null);
 }
 
+/** @param {Rest.StepView} step */
 function stepView(step, open) {
   const said = (key, value) => (value ? [element("h3", {}, text(key)), element("p", { class: "prose", dir: "auto" }, visibleText(value))] : null);
   return element("li", { class: "card step" },
@@ -108,6 +117,7 @@ function stepView(step, open) {
     step.calls.map((call) => callView(call, open)));
 }
 
+/** @param {Rest.StepView} step */
 function measures({ latency_ms: ms, usage, cost_micro_usd: cost, state, reserved_micro_usd: reserved }) {
   const shown = [];
   if (ms !== null) shown.push(text("sessions_ms", { ms: ms.toLocaleString() }));
@@ -116,6 +126,7 @@ function measures({ latency_ms: ms, usage, cost_micro_usd: cost, state, reserved
   return shown.map((each) => ` · ${each}`);
 }
 
+/** @param {Rest.CallView} call */
 function callView(call, open) {
   const { approval } = call;
   const asked = approval && [

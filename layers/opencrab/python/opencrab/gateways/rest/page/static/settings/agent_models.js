@@ -9,6 +9,7 @@ const USES = ["conversation", "thinking", "analysis", "tool_calling", "creative"
 const GOALS = ["balance", "minimize_cost", "maximize_quality", "minimize_latency"];
 const LEAVES = ["recommend", "apply", "off"];
 
+/** @param {Page.Context} context */
 export default async function page({ api, readAgents, query }) {
   const [agents, models, { aliases }] = await Promise.all([readAgents(), api.list("/llm/models"), api.get("/llm/aliases")]);
   const active = agents.filter((each) => each.status !== "retired");
@@ -30,8 +31,10 @@ export default async function page({ api, readAgents, query }) {
   return frame("/settings/agents", known, field("of_agent", agentChoice(active, chosen, show, { id: "config-agent" })), content);
 }
 
+/** @returns {`/agents/${string}/llm/config`} */
 const pathOf = (id) => `/agents/${encodeURIComponent(id)}/llm/config`;
 
+/** @param {Page.Api} api */
 function parts(api, id, config) {
   const effective = element("div", {}, effectiveTable(config.effective));
   const saved = (found) => effective.replaceChildren(effectiveTable(found.effective));
@@ -47,6 +50,7 @@ function effectiveTable(effective) {
   ]), { caption: "part_effective" });
 }
 
+/** @param {Page.Api} api */
 function configForm(api, id, config, onSaved) {
   const modelInput = (name, value, list) => element("input", {
     type: "text", id: `config-${name}`, list, value: value ?? "", maxlength: 264, spellcheck: "false", autocomplete: "off", placeholder: text("as_installation"),

@@ -9,6 +9,7 @@ const modelInput = (value, attributes) => element("input", {
   type: "text", list: "known-models", value, required: true, maxlength: 264, spellcheck: "false", autocomplete: "off", pattern: MODEL, ...attributes,
 });
 
+/** @param {Page.Api} api */
 export function aliases(api, signal) {
   const part = reading(() => api.get("/llm/aliases"), (found) => {
     const rows = element("div", { class: "rows" });
@@ -40,6 +41,7 @@ function aliasRow(name, model, isSelectable) {
   return row;
 }
 
+/** @param {Page.Api} api */
 export function fallback(api, providers, signal) {
   const part = reading(() => api.get("/llm/fallback"), (found) => {
     let order = [...found.fallback];
@@ -76,6 +78,7 @@ export function fallback(api, providers, signal) {
   return part;
 }
 
+/** @param {Page.Part} context */
 function fallbackForm({ api, list, providers, added, order }) {
   const names = element("datalist", { id: "fallbacks" }, providers.map((each) => element("option", { value: each.name })));
   const more = element("input", { type: "text", id: "fallback-more", list: "fallbacks", maxlength: 264, spellcheck: "false", autocomplete: "off", pattern: MODEL });

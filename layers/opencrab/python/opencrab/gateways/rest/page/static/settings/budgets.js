@@ -8,6 +8,7 @@ import { frame } from "./frame.js";
 /** The limits in dollars; without a value a session has no limit. */
 const AMOUNTS = ["installation_day", "agent_day", "session", "turn", "public_user_day", "block"];
 
+/** @param {Page.Context} context */
 export default async function page({ api, agentName, signal }) {
   let budgets = await api.get("/budgets");
   const drawn = reading(() => api.get("/budgets"), (found) => [
@@ -36,6 +37,7 @@ export function use({ scope, drawn_micro_usd: drawn, limit_micro_usd: limit }, a
     element("meter", { min: 0, max: 1, high: 0.8, optimum: 0, value: limit > 0 ? Math.min(drawn / limit, 1) : 1, "aria-label": said }));
 }
 
+/** @param {Rest.BudgetsView} budgets */
 function limitsForm({ limits, configured, changed }, change) {
   const inputs = Object.fromEntries(AMOUNTS.map((name) => {
     const isOptional = name === "session";

@@ -6,6 +6,7 @@ import { card, reading, table } from "../lib/widgets.js";
 import { frame } from "./frame.js";
 import { checkList } from "./page.js";
 
+/** @param {Page.Context} context */
 export default async function page({ api, agentName, signal }) {
   const read = () => Promise.all([api.get("/discord"), api.getIfAllowed("/discord/invite"), api.get("/discord/presences")]);
   const part = reading(read, ([{ checks }, invitation, { items }]) => [

@@ -7,11 +7,13 @@ import { frame } from "./frame.js";
 
 const SCOPES = ["chat", "read", "owner"];
 
+/** @param {Page.Context} context */
 export default async function page({ api, who, signal }) {
   const list = pagedList(api, "/keys", (key) => row(api, key, who, () => list.refresh()), { empty: "no_keys", signal });
   return frame("/settings/keys", card("part_new_key", creation(api, () => list.refresh())), card("part_keys", list));
 }
 
+/** @param {Page.Api} api */
 function creation(api, onMade) {
   const name = element("input", { type: "text", id: "key-name", required: true, maxlength: 100, autocomplete: "off" });
   const grants = element("input", { type: "text", id: "key-grants", maxlength: 1500, spellcheck: "false", placeholder: "metrics" });
@@ -36,6 +38,10 @@ function creation(api, onMade) {
     form([field("key_name", name, "key_name_hint"), field("key_scope", scope), grantsField], "key_make", make, { done: "key_made" }), secret);
 }
 
+/**
+ * @param {Page.Api} api
+ * @param {Rest.KeyView} key
+ */
 function row(api, key, who, onChanged) {
   const isMine = key.id === who.id;
   const revoke = async () => {

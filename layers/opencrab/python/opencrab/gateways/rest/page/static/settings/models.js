@@ -6,6 +6,7 @@ import { action, card, field, form, pagedList, reading, table } from "../lib/wid
 import { aliases, fallback } from "./aliases.js";
 import { frame } from "./frame.js";
 
+/** @param {Page.Context} context */
 export default async function page({ api, signal }) {
   const [providers, models] = await Promise.all([api.list("/llm/providers"), api.list("/llm/models")]);
   const known = suggestions("known-models", models.map((each) => each.name));
@@ -16,7 +17,10 @@ export default async function page({ api, signal }) {
     card("part_prices", prices(api, signal)));
 }
 
-/** The known models of all providers or of one, by the page. */
+/**
+ * The known models of all providers or of one, by the page.
+ * @param {Page.Api} api
+ */
 function modelList(api, providers, signal) {
   const content = element("div");
   const show = (provider) => {
@@ -28,6 +32,7 @@ function modelList(api, providers, signal) {
   return element("div", {}, field("of_provider", choice(options, "", show, { id: "model-provider" }), "of_provider_hint"), content);
 }
 
+/** @param {Rest.ModelView} model */
 function modelRow(model) {
   const can = [model.functions && "can_act", model.vision && "can_see", model.private && "is_private"].filter(Boolean);
   return element("li", {},
@@ -42,7 +47,10 @@ function modelRow(model) {
 
 const priceOf = (price) => text("price_of", { input: dollars(price.input_per_million), output: dollars(price.output_per_million) });
 
-/** Prices that were stored here; they stand above those that came with the installation. */
+/**
+ * Prices that were stored here; they stand above those that came with the installation.
+ * @param {Page.Api} api
+ */
 function prices(api, signal) {
   const forget = async (name) => {
     await api.put("/llm/prices", { prices: { [name]: null } });
@@ -59,6 +67,7 @@ function prices(api, signal) {
   return element("div", {}, part, element("details", {}, element("summary", {}, text("price_add")), priceForm(api, part)));
 }
 
+/** @param {Page.Api} api */
 function priceForm(api, part) {
   const model = element("input", { type: "text", id: "price-model", list: "known-models", required: true, maxlength: 264, spellcheck: "false", pattern: "[a-z0-9_]+:\\S+" });
   const input = amount(null, { id: "price-input", required: true });

@@ -5,6 +5,7 @@ import { freezeSwitch } from "../lib/freeze.js";
 import { action, card, reading, table } from "../lib/widgets.js";
 import { frame } from "./frame.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const { api, signal } = context;
   return frame("/settings",
@@ -13,7 +14,10 @@ export default async function page(context) {
     card("part_missing", missing(api, signal)));
 }
 
-/** The checks of `opencrab doctor`; the models are asked only when somebody wants it, as it may cost. */
+/**
+ * The checks of `opencrab doctor`; the models are asked only when somebody wants it, as it may cost.
+ * @param {Page.Api} api
+ */
 function checks(api, signal) {
   let ask = () => api.get("/system/checks");
   const part = reading(() => ask(), ({ checks: all }) => checkList(all), { signal });
@@ -38,7 +42,10 @@ export function checkList(all) {
       cure ? element("p", { class: "hint" }, visibleText(cure)) : null))));
 }
 
-/** What is not set up: each part with the environment variable that it lacks. */
+/**
+ * What is not set up: each part with the environment variable that it lacks.
+ * @param {Page.Api} api
+ */
 function missing(api, signal) {
   return reading(() => api.get("/setup"), ({ version, home, model, missing: parts }) => [
     element("p", {}, text("runs_version", { version }), " ", element("code", {}, visibleText(home.kind ?? "")), " ",

@@ -6,6 +6,7 @@ import { tick } from "../lib/parts.js";
 import { action, card, field, form, reading } from "../lib/widgets.js";
 import { frame } from "./frame.js";
 
+/** @param {Page.Context} context */
 export default async function page({ api, signal }) {
   const part = reading(() => api.list("/llm/providers"), (all) => {
     const group = (key, found) => (found.length === 0 ? null
@@ -23,8 +24,15 @@ const isReady = (provider) => provider.enabled && provider.ready;
 
 /** One provider; after a change it shows itself again where it is, so that nobody loses their place. */
 class Provider {
+  /**
+   * @param {Page.Api} api
+   * @param {Rest.ProviderView} provider
+   */
   constructor(api, provider) {
-    Object.assign(this, { api, provider, path: `/llm/providers/${encodeURIComponent(provider.name)}` });
+    this.api = api;
+    this.provider = provider;
+    /** @type {`/llm/providers/${string}`} */
+    this.path = `/llm/providers/${encodeURIComponent(provider.name)}`;
     this.element = element("li", { "data-provider": provider.name });
     this.health = element("div", { role: "status", class: "health" });
     this.show();

@@ -4,6 +4,7 @@ import { agentHead, agentPath } from "../agents/badge.js";
 import { element } from "../lib/elements.js";
 import { SkillList } from "./list.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const agent = await context.api.get(agentPath(context.params.id));
   const list = new SkillList(context, agent.id);

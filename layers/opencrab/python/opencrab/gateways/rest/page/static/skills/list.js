@@ -10,8 +10,12 @@ import { AcquiredSkill, StandardSkill } from "./skill.js";
 const ORDER = ["quarantined", "candidate", "active", "disabled", "archived"];
 
 export class SkillList {
+  /** @param {Page.Context} context */
   constructor({ api, isOwner }, agentId) {
-    Object.assign(this, { api, isOwner, path: agentPath(agentId, "/skills"), agentId });
+    this.api = api;
+    this.isOwner = isOwner;
+    this.path = agentPath(agentId, "/skills");
+    this.agentId = agentId;
     this.items = new Map();
     this.errors = element("div");
     this.acquired = element("div", { class: "skills" });

@@ -4,6 +4,7 @@ import { element, text, visibleText } from "../lib/elements.js";
 import { field, heading } from "../lib/widgets.js";
 import { SkillList } from "./list.js";
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   const agents = (await context.readAgents()).filter((agent) => agent.status !== "retired");
   const shown = element("div");

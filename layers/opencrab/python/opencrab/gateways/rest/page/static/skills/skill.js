@@ -8,7 +8,9 @@ import { effectBar } from "./effect.js";
 
 /** A skill that is shipped: it is switched on or off, and its text can be read. */
 export class StandardSkill {
+  /** @param {import("./list.js").SkillList} list */
   constructor(list, name) {
+    /** @type {`/agents/${string}/skills/${string}`} */
     this.path = `${list.path}/${encodeURIComponent(name)}`;
     this.list = list;
     this.box = element("input", { type: "checkbox", role: "switch", id: `skill-${name}`, disabled: !list.isOwner, onchange: () => this.#switch() });
@@ -56,8 +58,13 @@ const readOf = ({ version, status }) => `${version} ${status}`;
 
 /** A skill that the agent learned, or that somebody wrote for it. */
 export class AcquiredSkill {
+  /** @param {import("./list.js").SkillList} list */
   constructor(list, name) {
-    Object.assign(this, { list, name, api: list.api, path: `${list.path}/${encodeURIComponent(name)}` });
+    this.list = list;
+    this.name = name;
+    this.api = list.api;
+    /** @type {`/agents/${string}/skills/${string}`} */
+    this.path = `${list.path}/${encodeURIComponent(name)}`;
     this.state = element("span", { role: "status" });
     this.description = element("p", {});
     this.origin = element("p", { class: "hint" });
@@ -108,7 +115,7 @@ export class AcquiredSkill {
   }
 
   #buttonsOf(skill) {
-    const change = (verb, body) => async () => {
+    const change = (/** @type {"toggle" | "restore"} */ verb, body) => async () => {
       await this.api.post(`${this.path}/${verb}`, body);
       await this.list.refresh();
     };

@@ -12,8 +12,14 @@ import { versions } from "./versions.js";
 const MOST_SHOWN = 200_000;
 
 export class FileView {
+  /** @param {Page.Part} context */
   constructor({ api, path, isOwner }, name, { onChanged, onGone }) {
-    Object.assign(this, { api, path, isOwner, name, onChanged, onGone });
+    this.api = api;
+    this.path = path;
+    this.isOwner = isOwner;
+    this.name = name;
+    this.onChanged = onChanged;
+    this.onGone = onGone;
     this.address = fileAddress(path, name);
     this.element = element("article", { class: "card" });
   }

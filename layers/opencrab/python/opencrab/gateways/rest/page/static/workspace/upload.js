@@ -7,6 +7,7 @@ const NEW = { "If-None-Match": "*" };
 
 export const fileAddress = (path, name) => `${path}/workspace/${name.split("/").map(encodeURIComponent).join("/")}`;
 
+/** @param {Page.Part} context */
 export function upload({ api, path }, onWritten) {
   const chosen = element("input", { type: "file", multiple: true, required: true });
   const folder = element("input", { type: "text", autocomplete: "off", maxlength: 500 });

@@ -8,9 +8,11 @@ import { upload } from "./upload.js";
 
 const MOST = 2_000;
 
+/** @param {Page.Context} context */
 export default async function page(context) {
   await loadWords("workspace");
   const { api, params, query, isOwner, signal } = context;
+  /** @type {Page.Agent} */
   const path = `/agents/${encodeURIComponent(params.id)}`;
   const here = `/agents/${encodeURIComponent(params.id)}/workspace`;
   const shown = element("div", { class: "file" }, element("p", { class: "empty" }, text("workspace_choose")));
