@@ -130,7 +130,7 @@ def test_a_soul_answers_two_questions_that_nothing_stores_and_its_budget_pays(
     first, second = (
         house.made(f"/agents/{agent_id}/soul/sample", body, headers=once) for _ in range(2)
     )
-    assert first == second
+    assert [each["text"] for each in second["answers"]] == ["", ""]
     assert [each["text"] for each in first["answers"]] == ["answer 1", "answer 2"]
     assert first["answers"][0]["question"].startswith(hello)
     assert [len(each.turns) for each in model.asked] == [1, 3]

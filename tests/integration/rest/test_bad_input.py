@@ -19,7 +19,6 @@ ROUTES: dict[str, dict[str, Any]] = {
     "PATCH /agents/a": {},
     "PUT /agents/a/soul": {"persona_name": "x"},
     "POST /agents/a/soul/preview": {"soul": {"persona_name": "x"}},
-    "POST /presets/card": {"name": "x"},
     "POST /agents/a/soul/sample": {"soul": {"persona_name": "x"}},
     "PUT /agents/a/identity": {"name": "x"},
     "POST /sessions": {"participants": ["a"]},

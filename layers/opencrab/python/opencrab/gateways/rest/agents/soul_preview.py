@@ -69,7 +69,7 @@ def sample_soul(
     """Answer two fixed questions with a soul.
 
     The agent's own model answers, within the agent's budgets, in 25 seconds at most on AWS.
-    No session and no memory has it.
+    The texts are stored nowhere: a repeat of the request costs nothing and returns none.
     """
 
     def make() -> SampleConversationView:
@@ -85,7 +85,11 @@ def sample_soul(
         )
         return SampleConversationView.model_validate(found.model_dump())
 
-    return once.answer(body, make)
+    return once.answer(body, make, remembered=_without_texts)
+
+
+def _without_texts(found: SampleConversationView) -> SampleConversationView:
+    return found.replaced(answers=tuple(each.replaced(text="") for each in found.answers))
 
 
 def _previewed_profile(runtime: Runtime, agent_id: str, body: SoulPreviewBody) -> Profile:
