@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money hostile mutants bench bench-peers docs build validate deploy prices lock format
+.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money hostile mutants bench bench-peers bench-web docs build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -105,6 +105,10 @@ bench: .venv/.dev ## Measure speed against the budgets
 # docs/benchmarks.md. One that does not install or run is left out with the reason.
 bench-peers: .venv/.dev ## Measure other agents' turn beside ours
 	@$(BIN)/python -m tests.bench.peers.run $(ARGS)
+
+# Needs Chromium; ARGS=--write puts the table into docs/benchmarks.md. Some minutes.
+bench-web: .venv/.dev ## Measure the dashboard in Chromium
+	@$(BIN)/python -m tests.bench.dashboard $(ARGS)
 
 # Needs neither docker nor an AWS account. layers/dependencies/Makefile says what it fetches.
 build: .venv-sam/.ready ## Build the functions and layers for AWS

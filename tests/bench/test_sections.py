@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bench.sections import KEPT, LARGE, PEERS, RETRIEVAL, kept, replaced
+from tests.bench.sections import DASHBOARD, KEPT, LARGE, PEERS, RETRIEVAL, kept, replaced
 
 PAGE = "# Benchmarks\n\nfigures\n\n## Upkeep of old\n\nmore\n"
 HAND = f"\n## {RETRIEVAL}\n\nby hand\n\n## Learning\n\nalso\n"
@@ -10,6 +10,7 @@ HAND = f"\n## {RETRIEVAL}\n\nby hand\n\n## Learning\n\nalso\n"
 
 def test_a_new_section_comes_before_what_is_kept_after_it() -> None:
     page = replaced(replaced(PAGE + HAND, LARGE, "many"), PEERS, "others")
+    page = replaced(page, DASHBOARD, "pages")
     order = [page.index(f"\n## {name}\n") for name in KEPT]
     assert order == sorted(order)
     assert page.startswith(PAGE)

@@ -67,8 +67,16 @@ export class Chat {
     this.agentChoice.replaceChildren(...options);
     if (this.agents.some((agent) => agent.id === wanted)) this.agentChoice.value = wanted;
     this.element.classList.toggle("empty", this.agents.length === 0);
-    if (this.agentChoice.value !== before) await this.openLast();
+    if (this.agentChoice.value !== before) this.isStale = true;
+    if (this.isShown) await this.#openIfStale();
     if (before === "" && this.agentChoice.value === wanted) this.composer?.restore();
+  }
+
+  /** Conversations are read when somebody looks at them: there may be thousands. */
+  async #openIfStale() {
+    if (!this.isStale) return;
+    this.isStale = false;
+    await this.openLast();
   }
 
   /** Open a conversation with an agent that was chosen elsewhere. */
@@ -205,9 +213,20 @@ export class Chat {
     this.following = null;
   }
 
+  /** Follow until the page is left: other pages would gather lines here that nobody sees. */
+  showUntil(signal) {
+    this.isShown = true;
+    signal.addEventListener("abort", () => {
+      this.isShown = false;
+      this.#follow();
+    });
+    this.#follow();
+    return this.#openIfStale();
+  }
+
   /** Follow the conversation while somebody looks at it, and while an answer is awaited. */
   #follow() {
-    const isWanted = document.visibilityState === "visible" || this.conversation?.openRuns.length > 0;
+    const isWanted = (this.isShown && document.visibilityState === "visible") || this.conversation?.openRuns.length > 0;
     if (!isWanted || !this.session) this.#unfollow();
     else if (!this.following) {
       const path = `${this.#path("/events")}?format=agui&kinds=${this.#kinds}`;
@@ -237,6 +256,7 @@ export class Chat {
   #runChanged(status) {
     tab.keepTurns(this.session, this.conversation.openRuns);
     this.#showState();
+    if (!this.isShown) this.#follow();
     if (["failed", "exhausted", "stopped"].includes(status)) this.announcer.say(text(`turn_${status}`));
     this.onTurnEnded();
   }

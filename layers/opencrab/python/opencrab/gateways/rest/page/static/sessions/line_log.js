@@ -7,7 +7,7 @@ import { element, text, visibleText } from "../lib/elements.js";
 
 const MOST_ROWS = 300;
 const FEWEST_ROWS = 200;
-const MOST_LINES = 4_000;
+const MOST_LINES = 1_000;
 const STEP = 50;
 const NEAR = 600;
 
