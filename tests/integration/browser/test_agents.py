@@ -101,6 +101,35 @@ def test_an_agent_is_created_from_a_preset_and_from_a_character_card(
     nothing_ran(window)
 
 
+def test_the_eight_founders_are_created_at_once_and_never_twice(
+    installation: Installation, window: Browser
+) -> None:
+    opened(installation, window, "/agents")
+    window.shown(".creation summary")
+    if window.run("return !document.querySelector('.creation').open"):
+        window.click(".creation summary")
+    yes(window)
+    found = []
+    for times in (1, 2):
+        window.click(".creation > p .action button")
+        window.until(
+            lambda: window.run("return !document.querySelector('.creation > p button').disabled"),
+            "the button does not come back",
+        )
+        assert window.count(".creation > p .problem") == 0
+        assert window.run("return window.asked.length") == times
+        found.append(installation.server.call("GET", "/agents?limit=200")["items"])
+    assert found[0] == found[1]
+    # Whichever window was first, they are there once, in its language.
+    presets = installation.server.call("GET", "/presets")["presets"]
+    founders = [each["agent"]["name"] for each in presets if each["is_founder"]]
+    shown = window.text(".agent-list")
+    assert len(founders) == 8
+    assert all(sum(each["name"] == name for each in found[1]) == 1 for name in founders)
+    assert all(name in shown for name in founders)
+    assert not [line for line in window.logged() if "409" not in line]
+
+
 def png_card(card: dict[str, Any]) -> bytes:
     """A PNG with a character card in its text, as other programs save it."""
     data = b"chara\0" + base64.b64encode(json.dumps(card).encode())

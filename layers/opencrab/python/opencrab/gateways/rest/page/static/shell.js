@@ -5,6 +5,7 @@ import { Chat } from "./chat/chat.js";
 import { explain } from "./lib/api.js";
 import { button, currentLanguage, element, foreign, loadWords, problem, storeLanguage, text } from "./lib/elements.js";
 import { AREAS, addressOf, mayOpen, routeOf } from "./lib/router.js";
+import { mayLeave } from "./lib/unsaved.js";
 
 const REFRESH_MS = 30_000;
 
@@ -50,7 +51,7 @@ class Application {
     });
     this.#build();
     document.addEventListener("click", (event) => this.#clicked(event));
-    addEventListener("popstate", () => this.#show());
+    addEventListener("popstate", () => this.#moved());
     try {
       await this.readAgents();
       await this.#show();
@@ -65,7 +66,8 @@ class Application {
     this.links = new Map(AREAS.filter((area) => mayOpen(area, this.who.scope)).map((area) => [
       area, element("a", { href: addressOf(area) }, text(area))]));
     this.links.get("approvals").append(this.count);
-    this.main = element("main", { tabindex: -1 });
+    // Pages change their address by themselves: somebody types at the one that is there now.
+    this.main = element("main", { tabindex: -1, oninput: () => { this.typedAt = location.href; } });
     const menu = element("nav", { id: "menu", "aria-label": text("views") }, ...this.links.values());
     const toggle = button("menu", () => this.#toggleMenu(), { class: "menu", "aria-expanded": "false", "aria-controls": "menu" });
     this.menu = { menu, toggle };
@@ -74,7 +76,7 @@ class Application {
       button("skip", () => this.main.focus(), { class: "skip" }),
       element("header", { class: "top" }, toggle, brand(),
         element("span", { class: "who" }, foreign(this.who.name), ` · ${text(`scope_${this.who.scope}`)}`),
-        languageSwitch(), button("sign_out", () => this.signOut())),
+        languageSwitch(), button("sign_out", () => mayLeave() && this.signOut())),
       menu, this.main);
   }
 
@@ -92,9 +94,16 @@ class Application {
   }
 
   /** Go to an address of this application. */
-  go(path) {
+  async go(path) {
+    if (!mayLeave()) return;
     history.pushState(null, "", path);
-    return this.#show();
+    await this.#show();
+  }
+
+  /** Back and forward; the browser has changed the address already. */
+  #moved() {
+    if (mayLeave()) this.#show();
+    else history.pushState(null, "", this.typedAt);
   }
 
   #clicked(event) {

@@ -9,8 +9,12 @@ import { population, templates } from "./templates.js";
 
 const POLICIES = ["guarded", "strict", "open"];
 
-/** @param {Page.Context} context */
-export function creation(context, isFirst) {
+/**
+ * @param {Page.Context} context
+ * @param {boolean} isFirst
+ * @param {() => Promise<any>} onPopulated
+ */
+export function creation(context, isFirst, onPopulated) {
   const { api, go, readAgents } = context;
   const name = element("input", { type: "text", required: true, maxlength: 64, autocomplete: "off" });
   const purpose = element("textarea", { rows: 2, maxlength: 500, dir: "auto" });
@@ -51,5 +55,5 @@ export function creation(context, isFirst) {
     form([origin.element, field("agent_name", name), field("agent_purpose", purpose, "purpose_hint"),
       element("div", { class: "filters" }, field("agent_language", language), field("agent_policy", policy, "policy_hint"),
         field("agent_model", model, "model_hint")), known], "create_agent_now", create, { done: "agent_was_created" }),
-    element("p", { class: "hint" }, text("founders_hint"), " ", population(api, readAgents)));
+    element("p", { class: "hint" }, text("founders_hint"), " ", population(api, onPopulated)));
 }

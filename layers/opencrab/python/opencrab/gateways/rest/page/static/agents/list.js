@@ -65,7 +65,7 @@ class AgentList {
     }
     // It stays while the list is read again, as somebody may be typing in it.
     if (isOwner && this.agents && !this.creation.firstChild) {
-      this.creation.append(creation(this.context, this.agents.length === 0));
+      this.creation.append(creation(this.context, this.agents.length === 0, () => this.refresh()));
     }
   }
 

@@ -2,19 +2,30 @@
 
 import { forgetting } from "../forgetting/forgetting.js";
 import { explain } from "../lib/api.js";
+import { Editor, textBox } from "../lib/editor.js";
 import { button, element, foreign, problem, text, time, visibleText } from "../lib/elements.js";
+import { Unsaved, mayLeave } from "../lib/unsaved.js";
 import { field, form, pagedList } from "../lib/widgets.js";
 
+const MOST = 4_000;
 const HEARINGS = ["private", "public"];
 
 /** @param {Page.Part} context */
 export function curated(context) {
   const { api, path, signal } = context;
-  const list = pagedList(api, `${path}/memory/curated`, (memory) => new Memory(context, memory).element, { empty: "memory_none", signal });
+  const shown = new Map();
+  // A memory in which somebody types stays as it is when the list is read again.
+  const row = (memory) => {
+    if (!shown.get(memory.id)?.editor?.unsaved.isThere) shown.set(memory.id, new Memory(context, memory));
+    return shown.get(memory.id).element;
+  };
+  const list = pagedList(api, `${path}/memory/curated`, row, { empty: "memory_none", signal });
   const inputs = new Inputs({ content: "", category: "fact", importance: 0.5, confidence: 0.9, hearing: "private" });
+  const unsaved = new Unsaved(Object.values(inputs.all));
   const add = async () => {
     await api.post(`${path}/memory/curated`, inputs.values);
     inputs.content.value = "";
+    unsaved.keep();
     await list.refresh();
   };
   return element("div", {},
@@ -30,7 +41,8 @@ class Inputs {
   constructor(memory) {
     Inputs.#count += 1;
     const id = (name) => `memory-${name}-${Inputs.#count}`;
-    this.content = element("textarea", { id: id("content"), rows: 3, required: true, maxlength: 4_000, dir: "auto" });
+    this.box = textBox("memory_content", { id: id("content"), rows: 3, required: true, most: MOST, unit: "characters", hint: "memory_content_hint" });
+    this.content = this.box.input;
     this.content.value = memory.content;
     this.category = element("input", { id: id("category"), type: "text", required: true, maxlength: 64 });
     this.category.value = memory.category;
@@ -42,9 +54,14 @@ class Inputs {
   }
 
   get fields() {
-    return [field("memory_content", this.content, "memory_content_hint"),
+    return [this.box.element,
       element("div", { class: "grid" }, field("memory_category", this.category, "memory_category_hint"), field("memory_hearing", this.hearing),
         field("memory_importance", this.importance), field("memory_confidence", this.confidence))];
+  }
+
+  get all() {
+    const { content, category, hearing, importance, confidence } = this;
+    return { content, category, hearing, importance, confidence };
   }
 
   get values() {
@@ -88,14 +105,22 @@ class Memory {
 
   async #edit() {
     try {
-      const answer = await this.api.file(this.path);
-      const whole = await answer.json();
-      const inputs = new Inputs(whole);
-      const save = async () => {
-        this.memory = await this.api.patch(this.path, inputs.values, answer.headers.get("ETag"));
-        this.#show(true);
+      const read = async () => {
+        const answer = await this.api.file(this.path);
+        const values = await answer.json();
+        this.memory = values;
+        return { version: answer.headers.get("ETag"), values };
       };
-      this.element.replaceChildren(form(inputs.fields, "memory_save", save), history(whole.earlier), button("memory_cancel", () => this.#show(true)));
+      const { version, values: whole } = await read();
+      const inputs = new Inputs(whole);
+      const write = async (over) => {
+        this.memory = await this.api.patch(this.path, inputs.values, over);
+      };
+      this.editor = new Editor(inputs.fields, "memory_save", {
+        version, inputs: inputs.all, write, read, take: () => this.#edit(), saved: () => this.#show(true),
+      });
+      const cancel = () => mayLeave(this.element) && this.#show(true);
+      this.element.replaceChildren(this.editor.element, history(whole.earlier), button("memory_cancel", cancel));
       inputs.content.focus();
     } catch (error) {
       this.element.append(problem(explain(error)));

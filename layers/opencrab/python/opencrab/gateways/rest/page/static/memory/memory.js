@@ -13,9 +13,13 @@ export default async function page(context) {
   const agents = await context.readAgents();
   const id = context.params.id ?? agents[0]?.id;
   if (id === undefined) return element("section", {}, heading(text("memory")), element("p", { class: "empty" }, text("memory_no_agents")));
-  const choice = element("select", { onchange: () => context.go(`/agents/${encodeURIComponent(choice.value)}/memory`) },
+  const choice = element("select", { onchange: () => change() },
     agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
   choice.value = id;
+  const change = async () => {
+    await context.go(`/agents/${encodeURIComponent(choice.value)}/memory`);
+    choice.value = id;
+  };
   /** @type {Page.Context & Page.Part} */
   const shown = { ...context, agentId: id, path: `/agents/${encodeURIComponent(id)}` };
   const parts = [["memory_search", () => search(shown)]];

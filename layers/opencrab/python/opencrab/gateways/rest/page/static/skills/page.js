@@ -1,6 +1,7 @@
 /** The skills of all agents: one agent at a time, chosen here or by the address. */
 
 import { element, text, visibleText } from "../lib/elements.js";
+import { mayLeave } from "../lib/unsaved.js";
 import { field, heading } from "../lib/widgets.js";
 import { SkillList } from "./list.js";
 
@@ -12,7 +13,13 @@ export default async function page(context) {
     agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
   const wanted = context.query.get("agent");
   if (agents.some((agent) => agent.id === wanted)) choice.value = wanted;
+  let last = choice.value;
   async function show() {
+    if (!mayLeave(shown)) {
+      choice.value = last;
+      return;
+    }
+    last = choice.value;
     const mine = choice.value;
     const list = new SkillList(context, mine);
     await list.refresh();

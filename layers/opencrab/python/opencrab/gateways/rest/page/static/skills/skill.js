@@ -1,8 +1,9 @@
 /** One skill: its switch, its trial and effect, and its text, which is read when it is opened. */
 
 import { explain } from "../lib/api.js";
+import { Editor } from "../lib/editor.js";
 import { element, foreign, problem, text, time, visibleLine, visibleText } from "../lib/elements.js";
-import { action, form } from "../lib/widgets.js";
+import { action } from "../lib/widgets.js";
 import { skillFields } from "./creation.js";
 import { effectBar } from "./effect.js";
 
@@ -138,7 +139,8 @@ export class AcquiredSkill {
   async #read() {
     try {
       const skill = await this.api.get(this.path);
-      if (this.read === readOf(skill)) return;
+      // What somebody types here stays; saving it says what has changed.
+      if (this.read === readOf(skill) || this.editor?.unsaved.isThere) return;
       this.read = readOf(skill);
       this.body.replaceChildren(this.list.isOwner ? this.#editor(skill) : element("pre", { tabindex: 0 }, visibleText(skill.guidance)));
     } catch (error) {
@@ -149,12 +151,24 @@ export class AcquiredSkill {
   /** The text can be approved only where it can be read, and in the version that was read. */
   #editor(skill) {
     const fields = skillFields(skill, this.name);
-    const made = form(fields.elements, "save_skill", async () => {
-      const saved = await this.api.put(this.path, fields.value, skill.version);
+    const write = async (version) => {
+      const saved = await this.api.put(this.path, fields.value, version);
       skill.version = saved.version;
       this.read = readOf(saved);
-      await this.list.refresh();
+      return saved.version;
+    };
+    const again = () => {
+      this.read = "";
+      return this.#read();
+    };
+    this.editor = new Editor(fields.elements, "save_skill", {
+      version: skill.version, inputs: fields.inputs, write, take: again, saved: () => this.list.refresh(),
+      read: async () => {
+        const stored = await this.api.get(this.path);
+        return { version: stored.version, values: stored };
+      },
     });
+    const made = this.editor.element;
     const approve = async () => {
       await this.api.post(`${this.path}/approve`, undefined, undefined, skill.version);
       await this.list.refresh();

@@ -2,9 +2,11 @@
 
 import { explain } from "../lib/api.js";
 import { save } from "../lib/download.js";
+import { Editor, textBox } from "../lib/editor.js";
 import { button, element, foreign, problem, text, visibleText } from "../lib/elements.js";
 import { formatted, hasMarkup } from "../lib/markdown.js";
-import { action, form } from "../lib/widgets.js";
+import { mayLeave } from "../lib/unsaved.js";
+import { action } from "../lib/widgets.js";
 import { size } from "./tree.js";
 import { fileAddress } from "./upload.js";
 import { versions } from "./versions.js";
@@ -54,19 +56,39 @@ export class FileView {
   }
 
   #edit(content) {
-    const input = element("textarea", { class: "editor", rows: 20, spellcheck: "false", dir: "auto", "aria-label": text("workspace_content") });
-    input.value = content;
-    const write = async () => {
+    const box = textBox("workspace_content", { rows: 20, most: MOST_SHOWN });
+    box.input.value = content;
+    const write = async (version) => {
       // A text keeps its kind of line ends; an editor of the browser has only line feeds.
-      const written = content.includes("\r\n") ? input.value.replace(/\n/g, "\r\n") : input.value;
-      await this.api.putFile(this.address, written, { "If-Match": this.tag });
+      const written = content.includes("\r\n") ? box.input.value.replace(/\n/g, "\r\n") : box.input.value;
+      await this.api.putFile(this.address, written, version === null ? { "If-None-Match": "*" } : { "If-Match": version });
+    };
+    const saved = async () => {
       await this.read();
       this.onChanged();
     };
+    const editor = new Editor([box.element], "workspace_save", {
+      version: this.tag, inputs: { content: box.input }, write, saved, read: () => this.#stored(),
+      take: async () => {
+        await saved();
+        this.element.querySelector("button")?.focus();
+      },
+    });
     const hidden = /[\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/.test(content) ? element("p", { class: "warning" }, text("workspace_hidden")) : "";
     this.element.replaceChildren(element("h2", {}, foreign(this.name)), hidden,
-      form([input], "workspace_save", write), button("workspace_cancel", () => this.#show()));
-    input.focus();
+      editor.element, button("workspace_cancel", () => mayLeave(this.element) && this.#show()));
+    box.input.focus();
+  }
+
+  /** What is stored now, null if the file is gone. */
+  async #stored() {
+    try {
+      const answer = await this.api.file(this.address);
+      return { version: answer.headers.get("ETag"), values: { content: await answer.text() } };
+    } catch (error) {
+      if (error.status === 404) return null;
+      throw error;
+    }
   }
 
   /** Make an older version the current one. */

@@ -1,6 +1,7 @@
 /** An agent's files: a tree, and beside it the file that was chosen. */
 
 import { element, foreign, loadWords, text } from "../lib/elements.js";
+import { mayLeave } from "../lib/unsaved.js";
 import { heading, reading } from "../lib/widgets.js";
 import { FileView } from "./file.js";
 import { tree } from "./tree.js";
@@ -27,6 +28,7 @@ export default async function page(context) {
   }, { signal });
 
   async function choose(name) {
+    if (!mayLeave(shown)) return;
     chosen = name;
     history.replaceState(null, "", `${here}?file=${encodeURIComponent(name)}`);
     for (const each of files.querySelectorAll("[data-path]")) {
