@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from opencrab.domain.access.authority import Source
+from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
 from opencrab.domain.memory.memory import EXPERIENCE
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.agents.settings import change_agent
+from opencrab.engine.agents.vital_signs import make_agent_dormant
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply, Script
-from tests.e2e.beating import living, minutes, signs, turns
+from tests.e2e.beating import living, minutes, note, signs, turns
 from tests.e2e.house import START, House
 
 
@@ -43,6 +45,18 @@ def test_what_its_owner_asks_for_is_done_within_the_first_cycle(house: House) ->
     assert "Do what your owner asked for: Keep a.md up to date" in shown
     minutes(house, 60, step=60)
     assert len(turns(house, "crab")) == 1, "and no more before the pause is over"
+
+
+def test_what_an_owner_asks_of_an_agent_that_sleeps_wakes_it(house: House) -> None:
+    living(house, "crab", (Reply("Yes."),))
+    note(house, "crab", in_vain=10)
+    make_agent_dormant(house.runtime, "crab")
+    profile = house.home.agents.get("crab")
+    heartbeat = profile.agent.heartbeat.replaced(instructions="Feed Kani")
+    after = change_agent(house.runtime, profile, {"heartbeat": heartbeat})
+    assert after.agent.status is AgentStatus.ACTIVE
+    minutes(house, 5, step=30)
+    assert len(turns(house, "crab")) == 1
 
 
 def test_words_alone_are_neither_done_nor_an_experience_and_end_in_dormancy(house: House) -> None:

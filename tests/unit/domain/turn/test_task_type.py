@@ -114,7 +114,7 @@ def tiers_of(name: str) -> dict[int, list[int]]:
 
 
 def test_the_messages_for_which_the_rule_was_written_go_to_their_tiers() -> None:
-    assert tiers_of("think_tiers.toml") == {1: [20, 0, 0], 2: [0, 28, 0], 3: [0, 0, 12]}
+    assert tiers_of("think_tiers.toml") == {1: [20, 0, 0], 2: [0, 41, 0], 3: [0, 0, 12]}
 
 
 def test_the_page_on_models_says_where_messages_go_that_the_rule_was_not_written_for() -> None:

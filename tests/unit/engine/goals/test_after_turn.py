@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.message import Channel
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import (
     GOAL,
@@ -119,6 +120,7 @@ def closed(
     status: TurnStatus = TurnStatus.COMPLETED,
     decision: ApprovalDecision | None = None,
     hops: int = 0,
+    channel: Channel | None = None,
 ) -> FollowUp:
     """What follows when a turn of Mika's ends that has made these calls, for a goal or for none."""
     turn, _ = world.say("灯台を数えて")
@@ -126,7 +128,7 @@ def closed(
         pursues(world, goal.replaced(turn_id=turn.id), current="G1")
         turn = turn.replaced(task="G1")
     work = world.work(turn)
-    work.turn = work.turn.replaced(task=turn.task, hops=hops)
+    work.turn = work.turn.replaced(task=turn.task, hops=hops, channel=channel)
     if deeds:
         calls = tuple(
             ActionCall(id=f"c{n}", name=name, arguments={}) for n, (name, _) in enumerate(deeds)
@@ -193,6 +195,35 @@ def test_a_goal_of_its_own_with_nothing_but_words_is_not_done(
     (expected,) = (fact.read(Expectations) for fact in following.facts if fact.kind == EXPECTATIONS)
     assert expected.rewards[source].reward == 0
     assert following.session_notice == ""
+
+
+@pytest.mark.parametrize("tasks", [(), (step(1, status=TaskStatus.DONE),)])
+def test_to_read_is_no_deed_and_subgoals_are(world: World, tasks: tuple[Task, ...]) -> None:
+    listed = ("ws_list", ActionResult.ok(files=[]))
+    own = aim(authority=Authority.SELF, source=GoalSource.ROLE, tasks=tasks)
+    assert written(closed(world, own, listed)).status is GoalStatus.ABANDONED
+
+
+def test_a_goal_that_was_divided_is_done(world: World) -> None:
+    own = aim(authority=Authority.SELF, source=GoalSource.ROLE, children=1)
+    assert written(closed(world, own)).status is GoalStatus.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("source", "status"),
+    [
+        (GoalSource.ROLE, GoalStatus.COMPLETED),
+        (GoalSource.SURVIVAL, GoalStatus.COMPLETED),
+        (GoalSource.SOCIAL, GoalStatus.COMPLETED),
+        (GoalSource.CURIOSITY, GoalStatus.ABANDONED),
+    ],
+)
+def test_words_that_somebody_hears_are_a_deed_but_for_curiosity(
+    world: World, source: GoalSource, status: GoalStatus
+) -> None:
+    own = aim(authority=Authority.SELF, source=source)
+    channel = Channel(kind="wall", address="x")
+    assert written(closed(world, own, channel=channel)).status is status
 
 
 @pytest.mark.parametrize("tasks", [(), (step(1, status=TaskStatus.DONE),)])

@@ -8,7 +8,7 @@ import pytest
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.goals.goal import ActionReceipt, Goal, GoalSource, GoalStatus, TaskStatus
 from opencrab.domain.value import Language
-from opencrab.engine.goals.earlier_goals import GOALS_TOLD, earlier_goals_text
+from opencrab.engine.goals.earlier_goals import GOALS_TOLD, earlier_goals_text, ended_own_goals
 from opencrab.engine.goals.generation import generate_aspirations, generate_next_step_goal
 from tests.unit.engine.goals.aims import aim, board, pursues, step
 from tests.unit.engine.goals.test_generation import STEP, UNASKED, lives
@@ -59,7 +59,7 @@ def test_it_is_told_what_came_of_the_last_steps_and_which_files_they_wrote(
     pursues(
         world,
         ended(1, "SECRET", taint=True),
-        ended(2, status=GoalStatus.ABANDONED),
+        ended(2, "", status=GoalStatus.ABANDONED),
         ended(
             3, "Fed.\nAll well", tasks=(task,), receipts=(wrote[0], wrote[0].replaced(path="a.md"))
         ),
@@ -67,13 +67,14 @@ def test_it_is_told_what_came_of_the_last_steps_and_which_files_they_wrote(
         ended(5, authority=Authority.OWNER),
         ended(6, status=GoalStatus.PENDING, ended_at=None),
     )
-    told = earlier_goals_text(board(world), NAME)
+    told = earlier_goals_text(ended_own_goals(board(world)), NAME, language)
     assert told.splitlines()[2:] == lines
 
 
 def test_only_the_newest_are_told_and_shortly(world: World) -> None:
     pursues(world, *(ended(number, f"{number} " + "長い" * 5_000) for number in range(1, 9)))
-    told = earlier_goals_text(board(world), NAME).splitlines()[2:]
+    found = ended_own_goals(board(world))
+    told = earlier_goals_text(found, NAME, Language.EN).splitlines()[2:]
     assert [line.split()[2] for line in told] == ["8", "7", "6"]
     assert len(told) == GOALS_TOLD
     assert max(map(len, told)) < 500
@@ -94,4 +95,17 @@ def test_the_second_step_is_told_of_the_first(world: World, language: Language) 
 
 
 def test_a_first_step_is_told_of_none(world: World) -> None:
-    assert earlier_goals_text(board(world), NAME) == ""
+    assert earlier_goals_text(ended_own_goals(board(world)), NAME, Language.EN) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        (Language.EN, "- 2026-02-18 no action was taken; it said: Yes."),
+        (Language.JA, "- 2026-02-18 アクションはなく、発言だけでした: Yes."),
+    ],
+)
+def test_what_was_only_said_is_told_as_that(world: World, language: Language, line: str) -> None:
+    pursues(world, ended(1, "Yes.", status=GoalStatus.ABANDONED))
+    told = earlier_goals_text(ended_own_goals(board(world)), NAME, language)
+    assert told.splitlines()[2:] == [line]

@@ -17,6 +17,7 @@ from opencrab.domain.world.binding import WORLD, Genome, WorldBinding, WorldRole
 from opencrab.engine.goals.generation import (
     STEPS,
     generate_aspirations,
+    generate_exploration_goal,
     generate_next_step_goal,
     generate_survival_goal,
 )
@@ -141,30 +142,42 @@ def test_what_the_owner_asks_for_begins_at_once_and_then_takes_turns_with_the_pu
     generate_aspirations(at, NOW)
     wanted = []
     for number in range(3):
-        when = NOW + number * pause
+        when = NOW + number * max(pause, timedelta(days=2))
         goal = generate_next_step_goal(autonomy, at, when)
         assert goal is not None, number
         assert generate_next_step_goal(autonomy, at, when) is None, "one at a time"
         wanted.append(goal.name)
         _ends(at, goal, when)
+        world.runtime.home.facts.commit(*at.facts)
+        at = GoalBoard.of(world.runtime.home.facts, at.profile, when)
+        curious = generate_exploration_goal(world.runtime, at, when)
+        assert curious is not None
+        _ends(at, curious, when)
         assert generate_next_step_goal(autonomy, at, when) is None, "after a pause"
     asked = STEP[language] + UNASKED.instructions
     assert wanted == [asked, TOWARDS[language] + purpose, asked]
 
 
-def test_changed_instructions_wait_for_no_pause(world: World) -> None:
+@pytest.mark.parametrize("before", ["Look at the sea", "海を見る。" * 100, "Look. " * 60])
+def test_changed_instructions_wait_for_no_pause(world: World, before: str) -> None:
     autonomy, agents = world.runtime.rules.autonomy, world.runtime.home.agents
     lives(world, Language.EN)
+    agents.save(agents.get("mika").agent.replaced(heartbeat=Heartbeat(instructions=before)))
     at = board(world)
     generate_aspirations(at, NOW)
     goal = generate_next_step_goal(autonomy, at, NOW)
     assert goal is not None
     _ends(at, goal, NOW)
     world.runtime.home.facts.commit(*at.facts)
-    agents.save(agents.get("mika").agent.replaced(heartbeat=Heartbeat(instructions="Feed Kani")))
     soon = NOW + timedelta(seconds=61)
+    same = GoalBoard.of(world.runtime.home.facts, agents.get("mika"), soon)
+    assert generate_aspirations(same, soon) == ()
+    # What changes may be behind all that a name shows.
+    changed = Heartbeat(instructions=f"{before} Feed Kani.")
+    agents.save(agents.get("mika").agent.replaced(heartbeat=changed))
     later = GoalBoard.of(world.runtime.home.facts, agents.get("mika"), soon)
-    generate_aspirations(later, soon)
+    (aspiration,) = generate_aspirations(later, soon)
+    assert "Feed Kani." in f"{aspiration.name} {aspiration.instruction}"
     goal = generate_next_step_goal(autonomy, later, soon)
     assert goal is not None
-    assert goal.name == "Do what your owner asked for: Feed Kani"
+    assert goal.name.startswith("Do what your owner asked for: ")

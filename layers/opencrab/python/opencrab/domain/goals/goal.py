@@ -232,8 +232,12 @@ class Goal(Value):
     @property
     def has_only_words(self) -> bool:
         """True if it was completed and the journal has no action that was done for it."""
-        done = self.receipts or self.children or any(task.confirmed for task in self.tasks)
-        return self.status is GoalStatus.COMPLETED and not done
+        return self.status is GoalStatus.COMPLETED and not self.has_deeds
+
+    @property
+    def has_deeds(self) -> bool:
+        """True if an action was done for it, or it was divided into subgoals."""
+        return bool(self.receipts or self.children) or any(task.confirmed for task in self.tasks)
 
     @property
     def completion_percent(self) -> int:

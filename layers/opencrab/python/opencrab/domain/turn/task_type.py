@@ -89,11 +89,16 @@ def _words(english: str, japanese: str) -> str:
     return rf"\b(?:{english})\b|{japanese}"
 
 
+_ASKING = r"(?:(?:^|[.?!,;:\n]\s*)|please |pls |you |me |us |to |and |let's )"
 _DESIGNED = (
-    r"design|architecture|schema|(?:data|permission) model|spec(?:ification)?|rfc|api|pipeline|"
-    r"process|protocol|framework"
+    r"(?:(?!(?:to|about|for|of|on|in|with|from|called|named)\b)[\w/-]+ ){0,4}"
+    r"(?:design|architecture|schema|(?:data|permission) model|spec(?:ification)?|rfc|api|pipeline|"
+    r"process|protocol|framework)\b(?!\.\w)"
 )
-"""What a new one of may be asked for."""
+"""What a new one of may be asked for, with the words before it."""
+
+_ENDS = r"(?:ください|下さい|ほしい|欲しい|もらえ|くれ|[。、!\uff01\n]|$)"
+_PLEASE = rf"(?:して|を考えて|を提案して){_ENDS}"
 
 _KINDS = (
     (
@@ -108,19 +113,20 @@ _KINDS = (
         # A new one is asked for; who talks about a design that is there has another task.
         TaskType.DESIGN,
         _words(
-            r"design (?:a|an|the|our|my|some|and)|from (?:scratch|the ground up)|"
-            r"(?:draft|propose|sketch|outline|write|create|devise|suggest|come up with|work out)\b"
-            rf"[^.?!\n]{{0,40}}\b(?:{_DESIGNED})|"
-            r"(?:need|want)(?: to (?:build|create|make|set up))? an? "
-            rf"(?:[\w-]+ ){{0,3}}(?:{_DESIGNED})|"
-            rf"what should (?:the|our) (?:{_DESIGNED})|"
-            r"how (?:would|should|do|can) (?:you|we|i) (?:structure|architect|design|model)|"
+            rf"{_ASKING}design (?:a|an|the|our|my|some)|"
+            r"(?:design|devise|draft|plan|work out)\b[^.?!\n]{0,80}from (?:scratch|the ground up)|"
+            r"(?:draft|propose|sketch|outline|write|create|devise|suggest|come up with|work out) "
+            rf"(?:me |us )?(?:a|an|the|our|some) {_DESIGNED}|"
+            rf"(?:need|want)(?: to (?:build|create|make|set up))? an? {_DESIGNED}|"
+            rf"what should (?:the|our) {_DESIGNED}|"
+            r"how (?:would|should|do|can) (?:you|we|i) (?:structure|architect|design|model) "
+            r"(?:a|an|the|our)|"
             r"how [^.?!\n]{0,40}\bshould be (?:structured|designed|organi[sz]ed|laid out)",
-            r"設計(?:案|図)?(?:を|も)?(?:して|する|し直|したい|願|考え|提案|出し|作)|"
-            r"(?:ゼロ|一|白紙)から[^。?!\uff1f\uff01\n]{0,8}(?:考え|作|設計|組み立て)|"
+            rf"設計(?:し(?:たい|直したい)|{_PLEASE})|"
             r"(?:設計|アーキテクチャ|仕様書?|構成|スキーマ|データモデル|仕組み|しくみ|プロセス)"
             r"[^。?!\uff1f\uff01\n]{0,12}"
-            r"(?:考え|書い|作っ|作り|作成|提案|案を|決め|組み立て|願い)",
+            rf"(?:(?:考え|書い|作っ|作成し|提案し|決め|組み立て|設計し|出し)て{_ENDS}|"
+            r"(?:考え|作り|作成し|決め|組み立て)たい|願い(?:します|でき|したい))",
         ),
     ),
     (

@@ -13,7 +13,7 @@ from opencrab.domain.models.routing import LlmConfig, ModelReference, Use
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.name import require_visible_name
 from opencrab.domain.world.binding import require_same_world_genome
-from opencrab.engine.agents.vital_signs import create_agent_vital_signs
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs, make_dormant_agent_active
 from opencrab.engine.approvals.approvals import require_valid_approval_policy
 from opencrab.engine.models.preferences import (
     current_model_preferences,
@@ -59,6 +59,8 @@ def change_agent(
     saved = runtime.home.agents.save(agent, soul=soul, identity=identity)
     after = Profile(agent=saved, soul=soul or profile.soul, identity=identity or profile.identity)
     asked = _asks_for_more(before, saved)
+    if asked and "status" not in changes:
+        after = make_dormant_agent_active(runtime, after)
     if asked or soul is not None or {"status", "heartbeat"} & changes.keys():
         create_agent_vital_signs(runtime, after, reviews=asked)
     return after

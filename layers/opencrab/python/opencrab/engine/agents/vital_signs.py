@@ -45,9 +45,9 @@ def create_agent_vital_signs(
 ) -> VitalSigns:
     """Create an agent's vital signs, or update them to match its settings; safe to repeat.
 
-    `reviews` lets the next heartbeat compute its goals, as after its owner asked for something. A
-    dormant agent with waiting events or mentions is woken. Raises Unavailable when concurrent
-    updates exhaust the retries.
+    `reviews` lets the next heartbeat compute its goals, as after its owner asked for something, and
+    forgets turns that were useless before. A dormant agent with waiting events or mentions is
+    woken. Raises Unavailable when concurrent updates exhaust the retries.
     """
     agent = profile.agent
     now = runtime.clock.now()
@@ -56,7 +56,7 @@ def create_agent_vital_signs(
         stored = stored_agent_vital_signs(runtime.home.facts, agent.id)
         signs = fresh if stored is None else _refresh_signs(stored.read(VitalSigns), fresh)
         if reviews:
-            signs = signs.replaced(reviewed_at=LONG_AGO)
+            signs = signs.replaced(reviewed_at=LONG_AGO, in_vain=0)
         fact = heartbeat_signs_document(signs, stored)
         try:
             if stored is None or not _same(fact, stored):

@@ -1,6 +1,6 @@
 """Earlier steps: what an agent did before towards the same aspiration, for its next step."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
 from opencrab.domain.value import Language
@@ -17,32 +17,31 @@ _REPORT = 400
 _FILES = 5
 
 
-def earlier_goals_text(board: GoalBoard, name: str) -> str:
+def ended_own_goals(board: GoalBoard) -> list[Goal]:
+    """Return the newest goals that the agent set itself and that have ended, the newest first."""
+    agent_id = board.profile.agent.id
+    stored = board.facts_port.page(agent_id, GOAL, limit=_LOOKED_AT, newest_first=True)
+    goals = (fact.read(Goal) for fact in stored)
+    return [goal for goal in goals if is_self_set_goal(goal) and goal.ended_at is not None]
+
+
+def earlier_goals_text(ended: Sequence[Goal], name: str, language: Language) -> str:
     """Return the reports and files of the last steps with this name; "" if there were none.
 
     Of a step that read untrusted words only its day is told, so that the next one stays clean.
     """
-    agent = board.profile.agent
-    stored = board.facts_port.page(agent.id, GOAL, limit=_LOOKED_AT, newest_first=True)
-    goals = (fact.read(Goal) for fact in stored)
-    ended = [goal for goal in goals if goal.name == name and _is_ended_own_goal(goal)]
-    told = [_one_goal(goal, agent.language) for goal in ended[:GOALS_TOLD]]
-    return earlier_goal_text("head", agent.language, steps="\n".join(told)) if told else ""
-
-
-def _is_ended_own_goal(goal: Goal) -> bool:
-    return is_self_set_goal(goal) and goal.ended_at is not None
+    steps = [_one_goal(goal, language) for goal in ended if goal.name == name][:GOALS_TOLD]
+    return earlier_goal_text("head", language, steps="\n".join(steps)) if steps else ""
 
 
 def _one_goal(goal: Goal, language: Language) -> str:
-    day = f"{goal.ended_at:%Y-%m-%d}"
+    day, report = f"{goal.ended_at:%Y-%m-%d}", one_line(goal.report, _REPORT)
     if goal.taint:
         return earlier_goal_text("untrusted", language, day=day)
     if goal.status is not GoalStatus.COMPLETED:
-        return earlier_goal_text("nothing", language, day=day)
+        return earlier_goal_text("said" if report else "nothing", language, day=day, report=report)
     paths = _files(goal)
     files = earlier_goal_text("files", language, paths=", ".join(paths)) if paths else ""
-    report = one_line(goal.report, _REPORT)
     return earlier_goal_text("done", language, day=day, report=report, files=files)
 
 

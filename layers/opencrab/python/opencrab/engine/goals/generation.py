@@ -18,7 +18,7 @@ from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.value import Value
-from opencrab.engine.goals.earlier_goals import earlier_goals_text
+from opencrab.engine.goals.earlier_goals import earlier_goals_text, ended_own_goals
 from opencrab.engine.goals.generation_text import (
     aspiration_text,
     goal_text,
@@ -142,14 +142,15 @@ def generate_aspirations(board: GoalBoard, now: datetime) -> tuple[Goal, ...]:
 
     Those with an older wording are given up. Returns the new ones.
     """
-    agent = board.profile.agent
-    wanted = dict.fromkeys(filter(None, (_asked_name(board), one_line(agent.purpose, _NAME))))
+    wanted = _wanted_aspirations(board)
     for goal in _own_aspirations(board):
-        if goal.name in wanted:
+        draft = wanted.get(goal.name)
+        # A long wording may have changed behind what its name shows.
+        if draft is not None and (_is_named_whole(draft) or draft.words == goal.instruction):
             del wanted[goal.name]
         else:
             _give_up(board, goal, now)
-    made = (_put_up(board, _aspiration(board, name), now) for name in wanted)
+    made = (_put_up(board, draft, now) for draft in wanted.values())
     return tuple(goal for goal in made if goal is not None)
 
 
@@ -206,17 +207,24 @@ def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime)
     new = [goal for goal in aspired if last is None or goal.created_at > last]
     if not new and last is not None and last <= now < last + pause:
         return None
-    towards = new[0] if new else aspired[board.agenda().last_number % len(aspired)]
-    asked = towards.name == _asked_name(board)
-    name, words = next_step_goal_text(board.profile.agent.language, towards.name, asked=asked)
-    wish = _wish(board, GoalSource.ROLE, name, words)
-    wish = wish.replaced(words=words + earlier_goals_text(board, wish.name))
+    language, ended = board.profile.agent.language, ended_own_goals(board)
+    steps = [_step_towards(board, aspiration) for aspiration in new[:1] or aspired]
+    # The one that has waited longest; those before the newest goals have.
+    done = [goal.name for goal in ended]
+    wish = max(steps, key=lambda step: done.index(step.name) if step.name in done else len(done))
+    wish = wish.replaced(words=wish.words + earlier_goals_text(ended, wish.name, language))
     return _put_up(board, wish.replaced(deadline=now + pause), now)
 
 
 def _asked_name(board: GoalBoard) -> str:
     """Return the name of the aspiration that the owner's standing instructions are."""
     return one_line(board.profile.agent.heartbeat.instructions.strip(), _NAME)
+
+
+def _step_towards(board: GoalBoard, aspiration: Goal) -> _GoalDraft:
+    asked = aspiration.name == _asked_name(board)
+    name, words = next_step_goal_text(board.profile.agent.language, aspiration.name, asked=asked)
+    return _wish(board, GoalSource.ROLE, name, words)
 
 
 def _own_aspirations(board: GoalBoard) -> list[Goal]:
@@ -228,11 +236,24 @@ def _own_aspirations(board: GoalBoard) -> list[Goal]:
     ]
 
 
-def _aspiration(board: GoalBoard, name: str) -> _GoalDraft:
-    asked = name == _asked_name(board)
-    words = aspiration_text(board.profile.agent.language, asked=asked)
+def _wanted_aspirations(board: GoalBoard) -> dict[str, _GoalDraft]:
+    """Return the drafts of the aspirations that the agent should have, by name."""
+    agent = board.profile.agent
+    texts = (agent.heartbeat.instructions.strip(), agent.purpose)
+    return {one_line(each, _NAME): _aspiration(board, each) for each in texts if each.strip()}
+
+
+def _aspiration(board: GoalBoard, text: str) -> _GoalDraft:
+    name = one_line(text, _NAME)
+    whole = "" if len(name) < _NAME else text
+    words = aspiration_text(board.profile.agent.language, whole, asked=name == _asked_name(board))
     wish = _wish(board, GoalSource.ROLE, name, words)
     return wish.replaced(horizon=Horizon.ASPIRATION)
+
+
+def _is_named_whole(draft: _GoalDraft) -> bool:
+    """Check whether the name of an aspiration says all of it."""
+    return len(draft.name) < _NAME
 
 
 def _world_balance(facts: Documents, profile: Profile) -> int | None:

@@ -24,9 +24,12 @@ def reply_goal_text(language: Language, who: str) -> tuple[str, str]:
     return _format_goal_text("mention", language, what=who)
 
 
-def aspiration_text(language: Language, *, asked: bool) -> str:
-    """Return the description of an aspiration: what the owner asked for, or the purpose."""
-    return _WORDS["asked" if asked else "role"][language]
+def aspiration_text(language: Language, whole: str = "", *, asked: bool) -> str:
+    """Return the description of an aspiration: what the owner asked for, or the purpose.
+
+    `whole` is what its name has no room for.
+    """
+    return "\n".join(filter(None, (_WORDS["asked" if asked else "role"][language], whole)))
 
 
 def next_step_goal_text(language: Language, what: str, *, asked: bool) -> tuple[str, str]:

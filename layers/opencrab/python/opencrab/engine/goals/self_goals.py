@@ -13,6 +13,7 @@ from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus, Pause, Task
 from opencrab.domain.goals.plan import is_plan_repairable
 from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.turn.action import Effect
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.phrases import system_phrase
@@ -23,6 +24,8 @@ _AFTER_FAILURE = timedelta(minutes=10)
 _MORNING = timedelta(minutes=1)
 _SENTENCE = 500
 _CAUSE = 300
+_BY_WORDS = {GoalSource.SOCIAL, GoalSource.ROLE, GoalSource.SURVIVAL}
+"""Sources of goals that can be reached by saying something to somebody."""
 
 
 def is_self_set_goal(goal: Goal) -> bool:
@@ -89,8 +92,8 @@ def gives_up_own_goal(work: TurnWork, goal: Goal, status: TurnStatus) -> bool:
 def ends_own_goal_idle(work: TurnWork, goal: Goal, status: TurnStatus, *, spoke: bool) -> bool:
     """Check whether a turn ends a self-set goal for which nothing was ever done.
 
-    Words alone, however they call it, are no deed, except where somebody waits for an answer and
-    hears them. Such an end is no experience, and no reward for the goal's source.
+    Words are a deed only where somebody hears them: an answer, what its owner asked it to say, or
+    that its budget is low. Such an end is no experience, and no reward for the goal's source.
     """
     if gives_up_own_goal(work, goal, status):
         return True
@@ -100,18 +103,19 @@ def ends_own_goal_idle(work: TurnWork, goal: Goal, status: TurnStatus, *, spoke:
         or status is not TurnStatus.COMPLETED
     ):
         return False
-    answered = goal.source is GoalSource.SOCIAL and work.turn.channel is not None and spoke
-    return not (answered or is_goal_evident(goal, work))
+    heard = goal.source in _BY_WORDS and work.turn.channel is not None and spoke
+    return not (heard or is_goal_evident(goal, work))
 
 
 def is_goal_evident(goal: Goal, work: TurnWork) -> bool:
     """Check whether the journal shows that something was done for a goal, in this turn or before.
 
-    A finished plan counts by its tasks, each by a receipt of its own.
+    To read is no deed. A finished plan counts by its tasks, each by a receipt of its own.
     """
-    if goal.receipts or any(task.confirmed for task in goal.tasks):
+    if goal.children or any(task.confirmed for task in goal.tasks):
         return True
-    return bool(work.receipts)
+    found = (work.runtime.actions.find(each.action) for each in (*goal.receipts, *work.receipts))
+    return any(action is None or action.effect is not Effect.PURE for action in found)
 
 
 def is_goal_resting(goal: Goal) -> bool:
