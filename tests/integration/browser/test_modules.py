@@ -1,5 +1,6 @@
 """The page's own modules in Chromium: streams cut anywhere, lost connections, lines that repeat."""
 
+import re
 from typing import Any
 
 import pytest
@@ -175,10 +176,39 @@ def test_markdown_becomes_simple_elements_and_no_link_or_picture(
         '<ul><li dir="auto">a</li><li dir="auto" class="deep-1">b</li>'
         '<li dir="auto">x <code>https://leak.example/</code></li></ul>'
         '<ol><li dir="auto">一</li></ol><blockquote dir="auto">quoted</blockquote>'
-        '<pre tabindex="0">&lt;b&gt;**raw**&lt;/b&gt;</pre>'
+        '<p class="hint">js</p><pre tabindex="0">&lt;b&gt;**raw**&lt;/b&gt;</pre>'
         '<p dir="auto">p <code>https://leak.example/p.png</code>'
         "&lt;img src=x onerror=window.ran=1&gt;</p>"
         '<pre tabindex="0">|a|b|</pre>'
+    )
+
+
+SEEN = """
+const {markdown} = await import(base + "lib/markdown.js");
+return input.map((each) => markdown(each).textContent);
+"""
+
+
+def test_markdown_shows_every_word_of_a_text(installation: Installation, english: Browser) -> None:
+    written = [
+        "```I will wire money```\nok",
+        "``` hidden words\ncode\n``` more hidden\nafter",
+        "~~~送金します 百万円\nはい\n~~~ 了解\nend",
+        "```python\nprint(1)\n```\nlast",
+        "``` js\none\n```` \nlast",
+        "````\n```sh\nrm\n```\n````\nout",
+        "text\n```not a fence\nmore\n```open",
+        "```\ncode\n~~~ other\n~~~\nstill code",
+        "> ```quoted words\n> in\n\n- ```item words\n\n# ```head words",
+        "```a`b`c\n```\u2028seen\n```",
+    ]
+    shown = module(installation, english, SEEN, written)
+    for source, seen in zip(written, shown, strict=True):
+        lost = [word for word in re.findall(r"\w+", source) if word not in seen]
+        assert lost == [], (source, seen)
+    # Code still ends where its fence does.
+    assert module(installation, english, MARKDOWN, "```py\na b\n```\nlast")[0] == (
+        '<p class="hint">py</p><pre tabindex="0">a b</pre><p dir="auto">last</p>'
     )
 
 
@@ -198,6 +228,7 @@ def test_markdown_becomes_simple_elements_and_no_link_or_picture(
         "#",
         "|",
         "```\n",
+        "```",
         "\n",
     ],
 )

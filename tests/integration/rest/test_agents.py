@@ -1,10 +1,12 @@
 """Agents over REST: made, listed, changed under a version, and retired for good."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
 from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Price
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatRequest
@@ -140,6 +142,51 @@ def test_a_soul_answers_two_questions_that_nothing_stores_and_its_budget_pays(
     assert sum(row.cost for row in rows) == sum(each["cost_micro_usd"] for each in first["answers"])
     assert house.got("/sessions")["items"] == []
     assert house.got(f"/agents/{agent_id}")["soul"]["persona_name"] == "Mika"
+
+
+class Repeating(Answering):
+    """A model that sends the same request again while it answers, and then perhaps fails."""
+
+    def __init__(self, repeat: Callable[[], None], error: Exception | None) -> None:
+        super().__init__()
+        self.repeat, self.error = repeat, error
+
+    def chat(
+        self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
+    ) -> ModelAnswer:
+        answer = super().chat(request, body, watch)
+        self.repeat()
+        if self.error is not None:
+            raise self.error
+        return answer
+
+
+@pytest.mark.parametrize("error", [None, ModelCallFailed("gone", Fault.BAD_REQUEST)])
+def test_a_repeat_of_an_unfinished_sample_asks_no_model(
+    house: House, error: Exception | None
+) -> None:
+    agent_id = house.agent()
+    place, once = f"/agents/{agent_id}/soul/sample", {"Idempotency-Key": "s1"}
+    body = {"soul": {"persona_name": "蟹江"}}
+    refused = []
+
+    def repeat() -> None:
+        if len(model.asked) < 5:
+            refused.append(house.call("POST", place, body, headers=once))
+
+    model = house.thinking.model = Repeating(repeat, error)
+    first = house.call("POST", place, body, headers=once)
+    calls = 2 if error is None else 1
+    assert (first.status_code == 200) == (error is None)
+    if error is not None:
+        repeat()
+    assert len(model.asked) == calls
+    assert len(house.runtime.home.usage.rows(agent_id, limit=10)) == calls
+    assert len(refused) == 2
+    for each in refused:
+        found = problem(each, 409, "Idempotency-Key")
+        assert "still running or has failed" in found["detail"]
+        assert "use a new Idempotency-Key" in found["cure"]
 
 
 def test_a_soul_answers_nothing_for_a_frozen_retired_or_spent_agent(house: House) -> None:

@@ -4,6 +4,7 @@ from fastapi import Response
 
 from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.soul import Soul
+from opencrab.domain.errors import Conflict
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.runtime import Runtime
@@ -69,7 +70,8 @@ def sample_soul(
     """Answer two fixed questions with a soul.
 
     The agent's own model answers, within the agent's budgets, in 25 seconds at most on AWS.
-    The texts are stored nowhere: a repeat of the request costs nothing and returns none.
+    The texts are stored nowhere. A repeat with the same Idempotency-Key costs nothing: it
+    returns no texts, or 409 if the first request still runs or has failed.
     """
 
     def make() -> SampleConversationView:
@@ -85,7 +87,15 @@ def sample_soul(
         )
         return SampleConversationView.model_validate(found.model_dump())
 
-    return once.answer(body, make, remembered=_without_texts)
+    return once.answer(body, make, again=_unfinished, remembered=_without_texts)
+
+
+def _unfinished() -> SampleConversationView:
+    raise Conflict(
+        "an earlier request with this Idempotency-Key is still running or has failed",
+        field="Idempotency-Key",
+        cure="wait for its answer, or use a new Idempotency-Key, which is paid for again",
+    )
 
 
 def _without_texts(found: SampleConversationView) -> SampleConversationView:

@@ -1,7 +1,8 @@
 """Repeats: the Idempotency-Key, by which a request may be sent again and is done once.
 
 Whatever a keyed request creates gets an id from principal, route and key, so that even a repeat
-after a crash finds what is there. The answer is remembered for a day.
+after a crash, or while the first request still runs, finds what is there. The answer is remembered
+for a day. A request whose effect has no such id, as a paid model call, refuses such repeats.
 """
 
 import json
@@ -51,9 +52,10 @@ class IdempotentRequest:
 
         Args:
             body: The body; the same key with another body raises Conflict.
-            make: Carries out the request; runs again if a crash prevented storing the response.
+            make: Carries out the request; runs again for a repeat while no response is stored:
+                the first request still runs, has failed, or was ended by a crash.
             status: The status of the response.
-            again: Replaces `make` after such a crash, if it differs.
+            again: Replaces `make` for such a repeat, if it differs.
             remembered: Removes secrets from the response before it is stored.
         """
         if self.key is None:
@@ -86,7 +88,8 @@ async def _once(
             alias="Idempotency-Key",
             pattern="^[!-~]{1,200}$",
             description="Idempotency key. A repeated request with the same key returns the first"
-            " response. Keys expire after 24 hours.",
+            " response. While the first one has none, as it still runs or has failed, a repeat"
+            " creates nothing twice, or is refused with 409. Keys expire after 24 hours.",
         ),
     ] = None,
 ) -> IdempotentRequest:

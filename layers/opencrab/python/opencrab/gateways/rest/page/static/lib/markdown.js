@@ -8,7 +8,9 @@ import { button, element, text, visibleText } from "./elements.js";
 
 const MOST_CHARACTERS = 50_000;
 const MARKUP = /^ {0,3}(?:#{1,6} |[-*+] |\d{1,9}[.)] |```|~~~|> |\|)|\*\*[^*\n]|`[^`\n]|\]\(/m;
-const FENCE = /^ {0,3}(```|~~~)/;
+// Code begins with one word at most, which is shown, and ends with a line of its own: no word of a
+// text is lost between its marks. Any other line with these marks is part of a paragraph.
+const FENCE = /^ {0,3}(`{3,30}|~{3,30}) ?([\w+#.-]{0,30})\s*$/;
 const HEADING = /^ {0,3}#{1,6} +(.*)$/;
 const ITEM = /^( {0,12})(?:([-*+])|\d{1,9}[.)]) +(.*)$/;
 const QUOTE = /^ {0,3}> ?(.*)$/;
@@ -43,9 +45,10 @@ export function markdown(shown) {
 function block(lines, at, made) {
   const line = lines[at];
   if (line.trim() === "") return at + 1;
-  const fence = FENCE.exec(line)?.[1];
+  const fence = FENCE.exec(line);
   if (fence) {
-    const end = endOf(lines, at + 1, (each) => !each.trimStart().startsWith(fence));
+    const end = endOf(lines, at + 1, (each) => !closes(each, fence[1]));
+    if (fence[2]) made.append(element("p", { class: "hint" }, fence[2]));
     made.append(code(lines.slice(at + 1, end)));
     return end + 1;
   }
@@ -77,6 +80,11 @@ function block(lines, at, made) {
 }
 
 const startsBlock = (line) => FENCE.test(line) || HEADING.test(line) || ITEM.test(line) || QUOTE.test(line) || line.startsWith("|");
+
+function closes(line, opening) {
+  const found = FENCE.exec(line);
+  return found !== null && found[2] === "" && found[1].startsWith(opening);
+}
 
 function endOf(lines, at, holds) {
   let end = at;
