@@ -175,7 +175,7 @@ def test_markdown_becomes_simple_elements_and_no_link_or_picture(
         '<p dir="auto">one <strong>bold</strong> <code>code</code>\ntwo</p>'
         '<ul><li dir="auto">a</li><li dir="auto" class="deep-1">b</li>'
         '<li dir="auto">x <code>https://leak.example/</code></li></ul>'
-        '<ol><li dir="auto">一</li></ol><blockquote dir="auto">quoted</blockquote>'
+        '<ol><li dir="auto" value="1">一</li></ol><blockquote dir="auto">quoted</blockquote>'
         '<p class="hint">js</p><pre tabindex="0">&lt;b&gt;**raw**&lt;/b&gt;</pre>'
         '<p dir="auto">p <code>https://leak.example/p.png</code>'
         "&lt;img src=x onerror=window.ran=1&gt;</p>"
@@ -212,6 +212,38 @@ def test_markdown_shows_every_word_of_a_text(installation: Installation, english
     )
 
 
+ITEMS = """
+const {markdown} = await import(base + "lib/markdown.js");
+return input.map((each) => [...markdown(each).querySelectorAll("ol, ul")].map((list) =>
+  [list.localName, ...[...list.children].map((item) =>
+    [item.getAttribute("value"), item.className, item.textContent].filter(Boolean).join(" "))]));
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "lists"),
+    [
+        ("3. three\n4. 四\n7) seven", [["ol", "3 three", "4 四", "7 seven"]]),
+        ("1. a\n\n2. b\n\n \n3. c\n\nend", [["ol", "1 a", "2 b", "3 c"]]),
+        ("1. a\n1. b\n1. c", [["ol", "1 a", "2 b", "3 c"]]),
+        ("1. a\n\n文\n\n2. b", [["ol", "1 a"], ["ol", "2 b"]]),
+        (
+            "1. a\n   - x\n   - y\n2. b",
+            [["ol", "1 a", "deep-1 bulleted x", "deep-1 bulleted y", "2 b"]],
+        ),
+        (
+            "- a\n  1. x\n  2. y\n\n- b\n  1. z",
+            [["ul", "a", "1 deep-1 numbered x", "2 deep-1 numbered y", "b", "1 deep-1 numbered z"]],
+        ),
+        ("- a\n\n0. b", [["ul", "a"], ["ol", "0 b"]]),
+    ],
+)
+def test_numbers_of_a_list_stay_as_written(
+    installation: Installation, english: Browser, written: str, lists: list[list[str]]
+) -> None:
+    assert module(installation, english, ITEMS, [written]) == [lists]
+
+
 @pytest.mark.parametrize(
     "bomb",
     [
@@ -224,6 +256,7 @@ def test_markdown_shows_every_word_of_a_text(installation: Installation, english
         "![](",
         "[a](",
         "  " * 6 + "- ",
+        "1. \n\n",
         "_ ",
         "#",
         "|",
