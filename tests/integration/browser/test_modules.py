@@ -183,6 +183,69 @@ def test_markdown_becomes_simple_elements_and_no_link_or_picture(
     )
 
 
+ORDER = """
+const {goalOrder} = await import(base + "goals/order.js");
+const {Problem} = await import(base + "lib/api.js");
+const tick = () => new Promise((resolve) => setTimeout(resolve));
+const goals = (ids) => ({goals: [...ids].map((id) => ({id, name: id}))});
+const log = [];
+let open = 0;
+let stored = "abc";
+const api = {
+  async get() {
+    log.push("get");
+    return goals(stored);
+  },
+  async put(_path, body) {
+    const ids = body.goals.join("");
+    log.push(`put ${ids}${open > 0 ? " at once" : ""}`);
+    open += 1;
+    // The first one takes longest.
+    for (let wait = 10 - log.length; wait > 0; wait -= 1) await tick();
+    open -= 1;
+    if (input !== null) {
+      stored = "xa";
+      throw new Problem(input, {});
+    }
+    stored = ids;
+    return goals(ids);
+  },
+};
+const order = goalOrder(api, "/agents/a", new AbortController().signal);
+while (order.list.children.length === 0) await tick();
+const down = (place) => order.list.children[place].querySelector(".down").click();
+down(0);
+down(1);
+for (let wait = 0; wait < 60; wait += 1) await tick();
+const shown = [...order.list.querySelectorAll("bdi")].map((each) => each.textContent).join("");
+return {log, stored, shown, failed: order.errors.childElementCount};
+"""
+
+
+def test_orders_of_goals_are_saved_one_after_the_other(
+    installation: Installation, english: Browser
+) -> None:
+    assert module(installation, english, ORDER, None) == {
+        "log": ["get", "put bac", "put bca"],
+        "stored": "bca",
+        "shown": "bca",
+        "failed": 0,
+    }
+
+
+@pytest.mark.parametrize("status", [409, 422])
+def test_goals_that_have_changed_are_read_again(
+    installation: Installation, english: Browser, status: int
+) -> None:
+    found = module(installation, english, ORDER, status)
+    assert found == {
+        "log": ["get", "put bac", "put bca", "get"],
+        "stored": "xa",
+        "shown": "xa",
+        "failed": 1,
+    }
+
+
 SEEN = """
 const {markdown} = await import(base + "lib/markdown.js");
 return input.map((each) => markdown(each).textContent);
