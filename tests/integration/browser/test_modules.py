@@ -175,12 +175,75 @@ def test_markdown_becomes_simple_elements_and_no_link_or_picture(
         '<p dir="auto">one <strong>bold</strong> <code>code</code>\ntwo</p>'
         '<ul><li dir="auto">a</li><li dir="auto" class="deep-1">b</li>'
         '<li dir="auto">x <code>https://leak.example/</code></li></ul>'
-        '<ol><li dir="auto">一</li></ol><blockquote dir="auto">quoted</blockquote>'
+        '<ol><li dir="auto" value="1">一</li></ol><blockquote dir="auto">quoted</blockquote>'
         '<p class="hint">js</p><pre tabindex="0">&lt;b&gt;**raw**&lt;/b&gt;</pre>'
         '<p dir="auto">p <code>https://leak.example/p.png</code>'
         "&lt;img src=x onerror=window.ran=1&gt;</p>"
         '<pre tabindex="0">|a|b|</pre>'
     )
+
+
+ORDER = """
+const {goalOrder} = await import(base + "goals/order.js");
+const {Problem} = await import(base + "lib/api.js");
+const tick = () => new Promise((resolve) => setTimeout(resolve));
+const goals = (ids) => ({goals: [...ids].map((id) => ({id, name: id}))});
+const log = [];
+let open = 0;
+let stored = "abc";
+const api = {
+  async get() {
+    log.push("get");
+    return goals(stored);
+  },
+  async put(_path, body) {
+    const ids = body.goals.join("");
+    log.push(`put ${ids}${open > 0 ? " at once" : ""}`);
+    open += 1;
+    // The first one takes longest.
+    for (let wait = 10 - log.length; wait > 0; wait -= 1) await tick();
+    open -= 1;
+    if (input !== null) {
+      stored = "xa";
+      throw new Problem(input, {});
+    }
+    stored = ids;
+    return goals(ids);
+  },
+};
+const order = goalOrder(api, "/agents/a", new AbortController().signal);
+while (order.list.children.length === 0) await tick();
+const down = (place) => order.list.children[place].querySelector(".down").click();
+down(0);
+down(1);
+for (let wait = 0; wait < 60; wait += 1) await tick();
+const shown = [...order.list.querySelectorAll("bdi")].map((each) => each.textContent).join("");
+return {log, stored, shown, failed: order.errors.childElementCount};
+"""
+
+
+def test_orders_of_goals_are_saved_one_after_the_other(
+    installation: Installation, english: Browser
+) -> None:
+    assert module(installation, english, ORDER, None) == {
+        "log": ["get", "put bac", "put bca"],
+        "stored": "bca",
+        "shown": "bca",
+        "failed": 0,
+    }
+
+
+@pytest.mark.parametrize("status", [409, 422])
+def test_goals_that_have_changed_are_read_again(
+    installation: Installation, english: Browser, status: int
+) -> None:
+    found = module(installation, english, ORDER, status)
+    assert found == {
+        "log": ["get", "put bac", "put bca", "get"],
+        "stored": "xa",
+        "shown": "xa",
+        "failed": 1,
+    }
 
 
 SEEN = """
@@ -212,18 +275,53 @@ def test_markdown_shows_every_word_of_a_text(installation: Installation, english
     )
 
 
+ITEMS = """
+const {markdown} = await import(base + "lib/markdown.js");
+return input.map((each) => [...markdown(each).querySelectorAll("ol, ul")].map((list) =>
+  [list.localName, ...[...list.children].map((item) =>
+    [item.getAttribute("value"), item.className, item.textContent].filter(Boolean).join(" "))]));
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "lists"),
+    [
+        ("3. three\n4. 四\n7) seven", [["ol", "3 three", "4 四", "7 seven"]]),
+        ("1. a\n\n2. b\n\n \n3. c\n\nend", [["ol", "1 a", "2 b", "3 c"]]),
+        ("1. a\n1. b\n1. c", [["ol", "1 a", "2 b", "3 c"]]),
+        ("1. a\n\n文\n\n2. b", [["ol", "1 a"], ["ol", "2 b"]]),
+        (
+            "1. a\n   - x\n   - y\n2. b",
+            [["ol", "1 a", "deep-1 bulleted x", "deep-1 bulleted y", "2 b"]],
+        ),
+        (
+            "- a\n  1. x\n  2. y\n\n- b\n  1. z",
+            [["ul", "a", "1 deep-1 numbered x", "2 deep-1 numbered y", "b", "1 deep-1 numbered z"]],
+        ),
+        ("- a\n\n0. b", [["ul", "a"], ["ol", "0 b"]]),
+    ],
+)
+def test_numbers_of_a_list_stay_as_written(
+    installation: Installation, english: Browser, written: str, lists: list[list[str]]
+) -> None:
+    assert module(installation, english, ITEMS, [written]) == [lists]
+
+
 @pytest.mark.parametrize(
     "bomb",
     [
         "[",
         "*",
         "**a ",
+        "`1` ",
+        "**1** ",
         "`",
         "> ",
         "- ",
         "![](",
         "[a](",
         "  " * 6 + "- ",
+        "1. \n\n",
         "_ ",
         "#",
         "|",

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
+from httpx import Response
 
 from opencrab.adapters.providers.scripted.model import Scripted
 from opencrab.domain.models.fault import Fault, ModelCallFailed
@@ -169,7 +169,7 @@ def test_a_repeat_of_an_unfinished_sample_asks_no_model(
     agent_id = house.agent()
     place, once = f"/agents/{agent_id}/soul/sample", {"Idempotency-Key": "s1"}
     body = {"soul": {"persona_name": "蟹江"}}
-    refused: list[Any] = []
+    refused = list[Response]()
 
     def repeat() -> None:
         if len(model.asked) < 5:

@@ -22,6 +22,8 @@ class GoalOrder {
     this.path = path;
     this.signal = signal;
     this.goals = [];
+    this.saved = [];
+    this.last = Promise.resolve();
     this.moved = null;
     this.list = element("ol", { class: "goal-order" });
     this.said = element("p", { class: "hint", role: "status" });
@@ -31,9 +33,21 @@ class GoalOrder {
     this.refresh();
   }
 
-  async refresh() {
+  refresh() {
+    return this.#afterOthers(() => this.#read());
+  }
+
+  /** Requests go one after the other: of two at once the older order could be saved last. */
+  #afterOthers(ask) {
+    this.last = this.last.then(ask);
+    return this.last;
+  }
+
+  async #read() {
+    const shown = this.goals;
     try {
-      this.#take((await this.api.get(this.path)).goals);
+      this.saved = (await this.api.get(this.path)).goals;
+      if (this.goals === shown) this.#take(this.saved);
     } catch (error) {
       if (!this.signal.aborted) this.errors.replaceChildren(problem(explain(error)));
     }
@@ -80,25 +94,30 @@ class GoalOrder {
   }
 
   /** Show the new order, save it, and show what was saved; the focus goes along. */
-  async #move(from, to, key) {
-    const before = this.goals;
-    const goals = [...before];
+  #move(from, to, key) {
+    const goals = [...this.goals];
     const [moved] = goals.splice(from, 1);
     goals.splice(to, 0, moved);
     this.moved = null;
     this.#take(goals);
     this.#focus(to, key);
     this.errors.replaceChildren();
+    return this.#afterOthers(() => this.#save(goals, moved, to, key));
+  }
+
+  async #save(goals, moved, to, key) {
     try {
-      const saved = await this.api.put(this.path, { goals: goals.map((goal) => goal.id) });
+      this.saved = (await this.api.put(this.path, { goals: goals.map((goal) => goal.id) })).goals;
       if (this.goals !== goals) return;
-      this.#take(saved.goals);
+      this.#take(this.saved);
       this.#focus(to, key);
       this.said.textContent = text("goals_moved", { name: visibleLine(moved.name), place: to + 1, total: goals.length });
     } catch (error) {
       if (this.goals !== goals) return;
-      this.#take(before);
+      this.#take(this.saved);
       this.errors.replaceChildren(problem(explain(error)));
+      // The goals are others by now.
+      if (error.status === 409 || error.status === 422) await this.#read();
     }
   }
 

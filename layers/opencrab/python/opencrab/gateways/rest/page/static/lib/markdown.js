@@ -7,12 +7,15 @@
 import { button, element, text, visibleText } from "./elements.js";
 
 const MOST_CHARACTERS = 50_000;
+// Of one paragraph; the rest is shown as it was written. Browsers take more than linear time to find
+// the direction of a text in thousands of pieces.
+const MOST_PIECES = 500;
 const MARKUP = /^ {0,3}(?:#{1,6} |[-*+] |\d{1,9}[.)] |```|~~~|> |\|)|\*\*[^*\n]|`[^`\n]|\]\(/m;
 // Code begins with one word at most, which is shown, and ends with a line of its own: no word of a
 // text is lost between its marks. Any other line with these marks is part of a paragraph.
 const FENCE = /^ {0,3}(`{3,30}|~{3,30}) ?([\w+#.-]{0,30})\s*$/;
 const HEADING = /^ {0,3}#{1,6} +(.*)$/;
-const ITEM = /^( {0,12})(?:([-*+])|\d{1,9}[.)]) +(.*)$/;
+const ITEM = /^( {0,12})(?:([-*+])|(\d{1,9})[.)]) +(.*)$/;
 const QUOTE = /^ {0,3}> ?(.*)$/;
 const RULE = /^ {0,3}(?:(?:- ?){3,40}|(?:\* ?){3,40}|(?:_ ?){3,40})$/;
 const INLINE = /`([^`\n]{1,500})`|\*\*([^*\n]{1,300})\*\*|\*([^*\s][^*\n]{0,300})\*|(!?)\[([^[\]\n]{0,300})\]\(([^()\s]{1,1000})\)/g;
@@ -94,25 +97,45 @@ function endOf(lines, at, holds) {
 
 const code = (lines) => element("pre", { tabindex: 0 }, lines.join("\n"));
 
-/** A list of one kind; how far an item is indented is a class of its own, at most four deep. */
+/**
+ * A list of one kind, with the items below its own and the empty lines between them. How far an item
+ * is indented is a class of its own, at most four deep. Each number is the one that was written, but
+ * the same number again counts on, as in Markdown.
+ */
 function list(lines, at, made) {
   const isBulleted = ITEM.exec(lines[at])[2] !== undefined;
+  const belongs = (found) => found !== null && (found[1].length > 0 || (found[2] !== undefined) === isBulleted);
   const items = element(isBulleted ? "ul" : "ol");
+  /** @type {{ written: string, shown: number }[]} */
+  let counts = [];
   let end = at;
-  for (; end < lines.length; end += 1) {
-    const found = ITEM.exec(lines[end]);
-    if (found === null || (found[1].length === 0 && (found[2] !== undefined) !== isBulleted)) break;
+  for (let next = at; next < lines.length; next = endOf(lines, end, (each) => each.trim() === "")) {
+    const found = ITEM.exec(lines[next]);
+    if (!belongs(found)) break;
     const depth = Math.min(3, Math.floor(found[1].length / 2));
-    items.append(element("li", { dir: "auto", class: depth > 0 ? `deep-${depth}` : null }, inline(found[3])));
+    counts = counts.slice(0, depth + 1);
+    items.append(item(found, depth, isBulleted, counts));
+    end = next + 1;
   }
   made.append(items);
   return end;
+}
+
+function item(found, depth, isInBulleted, counts) {
+  const [, , bullet, written, words] = found;
+  const isBulleted = bullet !== undefined;
+  const own = isBulleted ? "bulleted" : "numbered";
+  const kinds = [...(depth > 0 ? [`deep-${depth}`] : []), ...(isBulleted === isInBulleted ? [] : [own])];
+  const before = counts[depth];
+  counts[depth] = isBulleted ? undefined : { written, shown: before?.written === written ? before.shown + 1 : Number(written) };
+  return element("li", { dir: "auto", class: kinds.join(" ") || null, value: counts[depth]?.shown }, inline(words));
 }
 
 function inline(line) {
   const parts = [];
   let last = 0;
   for (const found of line.matchAll(INLINE)) {
+    if (parts.length >= MOST_PIECES) break;
     if (found.index > last) parts.push(line.slice(last, found.index));
     parts.push(...part(found));
     last = found.index + found[0].length;
