@@ -3,8 +3,12 @@
 from typing import Any
 
 import pytest
+from httpx import Response
 
 from opencrab.domain.access.authority import Scope
+from opencrab.engine.discord.diagnosis import Check
+from opencrab.engine.installation.findings import Findings
+from opencrab.gateways.rest.installation.checks import offer_installation_machine_checks
 from tests.integration.rest.house import House, problem
 
 KEY = {"Idempotency-Key": "same-key-1"}
@@ -120,3 +124,16 @@ def test_two_idempotency_keys_are_refused_and_nothing_is_done(house: House, seco
     assert found["detail"] == "the Idempotency-Key header is sent more than once"
     assert found["cure"] == "send it once"
     assert count(house, "/agents") == 0
+
+
+def test_checks_that_are_paid_for_refuse_a_repeat_while_they_run(house: House) -> None:
+    body, repeats = {"ask_models": True}, list[Response]()
+
+    def looks(_findings: Findings) -> tuple[Check, ...]:
+        repeats.append(house.call("POST", "/system/checks", body, headers=KEY))
+        return ()
+
+    offer_installation_machine_checks(house.app, looks)
+    assert house.call("POST", "/system/checks", body, headers=KEY).status_code == 200
+    (refused,) = repeats
+    assert problem(refused, 409, "Idempotency-Key")["cure"].endswith("paid for again")

@@ -4,7 +4,6 @@ from fastapi import Response
 
 from opencrab.domain.agents.agent import Identity, Profile
 from opencrab.domain.agents.soul import Soul
-from opencrab.domain.errors import Conflict
 from opencrab.domain.text.terms import estimated_tokens
 from opencrab.domain.value import ShortText, Value
 from opencrab.engine.runtime import Runtime
@@ -12,7 +11,7 @@ from opencrab.engine.turn.prompt.soul_preview import soul_preview
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_repeat
 
 _LOCAL_SECONDS, _AWS_SECONDS = 240, 25
 """How long both answers may take together."""
@@ -87,15 +86,7 @@ def sample_soul(
         )
         return SampleConversationView.model_validate(found.model_dump())
 
-    return once.answer(body, make, again=_unfinished, remembered=_without_texts)
-
-
-def _unfinished() -> SampleConversationView:
-    raise Conflict(
-        "an earlier request with this Idempotency-Key is still running or has failed",
-        field="Idempotency-Key",
-        cure="wait for its answer, or use a new Idempotency-Key, which is paid for again",
-    )
+    return once.answer(body, make, again=refuse_unfinished_repeat, remembered=_without_texts)
 
 
 def _without_texts(found: SampleConversationView) -> SampleConversationView:

@@ -8,7 +8,7 @@ for a day. A request whose effect has no such id, as a paid model call, refuses 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, NoReturn, TypeVar
 
 from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
@@ -77,6 +77,15 @@ class IdempotentRequest:
         kept = value if remembered is None else remembered(value)
         store.finish(marker, status, kept.model_dump_json())
         return _json(value.model_dump_json(), status)
+
+
+def refuse_unfinished_repeat() -> NoReturn:
+    """Raise Conflict for a repeat that would be paid for again: the `again` of paid requests."""
+    raise Conflict(
+        "an earlier request with this Idempotency-Key is still running or has failed",
+        field="Idempotency-Key",
+        cure="wait for its answer, or use a new Idempotency-Key, which is paid for again",
+    )
 
 
 async def _once(

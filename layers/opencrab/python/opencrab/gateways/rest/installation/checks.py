@@ -11,7 +11,7 @@ from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, RestContext
-from opencrab.gateways.rest.http.idempotency import Repeatable
+from opencrab.gateways.rest.http.idempotency import Repeatable, refuse_unfinished_repeat
 
 router = http_routes_below("/api/system/checks", "state")
 
@@ -62,13 +62,14 @@ def post_checks(
     """Check the installation, and ask its models.
 
     With `ask_models`, each chosen model is asked for a few tokens. That is paid from the budget of
-    an agent that uses it, and takes 25 seconds at most.
+    an agent that uses it, and takes 25 seconds at most. A repeat with the same Idempotency-Key
+    costs nothing: it returns the first answer, or 409 if the first one still runs or has failed.
     """
 
     def make() -> ChecksView:
         return _checks(api, request.app, accept_language, asks_models=body.ask_models)
 
-    return once.answer(body, make)
+    return once.answer(body, make, again=refuse_unfinished_repeat if body.ask_models else None)
 
 
 def _checks(
