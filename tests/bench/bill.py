@@ -5,13 +5,18 @@ from dataclasses import dataclass
 
 from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
+from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
 from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.goals.expectation import Expectations, Expected
+from opencrab.domain.goals.goal import GoalSource
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, sweep_heartbeats
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.goals.generation import generate_aspirations
+from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.learning.nightly.schedule import (
     send_nightly_reviews,
     send_session_count_reviews,
@@ -137,13 +142,25 @@ def beating() -> Beating:
         agent = home.home.agents.get(home.agent(Language.JA)).agent
         told = agent.heartbeat.replaced(instructions=INSTRUCTIONS)
         saved = home.home.agents.save(agent.replaced(heartbeat=told, purpose=""))
-        create_agent_vital_signs(worker, home.home.agents.get(saved.id))
+        profile = home.home.agents.get(saved.id)
+        create_agent_vital_signs(worker, profile)
+        _has_done_what_it_was_asked(home, profile)
         home.meter.taken()
         sweep_heartbeats(worker)
         standing = home.meter.reads
         usual = _beat(home, worker, saved.id, standing)
         assert usual == _beat(home, worker, saved.id, standing)
         return Beating(usual, [_looked(home, worker, standing) for _ in range(2)][-1])
+
+
+def _has_done_what_it_was_asked(home: Installation, profile: Profile) -> None:
+    """Let the first step of what its owner asks for be over, so that the next one is not due."""
+    now = home.clock.now()
+    board = GoalBoard.of(home.home.facts, profile, now)
+    generate_aspirations(board, now)
+    step = Expected(reward=0.5, goals=1, ended_at=now)
+    board.put_expectations(Expectations(rewards={GoalSource.ROLE: step}))
+    home.home.facts.commit(*board.facts)
 
 
 def night_look() -> float:
