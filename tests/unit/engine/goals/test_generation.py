@@ -181,3 +181,8 @@ def test_changed_instructions_wait_for_no_pause(world: World, before: str) -> No
     goal = generate_next_step_goal(autonomy, later, soon)
     assert goal is not None
     assert goal.name.startswith("Do what your owner asked for: ")
+
+
+def test_what_nobody_can_see_is_no_aspiration(world: World) -> None:
+    lives(world, purpose="\u200b")
+    assert [goal.name for goal in generate_aspirations(board(world), NOW)] == [UNASKED.instructions]

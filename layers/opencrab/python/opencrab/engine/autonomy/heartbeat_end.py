@@ -25,7 +25,7 @@ from opencrab.engine.agents.vital_signs import (
     stored_agent_vital_signs,
 )
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.goals.self_goals import ends_own_goal_idle, is_goal_evident
+from opencrab.engine.goals.self_goals import ends_own_goal_idle
 from opencrab.engine.memory.working_memory import clear_working_memory_after_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
 
@@ -77,7 +77,7 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
         signs = _freed(signs, work, status, now)
     if turn.is_autonomous:
         signs = _signs_after_unasked_turn(work, signs, status, spoke=spoke, now=now)
-    if _is_new_experience(work, status):
+    if _is_new_experience(work, status, spoke=spoke):
         signs = signs.replaced(lived_at=now)
     return None if signs == before else heartbeat_signs_document(signs, stored)
 
@@ -194,7 +194,7 @@ def _succeeded_actions(work: TurnWork) -> set[str]:
     }
 
 
-def _is_new_experience(work: TurnWork, status: TurnStatus) -> bool:
+def _is_new_experience(work: TurnWork, status: TurnStatus, *, spoke: bool) -> bool:
     """Check whether a turn stored a lesson or completed a goal that the agent set itself."""
     if _LESSONS & _succeeded_actions(work):
         return True
@@ -205,7 +205,7 @@ def _is_new_experience(work: TurnWork, status: TurnStatus) -> bool:
         and work.turn.task == goal.id
         and status is TurnStatus.COMPLETED
         and all(task.status.is_end for task in goal.tasks)
-        and is_goal_evident(goal, work)
+        and not ends_own_goal_idle(work, goal, status, spoke=spoke)
     )
 
 

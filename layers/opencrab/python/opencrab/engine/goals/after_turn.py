@@ -337,8 +337,7 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
         receipts=receipts,
         ended_at=now,
     )
-    done = bool(receipts) or any(task.confirmed for task in goal.tasks)
-    if not done:
+    if not goal.has_deeds:
         goal = goal.replaced(unconfirmed=(system_phrase("nothing_done", language),))
     if not idle:
         told.append(_completion_message(goal, language))

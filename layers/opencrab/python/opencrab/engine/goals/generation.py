@@ -240,7 +240,8 @@ def _wanted_aspirations(board: GoalBoard) -> dict[str, _GoalDraft]:
     """Return the drafts of the aspirations that the agent should have, by name."""
     agent = board.profile.agent
     texts = (agent.heartbeat.instructions.strip(), agent.purpose)
-    return {one_line(each, _NAME): _aspiration(board, each) for each in texts if each.strip()}
+    # What has no visible character is no aspiration.
+    return {name: _aspiration(board, each) for each in texts if (name := one_line(each, _NAME))}
 
 
 def _aspiration(board: GoalBoard, text: str) -> _GoalDraft:

@@ -130,15 +130,13 @@ def models_prompt_note(
 
 
 def owner_instructions_text(work: TurnWork) -> PromptText:
-    """Return what the owner wants done unasked, for a turn of the agent's own; "" for others.
+    """Return what the owner wants done unasked, for a turn that has surroundings.
 
     A schedule has instructions of its own, which say all that its turn is for.
     """
     agent, turn = work.profile.agent, work.turn
     instructions = agent.heartbeat.instructions.strip()
-    if work.prompt.around is None or turn.trigger is Trigger.SCHEDULE:
-        return NO_TEXT
-    if not agent.heartbeat.acts_on_its_own:
+    if turn.trigger is Trigger.SCHEDULE or not agent.heartbeat.acts_on_its_own:
         return NO_TEXT
     return guidance_text(agent.language, instructions, Authority.OWNER, "")
 
