@@ -62,8 +62,8 @@ MUTANTS = (
     Mutant(
         id="goal-nothing-done-confirmed",
         module="opencrab.engine.goals.after_turn",
-        old="done = bool(receipts) or any(task.confirmed for task in goal.tasks)",
-        new="done = True",
+        old="if not goal.has_deeds:",
+        new="if False:",
         fault="a report of a goal for which nothing was done is told as confirmed",
     ),
     Mutant(
