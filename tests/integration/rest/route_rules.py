@@ -58,6 +58,7 @@ ROUTES = {
     "PUT /agents/{agent_id}/soul": "owner",
     "POST /agents/{agent_id}/soul/preview": "owner",
     "POST /agents/{agent_id}/soul/sample": "owner",
+    "POST /agents/{agent_id}/soul/trait-pair": "owner",
     "GET /agents/{agent_id}/goal-order": "owner",
     "PUT /agents/{agent_id}/goal-order": "owner",
     "GET /presets": "any",

@@ -29,6 +29,7 @@ BODIES = {
     "PUT /agents/{agent_id}/goal-order": {"goals": []},
     "POST /presets/card": {"name": "x"},
     "POST /agents/{agent_id}/soul/sample": {"soul": {"persona_name": "x"}},
+    "POST /agents/{agent_id}/soul/trait-pair": {"name": "openness"},
     "PUT /agents/{agent_id}/identity": {"name": "x"},
     "POST /sessions": {"participants": ["nobody"]},
     "PATCH /sessions/{session_id}": {"name": "x"},

@@ -20,6 +20,7 @@ ROUTES: dict[str, dict[str, Any]] = {
     "PUT /agents/a/soul": {"persona_name": "x"},
     "POST /agents/a/soul/preview": {"soul": {"persona_name": "x"}},
     "POST /agents/a/soul/sample": {"soul": {"persona_name": "x"}},
+    "POST /agents/a/soul/trait-pair": {"name": "openness", "question": 0},
     "PUT /agents/a/identity": {"name": "x"},
     "POST /sessions": {"participants": ["a"]},
     "POST /sessions/s/messages": {"text": "x"},

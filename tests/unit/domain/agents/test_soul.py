@@ -59,6 +59,12 @@ def test_a_style_name_set_by_hand_wins_over_the_quadrant() -> None:
     assert style.style is SocialStyleName.ANALYTICAL
 
 
+@pytest.mark.parametrize("name", SocialStyleName)
+def test_a_style_name_set_by_hand_is_described_without_numbers(name: SocialStyleName) -> None:
+    soul = Soul(persona_name="蟹", social_style=SocialStyle(style_name=name))
+    assert f"Social style: {name}" in soul.describe(Language.EN).splitlines()
+
+
 def test_a_soul_describes_itself_in_japanese() -> None:
     soul = Soul(
         persona_name="美香",
@@ -69,11 +75,11 @@ def test_a_soul_describes_itself_in_japanese() -> None:
     )
     assert soul.describe(Language.JA).splitlines() == [
         "ペルソナ: 美香",
-        "ソーシャルスタイル: Expressive (主張性 0.2, 感情性 0.0)",
-        "性格特性(0〜1): 開放性 0.5, 誠実性 0.5, 外向性 0.9, 協調性 0.5, 神経症傾向 0.5",
+        "ソーシャルスタイル: Expressive (主張性 0.2)",
+        "性格特性(0〜1): 外向性 0.9",
         "思考スタイル: 実践的 (副: 分析的)",
         "海を想う",
-        "行動の原動力(0〜1): リスク許容度 0.5, 協働志向 0.7, 広さ(0=深さ) 0.5, 速さ(0=品質) 0.7",
+        "行動の原動力(0〜1): 協働志向 0.7, 速さ(0=品質) 0.7",
         "その他の特徴: 好物: 蟹",
     ]
 
@@ -83,14 +89,15 @@ def test_a_soul_describes_itself_in_english() -> None:
     assert soul.describe(Language.EN).splitlines() == [
         "Persona: Ken",
         "Thinking style: practical (secondary: analytical)",
-        "Drives (0 to 1): risk tolerance 1.0, collaboration 0.5, breadth (0 = depth) 0.5, "
-        "speed (0 = quality) 0.5",
+        "Drives (0 to 1): risk tolerance 1.0",
     ]
 
 
 @both_languages
-def test_neutral_traits_are_not_described(language: Language) -> None:
-    rows = Soul(persona_name="蟹").describe(language).splitlines()
+@pytest.mark.parametrize("nearly", [0.5, 0.53])
+def test_what_reads_as_neutral_is_not_described(language: Language, nearly: float) -> None:
+    soul = Soul(persona_name="蟹", personality=Personality(openness=nearly))
+    rows = soul.describe(language).splitlines()
     assert [row.partition(":")[0] for row in rows] in (
         ["ペルソナ", "思考スタイル"],
         ["Persona", "Thinking style"],

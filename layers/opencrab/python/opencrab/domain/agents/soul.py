@@ -1,5 +1,6 @@
 """Soul: the personality of an agent, as numbers that act and as text for its prompt."""
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -155,28 +156,21 @@ class Soul(Value, defer_build=False):
     def describe(self, language: Language) -> str:
         """Format the soul as text for a system prompt, the same text for equal souls.
 
-        Left out are traits that are all neutral: they tell a model nothing.
+        A number that reads as neutral is left out: it tells a model nothing.
         """
         label = _LABELS[language]
-        social = self.social_style
-        thinking = self.thinking_style
-        style = (
-            f"{label['style']}: {social.style} ({label['assertiveness']} "
-            f"{social.assertiveness:z.1f}, {label['responsiveness']} {social.responsiveness:z.1f})"
-        )
-        traits = {
-            name: f"{label[name]}: "
-            + ", ".join(f"{label[key]} {value:z.1f}" for key, value in each.model_dump().items())
-            for name, each in (("personality", self.personality), ("drives", self.weights))
-            if each != type(each)()
-        }
+        social, thinking = self.social_style, self.thinking_style
+        axes = _told_numbers(social, ("assertiveness", "responsiveness"), label)
+        style = f"{label['style']}: {social.style}" + (f" ({axes})" if axes else "")
+        traits = _told_numbers(self.personality, Personality.model_fields, label)
+        drives = _told_numbers(self.weights, Drives.model_fields, label)
         rows = [
             f"{label['persona']}: {self.persona_name}",
-            "" if social == SocialStyle() else style,
-            traits.get("personality", ""),
+            style if axes or social.style_name else "",
+            f"{label['personality']}: {traits}" if traits else "",
             f"{label['thinking']}: {thinking.primary} ({label['secondary']}: {thinking.secondary})",
             thinking.description,
-            traits.get("drives", ""),
+            f"{label['drives']}: {drives}" if drives else "",
         ]
         if self.custom_traits:
             others = "; ".join(
@@ -184,3 +178,14 @@ class Soul(Value, defer_build=False):
             )
             rows.append(f"{label['traits']}: {others}")
         return "\n".join(row for row in rows if row)
+
+
+def _told_numbers(values: Value, names: Iterable[str], label: Mapping[str, str]) -> str:
+    """Format the numbers that differ from their neutral value when written with one digit."""
+    neutral = type(values)()
+    told = ((name, f"{getattr(values, name):z.1f}") for name in names)
+    return ", ".join(
+        f"{label[name]} {shown}"
+        for name, shown in told
+        if shown != f"{getattr(neutral, name):z.1f}"
+    )

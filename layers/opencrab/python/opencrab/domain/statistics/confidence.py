@@ -28,6 +28,9 @@ CAUTION = 10.0
 
 _LIMIT = log(1 / ERROR)
 _PRIOR = AIMED_AT / (2 * _LIMIT + log(2 * _LIMIT) + 1)
+_NORMAL = 1.959964
+"""The two-sided 95 % point of the normal distribution."""
+
 _EDGE, _EXACT, _STEPS, _KEPT = 1e-9, 1e-6, 60, 4_096
 
 
@@ -121,6 +124,18 @@ def estimate_difference(given: MomentSums, held: MomentSums) -> Estimate | None:
     above = sqrt((first.high - first.mean) ** 2 + (second.mean - second.low) ** 2)
     low, high = max(mean - below, -1.0), min(mean + above, 1.0)
     return Estimate(n=given.n + held.n, mean=mean, low=low, high=high)
+
+
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """Return the 95 % limits of a share of n observations, for a number n that was fixed before.
+
+    The score interval of Wilson, "Probable Inference, the Law of Succession, and Statistical
+    Inference", Journal of the American Statistical Association 22 (1927). `n` must be positive.
+    """
+    doubt = _NORMAL**2 / n
+    centre = share + doubt / 2
+    spread = sqrt(doubt * (share * (1 - share) + doubt / 4))
+    return max((centre - spread) / (1 + doubt), 0.0), min((centre + spread) / (1 + doubt), 1.0)
 
 
 def combine_estimates(parts: Sequence[tuple[float, Estimate]]) -> Estimate:

@@ -20,7 +20,7 @@ from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.access import api_keys, sign_in
-from opencrab.gateways.rest.agents import agents, soul_preview, templates
+from opencrab.gateways.rest.agents import agents, soul_preview, templates, trait_comparison
 from opencrab.gateways.rest.agents import models as agent_models
 from opencrab.gateways.rest.approvals import approvals, grants, signed_link
 from opencrab.gateways.rest.autonomy import events as happenings
@@ -74,6 +74,7 @@ PARTS = (
     agents,
     agent_models,
     soul_preview,
+    trait_comparison,
     templates,
     skills,
     workspace,

@@ -58,6 +58,7 @@ _TREE = (
             CommandNode("edit", runs="agents.agents:edit_agent"),
             CommandNode("retire", runs="agents.agents:retire_agent"),
             CommandNode("analytics", runs="insight.analytics:show_analytics"),
+            CommandNode("evaluate-persona", runs="agents.persona_evaluation:evaluate_persona"),
             CommandNode("export", runs="insight.export:export_state"),
         ),
         section=_DAILY,
