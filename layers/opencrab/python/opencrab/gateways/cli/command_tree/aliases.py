@@ -38,7 +38,12 @@ ALIASES = (
     ),
     _group("export", _alias("state", "agents export", "insight.export:export_state")),
     _group("meta", _alias("run", "learning run", "learning.learning:run_learning_review")),
-    _group("eval", _alias("models", "models compare", "learning.model_trial:eval_models")),
+    _group(
+        "eval",
+        _alias("models", "models compare", "learning.model_trial:eval_models"),
+        # Whoever knows the other one tries this.
+        _alias("persona", "agents evaluate-persona", "agents.persona_evaluation:evaluate_persona"),
+    ),
     _group(
         "cost", _alias("estimate", "costs estimate-aws", "usage.aws_cost:print_aws_usage_estimate")
     ),
