@@ -61,9 +61,8 @@ def intents(house: House, turn_id: str) -> list[ModelIntent]:
 
 def told(request: ChatRequest) -> set[str]:
     """The skills whose text a request holds."""
-    last = request.turns[-1]
-    assert isinstance(last, ChatMessage)
-    return {name for name in PATTERNS if f"# {name} の手順" in last.text}
+    shown = "".join(said.text for said in request.turns if isinstance(said, ChatMessage))
+    return {name for name in PATTERNS if f"# {name} の手順" in shown}
 
 
 def test_the_coin_withholds_a_share_and_nothing_else_of_the_prompt_differs(home: House) -> None:
@@ -86,6 +85,19 @@ def test_the_coin_withholds_a_share_and_nothing_else_of_the_prompt_differs(home:
     first, *later = asked
     assert all((each.system, each.actions) == (first.system, first.actions) for each in later)
     assert not any(name in first.system for name in PATTERNS)
+
+
+def test_a_skill_stands_before_the_steps_so_that_a_step_only_adds(home: House) -> None:
+    knowing(home, settled=("first",))
+    home.scripts["crab"] = (Reply(calls=(("ws_list", {}),)), Reply("見ました"))
+    home.say(MESSAGE)
+    home.work()
+    first, second = (each for each in home.provider.seen if each.actions)
+    shown, volatile = first.turns[:-1], first.turns[-1]
+    assert isinstance(volatile, ChatMessage)
+    assert "first" in told(first)
+    assert "# first の手順" not in volatile.text
+    assert second.turns[: len(shown)] == shown
 
 
 def test_what_is_settled_or_pinned_is_given_in_every_turn(home: House) -> None:

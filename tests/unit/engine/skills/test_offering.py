@@ -140,6 +140,10 @@ def test_a_skill_is_loaded_where_it_fits(message: str, names: list[str]) -> None
         "That is good to know, thanks a lot",
         "昨日の映画、とても面白かったです",
         "🦀🦀🦀",
+        "コンテクストを介してオブジェクトを更新する",
+        "イギリスのボクスホールを傘下に収めた年は?",
+        "It was such a fun project and I'm happy with how it turned out.",
+        "Keep a.md up to date with what you learn about crabs, and greet newcomers.",
     ],
 )
 def test_small_talk_loads_nothing(message: str) -> None:

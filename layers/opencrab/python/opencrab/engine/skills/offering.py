@@ -201,7 +201,7 @@ def _sought(
     situations = tuple(
         (part, content_terms_of_text(part) if part.isascii() else _NO_WORDS) for part in folded
     )
-    return situations, content_terms_of_text(" ".join((*descriptions, *alternatives)))
+    return situations, content_terms_of_text(" ".join(descriptions))
 
 
 def _is_named(situation: tuple[str, frozenset[str]], heard: frozenset[str], folded: str) -> bool:

@@ -1,7 +1,8 @@
 """Context: the request to a model, in one fixed order and within a token budget.
 
-The order is action schemas, system text, history, this turn's steps, and last the volatile facts;
-two renders of the same turn differ only in that last part, so providers' prompt caches hit.
+The order is action schemas, system text, history, the skills that fit, this turn's steps, and last
+the volatile facts; two renders of the same turn differ only in that last part, so providers' prompt
+caches hit.
 """
 
 import json
@@ -89,9 +90,11 @@ def build_turn_prompt_request(
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
-    moment = (*work.prompt.skill_texts, found, goal_prompt_note(work), volatile_text(work, look))
+    moment = (found, goal_prompt_note(work), volatile_text(work, look))
     last = labelled_message("user", join_texts_for_model("\n\n", moment))
     steps = _steps(work, {item.id: item for item in look.step_state.instructions})
+    if fitting := work.prompt.skill_texts:
+        steps.insert(0, labelled_message("user", join_texts_for_model("\n\n", fitting)))
     if work.prompt.shown is None:
         work.prompt.shown = render_history(work.history, work.turn.agent_id, agent.language)
     shown, trigger = _with_pictures(work, info, work.prompt.shown)
@@ -200,10 +203,16 @@ def _find_skills(work: TurnWork) -> None:
 
 
 def _about(work: TurnWork) -> str:
-    """Return the words that skills are matched with: the trigger's text, the task's name."""
+    """Return the words that skills are matched with: the trigger's text, or what is worked on.
+
+    Work on a goal begins with sentences of OpenCrab, which would fit by accident.
+    """
+    goal = work.served
+    if goal is not None:
+        wanted = goal.instruction if goal.given else goal.name
+        return "\n".join((wanted, goal.current.name if goal.current else ""))
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-    task = work.served.current if work.served else None
-    return "\n".join((trigger.text if trigger else "", task.name if task else ""))
+    return trigger.text if trigger else ""
 
 
 def prompt_token_limit(limit: int, rules: Rules) -> int:

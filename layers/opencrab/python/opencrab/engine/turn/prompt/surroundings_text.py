@@ -110,13 +110,6 @@ def _goals(around: Surroundings, moment: WakingMoment) -> PromptText:
 
 def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
     language = moment.language
-    terms = (
-        score.urgency,
-        score.expected_reward,
-        score.capability_match,
-        score.novelty,
-        score.social_value,
-    )
     hidden = goal.taint and not moment.tainted
     told = waking_prompt_text("hidden", language) if hidden else one_line(goal.name, 120)
     due = (
@@ -124,10 +117,9 @@ def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
         if goal.deadline
         else ""
     )
-    sum_of = " + ".join(f"{term:.2f}" for term in terms)
     kind = f"{goal.horizon}/{goal.source}/{goal.status}"
     return label_text_for_model(
-        f"- {goal.id} {score.priority:.2f} = {sum_of} [{kind}]{due} {told}",
+        f"- {goal.id} {score.priority:.1f} [{kind}]{due} {told}",
         tainted=goal.taint and not hidden,
     )
 
