@@ -25,11 +25,13 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WORLD, WorldBinding
 from opencrab.engine.access.session_access import record_session_access_speaking_freely
+from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
+from opencrab.engine.goals.pausing import pause_goal
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.goals.selection import (
     are_paused_goals_overdue,
@@ -41,7 +43,7 @@ from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.world.binding import bind_to_world
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
-from tests.e2e.beating import minutes
+from tests.e2e.beating import minutes, signs, tell
 from tests.e2e.house import House
 from tests.e2e.instructed import agenda, at_rest, carried, goal, told
 from tests.e2e.wanting import begins, does, gives_up, lives, plans, rows
@@ -105,6 +107,10 @@ def test_a_task_that_fails_is_planned_anew_and_what_is_done_stays(home: House) -
     assert (old.revision, len(old.tasks), old.why) == (1, 5, "G1-T2: 暗い")
     assert done.satisfaction is not None
     assert done.satisfaction.outcome is Outcome.SUCCESS
+    lived = [fact.read(Experience) for fact in home.home.facts.page("crab", EXPERIENCE)]
+    told = {(each.experience[:7], each.outcome, each.lesson) for each in lived}
+    assert ("[G1-T2]", Outcome.FAILURE, "暗い") in told
+    assert len(told) == len(lived) == 2, "the task and the goal, each once"
 
 
 def _arguments() -> dict[str, Any]:
@@ -267,10 +273,8 @@ def test_an_owners_goal_is_begun_by_its_worth_and_never_planned_anew(home: House
     assert (begun.id, begun.authority) == ("G2", OWNER.authority)
 
 
-@pytest.mark.parametrize(("session", "stays"), [("other", False), ("own", True)])
-def test_notes_end_with_a_goal_that_a_beat_began_unless_it_wrote_them(
-    home: House, session: str, *, stays: bool
-) -> None:
+@pytest.mark.parametrize("session", ["other", "own"])
+def test_notes_end_with_a_goal_and_not_before(home: House, session: str) -> None:
     lives(home)
     begun = begins(home, generate_exploration_goal)
     wrote = begun.session_id if session == "own" else session
@@ -282,6 +286,28 @@ def test_notes_end_with_a_goal_that_a_beat_began_unless_it_wrote_them(
     assert home.home.facts.get("crab", WORKING, WORKING) is not None
     carried(home)
     assert goal(home).status is GoalStatus.COMPLETED
+    assert home.home.facts.get("crab", WORKING, WORKING) is None
+
+
+@pytest.mark.parametrize(("session", "stays"), [("other", False), ("own", True)])
+def test_notes_of_an_open_goal_outlast_a_waking_for_something_else(
+    home: House, session: str, *, stays: bool
+) -> None:
+    lives(home)
+    create_agent_vital_signs(home.runtime, home.home.agents.get("crab"))
+    begun = begins(home, generate_exploration_goal)
+    wrote = begun.session_id if session == "own" else session
+    noted = WorkingMemory(text="雨のこと", turn_id="x", session_id=wrote, at=home.clock.now())
+    home.home.facts.commit(new_fact("crab", WORKING, WORKING, noted))
+    pause_goal(home.runtime, "crab", "G1", by="owner", reason="…")
+    home.work()
+    tell(home, "crab")
+    profile = home.home.agents.get("crab")
+    heartbeat = profile.agent.heartbeat.replaced(enabled=True)
+    change_agent(home.runtime, profile, {"heartbeat": heartbeat})
+    minutes(home, 3, step=30)
+    assert signs(home, "crab").unread == 0
+    assert not goal(home).status.is_end
     assert (home.home.facts.get("crab", WORKING, WORKING) is not None) is stays
 
 

@@ -159,11 +159,11 @@ def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
     impact=Impact.SELF,
     effect=Effect.TRANSACTIONAL,
     sentences=("Note for itself: {content}", "自分用に書き留める: {content}"),
-    ja="作業中のメモを書きます。次に目覚めて使わなければ消えます。",
+    ja="作業中のメモを書きます。目標の途中なら目標が終わるまで、ほかでは次に目覚めて書かなければ消えます。",
     argument_bytes=ARGUMENT_BYTES,
 )
 def note_working_memory(arguments: NoteWorkingMemory, context: ActionContext) -> ActionResult:
-    """Note what you need at hand; deleted after a heartbeat or schedule that does not write it."""
+    """Note what you need at hand: kept until a goal ends, else until a waking that writes none."""
     if not context.clearance.whole:
         raise Refused(
             "notes to yourself are not kept where others hear your answer",

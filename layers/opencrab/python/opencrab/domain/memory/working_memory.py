@@ -1,5 +1,6 @@
-"""Working memory: what an agent notes for itself while it is awake, gone with its next waking."""
+"""Working memory: what an agent notes for itself, gone with its goal's end or its next waking."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Annotated
 
@@ -57,11 +58,16 @@ def write_working_memory(
     return new.replaced(text=text, tainted=tainted)
 
 
-def clear_stale_working_memory(stored: Document | None, turn_id: str) -> Document | None:
+def clear_stale_working_memory(
+    stored: Document | None, turn_id: str, kept_for: Collection[str] = ()
+) -> Document | None:
     """Return the write that removes working memory which this turn did not write.
 
-    None if there is none, or if this turn wrote it.
+    None if there is none, if this turn wrote it, or if it was written in a session of `kept_for`.
     """
-    if stored is None or stored.body is None or stored.body.get("turn_id", "") == turn_id:
+    if stored is None or stored.body is None:
+        return None
+    written_by, session_id = (stored.body.get(key, "") for key in ("turn_id", "session_id"))
+    if (turn_id and written_by == turn_id) or session_id in kept_for:
         return None
     return stored.removed()

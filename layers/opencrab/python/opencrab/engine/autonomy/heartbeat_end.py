@@ -15,7 +15,7 @@ from opencrab.domain.autonomy.vital_signs import (
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
-from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, clear_stale_working_memory
+from opencrab.domain.memory.working_memory import WORKING, clear_stale_working_memory
 from opencrab.domain.turn.record import action_name_of_turn_call
 from opencrab.domain.turn.turn import UNASKED, Trigger, Turn, TurnStatus
 from opencrab.engine.agents.vital_signs import (
@@ -102,25 +102,25 @@ def _settle(work: TurnWork) -> None:
 def _clear_working_memory(work: TurnWork) -> Document | None:
     """Return the write that clears working memory when its period has ended, or None.
 
-    A period is one turn of a heartbeat or a schedule, or all turns of a goal that a heartbeat
-    began, which have a session of their own. A turn that others hear, which was not shown it,
-    leaves it.
+    A period is one turn of a heartbeat or a schedule, or all turns of a goal, which has a session
+    of its own: what was noted there stays until the goal ends, whatever else wakes the agent. A
+    turn that others hear, which was not shown it, leaves it.
     """
-    turn, facts = work.turn, work.runtime.home.facts
-    if work.prompt.around is None or not work.clearance.whole:
+    turn, facts, around = work.turn, work.runtime.home.facts, work.prompt.around
+    if around is None or not work.clearance.whole:
         return None
+    kept_for = {goal.session_id for goal in around.goals if goal.session_id != turn.session_id}
     if turn.trigger in {Trigger.HEARTBEAT, Trigger.SCHEDULE}:
-        return clear_working_memory_after_turn(facts, turn.agent_id, turn.id)
+        return clear_working_memory_after_turn(facts, turn.agent_id, turn.id, kept_for)
     if turn.task is None:
         return None
     goal_name = (GOAL, goal_document_id(goal_id_of_label(turn.task)))
     found = facts.get_many(turn.agent_id, (WORKING, WORKING), goal_name)
     stored_now = {fact.kind: fact for fact in found}
     memory, goal = stored_now.get(WORKING), stored_now.get(GOAL)
-    if memory is None or goal is None or not goal.read(Goal).status.is_end:
+    if goal is None or not goal.read(Goal).status.is_end:
         return None
-    within = memory.read(WorkingMemory).session_id == turn.session_id
-    return None if within else clear_stale_working_memory(memory, turn.id)
+    return clear_stale_working_memory(memory, "", kept_for)
 
 
 def _signs_after_reply(work: TurnWork) -> Document | None:

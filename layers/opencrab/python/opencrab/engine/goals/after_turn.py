@@ -227,10 +227,10 @@ def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list
     else:
         _pause_interrupted_goal(work, board, goal, end.status, told)
         return
+    failed = _failed_tasks(work, goal)
+    self_goals.record_failed_tasks(board, goal, failed)
     if not goal.status.is_end and goal.pause is None:
-        goal = _prepare_next_turn(
-            work.runtime.home.files, board, told, goal, _failed_tasks(work, goal)
-        )
+        goal = _prepare_next_turn(work.runtime.home.files, board, told, goal, failed)
     if goal.status.is_end:
         goal = self_goals.record_goal_outcome(board, goal)
     elif goal.pause is not None:

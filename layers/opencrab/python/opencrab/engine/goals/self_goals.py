@@ -3,7 +3,7 @@
 A goal that others gave is neither repeated nor replanned: only after_turn.py applies to it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from opencrab.domain.access.authority import Authority
@@ -13,6 +13,7 @@ from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus, Pause, Task
 from opencrab.domain.goals.plan import is_plan_repairable
 from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
+from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import Effect
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
@@ -170,19 +171,30 @@ def record_goal_outcome(board: GoalBoard, goal: Goal) -> Goal:
         return goal
     goal = goal.replaced(satisfaction=came)
     if is_self_set_goal(goal):
-        lived = _experience(goal, board.now)
+        lived = _experience(goal, goal.id, goal.name, came.outcome, board.now)
         board.add_document(new_fact(goal.agent_id, EXPERIENCE, lived.id, lived))
     return goal
 
 
-def _experience(goal: Goal, now: datetime) -> Experience:
-    assert goal.satisfaction is not None  # noqa: S101  - whoever calls has just set it
+def record_failed_tasks(board: GoalBoard, goal: Goal, failed: Sequence[Task]) -> None:
+    """Store each task of a self-set goal that a turn failed as an experience, with its cause."""
+    if not is_self_set_goal(goal):
+        return
+    for task in failed:
+        lived = _experience(goal, task.id, task.name, Outcome.FAILURE, board.now)
+        lesson = one_line(task.cause or task.name, _SENTENCE)
+        lived = lived.replaced(lesson=lesson, about_turn=task.turn_id or "")
+        board.add_document(new_fact(goal.agent_id, EXPERIENCE, lived.id, lived))
+
+
+def _experience(goal: Goal, label: str, name: str, outcome: Outcome, now: datetime) -> Experience:
+    """Return the experience of a goal or of one of its tasks, whose lesson is what was reported."""
     first_line = next((line for line in goal.report.splitlines() if line.strip()), goal.name)
-    told = content_hash(f"{goal.session_id}#{goal.id}".encode())
+    told = content_hash(f"{goal.session_id}#{label}".encode())
     return Experience(
         id=new_ulid(int(now.timestamp() * 1_000), bytes.fromhex(told)),
-        experience=one_line(f"[{goal.id}] {goal.name}", _SENTENCE),
-        outcome=goal.satisfaction.outcome,
+        experience=one_line(f"[{label}] {name}", _SENTENCE),
+        outcome=outcome,
         lesson=one_line(first_line, _SENTENCE),
         about_turn=goal.turn_id or "",
         tainted=goal.taint,

@@ -1,5 +1,7 @@
 """Working memory: the note that an agent keeps for itself between turns."""
 
+from collections.abc import Collection
+
 from opencrab.domain.document import Document
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory, clear_stale_working_memory
 from opencrab.ports.documents import Documents
@@ -22,7 +24,10 @@ def clear_working_memory(home: Home, agent_id: str) -> None:
 
 
 def clear_working_memory_after_turn(
-    facts: Documents, agent_id: str, turn_id: str
+    facts: Documents, agent_id: str, turn_id: str, kept_for: Collection[str]
 ) -> Document | None:
-    """Return the change that clears working memory, None if it is empty or this turn wrote it."""
-    return clear_stale_working_memory(facts.get(agent_id, WORKING, WORKING), turn_id)
+    """Return the change that clears working memory, None if there is nothing to clear.
+
+    It stays if this turn wrote it, or if it was written in one of the sessions `kept_for`.
+    """
+    return clear_stale_working_memory(facts.get(agent_id, WORKING, WORKING), turn_id, kept_for)
