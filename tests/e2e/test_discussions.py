@@ -160,7 +160,7 @@ def test_quorum_and_budget_end_it(home: House) -> None:
     gathered(home, "kai", "nami", "umi", says=["潮", "波", "砂", DONE, DONE, "岩"], quorum=2)
     home.say("話して")
     goes_on(home)
-    assert (session_of(home).ended_by, session_of(home).hops) == (Ending.QUORUM, 2)
+    assert (session_of(home).ended_by, session_of(home).hops) == (Ending.QUORUM, 0)
 
 
 def test_a_budget_ends_it(home: House) -> None:

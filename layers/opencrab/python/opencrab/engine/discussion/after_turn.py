@@ -20,13 +20,9 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
 
 _TRIES = 5
-_OUTCOMES = {
-    Ending.DONE: Outcome.SUCCESS,
-    Ending.QUORUM: Outcome.SUCCESS,
-    Ending.CONCLUDED: Outcome.SUCCESS,
-    Ending.QUIET: Outcome.UNKNOWN,
-    Ending.BY_HAND: Outcome.UNKNOWN,
-}
+_AGREED = frozenset({Ending.DONE, Ending.QUORUM, Ending.CONCLUDED})
+"""Endings that count as a success; a limit says nothing about those who reached it."""
+
 _ROLES = Texts(__file__, "roles")
 _PHASES = Texts(__file__, "phases")
 _TOLD = Texts(__file__, "told")
@@ -55,7 +51,7 @@ def record_discussion_results(runtime: Runtime, session: Session) -> None:
     """Record an ended discussion in each participant's trust in the others, once."""
     if session.ended_by is None or not session.discusses:
         return
-    outcome = _OUTCOMES.get(session.ended_by, Outcome.PARTIAL)
+    outcome = Outcome.SUCCESS if session.ended_by in _AGREED else Outcome.UNKNOWN
     there = [p.agent_id for p in session.participants if p.turns and p.role != OBSERVER]
     for agent_id in there:
         for other in there:
