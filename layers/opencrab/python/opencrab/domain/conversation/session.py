@@ -132,9 +132,10 @@ class Session(Value):
     With a `hop_limit` its agents discuss: they answer each other until one of the limits is
     reached, or `quorum` of them (None: all) have declared done. `round` is the message that they
     discuss, a human's or a schedule's, `round_turn` the number of the last turn before it, and
-    `payer` its sender if that is a public person; since then agents had `hops` turns, besides those
-    in which one only declared that it is done, and `floor` turns because they got the floor. `speaker_id` spoke last, in turn `spoken_turn`; `speeches`
-    counts turns with words, `recent` holds hashes of the last speeches' words. `unanswered` are the
+    `payer` its sender if that is a public person; since then agents had `hops` turns, without those
+    in which one only declared that it is done, and `floor` of them because they got the floor.
+    `speaker_id` spoke last, in turn `spoken_turn`; `speeches` counts turns with words, `recent`
+    holds hashes of the last speeches' words. `unanswered` are the
     messages whose turns have not ended.
     """
 

@@ -1,6 +1,7 @@
 """Discussions: the prompt of a speaker's turn, and what participants learn of each other."""
 
 from contextlib import suppress
+from datetime import datetime
 
 from opencrab.domain.conversation.session import (
     OBSERVER,
@@ -62,20 +63,32 @@ def record_discussion_results(runtime: Runtime, session: Session) -> None:
 
 def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
     for _ in range(_TRIES):
-        stored = facts.get(agent_id, PEER, other)
-        before = Peer(agent_id=other) if stored is None else stored.read(Peer)
-        after = peer_trust_after_collaboration(before, outcome, session.id, session.updated_at)
-        if after == before:
-            return
-        if stored is None:
-            if len(facts.page(agent_id, PEER, limit=PEERS)) >= PEERS:
-                return
-            fact = new_fact(agent_id, PEER, other, after)
-        else:
-            fact = stored.with_body(after)
+        change = peer_trust_change(
+            facts, agent_id, other, outcome, session_id=session.id, at=session.updated_at
+        )
         with suppress(Changed):
-            facts.commit(fact, *_outlook(facts, agent_id, after))
+            if change:
+                facts.commit(*change)
             return
+
+
+def peer_trust_change(
+    facts: Documents, agent_id: str, other: str, outcome: Outcome, *, session_id: str, at: datetime
+) -> tuple[Document, ...]:
+    """Return the writes by which an agent's trust in another one changes; () if it does not.
+
+    An agent that knows as many peers as it may gets to know no more.
+    """
+    stored = facts.get(agent_id, PEER, other)
+    before = Peer(agent_id=other) if stored is None else stored.read(Peer)
+    after = peer_trust_after_collaboration(before, outcome, session_id, at)
+    if after == before:
+        return ()
+    if stored is not None:
+        return (stored.with_body(after), *_outlook(facts, agent_id, after))
+    if len(facts.page(agent_id, PEER, limit=PEERS)) >= PEERS:
+        return ()
+    return (new_fact(agent_id, PEER, other, after), *_outlook(facts, agent_id, after))
 
 
 def _outlook(facts: Documents, agent_id: str, peer: Peer) -> tuple[Document, ...]:

@@ -54,11 +54,12 @@ def admit_turns_of_message(
     *,
     trigger: Trigger = Trigger.MESSAGE,
     only: tuple[str, ...] | None = None,
+    after_end: bool = False,
     **inherited: Unpack[InheritedContext],
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `only` limits it to these participants. An owner's message may interrupt what is going on in the
+    `only` limits it to these participants; with `after_end` the session may have ended. An owner's message may interrupt what is going on in the
     session: it goes before the agent's own work. A person's message may also take over from the
     turns that answer the same person's earlier messages (`domain.turn.interrupt`). The same message
     sent again returns the same turns. Raises NotFound (session), Conflict (ended session, no active
@@ -81,7 +82,15 @@ def admit_turns_of_message(
     person = _sender_hash(message, trigger, inherited.get("task"))
     journal, queued = runtime.home.journal, tuple(map(queue_message_of_turn, turns))
     stored = journal.admit(
-        AdmittedMessage(message_id, body_hash, turns, line, person=person, messages=queued)
+        AdmittedMessage(
+            message_id,
+            body_hash,
+            turns,
+            line,
+            person=person,
+            messages=queued,
+            after_end=after_end,
+        )
     )
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     # A repeat of a message whose turn is over must interrupt nothing that began since.
