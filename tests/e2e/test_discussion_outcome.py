@@ -1,4 +1,4 @@
-"""Three agents plan a release: the outcome is written, tasks are promised, one promise is broken."""
+"""Three agents plan a release: the outcome is written, two promise their tasks, one breaks it."""
 
 from datetime import datetime, timedelta
 from typing import Any

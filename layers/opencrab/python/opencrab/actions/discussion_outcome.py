@@ -243,7 +243,11 @@ def _goal(task: AskedTask, context: ActionContext) -> tuple[Document, Goal]:
     agenda, number = mind.agenda, mind.agenda.last_number + 1
     if len(agenda.open) >= OPEN_GOALS:
         raise Conflict(f"you have {OPEN_GOALS} open goals", cure="decline it: you have no room")
-    said = _TEXTS["goal"][language].format(what=task.what, due=_due(task.due))
+    there = _participants(context)
+    others = (there[each].name for each in _partners(context) if each in there)
+    said = _TEXTS["goal"][language].format(
+        what=task.what, due=_due(task.due), names=", ".join(map(one_line, others))
+    )
     checked = _TEXTS["goal_done"][language].format(what=task.done_when) if task.done_when else ""
     goal = Goal(
         id=f"G{number}",
@@ -266,12 +270,11 @@ def _goal(task: AskedTask, context: ActionContext) -> tuple[Document, Goal]:
 
 
 def _promise(task: AskedTask, goal: Goal, context: ActionContext) -> Promise:
-    others = (each for each in discussion_partners(context.session) if each != goal.agent_id)
     return Promise(
         id=goal.session_id,
         agent_id=goal.agent_id,
         name=context.agent.name,
-        to=tuple(others),
+        to=_partners(context),
         what=task.what,
         done_when=task.done_when,
         due=task.due,
@@ -280,6 +283,12 @@ def _promise(task: AskedTask, goal: Goal, context: ActionContext) -> Promise:
         turn_id=context.turn.id,
         made_at=goal.created_at,
     )
+
+
+def _partners(context: ActionContext) -> tuple[str, ...]:
+    """Return the agents that a promise in this discussion is made to: all others in it."""
+    everybody = discussion_partners(context.session)
+    return tuple(each for each in everybody if each != context.agent.id)
 
 
 def _outcome_text(outcome: DiscussionOutcome, language: Language) -> str:

@@ -315,9 +315,10 @@ def _update_discussion(session: Session, change: SessionChange) -> Session:
     """Return the session with a counted turn's effect on its discussion."""
     if change.heard is None:
         held = change.floor == session.floor + 1
-        # Each agent declares it once, so that turns without a hop cannot go on for ever.
-        only_done = change.declared_done and change.spoke_at is None
-        session = session.replaced(hops=session.hops + (not only_done), floor=session.floor + held)
+        # Each agent declares it once: turns without a hop cannot go on for ever.
+        free = change.declared_done and change.spoke_at is None
+        free = free or session.status is SessionStatus.ENDED
+        session = session.replaced(hops=session.hops + (not free), floor=session.floor + held)
     elif change.heard != session.round:
         before = session.turn_number - 1
         session = session.replaced(

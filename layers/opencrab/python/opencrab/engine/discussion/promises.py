@@ -32,7 +32,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.action import one_line
 
 _STEPS = 4 * PARTICIPANTS
-"""The most steps of one promise: it is announced, judged, and told to each of them, with retries."""
+"""The most steps of one promise: it is announced, judged, and told to each; some are retried."""
 
 _EVIDENCE = 5
 _PIECE = 300

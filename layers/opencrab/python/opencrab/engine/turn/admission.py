@@ -59,11 +59,11 @@ def admit_turns_of_message(
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `only` limits it to these participants; with `after_end` the session may have ended. An owner's message may interrupt what is going on in the
-    session: it goes before the agent's own work. A person's message may also take over from the
-    turns that answer the same person's earlier messages (`domain.turn.interrupt`). The same message
-    sent again returns the same turns. Raises NotFound (session), Conflict (ended session, no active
-    agent, or the same id with another body).
+    `only` limits it to these participants; with `after_end` the session may have ended. An owner's
+    message may interrupt what is going on in the session: it goes before the agent's own work. A
+    person's message may also take over from the turns that answer the same person's earlier
+    messages (`domain.turn.interrupt`). The same message sent again returns the same turns. Raises
+    NotFound (session), Conflict (ended session, no active agent, or the same id with another body).
     """
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)

@@ -24,8 +24,8 @@ class AdmittedMessage:
     """A message and the turns that answer it; equal `body_hash` means the same message.
 
     `person` is who sent it, for `Session.unanswered`; "" if no person did, or for a task.
-    `messages` queue the turns, where `Journal.queues_admitted`. With `after_end` it is admitted to a
-    session that has ended, too.
+    `messages` queue the turns, where `Journal.queues_admitted`. With `after_end` it is admitted
+    to a session that has ended, too.
     """
 
     message_id: str
