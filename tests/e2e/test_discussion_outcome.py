@@ -17,11 +17,21 @@ from opencrab.domain.discussion.outcome import (
     is_outcome_turn,
 )
 from opencrab.domain.document import INSTALLATION_FACTS
-from opencrab.domain.goals.promise import PROMISE, Promise, PromiseStatus
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
+from opencrab.domain.goals.promise import (
+    PROMISE,
+    PROMISE_BOARD,
+    Promise,
+    PromiseBoard,
+    PromiseStatus,
+    settling_due_item,
+)
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.money.budget import agent_budget_scope
 from opencrab.domain.value import Language
+from opencrab.engine.autonomy.due_items import admit_due_item
+from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.goals.instructions import cancel_goal
 from tests.e2e.house import START, House
 from tests.e2e.players import Decision, Players, wrapped
@@ -367,3 +377,23 @@ def test_the_facilitator_writes_the_outcome(home: House) -> None:
     release = Release(home, Language.EN, mode=Mode.FACILITATED, facilitator_id="kai")
     release.play()
     assert release.stored.writer_id == "kai"
+
+
+def test_a_forgotten_discussion_leaves_no_word_of_its_outcome(home: House) -> None:
+    release = Release(home, Language.EN)
+    release.play()
+    _past(DUE, home)
+    for name in ("nami", "kai", "umi"):
+        wish = ErasureRequest(scope=ErasureScope.SESSION, id="s")
+        assert erase_data(home.runtime, name, wish).done
+    assert (release.stored.state, release.stored.decisions) == (OutcomeState.UNKNOWN, ())
+    assert home.home.facts.page("nami", PROMISE) == ()
+    for name in ("nami", "kai", "umi"):
+        board = home.home.facts.get(name, PROMISE_BOARD, PROMISE_BOARD)
+        assert board is not None
+        assert board.read(PromiseBoard) == PromiseBoard()
+        assert home.home.facts.page(name, MEMORY) == ()
+    asked = len(release.players.heard)
+    admit_due_item(home.runtime, settling_due_item("s", "again", home.clock.now()))
+    home.work()
+    assert len(release.players.heard) == asked

@@ -87,6 +87,7 @@ def write_outcome(arguments: WriteOutcome, context: ActionContext) -> ActionResu
     outcome = DiscussionOutcome(
         session_id=context.session.id,
         ended_by=ended_by,
+        agent_ids=context.session.agent_ids,
         state=OutcomeState.WRITTEN,
         writer_id=context.agent.id,
         decisions=arguments.decisions,
@@ -300,11 +301,15 @@ def _outcome_text(outcome: DiscussionOutcome, language: Language) -> str:
     if outcome.tasks:
         rows.append(_TEXTS["tasks"][language])
     for task in outcome.tasks:
-        row = _TEXTS["task"][language].format(
-            number=task.number, name=one_line(task.name), what=task.what, due=_due(task.due)
-        )
         done = _TEXTS["done_when"][language].format(what=task.done_when) if task.done_when else ""
-        rows.append(row + done)
+        row = _TEXTS["task"][language].format(
+            number=task.number,
+            name=one_line(task.name),
+            what=task.what,
+            due=_due(task.due),
+            done=done,
+        )
+        rows.append(row)
     return "\n".join(rows)
 
 

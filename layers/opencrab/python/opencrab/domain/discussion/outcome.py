@@ -69,12 +69,13 @@ class AskedTask(Value):
 class DiscussionOutcome(Value):
     """How a discussion ended, and what came out of it.
 
-    `why` says why there is no outcome. `remembered` says that it is a memory of each participant,
-    `asked` that the agents with tasks were asked.
+    `agent_ids` are its participants. `why` says why there is no outcome. `remembered` says that it
+    is a memory of each participant, `asked` that the agents with tasks were asked.
     """
 
     session_id: Identifier
     ended_by: Ending
+    agent_ids: tuple[Identifier, ...] = ()
     state: OutcomeState = OutcomeState.ASKED
     why: str = ""
     writer_id: str = ""

@@ -94,7 +94,10 @@ def _ask_for_outcome(runtime: Runtime, session: Session, channel: Channel | None
     if session.ended_by is None:
         return
     asked = DiscussionOutcome(
-        session_id=session.id, ended_by=session.ended_by, at=runtime.clock.now()
+        session_id=session.id,
+        ended_by=session.ended_by,
+        agent_ids=session.agent_ids,
+        at=runtime.clock.now(),
     )
     if session.ended_by in NOT_WRITTEN:
         asked = asked.replaced(state=OutcomeState.UNKNOWN, why=session.ended_by.value)

@@ -71,12 +71,13 @@ def _unwritten(runtime: Runtime, turn: Turn, why: str) -> tuple[Document, ...]:
         if outcome.state is not OutcomeState.ASKED:
             return ()
         return (stored.with_body(outcome.replaced(state=OutcomeState.UNKNOWN, why=why)),)
-    ended_by = runtime.home.sessions.get(turn.session_id).ended_by
-    if ended_by is None:
+    session = runtime.home.sessions.get(turn.session_id)
+    if session.ended_by is None:
         return ()
     outcome = DiscussionOutcome(
         session_id=turn.session_id,
-        ended_by=ended_by,
+        ended_by=session.ended_by,
+        agent_ids=session.agent_ids,
         state=OutcomeState.UNKNOWN,
         why=why,
         writer_id=turn.agent_id,
