@@ -83,7 +83,7 @@ def _left(folder: Path, death: Death) -> dict[str, Any]:
         death.over(house)
         _lives_on(lambda: house.say("リリースの計画を立てて"))
         _lives_on(house.work)
-        for seconds in (*(61,) * 12, *(400,) * 8):
+        for seconds in (*(61,) * 12, *(400,) * 5, *(61,) * 16):
             _lives_on(lambda seconds=seconds: house.later(seconds))  # type: ignore[misc]
         house.clock.advance((DUE - house.clock.now() + timedelta(seconds=1)).total_seconds())
         for seconds in (1, 400, 400, 1_900, 400):

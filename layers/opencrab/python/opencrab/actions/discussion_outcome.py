@@ -120,7 +120,7 @@ def _task(
     context: ActionContext,
     now: datetime,
 ) -> AskedTask:
-    agent = _named(task.who, there)
+    agent = _participant_of_name(task.who, there)
     require_valid_deadline(task.due, now)
     parse_conditions(task.done_when or "")
     asked = AskedTask(
@@ -155,7 +155,7 @@ def _participants(context: ActionContext) -> dict[str, Agent]:
     return found
 
 
-def _named(who: str, there: dict[str, Agent]) -> Agent:
+def _participant_of_name(who: str, there: dict[str, Agent]) -> Agent:
     """Return the participant of a name, or of an id; raise Invalid unless it is exactly one."""
     if who in there:
         return there[who]

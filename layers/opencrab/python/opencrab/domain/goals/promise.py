@@ -111,8 +111,8 @@ class PromiseBoard(Value):
     def with_promise(self, promise: BriefPromise, *, own: bool) -> "PromiseBoard":
         """Return the board with a promise as it is now."""
         if own:
-            return self.replaced(made=_placed(self.made, promise))
-        return self.replaced(received=_placed(self.received, promise))
+            return self.replaced(made=_place_on_board(self.made, promise))
+        return self.replaced(received=_place_on_board(self.received, promise))
 
     def without(self, gone: Iterable[str]) -> "PromiseBoard":
         """Return the board without these promises."""
@@ -184,7 +184,9 @@ def is_goal_done_in_time(promise: Promise, goal: Goal | None) -> bool:
     return goal.ended_at <= promise.due
 
 
-def _placed(promises: tuple[BriefPromise, ...], promise: BriefPromise) -> tuple[BriefPromise, ...]:
+def _place_on_board(
+    promises: tuple[BriefPromise, ...], promise: BriefPromise
+) -> tuple[BriefPromise, ...]:
     others = (each for each in promises if each.id != promise.id)
     ranked = sorted(
         (*others, promise),

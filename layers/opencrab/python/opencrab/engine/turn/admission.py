@@ -81,17 +81,8 @@ def admit_turns_of_message(
         line = _make_line_private(line, turns[0].agent_id)
     person = _sender_hash(message, trigger, inherited.get("task"))
     journal, queued = runtime.home.journal, tuple(map(queue_message_of_turn, turns))
-    stored = journal.admit(
-        AdmittedMessage(
-            message_id,
-            body_hash,
-            turns,
-            line,
-            person=person,
-            messages=queued,
-            after_end=after_end,
-        )
-    )
+    admission = AdmittedMessage(message_id, body_hash, turns, line, person, queued, after_end)
+    stored = journal.admit(admission)
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:

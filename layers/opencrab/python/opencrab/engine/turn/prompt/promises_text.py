@@ -37,14 +37,14 @@ def promises_text(
     for key, promises in (("made", board.made), ("received", board.received)):
         rows = [
             _row(key, promise, language, zone, tainted=tainted)
-            for promise in _listed(promises, now)
+            for promise in _promises_to_list(promises, now)
         ]
         if rows:
             parts += [TrustedText(_TEXTS[f"{key}_head"][language]), *rows]
     return join_texts_for_model("\n", parts)
 
 
-def _listed(promises: Iterable[BriefPromise], now: datetime) -> list[BriefPromise]:
+def _promises_to_list(promises: Iterable[BriefPromise], now: datetime) -> list[BriefPromise]:
     """Return the promises to tell: the open ones, and those that were settled lately."""
     shown = (
         each for each in promises if each.status is PromiseStatus.OPEN or now - each.at < _NEWS
