@@ -22,7 +22,7 @@ from opencrab.domain.value import Language
 from tests.contract.homes import sqlite
 from tests.crash.scheduling import Killed
 from tests.e2e.house import House
-from tests.e2e.test_discussion_outcome import DUE, NOTES, Release
+from tests.e2e.release import DUE, NOTES, Release
 from tests.soak import SOAK
 
 WRITES = {"admit", "claim", "commit", "remove", "acknowledge", "continue_later"}

@@ -6,9 +6,9 @@ from typing import Any
 from opencrab.domain.conversation.session import Ending
 from opencrab.domain.discussion.outcome import (
     DISCUSSION_OUTCOME,
-    AskedTask,
     DiscussionOutcome,
     OutcomeState,
+    OutcomeTask,
     TaskAnswer,
 )
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
@@ -18,8 +18,8 @@ from tests.integration.rest.house import House, problem
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
 
-def _task(number: int, agent_id: str, **fields: Any) -> AskedTask:
-    return AskedTask(number=number, agent_id=agent_id, name="凪", what="書く", due=NOW, **fields)
+def _task(number: int, agent_id: str, **fields: Any) -> OutcomeTask:
+    return OutcomeTask(number=number, agent_id=agent_id, name="凪", what="書く", due=NOW, **fields)
 
 
 def test_an_outcome_shows_tasks_and_promises(shared: House) -> None:

@@ -8,8 +8,8 @@ from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.session import Ending, Mode, Participant, Session
 from opencrab.domain.discussion.outcome import (
     OUTCOME_REQUEST,
-    AskedTask,
     DiscussionOutcome,
+    OutcomeTask,
     TaskAnswer,
     is_outcome_turn,
     is_task_answer_turn,
@@ -93,7 +93,7 @@ def test_turns_about_an_outcome_are_known_by_their_ids() -> None:
 
 def test_open_tasks_of_an_agent_that_is_silent_are_unanswered() -> None:
     tasks = tuple(
-        AskedTask(number=n, agent_id=name, name=name, what="x", due=NOW, answer=answer)
+        OutcomeTask(number=n, agent_id=name, name=name, what="x", due=NOW, answer=answer)
         for n, (name, answer) in enumerate(
             (("kai", TaskAnswer.OPEN), ("kai", TaskAnswer.DECLINED), ("nami", TaskAnswer.OPEN)), 1
         )

@@ -14,9 +14,9 @@ from opencrab.domain.conversation.session import OBSERVER
 from opencrab.domain.discussion.outcome import (
     DISCUSSION_OUTCOME,
     TASKS,
-    AskedTask,
     DiscussionOutcome,
     OutcomeState,
+    OutcomeTask,
     Points,
     TaskAnswer,
     discussion_partners,
@@ -40,7 +40,7 @@ __all__ = ["group"]
 _TEXTS = Texts(__file__)
 
 
-class TaskForAgent(Value):
+class AgentTask(Value):
     who: Name = Field(description="A participant's name")
     what: Line
     due: datetime = Field(description="With time zone, as 2026-02-17T18:00:00Z")
@@ -50,7 +50,7 @@ class TaskForAgent(Value):
 class WriteOutcome(Value):
     decisions: Points = ()
     open_points: Points = ()
-    tasks: Annotated[tuple[TaskForAgent, ...], Field(max_length=TASKS)] = ()
+    tasks: Annotated[tuple[AgentTask, ...], Field(max_length=TASKS)] = ()
 
 
 class AnswerTask(Value):
@@ -106,8 +106,8 @@ def write_outcome(arguments: WriteOutcome, context: ActionContext) -> ActionResu
 
 
 def _tasks(
-    wanted: tuple[TaskForAgent, ...], context: ActionContext, now: datetime
-) -> tuple[AskedTask, ...]:
+    wanted: tuple[AgentTask, ...], context: ActionContext, now: datetime
+) -> tuple[OutcomeTask, ...]:
     """Return the tasks with the agents that they name; raise Invalid for one that cannot be."""
     there = _participants(context) if wanted else {}
     return tuple(_task(number, task, there, context, now) for number, task in enumerate(wanted, 1))
@@ -115,15 +115,15 @@ def _tasks(
 
 def _task(
     number: int,
-    task: TaskForAgent,
+    task: AgentTask,
     there: dict[str, Agent],
     context: ActionContext,
     now: datetime,
-) -> AskedTask:
+) -> OutcomeTask:
     agent = _participant_of_name(task.who, there)
     require_valid_deadline(task.due, now)
     parse_conditions(task.done_when or "")
-    asked = AskedTask(
+    asked = OutcomeTask(
         number=number,
         agent_id=agent.id,
         name=agent.name,
@@ -138,7 +138,7 @@ def _task(
     return asked
 
 
-def _not_asked(task: AskedTask, why: str, language: Language) -> AskedTask:
+def _not_asked(task: OutcomeTask, why: str, language: Language) -> OutcomeTask:
     return task.replaced(answer=TaskAnswer.NOT_ASKED, reason=_TEXTS[why][language])
 
 
@@ -217,7 +217,7 @@ def answer_task(arguments: AnswerTask, context: ActionContext) -> ActionResult:
 
 def _asked_task(
     number: int, context: ActionContext
-) -> tuple[Document, DiscussionOutcome, AskedTask]:
+) -> tuple[Document, DiscussionOutcome, OutcomeTask]:
     """Return the task that this agent is asked about; raise Refused, NotFound or Conflict."""
     if not is_task_answer_turn(context.turn):
         raise Refused("nobody asked you about a task in this turn", cure="answer when asked")
@@ -235,7 +235,7 @@ def _asked_task(
     return stored, outcome, task
 
 
-def _goal(task: AskedTask, context: ActionContext) -> tuple[Document, Goal]:
+def _goal(task: OutcomeTask, context: ActionContext) -> tuple[Document, Goal]:
     """Return the promised goal with the agent's changed state; raise Conflict without room."""
     agent, turn, language = context.agent, context.turn, context.agent.language
     stored = context.reach.facts.get(agent.id, MIND, MIND)
@@ -270,7 +270,7 @@ def _goal(task: AskedTask, context: ActionContext) -> tuple[Document, Goal]:
     return fact.with_body(mind.replaced(agenda=grown)), goal
 
 
-def _promise(task: AskedTask, goal: Goal, context: ActionContext) -> Promise:
+def _promise(task: OutcomeTask, goal: Goal, context: ActionContext) -> Promise:
     return Promise(
         id=goal.session_id,
         agent_id=goal.agent_id,

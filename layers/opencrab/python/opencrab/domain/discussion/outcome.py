@@ -31,7 +31,7 @@ Points = Annotated[tuple[Line, ...], Field(max_length=POINTS)]
 
 
 class OutcomeState(StrEnum):
-    """State of an outcome: a turn was asked for it, wrote it, or nobody did."""
+    """State of an outcome: a turn was asked for it, it was written, or it will not be."""
 
     ASKED = "asked"
     WRITTEN = "written"
@@ -48,7 +48,7 @@ class TaskAnswer(StrEnum):
     NOT_ASKED = "not_asked"
 
 
-class AskedTask(Value):
+class OutcomeTask(Value):
     """What one agent shall do by when; `name` is the agent's.
 
     `done_when` may contain conditions that code checks. `promise_id` is the promise of an agent
@@ -81,13 +81,13 @@ class DiscussionOutcome(Value):
     writer_id: str = ""
     decisions: Points = ()
     open_points: Points = ()
-    tasks: Annotated[tuple[AskedTask, ...], Field(max_length=TASKS)] = ()
+    tasks: Annotated[tuple[OutcomeTask, ...], Field(max_length=TASKS)] = ()
     turn_id: str = ""
     remembered: bool = False
     asked: bool = False
     at: datetime
 
-    def tasks_of(self, agent_id: str) -> tuple[AskedTask, ...]:
+    def tasks_of(self, agent_id: str) -> tuple[OutcomeTask, ...]:
         """Return the tasks of one agent that it has not answered yet."""
         return tuple(
             task
@@ -95,7 +95,7 @@ class DiscussionOutcome(Value):
             if task.agent_id == agent_id and task.answer is TaskAnswer.OPEN
         )
 
-    def with_task(self, changed: AskedTask) -> "DiscussionOutcome":
+    def with_task(self, changed: OutcomeTask) -> "DiscussionOutcome":
         """Return the outcome with one of its tasks replaced."""
         tasks = tuple(changed if task.number == changed.number else task for task in self.tasks)
         return self.replaced(tasks=tasks)

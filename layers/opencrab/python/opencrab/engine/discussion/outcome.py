@@ -16,6 +16,7 @@ from opencrab.domain.discussion.outcome import (
     OUTCOME_REQUEST,
     DiscussionOutcome,
     OutcomeState,
+    TaskAnswer,
     outcome_writers,
     task_request_id,
 )
@@ -140,27 +141,42 @@ def _ask_about_tasks(
     """
     gone = set[str]()
     for agent_id in dict.fromkeys(task.agent_id for task in outcome.tasks):
-        tasks = outcome.tasks_of(agent_id)
-        profile = _answering(runtime, agent_id) if tasks else None
+        profile = _answering(runtime, agent_id)
+        text = "" if profile is None else _question(outcome, agent_id, profile.agent.language)
         if profile is None:
             gone.add(agent_id)
+        if not text:
             continue
-        language = profile.agent.language
-        rows = "\n".join(
-            _TEXTS["task"][language].format(
-                number=task.number,
-                what=task.what,
-                due=f"{task.due:%Y-%m-%d %H:%M %Z}".rstrip(),
-                done=_TEXTS["done"][language].format(what=task.done_when) if task.done_when else "",
-            )
-            for task in tasks
-        )
-        text = _TEXTS["ask"][language].format(tasks=rows)
+        message = _message(task_request_id(agent_id), text)
         try:
-            _admit(runtime, session, _message(task_request_id(agent_id), text), agent_id)
+            _admit(runtime, session, message, agent_id)
         except Conflict:
-            gone.add(agent_id)
+            # Either it cannot answer any more, or it was asked before in other words.
+            if not _is_admitted(runtime, message.turn_in(session.id, agent_id)):
+                gone.add(agent_id)
     return frozenset(gone)
+
+
+def _question(outcome: DiscussionOutcome, agent_id: str, language: Language) -> str:
+    """Return what an agent is asked about its tasks, whatever it has answered; "" without any."""
+    rows = [
+        _TEXTS["task"][language].format(
+            number=task.number,
+            what=task.what,
+            due=f"{task.due:%Y-%m-%d %H:%M %Z}".rstrip(),
+            done=_TEXTS["done"][language].format(what=task.done_when) if task.done_when else "",
+        )
+        for task in outcome.tasks
+        if task.agent_id == agent_id and task.answer is not TaskAnswer.NOT_ASKED
+    ]
+    return _TEXTS["ask"][language].format(tasks="\n".join(rows)) if rows else ""
+
+
+def _is_admitted(runtime: Runtime, turn_id: str) -> bool:
+    try:
+        return runtime.home.journal.header(turn_id).id == turn_id
+    except NotFound:
+        return False
 
 
 def _admit(runtime: Runtime, session: Session, message: Message, agent_id: str) -> None:

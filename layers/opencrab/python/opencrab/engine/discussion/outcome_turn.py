@@ -22,7 +22,7 @@ class OutcomeConsequence(Consequence):
         )
         if not (about_goals or withdraws or work.turn.source is Source.PEER):
             return FollowUp()
-        from opencrab.engine.discussion.outcome_steps import (  # noqa: PLC0415 - seldom needed
+        from opencrab.engine.discussion.outcome_follow_up import (  # noqa: PLC0415 - seldom needed
             follow_up_promises,
         )
 
@@ -31,7 +31,7 @@ class OutcomeConsequence(Consequence):
     def on_abandon(self, runtime: Runtime, turn: Turn, why: str) -> FollowUp:  # noqa: ARG002
         if turn.source is not Source.PEER:
             return FollowUp()
-        from opencrab.engine.discussion.outcome_steps import (  # noqa: PLC0415 - seldom needed
+        from opencrab.engine.discussion.outcome_follow_up import (  # noqa: PLC0415 - seldom needed
             follow_up_abandoned_turn,
         )
 

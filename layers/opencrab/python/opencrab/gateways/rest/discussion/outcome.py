@@ -7,9 +7,9 @@ from pydantic import Field
 from opencrab.domain.conversation.session import Ending
 from opencrab.domain.discussion.outcome import (
     DISCUSSION_OUTCOME,
-    AskedTask,
     DiscussionOutcome,
     OutcomeState,
+    OutcomeTask,
     TaskAnswer,
 )
 from opencrab.domain.document import INSTALLATION_FACTS
@@ -49,7 +49,7 @@ class OutcomeTaskView(View):
 class OutcomeView(Value):
     """The outcome of a discussion: decisions, open points, and who does what by when.
 
-    Its `state` is `asked` while an agent was asked to write it, and `unknown` if nobody did.
+    Its `state` is `asked` while an agent is to write it, and `unknown` if it was not written.
     """
 
     session_id: str
@@ -91,7 +91,7 @@ def get_outcome(api: Api, caller: Reader, session_id: Id) -> OutcomeView:
     )
 
 
-def _task(facts: Documents, task: AskedTask) -> OutcomeTaskView:
+def _task(facts: Documents, task: OutcomeTask) -> OutcomeTaskView:
     stored = facts.get(task.agent_id, PROMISE, task.promise_id) if task.promise_id else None
     if stored is None:
         return OutcomeTaskView.of(task, promise=None, goal_id=None, evidence=())
