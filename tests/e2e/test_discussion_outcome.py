@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from opencrab.domain.conversation.message import LineKind
+from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.conversation.message import Channel, LineKind
 from opencrab.domain.conversation.session import Mode
-from opencrab.domain.discussion.outcome import (
-    OutcomeState,
-)
+from opencrab.domain.discussion.outcome import OutcomeState
 from opencrab.domain.memory.memory import MEMORY
 from opencrab.domain.value import Language
 from tests.e2e.house import START, House
 from tests.e2e.players import Decision, wrapped
-from tests.e2e.release import DUE, PASS, Release, errors
+from tests.e2e.release import DUE, PASS, WORDS, Release, errors
 
 
 @pytest.mark.parametrize(
@@ -102,3 +101,32 @@ def test_the_facilitator_writes_the_outcome(home: House) -> None:
     release = Release(home, Language.EN, mode=Mode.FACILITATED, facilitator_id="kai")
     release.play()
     assert release.stored.writer_id == "kai"
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        (Language.EN, "A discussion has an outcome: opencrab sessions outcome s"),
+        (Language.JA, "議論の結果がまとまりました: opencrab sessions outcome s"),
+    ],
+)
+def test_the_writers_owner_is_told_and_a_channel_of_others_hears_no_word_of_it(
+    home: House, language: Language, said: str
+) -> None:
+    release = Release(home, language, mode=Mode.FACILITATED, facilitator_id="kai")
+    kai = home.home.agents.get("kai").agent
+    place = Channel(kind="wall", address="room")
+    home.home.agents.save(kai.replaced(heartbeat=Heartbeat(channel=place)))
+    release.play()
+    assert said in [text for _, text in home.wall.shown]
+    assert all(WORDS[language][0] not in text for _, text in home.wall.shown)
+
+
+def test_an_outcome_goes_to_the_channel_of_its_discussion(home: House) -> None:
+    release = Release(home, Language.JA)
+    home.say("リリースの計画を立てて", "m1", channel="wall")
+    home.work()
+    for _ in range(14):
+        home.later(61)
+    assert release.stored.state is OutcomeState.WRITTEN
+    assert home.wall.shown[-1][1].startswith("議論の結果\n決まったこと:")
