@@ -16,6 +16,7 @@ from opencrab.domain.discussion.outcome import (
 )
 from opencrab.domain.document import INSTALLATION_FACTS
 from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus, goal_document_id
 from opencrab.domain.goals.promise import (
     PROMISE,
     PROMISE_BOARD,
@@ -24,8 +25,8 @@ from opencrab.domain.goals.promise import (
     settling_due_item,
 )
 from opencrab.domain.memory.memory import MEMORY, Memory
-from opencrab.domain.money.budget import agent_budget_scope
 from opencrab.domain.value import Language
+from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
 from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.goals.instructions import cancel_goal
@@ -138,7 +139,7 @@ def test_who_retires_before_it_is_asked_is_not_waited_for(home: House) -> None:
 def test_the_promise_of_an_agent_that_was_frozen_is_not_held_against_it(home: House) -> None:
     release = Release(home, Language.EN)
     release.play()
-    home.home.switches.set(agent_budget_scope("kai"), frozen=True)
+    freeze_or_unfreeze_agents(home.home, "kai", frozen=True, by="owner")
     past(DUE, home)
     promise = release.promise("kai")
     assert (promise.status, promise.told) == (PromiseStatus.WITHDRAWN, ("kai", *promise.to))
@@ -184,6 +185,13 @@ def test_a_promise_whose_goal_its_owner_cancels_is_withdrawn(home: House) -> Non
 def test_a_condition_that_held_before_proves_nothing(home: House) -> None:
     release = Release(home, Language.EN, done_when="file:notes.md")
     home.home.files.write("nami", "notes.md", b"v1")
+    asked = release.decide
+
+    def reports(name: str, shown: str) -> Decision:
+        decided = asked(name, shown)
+        return wrapped("report", summary="It is there.") if decided == "Done." else decided
+
+    release.players.decide = reports
     release.play()
     past(DUE, home)
     promise = release.promise("nami")
@@ -238,3 +246,23 @@ def test_who_was_asked_before_in_other_words_is_still_waited_for(home: House) ->
     release.players.decide = restarts
     release.play()
     assert {task.answer for task in release.stored.tasks} == {TaskAnswer.TAKEN_OVER}
+
+
+def test_to_read_is_no_deed(home: House) -> None:
+    release = Release(home, Language.EN)
+    asked = release.decide
+
+    def reads(name: str, shown: str) -> Decision:
+        decided = asked(name, shown)
+        if name == "nami" and decided[0] == "ws_write":
+            home.home.files.write("nami", "notes.md", b"v1")
+            return "ws_read", {"path": "notes.md"}
+        return wrapped("report", summary="Read it.") if decided == "Done." else decided
+
+    release.players.decide = reads
+    release.play()
+    past(DUE, home)
+    fact = home.home.facts.get("nami", GOAL, goal_document_id("G1"))
+    assert fact is not None
+    assert fact.read(Goal).status is GoalStatus.COMPLETED
+    assert release.promise("nami").status is PromiseStatus.BROKEN

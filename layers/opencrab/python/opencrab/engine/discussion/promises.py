@@ -23,7 +23,7 @@ from opencrab.domain.goals.promise import (
     is_goal_done_in_time,
     settling_due_item,
 )
-from opencrab.domain.money.budget import INSTALLATION, agent_budget_scope
+from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.action import Effect
 from opencrab.engine.agents.events import notify_agent_of_promise_end
 from opencrab.engine.discussion.after_turn import peer_trust_change
@@ -182,8 +182,8 @@ def _could_act(runtime: Runtime, agent_id: str) -> bool:
         agent = runtime.home.agents.get(agent_id).agent
     except NotFound:
         return False
-    scopes = (INSTALLATION, agent_budget_scope(agent_id))
-    return agent.answers and not any(map(runtime.home.switches.is_frozen, scopes))
+    frozen = map(runtime.home.switches.is_frozen, (INSTALLATION, agent_id))
+    return agent.answers and not any(frozen)
 
 
 def _board_change(
