@@ -75,7 +75,7 @@ def get_outcome(api: Api, caller: Reader, session_id: Id) -> OutcomeView:
     if stored is None:
         raise NotFound(
             f"session {session_id!r} has no outcome",
-            cure="only a discussion that has ended has one",
+            cure="a discussion has one once it has ended by itself",
         )
     outcome = stored.read(DiscussionOutcome)
     return OutcomeView(
