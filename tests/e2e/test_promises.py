@@ -6,6 +6,7 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.conversation.message import LineKind, Sender
 from opencrab.domain.discussion.outcome import (
     DISCUSSION_OUTCOME,
@@ -27,6 +28,7 @@ from opencrab.domain.goals.promise import (
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.value import Language
 from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.goals.instructions import cancel_goal
@@ -266,3 +268,43 @@ def test_to_read_is_no_deed(home: House) -> None:
     assert fact is not None
     assert fact.read(Goal).status is GoalStatus.COMPLETED
     assert release.promise("nami").status is PromiseStatus.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("language", "made", "received"),
+    [
+        (
+            Language.EN,
+            "- G1 to Nami, Umi, by 01-05 11:00, open: publish the announcement",
+            "- Nami, by 01-05 11:00, kept: write the release notes",
+        ),
+        (
+            Language.JA,
+            "- G1 相手: Nami, Umi 期限 01-05 11:00 未了: 告知を出す",
+            "- Nami 期限 01-05 11:00 守られた: リリースノートを書く",
+        ),
+    ],
+)
+def test_own_turns_show_what_was_promised_to_whom_by_name(
+    home: House, language: Language, made: str, received: str
+) -> None:
+    release = Release(home, language, done_when="file:notes.md")
+    asked = release.decide
+
+    def waits(name: str, shown: str) -> Decision:
+        """Kai looks at his files until his turn is over, and promises nothing more."""
+        if name == "kai" and shown.rfind("G1") > shown.rfind("answer_task"):
+            return "ws_list", {}
+        return asked(name, shown)
+
+    release.players.decide = waits
+    release.play()
+    told = "\n".join(release.players.told("kai"))
+    assert made in told
+    home.home.agents.save(
+        home.home.agents.get("kai").agent.replaced(heartbeat=Heartbeat(instructions="Plan."))
+    )
+    create_agent_vital_signs(home.runtime, home.home.agents.get("kai"))
+    for _ in range(3):
+        home.later(61)
+    assert received in "\n".join(release.players.told("kai"))
