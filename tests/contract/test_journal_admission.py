@@ -108,6 +108,14 @@ def test_a_message_to_an_ended_session_is_a_conflict(home: Home) -> None:
         home.journal.load("t1")
 
 
+def test_what_comes_after_the_end_is_admitted_once(home: Home) -> None:
+    home.sessions.create(session(status=SessionStatus.ENDED))
+    late = replace(admission(), after_end=True)
+    assert home.journal.admit(late) == home.journal.admit(late)
+    assert len(home.journal.lines("s1")) == 1
+    assert home.sessions.get("s1").status is SessionStatus.ENDED
+
+
 def test_a_message_to_an_unknown_session_is_not_found(home: Home) -> None:
     with pytest.raises(NotFound, match="s1"):
         home.journal.admit(admission())

@@ -34,6 +34,9 @@ SHARE = 4
 IN_ERRANDS = {"plan_goal", "finish_task", "fail_task", "report", "use_action"}
 """They need a goal, and `test_errand` kills around them; the last one only wraps others."""
 
+IN_DISCUSSIONS = {"write_outcome", "answer_task", "withdraw_promise"}
+"""They need a discussion that has ended: `test_discussion_crashes` kills around them."""
+
 Call = tuple[str, dict[str, Any]]
 
 NOTE: Call = ("create_note", {"title": "海", "content": "波の話。"})
@@ -234,7 +237,7 @@ def kill(point: str) -> None:
 
 def test_every_action_is_tried() -> None:
     listed = {action.name for group in GROUPS for action in group.actions}
-    assert set(CALLS) == listed - IN_ERRANDS
+    assert set(CALLS) == listed - IN_ERRANDS - IN_DISCUSSIONS
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -16,6 +16,7 @@ from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.conversation.message import Audience, LineKind, Sender
 from opencrab.domain.conversation.session import Ending, Mode, Participant, Phase, SessionStatus
+from opencrab.domain.discussion.outcome import is_outcome_turn
 from opencrab.domain.document import new_fact
 from opencrab.domain.memory.belief_index import PEERS
 from opencrab.domain.memory.peer import PEER, Peer
@@ -101,8 +102,10 @@ def test_two_who_keep_each_other_talking_are_stopped_by_the_hop_limit(home: Hous
     session = session_of(home)
     assert (session.status, session.ended_by) == (SessionStatus.ENDED, Ending.HOPS)
     asked = [turn for turn in turns_of(home) if turn.source is Source.PEER]
+    *asked, last = asked
     assert [turn.hops for turn in asked] == [1, 2, 3, 4, 5, 6]
     assert {turn.agent_id for turn in asked[::2]} != {turn.agent_id for turn in asked[1::2]}
+    assert is_outcome_turn(last)
     assert all((t.trigger, t.authority, t.taint) == (Trigger.EVENT, "peer", True) for t in asked)
     assert nothing_is_queued(home)
 
@@ -160,7 +163,7 @@ def test_quorum_and_budget_end_it(home: House) -> None:
     gathered(home, "kai", "nami", "umi", says=["潮", "波", "砂", DONE, DONE, "岩"], quorum=2)
     home.say("話して")
     goes_on(home)
-    assert (session_of(home).ended_by, session_of(home).hops) == (Ending.QUORUM, 2)
+    assert (session_of(home).ended_by, session_of(home).hops) == (Ending.QUORUM, 0)
 
 
 def test_a_budget_ends_it(home: House) -> None:
@@ -230,7 +233,7 @@ def test_a_human_word_begins_a_new_round_and_only_one_floor_follows(home: House)
     goes_on(home)
     session = session_of(home)
     assert session.ended_by is Ending.HOPS
-    assert session.turn_number == 2 + 1 + 2 + 6
+    assert session.turn_number == 2 + 1 + 2 + 6 + 1
     assert nothing_is_queued(home)
 
 

@@ -46,13 +46,14 @@ SPEAKING = frozenset(
         "report",
         "broadcast_guidance",
         "set_phase",
+        "write_outcome",
     ]
 )
 SHARING, REACHING = (
     frozenset({"ring_gong", "pin_note"}),
     frozenset({"publish_page", "web_search", "world_send"}),
 )
-FOR_PEERS = frozenset({"learn_from_peer", "update_impression", "rate_peer"})
+FOR_PEERS = frozenset({"learn_from_peer", "update_impression", "rate_peer", "answer_task"})
 """Said here once more, and not asked of the product."""
 
 OUTSIDERS = frozenset({Authority.PUBLIC, Authority.PEER})

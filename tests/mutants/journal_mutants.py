@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         id="sqlite-admitted-when-ended",
         module="opencrab.adapters.sqlite.journal",
-        old="if session.status is SessionStatus.ENDED:",
-        new="if session is None:",
+        old="if session.status is SessionStatus.ENDED and not after_end:",
+        new="if session is None and not after_end:",
         fault="a session that has ended still takes messages",
     ),
     Mutant(

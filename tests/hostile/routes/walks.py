@@ -50,7 +50,8 @@ NOT_TAKEN: dict[str, tuple[str, ...]] = {
         "forget_memory memory_id", "browse_history id", "browse_history session_id",
         "browse_history before", "test_belief belief_id", "link_knowledge relation",
         "rate_peer peer_id", "plan_goal goal_id", "start_task task_id", "finish_task task_id",
-        "fail_task task_id", "create_note template", "apply_template template_name",
+        "fail_task task_id", "withdraw_promise goal_id", "create_note template",
+        "apply_template template_name",
         "evaluate_response metrics_id", "compare_models models.[]", "select_llm model_alias",
         "select_llm reason", "evaluate_response better_model_suggestion",
         "compare_models task_type", "get_llm_metrics after", "recall_model_experiences before",
@@ -58,6 +59,7 @@ NOT_TAKEN: dict[str, tuple[str, ...]] = {
     "an id whose pattern takes no such slug, or that must be there": (
         "test_belief belief_id as a slug", "plan_goal goal_id as a slug",
         "finish_task task_id as a slug", "fail_task task_id as a slug",
+        "withdraw_promise goal_id as a slug", "withdraw_promise reason",
         "select_llm model_alias as a slug", "compare_models models.[] as a slug",
     ),
     "what is not there is neither read nor changed": (
@@ -67,6 +69,10 @@ NOT_TAKEN: dict[str, tuple[str, ...]] = {
     ),
     "refused to a turn that has read foreign words": ("test_belief evidence.[]",),
     "only the facilitator of a discussion may": ("broadcast_guidance text",),
+    "only the turn may that is asked for it when a discussion has ended": (
+        "write_outcome decisions.[]", "write_outcome open_points.[]", "write_outcome tasks.[].who",
+        "write_outcome tasks.[].what", "write_outcome tasks.[].done_when", "answer_task reason",
+    ),
     "this house has no world and no web": (
         "web_fetch url", "web_search query", "world_messages target", "world_send message",
         "world_send payload.{}",

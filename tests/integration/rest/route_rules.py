@@ -197,6 +197,7 @@ ROUTES = {
     "GET /agents/{agent_id}/status": "profile",
     "PUT /agents/{agent_id}/status": "owner",
     "GET /sessions/{session_id}/fairness": "session",
+    "GET /sessions/{session_id}/outcome": "session",
     "POST /agents/{agent_id}/goals": "owner",
     "POST /agents/{agent_id}/goals/{goal_id}/abandon": "owner",
     "GET /agents/{agent_id}/plan": "profile",

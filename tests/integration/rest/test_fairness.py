@@ -36,6 +36,10 @@ def test_limits_of_a_discussion_are_set_and_shown(shared: House) -> None:
     assert (made["hops"], made["ended_by"]) == (0, None)
     usual = shared.made("/sessions", {"participants": agents, "facilitator_id": agents[0]})
     assert usual["hop_limit"] == 6
+    three = {"participants": [*agents, shared.agent("渚")]}
+    assert shared.made("/sessions", three)["hop_limit"] == 9
+    watched = {**three, "roles": {agents[0]: "observer"}}
+    assert shared.made("/sessions", watched)["hop_limit"] == 6
     assert [part["role"] for part in usual["participants"]] == ["facilitator", "discussant"]
     ended = shared.made(f"/sessions/{usual['id']}/end", None)
     assert ended["ended_by"] == "by_hand"

@@ -28,9 +28,10 @@ def test_nobody_else_may(at: ActionContext, name: str, arguments: dict[str, str]
     assert "only the facilitator" in _error(at, name, **arguments)
 
 
-def test_a_turn_of_a_peer_may_use_them_both(at: ActionContext) -> None:
+def test_a_turn_of_a_peer_may_use_them_all(at: ActionContext) -> None:
     allowed = REGISTRY.allowed(at.agent, Routing(default="fake:none"), Authority.PEER)
-    assert [action.name for action in allowed] == ["broadcast_guidance", "set_phase"]
+    names = [action.name for action in allowed]
+    assert names == ["answer_task", "broadcast_guidance", "set_phase", "write_outcome"]
 
 
 def _run(at: ActionContext, name: str, **arguments: str) -> tuple[object, ...]:

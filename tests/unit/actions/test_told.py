@@ -44,7 +44,7 @@ MODELS = {"select_llm", "get_available_models", "get_current_llm_config"}
 SKILLED = {"workspace", "learning", "recall", "planning", "inner", "vault", "llm", "meta"}
 """Groups that a standard skill is about; the others are only found."""
 
-FOR_PEERS = {"update_impression", "learn_from_peer", "rate_peer"}
+FOR_PEERS = {"update_impression", "learn_from_peer", "rate_peer", "answer_task"}
 
 every_action = for_each("action", ACTIONS.values())
 each_language = pytest.mark.parametrize("language", Language)

@@ -25,6 +25,7 @@ from opencrab.domain.discussion.turn_taking import (
     discussion_seat_offset,
     first_floor_contender,
     is_participant_named,
+    scaled_discussion_hop_limit,
     speaking_hazard,
 )
 from tests.soak import examples
@@ -96,7 +97,9 @@ def test_it_ends_within_its_hops_and_nobody_answers_themselves(
         session = session.after_turn(
             said(speaker.agent_id, words, floor=hop, done=move == "done"), NOW
         )
-        assert session.hops == session.floor == hop <= limit
+        declared = sum(part.done_declared for part in session.participants)
+        assert (session.hops, session.floor) == (hop - declared, hop)
+        assert session.hops <= limit
         if speaker.agent_id == before.speaker_id:
             others = [p for p in before.participants if p.agent_id != speaker.agent_id]
             assert all(other.done_declared for other in others)
@@ -233,3 +236,10 @@ def test_evenness_is_1_for_equal_parts_and_least_where_one_has_all(amounts: list
     assert discussion_fairness_index([*([0] * len(amounts)), 7]) == pytest.approx(
         1 / (len(amounts) + 1)
     )
+
+
+@pytest.mark.parametrize(
+    ("speakers", "limit"), [(1, 6), (2, 6), (3, 9), (4, 12), (8, 24), (16, 48), (20, 50)]
+)
+def test_the_hop_limit_grows_with_the_number_of_those_who_speak(speakers: int, limit: int) -> None:
+    assert scaled_discussion_hop_limit(6, speakers) == limit

@@ -1,7 +1,7 @@
 """The actions of agents: one module per group, one function per action."""
 
-from opencrab.actions import action_search, discussion, speech, web, world
-from opencrab.actions.goals import progress
+from opencrab.actions import action_search, discussion_outcome, speech, web, world
+from opencrab.actions.goals import promises
 from opencrab.actions.memory import beliefs_and_notes, history, recall
 from opencrab.actions.models import optimize, select
 from opencrab.actions.registry import Group, Registry
@@ -11,14 +11,14 @@ from opencrab.actions.workspace import write
 
 GROUPS: tuple[Group, ...] = (
     speech.group,
-    discussion.group,
+    discussion_outcome.group,
     action_search.group,
     write.group,
     learning.group,
     recall.group,
     history.group,
     beliefs_and_notes.group,
-    progress.group,
+    promises.group,
     edit.group,
     web.group,
     select.group,

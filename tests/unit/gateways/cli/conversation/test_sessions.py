@@ -225,3 +225,19 @@ def test_a_conversation_shows_that_agents_speak_freely(
     assert said not in program.run("--language", language, "sessions", "show", "s1").out
     server.on("GET /sessions/s1", ok({**NEW, "speaks_freely": True}))
     assert said in program.run("--language", language, "sessions", "show", "s1").out
+
+
+@pytest.mark.parametrize(
+    ("language", "ended_by", "said"),
+    [
+        ("en", "done", ["ended: done", "outcome: opencrab sessions outcome s1"]),
+        ("ja", "done", ["終了: 全員が完了", "結果: opencrab sessions outcome s1"]),
+        ("en", "by_hand", ["ended: manual"]),
+    ],
+)
+def test_a_discussion_that_ended_by_itself_says_where_its_outcome_is(
+    program: Program, server: Server, language: str, ended_by: str, said: list[str]
+) -> None:
+    server.on("GET /sessions/s1", ok({**NEW, "ended_by": ended_by, "hop_limit": 6}))
+    rows = program.run("--language", language, "sessions", "show", "s1").out.splitlines()
+    assert rows[-len(said) :] == said

@@ -94,7 +94,7 @@ class SqliteJournal:
             # first time, also in a session that has ended since (ADR 0003).
             if message in stored:
                 return self._admitted_before(items, admission, stored[message])
-            session = _require_active(session_id, stored)
+            session = _require_active(session_id, stored, after_end=admission.after_end)
             add_sqlite_unanswered_messages(batch, session, admission.asked_in(session))
             (line,) = add_lines(batch, (admission.line,), last)
             turns = tuple(
@@ -312,8 +312,10 @@ def _requeue_waiting(turn: Turn) -> Turn:
     return turn.replaced(status=TurnStatus.QUEUED) if turn.status is TurnStatus.WAITING else turn
 
 
-def _require_active(session_id: str, stored: Mapping[Place, str]) -> Session:
+def _require_active(
+    session_id: str, stored: Mapping[Place, str], *, after_end: bool = False
+) -> Session:
     session = session_of_sqlite_rows(session_id, stored)
-    if session.status is SessionStatus.ENDED:
+    if session.status is SessionStatus.ENDED and not after_end:
         raise Conflict(f"session {session_id!r} has ended", cure="create a new session")
     return session

@@ -19,6 +19,9 @@ PARTICIPANTS = 20
 DISCUSSANT, FACILITATOR, OBSERVER = "discussant", "facilitator", "observer"
 """Roles in a session; any other name is allowed too. Observers never get the floor."""
 
+HOPS = 50
+"""The greatest hop limit of a discussion."""
+
 RECENT = 4
 """The number of earlier speeches to compare a new one with, enough for two alternating speakers."""
 
@@ -129,9 +132,10 @@ class Session(Value):
     With a `hop_limit` its agents discuss: they answer each other until one of the limits is
     reached, or `quorum` of them (None: all) have declared done. `round` is the message that they
     discuss, a human's or a schedule's, `round_turn` the number of the last turn before it, and
-    `payer` its sender if that is a public person; since then agents had `hops` turns, `floor` of
-    them because they got the floor. `speaker_id` spoke last, in turn `spoken_turn`; `speeches`
-    counts turns with words, `recent` holds hashes of the last speeches' words. `unanswered` are the
+    `payer` its sender if that is a public person; since then agents had `hops` turns, without those
+    in which one only declared that it is done, and `floor` of them because they got the floor.
+    `speaker_id` spoke last, in turn `spoken_turn`; `speeches` counts turns with words, `recent`
+    holds hashes of the last speeches' words. `unanswered` are the
     messages whose turns have not ended.
     """
 
@@ -150,7 +154,7 @@ class Session(Value):
     goal: GoalId | None = None
     hearing: Hearing = Hearing.SESSION
     guild_id: Identifier | None = None
-    hop_limit: Annotated[int, Field(ge=1, le=50)] | None = None
+    hop_limit: Annotated[int, Field(ge=1, le=HOPS)] | None = None
     quorum: Annotated[int, Field(ge=1, le=PARTICIPANTS)] | None = None
     budget_micro_usd: Annotated[MicroUsd, Field(ge=1, le=10**12)] | None = None
     spent_micro_usd: MicroUsd = 0
@@ -311,7 +315,10 @@ def _update_discussion(session: Session, change: SessionChange) -> Session:
     """Return the session with a counted turn's effect on its discussion."""
     if change.heard is None:
         held = change.floor == session.floor + 1
-        session = session.replaced(hops=session.hops + 1, floor=session.floor + held)
+        # Each agent declares it once: turns without a hop cannot go on for ever.
+        free = change.declared_done and change.spoke_at is None
+        free = free or session.status is SessionStatus.ENDED
+        session = session.replaced(hops=session.hops + (not free), floor=session.floor + held)
     elif change.heard != session.round:
         before = session.turn_number - 1
         session = session.replaced(

@@ -1,5 +1,6 @@
 """Discussion: who of several agents speaks next, and how evenly they spoke."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -8,7 +9,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.agents.heartbeat import SHORTEST_SECONDS, prime_agent_interval
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.autonomy.settings import Autonomy
-from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.conversation.session import HOPS, Participant, Session
 from opencrab.domain.value import Unit, Value
 
 EXTRAVERSION, ASSERTIVENESS, COLLABORATION, NAMED = 0.2, 0.15, 0.15, 0.4
@@ -31,6 +32,11 @@ class Contender(Value):
     def waits(self) -> float:
         """The delay in which it lets others go first: offset · (1 − hazard)."""
         return discussion_seat_offset(self.seat) * (1 - self.hazard)
+
+
+def scaled_discussion_hop_limit(limit: int, speakers: int) -> int:
+    """Return the hop limit of a discussion of so many agents; `limit` is that of two."""
+    return min(max(limit, math.ceil(limit * speakers / 2)), HOPS)
 
 
 def discussion_seat_offset(seat: int) -> int:

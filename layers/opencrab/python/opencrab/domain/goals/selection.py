@@ -13,6 +13,7 @@ from opencrab.domain.goals.priority import (
     goal_priority,
     reaches_priority_at,
 )
+from opencrab.domain.goals.promise import is_promised_goal
 from opencrab.domain.goals.value_estimate import ASPIRATIONS, OBJECTIVES, Horizon, ValueEstimate
 from opencrab.domain.value import Unit
 
@@ -62,13 +63,14 @@ def may_begin_goal(goal: Goal, *, unasked: bool) -> bool:
     """Check whether a heartbeat may begin a goal: a pending objective that is not paused.
 
     `unasked` says that the agent may act on its own; without it, it begins only goals that its
-    owner gave it. Goals of others than its owner and itself are never begun so.
+    owner gave it, or that it promised. Goals of others than its owner and itself are never begun
+    so.
     """
     if goal.horizon is not Horizon.OBJECTIVE or goal.status is not GoalStatus.PENDING:
         return False
     if goal.pause is not None:
         return False
-    if goal.authority is Authority.OWNER and goal.given:
+    if (goal.authority is Authority.OWNER and goal.given) or is_promised_goal(goal):
         return True
     return unasked and goal.authority in {Authority.OWNER, Authority.SELF}
 

@@ -1,5 +1,6 @@
 """Creation of agents and sessions, with every default in one place."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -12,12 +13,14 @@ from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.conversation.session import (
     DISCUSSANT,
     FACILITATOR,
+    HOPS,
     OBSERVER,
     PARTICIPANTS,
     Mode,
     Participant,
     Session,
 )
+from opencrab.domain.discussion.turn_taking import scaled_discussion_hop_limit
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import ModelReference, Use
 from opencrab.domain.name import NewName
@@ -82,8 +85,10 @@ class NewSession(Value, defer_build=False):
         max_length=PARTICIPANTS,
         description="discussant, observer (never speaks), or a name of your own, by agent",
     )
-    hop_limit: Annotated[int, Field(ge=1, le=50)] | None = Field(
-        default=None, description="most turns of agents in a row without a message of a person"
+    hop_limit: Annotated[int, Field(ge=1, le=HOPS)] | None = Field(
+        default=None,
+        description="most turns of agents in a row without a message of a person; by default 3 for"
+        " each agent, at least 6",
     )
     quorum: Annotated[int, Field(ge=1, le=PARTICIPANTS)] | None = Field(
         default=None,
@@ -182,15 +187,16 @@ def create_session_of_agents(
     profiles = [_require_answering(runtime.home.agents, agent_id) for agent_id in new.participants]
     _require_models(runtime.models, new, profiles)
     now, discusses = runtime.clock.now(), new.fitting_mode is not Mode.DIRECT
+    participants = tuple(_participant(new, profile) for profile in profiles)
     session = Session(
         id=session_id or runtime.clock.new_id(),
         mode=new.fitting_mode,
         theme=new.theme,
         max_turns=new.max_turns,
-        participants=tuple(_participant(new, profile) for profile in profiles),
+        participants=participants,
         facilitator_id=new.facilitator_id,
         name=new.name,
-        hop_limit=(new.hop_limit or runtime.rules.autonomy.hop_limit) if discusses else None,
+        hop_limit=(new.hop_limit or _hop_limit(runtime.rules, participants)) if discusses else None,
         quorum=new.quorum,
         budget_micro_usd=new.budget_micro_usd,
         created_by=created_by,
@@ -198,6 +204,12 @@ def create_session_of_agents(
         updated_at=now,
     )
     return runtime.home.sessions.create(session)
+
+
+def _hop_limit(rules: Rules, participants: Iterable[Participant]) -> int:
+    """Return the hop limit of a discussion, which grows with the number of those who may speak."""
+    speakers = sum(each.role != OBSERVER for each in participants)
+    return scaled_discussion_hop_limit(rules.autonomy.hop_limit, speakers)
 
 
 def _participant(new: NewSession, profile: Profile) -> Participant:

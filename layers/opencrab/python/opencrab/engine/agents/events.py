@@ -11,6 +11,7 @@ from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import Goal
+from opencrab.domain.goals.promise import Promise
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Identifier, Text, Value
 from opencrab.engine.agents.vital_signs import queue_event_for_agent, wake_agent_with_waiting_work
@@ -26,6 +27,7 @@ _THEME = 120
 _REASON = 300
 _OVER = Texts(__file__, "over")
 _WHY = Texts(__file__, "why")
+_PROMISED = Texts(__file__, "promised")
 
 
 class News(Value, defer_build=False):
@@ -101,6 +103,30 @@ def notify_agents_of_discussion_end(runtime: Runtime, session: Session) -> None:
         if agent_id != session.speaker_id:
             with suppress(NotFound):
                 _told_of_end(runtime, agent_id, session)
+
+
+def notify_agent_of_promise_end(runtime: Runtime, agent_id: str, promise: Promise) -> None:
+    """Notify an agent that may act unasked of how a promise made to it ended, once."""
+    with suppress(NotFound):
+        agent = runtime.home.agents.get(agent_id).agent
+        if not (agent.answers and agent.heartbeat.acts_on_its_own):
+            return
+        words = _PROMISED[promise.status][agent.language]
+        event = AgentEvent(
+            id=runtime.clock.new_id(),
+            type=f"promise.{promise.status}",
+            source=promise.agent_id,
+            text=words.format(
+                name=one_line(promise.name),
+                what=promise.what,
+                why=one_line(promise.reason, _REASON),
+            ),
+            session_id=promise.session_id,
+            authority=Authority.PEER,
+            at=runtime.clock.now(),
+        )
+        once = stable_id("promise-ended", promise.id)
+        _store_event_once(runtime, agent_id, event, once)
 
 
 def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:

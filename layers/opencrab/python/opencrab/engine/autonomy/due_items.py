@@ -1,7 +1,7 @@
 """Due items: each is admitted when its time has come, or dropped with its error.
 
 The next turn of a goal that an agent set itself is left to a heartbeat while the agent may not act
-on its own.
+on its own, unless it promised that goal to others, who wait for it.
 """
 
 import logging
@@ -13,6 +13,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Changed, Conflict, NotFound, OpenCrabError, Unavailable
 from opencrab.domain.goals.goal import Goal, Pause
+from opencrab.domain.goals.promise import is_promise_session
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.engine.discussion import turn_taking
 from opencrab.engine.goals.pausing import ATTEMPTS, notify_goal_channel, require_goal_document
@@ -62,7 +63,8 @@ def _is_for_later(agents: Agents, item: DueItem) -> bool:
     if item.task is None or item.message.authority is not Authority.SELF:
         return False
     agent = agents.get(_agent_id_of(item)).agent
-    return agent.status is not AgentStatus.ACTIVE or not agent.heartbeat.acts_on_its_own
+    may_act = agent.heartbeat.acts_on_its_own or is_promise_session(item.session_id)
+    return agent.status is not AgentStatus.ACTIVE or not may_act
 
 
 def _strand(runtime: Runtime, item: DueItem, why: str) -> None:

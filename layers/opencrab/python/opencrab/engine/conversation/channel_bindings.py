@@ -17,6 +17,7 @@ from opencrab.domain.conversation.session import (
     SessionStatus,
     require_seats_left,
 )
+from opencrab.domain.discussion.turn_taking import scaled_discussion_hop_limit
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound
 from opencrab.domain.identifier import stable_id
@@ -194,7 +195,11 @@ def _open(runtime: Runtime, session_id: str, opening: SessionOpening) -> Session
         id=session_id,
         mode=Mode.DIRECT if alone else Mode.AUTONOMOUS,
         theme=opening.theme,
-        hop_limit=runtime.rules.autonomy.hop_limit if talked_over else None,
+        hop_limit=scaled_discussion_hop_limit(
+            runtime.rules.autonomy.hop_limit, len(opening.agent_ids)
+        )
+        if talked_over
+        else None,
         name=opening.name,
         participants=tuple(Participant(agent_id=each) for each in opening.agent_ids),
         hearing=opening.hearing,

@@ -1,6 +1,7 @@
 """Discussions: the prompt of a speaker's turn, and what participants learn of each other."""
 
 from contextlib import suppress
+from datetime import datetime
 
 from opencrab.domain.conversation.session import (
     OBSERVER,
@@ -20,13 +21,9 @@ from opencrab.ports.documents import Documents
 from opencrab.ports.texts import Texts
 
 _TRIES = 5
-_OUTCOMES = {
-    Ending.DONE: Outcome.SUCCESS,
-    Ending.QUORUM: Outcome.SUCCESS,
-    Ending.CONCLUDED: Outcome.SUCCESS,
-    Ending.QUIET: Outcome.UNKNOWN,
-    Ending.BY_HAND: Outcome.UNKNOWN,
-}
+_AGREED = frozenset({Ending.DONE, Ending.QUORUM, Ending.CONCLUDED})
+"""Endings that count as a success; a limit says nothing about those who reached it."""
+
 _ROLES = Texts(__file__, "roles")
 _PHASES = Texts(__file__, "phases")
 _TOLD = Texts(__file__, "told")
@@ -55,7 +52,7 @@ def record_discussion_results(runtime: Runtime, session: Session) -> None:
     """Record an ended discussion in each participant's trust in the others, once."""
     if session.ended_by is None or not session.discusses:
         return
-    outcome = _OUTCOMES.get(session.ended_by, Outcome.PARTIAL)
+    outcome = Outcome.SUCCESS if session.ended_by in _AGREED else Outcome.UNKNOWN
     there = [p.agent_id for p in session.participants if p.turns and p.role != OBSERVER]
     for agent_id in there:
         for other in there:
@@ -66,20 +63,32 @@ def record_discussion_results(runtime: Runtime, session: Session) -> None:
 
 def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
     for _ in range(_TRIES):
-        stored = facts.get(agent_id, PEER, other)
-        before = Peer(agent_id=other) if stored is None else stored.read(Peer)
-        after = peer_trust_after_collaboration(before, outcome, session.id, session.updated_at)
-        if after == before:
-            return
-        if stored is None:
-            if len(facts.page(agent_id, PEER, limit=PEERS)) >= PEERS:
-                return
-            fact = new_fact(agent_id, PEER, other, after)
-        else:
-            fact = stored.with_body(after)
+        change = peer_trust_change(
+            facts, agent_id, other, outcome, session_id=session.id, at=session.updated_at
+        )
         with suppress(Changed):
-            facts.commit(fact, *_outlook(facts, agent_id, after))
+            if change:
+                facts.commit(*change)
             return
+
+
+def peer_trust_change(
+    facts: Documents, agent_id: str, other: str, outcome: Outcome, *, session_id: str, at: datetime
+) -> tuple[Document, ...]:
+    """Return the writes by which an agent's trust in another one changes; () if it does not.
+
+    An agent that knows as many peers as it may gets to know no more.
+    """
+    stored = facts.get(agent_id, PEER, other)
+    before = Peer(agent_id=other) if stored is None else stored.read(Peer)
+    after = peer_trust_after_collaboration(before, outcome, session_id, at)
+    if after == before:
+        return ()
+    if stored is not None:
+        return (stored.with_body(after), *_outlook(facts, agent_id, after))
+    if len(facts.page(agent_id, PEER, limit=PEERS)) >= PEERS:
+        return ()
+    return (new_fact(agent_id, PEER, other, after), *_outlook(facts, agent_id, after))
 
 
 def _outlook(facts: Documents, agent_id: str, peer: Peer) -> tuple[Document, ...]:

@@ -27,10 +27,7 @@ from opencrab.domain.turn.transcript import turn_session_change
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.agents.vital_signs import change_agent_vital_signs
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.discussion.after_turn import (
-    discussion_speaker_prompt,
-    record_discussion_results,
-)
+from opencrab.engine.discussion.after_turn import discussion_speaker_prompt
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
@@ -83,7 +80,11 @@ def give_floor_for_due_item(runtime: Runtime, item: DueItem) -> None:
     session = runtime.home.sessions.get(item.session_id)
     number, round_ = item.floor or 0, item.message.source_id.rpartition("#")[2]
     if session.status is SessionStatus.ENDED:
-        record_discussion_results(runtime, session)
+        from opencrab.engine.discussion.outcome import (  # noqa: PLC0415 - seldom needed
+            conclude_discussion,
+        )
+
+        conclude_discussion(runtime, session, item.message.channel)
         return
     if not session.discusses or session.round != round_ or session.floor + 1 != number:
         return

@@ -18,6 +18,7 @@ from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.engine.erasure.derived_promises import promises_to_erase
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
@@ -57,7 +58,7 @@ class DerivedBeliefs:
 
 
 def beliefs_to_erase(facts: Documents, agent_id: str, means: IsAffected) -> DerivedBeliefs:
-    """Find what an agent's beliefs, peers, notes, events and schedules owe to the erased data."""
+    """Find what an agent's beliefs, peers, notes, events, schedules and promises owe to it."""
     kept = DerivedBeliefs()
     beliefs = list(_beliefs(facts, agent_id, means, kept))
     peers = list(_peers(facts, agent_id, means, kept))
@@ -66,6 +67,11 @@ def beliefs_to_erase(facts: Documents, agent_id: str, means: IsAffected) -> Deri
     _working(facts, agent_id, means, kept)
     _signs(facts, agent_id, means, kept, _happenings(facts, agent_id, means, kept))
     _schedules(facts, agent_id, means, kept)
+    promises = promises_to_erase(facts, agent_id, means)
+    kept.changes += promises.changes
+    kept.words += promises.words
+    for fact in promises.removed:
+        kept.remove(fact)
     return kept
 
 

@@ -17,6 +17,12 @@ from opencrab.domain.goals.goal import (
     goal_document_id,
     goal_id_of_label,
 )
+from opencrab.domain.goals.promise import (
+    PROMISE,
+    Promise,
+    is_promised_goal,
+    settling_due_item,
+)
 from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.turn import Stop, TurnStatus
@@ -173,10 +179,19 @@ def _wake(runtime: Runtime, goal: Goal) -> None:
             enqueue_turn(runtime.home, turn, again=f"-resume{goal.runs}-{turn.epoch}")
 
 
-def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: str = "") -> Goal:
+def cancel_goal(
+    runtime: Runtime,
+    agent_id: str,
+    label: str,
+    *,
+    by: str,
+    reason: str = "",
+    tells: bool = True,
+) -> Goal:
     """Cancel a goal: its turn stops before its next call; completed work is not undone.
 
-    A goal that has ended is returned as it is. Raises NotFound.
+    A goal that has ended is returned as it is. An agent that set itself the goal is told unless
+    `tells` is false; a promise to reach it is withdrawn. Raises NotFound.
     """
     profile = runtime.home.agents.get(agent_id)
     for _ in range(ATTEMPTS):
@@ -190,6 +205,7 @@ def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason:
                 goal = record_goal_outcome(board, goal)
                 dequeue_goal_and_begin_next(board, goal)
             board.put_goal(goal)
+            _withdraw_promise(board, goal, reason or "its goal was cancelled")
             try:
                 _commit(runtime, board)
             except Changed:
@@ -197,10 +213,22 @@ def cancel_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason:
         if goal.turn_id is not None and goal.status is GoalStatus.ABANDONED:
             _stop(runtime.home, runtime.clock, goal.turn_id, by, reason)
         notify_goal_channel(runtime, goal)
-        if gives_up:
+        if gives_up and tells:
             notify_agent_of_goal_change(runtime, goal, ABANDONED, reason)
         return goal
     raise _busy(agent_id)
+
+
+def _withdraw_promise(board: GoalBoard, goal: Goal, reason: str) -> None:
+    """Withdraw the promise to reach a goal, if it is not due: others ended it, not the agent."""
+    stored = None
+    if is_promised_goal(goal):
+        stored = board.facts_port.get(goal.agent_id, PROMISE, goal.session_id)
+    promise = None if stored is None else stored.read(Promise)
+    if stored is None or promise is None or not promise.is_open_at(board.now):
+        return
+    board.add_document(stored.with_body(promise.withdrawn(reason, board.now)))
+    board.due.append(settling_due_item(promise.session_id, f"ended-{promise.id}", board.now))
 
 
 def steer_goal(
@@ -312,7 +340,7 @@ def _given_before(
 def _commit(runtime: Runtime, board: GoalBoard, *more: Document) -> None:
     """Write the board and admit its due items; after a crash in between the sweep admits them."""
     runtime.home.facts.commit(*board.facts, *more, due=tuple(board.due))
-    for item in board.due:
+    for item in (each for each in board.due if each.floor is None):
         admit_turn_of_due_item(runtime, item)
         runtime.home.due.remove(item.id)
 

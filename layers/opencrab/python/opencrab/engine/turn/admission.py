@@ -54,15 +54,16 @@ def admit_turns_of_message(
     *,
     trigger: Trigger = Trigger.MESSAGE,
     only: tuple[str, ...] | None = None,
+    after_end: bool = False,
     **inherited: Unpack[InheritedContext],
 ) -> tuple[Turn, ...]:
     """Admit a message: one turn for every participant but its sender, stored, then queued.
 
-    `only` limits it to these participants. An owner's message may interrupt what is going on in the
-    session: it goes before the agent's own work. A person's message may also take over from the
-    turns that answer the same person's earlier messages (`domain.turn.interrupt`). The same message
-    sent again returns the same turns. Raises NotFound (session), Conflict (ended session, no active
-    agent, or the same id with another body).
+    `only` limits it to these participants; with `after_end` the session may have ended. An owner's
+    message may interrupt what is going on in the session: it goes before the agent's own work. A
+    person's message may also take over from the turns that answer the same person's earlier
+    messages (`domain.turn.interrupt`). The same message sent again returns the same turns. Raises
+    NotFound (session), Conflict (ended session, no active agent, or the same id with another body).
     """
     session = runtime.home.sessions.get(session_id)
     now, taint = runtime.clock.now(), inherited.get("taint", False)
@@ -80,9 +81,8 @@ def admit_turns_of_message(
         line = _make_line_private(line, turns[0].agent_id)
     person = _sender_hash(message, trigger, inherited.get("task"))
     journal, queued = runtime.home.journal, tuple(map(queue_message_of_turn, turns))
-    stored = journal.admit(
-        AdmittedMessage(message_id, body_hash, turns, line, person=person, messages=queued)
-    )
+    admission = AdmittedMessage(message_id, body_hash, turns, line, person, queued, after_end)
+    stored = journal.admit(admission)
     from_owner = message.authority is Authority.OWNER and inherited.get("task") is None
     # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:

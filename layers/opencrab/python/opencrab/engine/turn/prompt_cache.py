@@ -7,6 +7,7 @@ from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.document import Document
 from opencrab.domain.goals.goal import Goal
 from opencrab.domain.goals.priority import NEUTRAL
+from opencrab.domain.goals.promise import PromiseBoard
 from opencrab.domain.memory.salient_beliefs import SalientBeliefs
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.memory.working_memory import WorkingMemory
@@ -29,6 +30,7 @@ class Surroundings:
     events: tuple[AgentEvent, ...] = ()
     served: Document | None = None
     known_peers: frozenset[str] = frozenset()
+    promises: PromiseBoard | None = None
 
 
 Shown = tuple[ChatMessage | CallReturn, ...]

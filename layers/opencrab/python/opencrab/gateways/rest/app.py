@@ -35,7 +35,7 @@ from opencrab.gateways.rest.conversation import (
 )
 from opencrab.gateways.rest.discord import interactions as discord_door
 from opencrab.gateways.rest.discord import setup as discord
-from opencrab.gateways.rest.discussion import balance
+from opencrab.gateways.rest.discussion import balance, outcome
 from opencrab.gateways.rest.goals import goal_order, goals, plans, task_events, tasks
 from opencrab.gateways.rest.http import openapi, problem
 from opencrab.gateways.rest.http.access import (
@@ -88,6 +88,7 @@ PARTS = (
     beliefs_and_peers,
     sessions,
     balance,
+    outcome,
     messages,
     uploads,
     websocket,

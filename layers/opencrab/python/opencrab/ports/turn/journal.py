@@ -24,7 +24,8 @@ class AdmittedMessage:
     """A message and the turns that answer it; equal `body_hash` means the same message.
 
     `person` is who sent it, for `Session.unanswered`; "" if no person did, or for a task.
-    `messages` queue the turns, where `Journal.queues_admitted`.
+    `messages` queue the turns, where `Journal.queues_admitted`. With `after_end` it is admitted
+    to a session that has ended, too.
     """
 
     message_id: str
@@ -33,6 +34,7 @@ class AdmittedMessage:
     line: Line
     person: str = ""
     messages: tuple[QueueMessage, ...] = ()
+    after_end: bool = False
 
     def asked_in(self, session: Session) -> Session:
         """Return the session with this message as unanswered, if a person sent it."""

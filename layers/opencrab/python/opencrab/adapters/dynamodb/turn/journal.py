@@ -82,7 +82,7 @@ class DynamoJournal:
         session_id = admission.line.session_id
         known = self._known(session_id)
         for _ in range(sessions.ATTEMPTS):
-            if known.session.status is SessionStatus.ENDED:
+            if known.session.status is SessionStatus.ENDED and not admission.after_end:
                 return self._admitted_before(admission)
             (placed,) = line_items.number_session_lines((admission.line,), known.lines)
             turns = tuple(

@@ -11,6 +11,7 @@ from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
+from opencrab.domain.goals.promise import PROMISE_BOARD, PromiseBoard
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
@@ -41,6 +42,7 @@ _NAMES = (
     (WORKING, WORKING),
     (OUTLOOK, OUTLOOK),
     (EXPECTATIONS, EXPECTATIONS),
+    (PROMISE_BOARD, PROMISE_BOARD),
 )
 _MILLION = 1_000_000
 _UNTOLD = "private"
@@ -70,7 +72,7 @@ def read_prompt_surroundings(
     single = {fact.kind: fact for fact in found if fact.kind != GOAL}
     signs = single[VITALS].read(VitalSigns) if VITALS in single else None
     working, outlook = single.get(WORKING), single.get(OUTLOOK)
-    expected = single.get(EXPECTATIONS)
+    expected, promised = single.get(EXPECTATIONS), single.get(PROMISE_BOARD)
     seen = SalientBeliefs() if outlook is None else outlook.read(SalientBeliefs)
     return Surroundings(
         signs=signs,
@@ -82,6 +84,7 @@ def read_prompt_surroundings(
             event if clearance.whole else event.replaced(text="", source=_UNTOLD)
             for event in _unread(facts, turn, signs)
         ),
+        promises=None if promised is None else promised.read(PromiseBoard),
         served=next((goals[key] for key in serves if key in goals), None),
         known_peers=frozenset(
             peer.agent_id

@@ -17,6 +17,7 @@ from opencrab.domain.goals.selection import rank_goals
 from opencrab.domain.memory.peer import peer_trust
 from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
+from opencrab.engine.turn.prompt.promises_text import promises_text
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
 from opencrab.engine.turn.prompt_cache import Surroundings
 from opencrab.ports.models.model import (
@@ -36,7 +37,8 @@ GOALS, EVENTS, RECEIPTS = 5, 10, 5
 EVENT_CHARACTERS = 200
 
 RECENT_PART = 4
-"""Receipts take one such part of the share of recent actions; the history takes the rest."""
+"""Receipts and promises take one such part each of the share of recent actions; the history takes
+the rest."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def render_surroundings(
         events,
         _memory(around, moment, autonomy, max(shares.memory - memory_used, 0)),
         recent,
+        truncate_prompt_lines(_promises(around, moment), shares.recent // RECENT_PART, language),
         waking_prompt_text("end", language),
     )
     return join_texts_for_model("\n", parts)
@@ -208,6 +211,12 @@ def _recent(goals: tuple[Goal, ...], moment: WakingMoment) -> PromptText:
             row = f"- {goal.id} {receipt.action} {path}".rstrip()
             rows.append(label_text_for_model(row, tainted=goal.taint and not hidden))
     return _titled_list(waking_prompt_text("recent", moment.language), rows[-RECEIPTS:])
+
+
+def _promises(around: Surroundings, moment: WakingMoment) -> PromptText:
+    return promises_text(
+        around.promises, moment.language, moment.now, moment.zone, tainted=moment.tainted
+    )
 
 
 def _receipts(goal: Goal) -> Iterable[ActionReceipt]:

@@ -69,6 +69,7 @@ _TREE = (
         commands=(
             CommandNode("list", runs="conversation.sessions:list_sessions"),
             CommandNode("show", runs="conversation.sessions:show_session"),
+            CommandNode("outcome", runs="conversation.outcome:show_outcome"),
             CommandNode("rename", runs="conversation.sessions:rename_session"),
             CommandNode("end", runs="conversation.sessions:end_session"),
             CommandNode("invite", runs="conversation.sessions:invite"),

@@ -54,6 +54,8 @@ def show_session(
         terminal.print_sentence("speaks_freely", id=found["id"])
     if found.get("ended_by"):
         terminal.print_sentence("discussion_over", why=terminal.words.term(found["ended_by"]))
+        if found.get("hop_limit") and found["ended_by"] != "by_hand":
+            terminal.print_sentence("outcome_hint", id=found["id"])
 
 
 @cli_command
