@@ -13,12 +13,14 @@ from opencrab.engine.erasure.file_versions import ForgottenFileConsequence
 from opencrab.engine.goals.after_turn import GoalConsequence
 from opencrab.engine.learning.signals import SignalsConsequence
 from opencrab.engine.memory.compaction.trigger import CompactionConsequence
+from opencrab.engine.peers.talking import PeerConsequence
 from opencrab.engine.runtime import Runtime
 
 CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     GoalConsequence(),
     ApprovalConsequence(),
     DiscussionConsequence(),
+    PeerConsequence(),
     CompactionConsequence(),
     HeartbeatConsequence(),
     ForgottenFileConsequence(),

@@ -354,8 +354,8 @@ class Turn(Value):
 
     def _further_scopes(self, limits: Limits) -> tuple[str, ...]:
         # Fixed by the first block, as money must go back to where it came from; headers of the
-        # first release have blocks and no scopes.
-        if self.scopes is not None or self.blocks:
+        # first release have blocks and no scopes. Before it they are those of who caused the turn.
+        if self.blocks:
             return self.scopes or ()
         session = (
             session_budget_scope(self.session_id) if limits.session_micro_usd is not None else None
@@ -363,23 +363,39 @@ class Turn(Value):
         unasked = self.source is Source.HEARTBEAT
         beats = heartbeat_budget_scope(self.agent_id) if unasked else None
         public = None if self.public_payer is None else public_budget_scope(self.public_payer)
-        return tuple(scope for scope in (session, beats, public) if scope is not None)
+        further = (session, beats, public, *(self.scopes or ()))
+        return tuple(scope for scope in further if scope is not None)
 
 
 def budget_draws_for_turn(
-    turn: Turn, block: Block, limits: Limits, agent_limit: MicroUsd | None
+    turn: Turn,
+    block: Block,
+    limits: Limits,
+    agent_limit: MicroUsd | None,
+    caller_limit: MicroUsd | None = None,
 ) -> tuple[BudgetDraw, ...]:
-    """Return the draws that take one block from every budget of a turn."""
+    """Return the draws that take one block from every budget of a turn.
+
+    `caller_limit` is the daily limit of another agent whose budgets pay too, if it has one.
+    """
     scopes = (agent_budget_scope(turn.agent_id), INSTALLATION, *block.scopes)
     return tuple(
         BudgetDraw(
             scope=scope,
             day=_budget_day(scope, block.day),
             micro_usd=block.micro_usd,
-            limit_micro_usd=limits.of_budget(scope, agent_limit),
+            limit_micro_usd=limits.of_budget(
+                scope, agent_limit if is_own_budget(scope, turn.agent_id) else caller_limit
+            ),
         )
         for scope in scopes
     )
+
+
+def is_own_budget(scope: str, agent_id: str) -> bool:
+    """Check whether a budget is no other agent's."""
+    kind, _, owner = scope.partition(":")
+    return kind not in {"agent", "heartbeat"} or owner == agent_id
 
 
 def _per_budget(

@@ -1,0 +1,1 @@
+"""Routes for agents that meet: which other agents an agent may reach."""
