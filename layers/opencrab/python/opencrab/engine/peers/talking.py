@@ -10,7 +10,7 @@ from opencrab.domain.agents.event import ANSWERED, AgentEvent
 from opencrab.domain.conversation.loop_guard import conversation_message_minhash
 from opencrab.domain.conversation.message import LineKind, Message, TextPart
 from opencrab.domain.conversation.session import Session
-from opencrab.domain.errors import Changed, NotFound, Unavailable
+from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.money.budget import agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.peers.talk import (
@@ -100,15 +100,17 @@ def hear_turn_of_peer(runtime: Runtime, item: DueItem) -> None:
     words = _spoken_words(runtime.home, turn)
     talk = _count_turn(runtime, caller, turn.agent_id if caller == other else other, turn, words)
     if turn.hops == 1:
-        _tell_caller(runtime, caller, turn, words)
+        told = _answer_text(runtime.home, caller, turn, words)
+        if talk is None or not _tell_where_it_was_asked(runtime, caller, talk, turn, told):
+            _tell_caller(runtime, caller, turn, told)
     if talk is None or talk.ended or talk.hops != turn.hops:
         return
     language = runtime.home.agents.get(other).agent.language
     text = _TOLD["spoke"][language].format(
         name=_name(runtime.home, turn.agent_id), left=talk.hop_limit - talk.hops
     )
-    told = item.replaced(message=item.message.replaced(parts=(TextPart(text=text),)))
-    _admit(runtime, told, caller, unasked=talk.unasked)
+    floor = item.replaced(message=item.message.replaced(parts=(TextPart(text=text),)))
+    _admit(runtime, floor, caller, unasked=talk.unasked)
 
 
 def _admit(runtime: Runtime, item: DueItem, caller: str, *, unasked: bool) -> None:
@@ -156,13 +158,50 @@ def _count_turn(
     )
 
 
-def _tell_caller(runtime: Runtime, caller: str, turn: Turn, words: str) -> None:
+def _tell_where_it_was_asked(
+    runtime: Runtime, caller: str, talk: PeerTalk, turn: Turn, told: str
+) -> bool:
+    """Let the agent pass the answer on in the conversation where a person had it ask.
+
+    False if no person waits there: it asked by itself or for a goal, or the conversation is over.
+    """
+    if talk.unasked or talk.goal:
+        return False
+    language = runtime.home.agents.get(caller).agent.language
+    with suppress(NotFound, Conflict):
+        asked = runtime.home.journal.header(talk.turn_id)
+        if runtime.home.sessions.get(asked.session_id).discusses:
+            return False
+        message = Message(
+            source=Source.PEER,
+            source_id=f"reported#{turn.id}",
+            principal_id=turn.agent_id,
+            sender=OPENCRAB,
+            authority=Authority.PEER,
+            parts=(TextPart(text=_TOLD["report"][language].format(told=told)),),
+            channel=asked.channel and asked.channel.replaced(awaited=False),
+        )
+        admit_turns_of_message(
+            runtime,
+            asked.session_id,
+            message,
+            trigger=Trigger.EVENT,
+            hops=turn.hops + 1,
+            taint=True,
+            payer=asked.public_payer,
+            only=(caller,),
+        )
+        return True
+    return False
+
+
+def _tell_caller(runtime: Runtime, caller: str, turn: Turn, told: str) -> None:
     """Tell the agent that asked of the answer, once: its next own turn reads it."""
     event = AgentEvent(
         id=runtime.clock.new_id(),
         type=ANSWERED,
         source=turn.agent_id,
-        text=_answer_text(runtime.home, caller, turn, words),
+        text=told,
         session_id=turn.session_id,
         authority=Authority.PEER,
         tainted=True,
