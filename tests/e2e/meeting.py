@@ -7,12 +7,16 @@ from typing import Any, cast
 
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.agents.soul import Drives
+from opencrab.domain.conversation.message import LineKind
+from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.goals.goal import GOAL, Goal, GoalSource
 from opencrab.domain.money.budget import Usage
+from opencrab.domain.peers.talk import PEER_TALK, PeerTalk, peer_session_id
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.domain.value import Language
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatMessage, ChatModel, ChatRequest
-from tests.e2e.house import House
+from tests.e2e.house import START, House
 
 QUESTION = {Language.EN: "Which tides do you know?", Language.JA: "どの潮を知っていますか。"}
 ANSWER = {Language.EN: "High tide is at nine.", Language.JA: "満潮は九時です。"}
@@ -99,3 +103,73 @@ def meets(
 
 
 NAMES = {"aki": "秋", "bo": "Botan", "eve": "Eve"}
+
+
+CONVERSATION = peer_session_id("aki", "bo")
+SOON = 8
+UNMET = {Language.EN: "Get to know Botan", Language.JA: "Botanさんと知り合う"}
+REPORT = {Language.EN: "Botan answered: {answer}", Language.JA: "Botanさんの返事: {answer}"}
+
+
+def spoken(house: House, session_id: str = CONVERSATION) -> list[tuple[str, str]]:
+    lines = house.home.journal.lines(session_id, limit=200)
+    return [(line.speaker_id, line.text) for line in lines if line.kind is LineKind.SPEECH]
+
+
+def goals(house: House, source: GoalSource = GoalSource.SOCIAL, name: str = "aki") -> list[Goal]:
+    found = (fact.read(Goal) for fact in house.home.facts.page(name, GOAL))
+    return [goal for goal in found if goal.source is source and goal.deadline is None]
+
+
+def talk(house: House, caller: str = "aki", peer: str = "bo") -> PeerTalk:
+    stored = house.home.facts.get(caller, PEER_TALK, peer)
+    assert stored is not None
+    return stored.read(PeerTalk)
+
+
+def drawn(house: House, scope: str) -> int:
+    return house.home.budgets.drawn_micro_usd(scope, f"{house.clock.now():%Y-%m-%d}")
+
+
+def pair(house: House, language: Language = Language.EN, peer: Said | None = None) -> Players:
+    """Aki asks by its own heartbeat turn; Botan answers, or says what is given."""
+    players = Players()
+    meets(house, "aki", language, instructions="海を知る", interval_seconds=61)
+    meets(house, "bo", language, enabled=False)
+
+    def aki(text: str, step: int) -> Said:
+        if UNMET[language] not in text or step:
+            return SILENT
+        return use("talk_to_peer", peer="Botan", purpose="tides", message=QUESTION[language])
+
+    players.says = {"aki": aki, "bo": lambda _text, _step: peer or ANSWER[language]}
+    house.provider.wrap = players.model
+    return players
+
+
+def asks(house: House, said: Said, name: str = "aki", **others: Said) -> Players:
+    """An agent that does one thing when its owner writes, and others that say the same always."""
+    players = Players()
+    done = house.home.agents.get(name).agent
+    house.session(done)
+    players.says = {each: always(words) for each, words in others.items()}
+    players.says[name] = if_asked(said)
+    house.provider.wrap = players.model
+    return players
+
+
+def session_of(name: str) -> Session:
+    """A session of one agent with its owner."""
+    return Session(
+        id=f"{name}-s",
+        participants=(Participant(agent_id=name),),
+        created_by="owner",
+        created_at=START,
+        updated_at=START,
+    )
+
+
+def results(house: House, session_id: str = "s") -> list[str]:
+    lines = house.home.journal.lines(session_id, limit=1_000)
+    calls = [line.data or {} for line in lines if line.kind is LineKind.ACTION]
+    return [str(call["result"]) for call in calls if call["name"] != "send_noreact"]

@@ -368,34 +368,19 @@ class Turn(Value):
 
 
 def budget_draws_for_turn(
-    turn: Turn,
-    block: Block,
-    limits: Limits,
-    agent_limit: MicroUsd | None,
-    caller_limit: MicroUsd | None = None,
+    turn: Turn, block: Block, limits: Limits, agent_limit: MicroUsd | None
 ) -> tuple[BudgetDraw, ...]:
-    """Return the draws that take one block from every budget of a turn.
-
-    `caller_limit` is the daily limit of another agent whose budgets pay too, if it has one.
-    """
+    """Return the draws that take one block from every budget of a turn."""
     scopes = (agent_budget_scope(turn.agent_id), INSTALLATION, *block.scopes)
     return tuple(
         BudgetDraw(
             scope=scope,
             day=_budget_day(scope, block.day),
             micro_usd=block.micro_usd,
-            limit_micro_usd=limits.of_budget(
-                scope, agent_limit if is_own_budget(scope, turn.agent_id) else caller_limit
-            ),
+            limit_micro_usd=limits.of_budget(scope, agent_limit),
         )
         for scope in scopes
     )
-
-
-def is_own_budget(scope: str, agent_id: str) -> bool:
-    """Check whether a budget is no other agent's."""
-    kind, _, owner = scope.partition(":")
-    return kind not in {"agent", "heartbeat"} or owner == agent_id
 
 
 def _per_budget(

@@ -31,8 +31,8 @@ from opencrab.engine.goals import self_goals
 from opencrab.engine.goals.conditions import check_task_preconditions
 from opencrab.engine.goals.panel_notice import queue_goal_progress_panel
 from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, require_goal_document
-from opencrab.engine.goals.peer_answers import goal_waiting_for_peers, is_goal_unanswered
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
+from opencrab.engine.goals.social.answers import goal_waiting_for_peers, is_goal_unanswered
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.audience import may_turn_channel_hear_everything

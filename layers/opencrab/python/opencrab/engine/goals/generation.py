@@ -31,7 +31,7 @@ from opencrab.engine.goals.selection import (
     count_goals_from,
     running_goals,
 )
-from opencrab.engine.goals.social_reasons import find_social_reason, name_of_mentioner
+from opencrab.engine.goals.social.reasons import find_social_reason, name_of_mentioner
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.binding import world_balance
 from opencrab.ports.documents import Documents

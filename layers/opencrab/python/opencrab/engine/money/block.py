@@ -3,9 +3,11 @@
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import NotFound
 from opencrab.domain.money.budget import BudgetDraw, Limits
-from opencrab.domain.turn.turn import Block, Turn, budget_draws_for_turn, is_own_budget
+from opencrab.domain.turn.turn import Block, Turn, budget_draws_for_turn
 from opencrab.domain.value import MicroUsd
 from opencrab.ports.agents import Agents
+
+_OF_AGENTS = ("agent:", "heartbeat:")
 
 
 def draw_block_for_turn(
@@ -15,9 +17,23 @@ def draw_block_for_turn(
 
     What another agent asked for counts on that agent's day too: its limit is read then.
     """
-    callers = [scope for scope in block.scopes if not is_own_budget(scope, turn.agent_id)]
-    caller = _day_limit(agents, callers[0].partition(":")[2]) if callers else None
-    return budget_draws_for_turn(turn, block, limits, agent.day_limit_micro_usd, caller)
+    draws = budget_draws_for_turn(turn, block, limits, agent.day_limit_micro_usd)
+    caller = next(filter(None, (_other_agent(each, agent.id) for each in block.scopes)), None)
+    if caller is None:
+        return draws
+    own = _day_limit(agents, caller)
+    return tuple(
+        draw.replaced(limit_micro_usd=limits.of_budget(draw.scope, own))
+        if _other_agent(draw.scope, agent.id)
+        else draw
+        for draw in draws
+    )
+
+
+def _other_agent(scope: str, agent_id: str) -> str | None:
+    """Return the agent whose budget a scope is, None if it is this agent's or nobody's."""
+    owner = scope.partition(":")[2]
+    return owner if scope.startswith(_OF_AGENTS) and owner != agent_id else None
 
 
 def _day_limit(agents: Agents, agent_id: str) -> MicroUsd | None:

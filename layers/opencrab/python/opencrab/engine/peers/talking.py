@@ -25,8 +25,8 @@ from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.engine.agents.events import notify_agent_once
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.goals.peer_answers import goal_changes_after_answer
 from opencrab.engine.goals.queue import OPENCRAB
+from opencrab.engine.goals.social.answers import goal_changes_after_answer
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import InheritedContext, admit_turns_of_message
 from opencrab.engine.turn.work import Consequence, TurnWork

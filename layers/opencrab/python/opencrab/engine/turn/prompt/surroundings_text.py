@@ -168,7 +168,7 @@ def _events(around: Surroundings, moment: WakingMoment) -> PromptText:
         mark = waking_prompt_text("others", language) if event.tainted and said else ""
         told = f": 「{said}」" if said and moment.language is Language.JA else f': "{said}"'
         # Only an event of a session comes from the agent that its source names.
-        source = _named(around, event.source) if event.session_id else event.source
+        source = _name_with_id(around, event.source) if event.session_id else event.source
         row = f"- {_at(event.at, moment)} {event.type} {source}"
         rows.append(
             label_text_for_model(f"{row}{told if said else ''}{mark}", tainted=event.tainted)
@@ -176,7 +176,7 @@ def _events(around: Surroundings, moment: WakingMoment) -> PromptText:
     return _titled_list(waking_prompt_text("events", language), rows)
 
 
-def _named(around: Surroundings, agent_id: str) -> str:
+def _name_with_id(around: Surroundings, agent_id: str) -> str:
     """Return the name of an agent with its id; the id alone for what is no agent here."""
     name = around.names.get(agent_id)
     return agent_id if name is None or name == agent_id else f"{name} ({agent_id})"
@@ -212,7 +212,7 @@ def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> Pr
             "peer",
             language,
             id=label_text_for_model(
-                _named(around, peer.agent_id), tainted=peer.agent_id in foreign
+                _name_with_id(around, peer.agent_id), tainted=peer.agent_id in foreign
             ),
             trust=trusted,
             able=peer.competence,
