@@ -123,6 +123,14 @@ CALLS: dict[str, tuple[Call, ...]] = {
         ("link_knowledge", {"origin": "蟹", "relation": "lives_in", "target": "sea"}),
     ),
     "rate_peer": (("rate_peer", {"peer_id": "ken", "outcome": "success"}),),
+    "list_peers": (("list_peers", {}),),
+    "talk_to_peer": (("talk_to_peer", {"peer": "Ken", "purpose": "潮", "message": "満潮は?"}),),
+    "invite_to_discussion": (
+        ("invite_to_discussion", {"agents": ["Ken"], "subject": "潮", "message": "満潮は?"}),
+    ),
+    "ask_for_help": (("ask_for_help", {"text": "潮の表がほしい"}),),
+    "offer": (("offer", {"text": "地図があります"}),),
+    "read_notices": (("offer", {"text": "地図"}), ("read_notices", {})),
     "evaluate_response": (
         ("evaluate_response", {"quality_score": 0.8, "task_success": True, "evaluation": "良い"}),
     ),
@@ -159,6 +167,7 @@ def errand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Errand]:
     """One installation with everything that actions can reach."""
     made = Errand(sqlite, tmp_path_factory.mktemp("actions"))
     home = made.runtime.home
+    made.house.agent("Ken", (Reply("九時です"),))
     made.house.provider.routing = Routing(
         default="fake:none", aliases={"fast": "fake:none"}, selectable=("fast",)
     )

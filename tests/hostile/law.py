@@ -35,6 +35,8 @@ READING = frozenset(
         "recall_model_experiences",
         "web_fetch",
         "world_messages",
+        "list_peers",
+        "read_notices",
     ]
 )
 SPEAKING = frozenset(

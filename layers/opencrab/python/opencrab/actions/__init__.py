@@ -4,6 +4,7 @@ from opencrab.actions import action_search, discussion_outcome, speech, web, wor
 from opencrab.actions.goals import promises
 from opencrab.actions.memory import beliefs_and_notes, history, recall
 from opencrab.actions.models import optimize, select
+from opencrab.actions.peers import board, invite
 from opencrab.actions.registry import Group, Registry
 from opencrab.actions.skills import learning
 from opencrab.actions.vault import edit
@@ -20,6 +21,8 @@ GROUPS: tuple[Group, ...] = (
     beliefs_and_notes.group,
     promises.group,
     edit.group,
+    invite.group,
+    board.group,
     web.group,
     select.group,
     optimize.group,

@@ -14,6 +14,7 @@ from opencrab.engine.erasure.file_versions import ForgottenFileConsequence
 from opencrab.engine.goals.after_turn import GoalConsequence
 from opencrab.engine.learning.signals import SignalsConsequence
 from opencrab.engine.memory.compaction.trigger import CompactionConsequence
+from opencrab.engine.peers.talking import PeerConsequence
 from opencrab.engine.runtime import Runtime
 
 CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
@@ -21,6 +22,7 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     ApprovalConsequence(),
     DiscussionConsequence(),
     OutcomeConsequence(),
+    PeerConsequence(),
     CompactionConsequence(),
     HeartbeatConsequence(),
     ForgottenFileConsequence(),

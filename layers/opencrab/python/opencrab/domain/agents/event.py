@@ -20,6 +20,9 @@ KEPT = timedelta(days=7)
 MOST = 200
 """The limit of unread events of one agent: more are only counted."""
 
+ANSWERED = "peer.answered"
+"""The type of the event that another agent has answered, or has ended its turn in silence."""
+
 _PLACES = 8
 
 EventType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.]{0,63}$")]

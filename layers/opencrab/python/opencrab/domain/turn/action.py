@@ -7,6 +7,7 @@ from pydantic import Field
 
 from opencrab.domain.document import Document
 from opencrab.domain.models.routing import ModelChosen
+from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.value import Value
 
 
@@ -158,6 +159,7 @@ class ActionResult(Value):
 
     `taint` says that it carries foreign text. `facts` are documents written in the
     transaction of the result, for any action but a pure one; the journal does not repeat them.
+    `due` are messages to other agents, written with them by a transactional action.
     """
 
     success: bool
@@ -166,6 +168,7 @@ class ActionResult(Value):
     side_effects: tuple[SideEffect, ...] = ()
     taint: bool = False
     facts: tuple[Document, ...] = Field(default=(), exclude=True)
+    due: tuple[DueItem, ...] = Field(default=(), exclude=True)
 
     @classmethod
     def ok(cls, *side_effects: Any, **data: Any) -> "ActionResult":
@@ -175,6 +178,10 @@ class ActionResult(Value):
     def keeping(self, *facts: Document) -> "ActionResult":
         """Return the result with more documents to write together with it."""
         return self.replaced(facts=(*self.facts, *facts))
+
+    def sending(self, *due: DueItem) -> "ActionResult":
+        """Return the result with more messages to admit once it is written."""
+        return self.replaced(due=(*self.due, *due))
 
     @classmethod
     def failure(cls, error: str) -> "ActionResult":

@@ -354,8 +354,8 @@ class Turn(Value):
 
     def _further_scopes(self, limits: Limits) -> tuple[str, ...]:
         # Fixed by the first block, as money must go back to where it came from; headers of the
-        # first release have blocks and no scopes.
-        if self.scopes is not None or self.blocks:
+        # first release have blocks and no scopes. Before it they are those of who caused the turn.
+        if self.blocks:
             return self.scopes or ()
         session = (
             session_budget_scope(self.session_id) if limits.session_micro_usd is not None else None
@@ -363,7 +363,8 @@ class Turn(Value):
         unasked = self.source is Source.HEARTBEAT
         beats = heartbeat_budget_scope(self.agent_id) if unasked else None
         public = None if self.public_payer is None else public_budget_scope(self.public_payer)
-        return tuple(scope for scope in (session, beats, public) if scope is not None)
+        further = (session, beats, public, *(self.scopes or ()))
+        return tuple(scope for scope in further if scope is not None)
 
 
 def budget_draws_for_turn(

@@ -147,6 +147,13 @@ def _told_of_end(runtime: Runtime, agent_id: str, session: Session) -> None:
     _store_event_once(runtime, agent_id, event, stable_id("discussion-ended", session.id))
 
 
+def notify_agent_once(runtime: Runtime, agent_id: str, event: AgentEvent, once: str) -> None:
+    """Notify an agent of an event, unless it was notified under the same `once` before."""
+    with suppress(NotFound):
+        if runtime.home.agents.get(agent_id).agent.answers:
+            _store_event_once(runtime, agent_id, event, once)
+
+
 def _store_event_once(
     runtime: Runtime, agent_id: str, event: AgentEvent, once: str
 ) -> EventReceipt:

@@ -301,7 +301,7 @@ class _Search:
         self._remove(gone, EXPERIENCE, lambda fact: (fact.read(Experience).experience,))
 
     def _inner(self) -> None:
-        inner = beliefs_to_erase(self._facts, self._agent_id, self._means)
+        inner = beliefs_to_erase(self._runtime.home, self._agent_id, self._means)
         self._kept.changes += inner.changes
         self._kept.removed += inner.removed
         self._kept.schedules += inner.schedules

@@ -6,8 +6,6 @@ finds the rest.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol
 
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule
@@ -18,24 +16,11 @@ from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.engine.erasure.derived_peers import IsAffected, talks_and_notices_to_erase
 from opencrab.engine.erasure.derived_promises import promises_to_erase
 from opencrab.ports.documents import Documents
+from opencrab.ports.home import Home
 from opencrab.ports.paging import all_pages
-
-
-class IsAffected(Protocol):
-    """A check whether something derives from the erased data."""
-
-    def __call__(
-        self,
-        *texts: str,
-        turns: Iterable[str] = (),
-        session_id: str = "",
-        line: int = 0,
-        people: Iterable[str] = (),
-        times: Iterable[datetime] = (),
-    ) -> bool:
-        """Check texts, source turns, source line, people that it is from or about, and times."""
 
 
 @dataclass
@@ -57,9 +42,9 @@ class DerivedBeliefs:
         self.removed.append(f"{fact.kind}:{fact.id}")
 
 
-def beliefs_to_erase(facts: Documents, agent_id: str, means: IsAffected) -> DerivedBeliefs:
+def beliefs_to_erase(home: Home, agent_id: str, means: IsAffected) -> DerivedBeliefs:
     """Find what an agent's beliefs, peers, notes, events, schedules and promises owe to it."""
-    kept = DerivedBeliefs()
+    kept, facts = DerivedBeliefs(), home.facts
     beliefs = list(_beliefs(facts, agent_id, means, kept))
     peers = list(_peers(facts, agent_id, means, kept))
     if kept.changes:
@@ -70,7 +55,7 @@ def beliefs_to_erase(facts: Documents, agent_id: str, means: IsAffected) -> Deri
     promises = promises_to_erase(facts, agent_id, means)
     kept.changes += promises.changes
     kept.words += promises.words
-    for fact in promises.removed:
+    for fact in (*promises.removed, *talks_and_notices_to_erase(home, agent_id, means)):
         kept.remove(fact)
     return kept
 

@@ -1,6 +1,6 @@
 """Derived promises: finds promises, and outcomes of discussions, that came from erased data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from opencrab.domain.discussion.outcome import (
@@ -10,15 +10,12 @@ from opencrab.domain.discussion.outcome import (
 )
 from opencrab.domain.document import INSTALLATION_FACTS, Document
 from opencrab.domain.goals.promise import PROMISE, PROMISE_BOARD, Promise, PromiseBoard
+from opencrab.engine.erasure.derived_peers import IsAffected
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 
 FORGOTTEN = "forgotten"
 """Why a discussion has no outcome whose words were erased; its end is not settled a second time."""
-
-
-IsAffected = Callable[..., bool]
-"""A check whether something derives from the erased data, as `derived_beliefs.IsAffected`."""
 
 
 @dataclass

@@ -32,6 +32,7 @@ from opencrab.engine.goals.conditions import check_task_preconditions
 from opencrab.engine.goals.panel_notice import queue_goal_progress_panel
 from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, require_goal_document
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
+from opencrab.engine.goals.social.answers import goal_waiting_for_peers, is_goal_unanswered
 from opencrab.engine.phrases import system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.audience import may_turn_channel_hear_everything
@@ -309,7 +310,13 @@ def _advance_after_success(
         return goal.with_task(ended)
     if goal.stuck and work.turn.task == goal.id:
         return self_goals.goal_after_failed_replan(goal, board)
-    return _complete_with_report(work, goal, end, told)
+    if (waits := goal_waiting_for_peers(work, board, goal)) is not None:
+        return waits.replaced(receipts=_together(goal.receipts, work))
+    done = _complete_with_report(work, goal, end, told)
+    if done.status is GoalStatus.COMPLETED and is_goal_unanswered(board, done):
+        told.clear()
+        return done.replaced(status=GoalStatus.ABANDONED)
+    return done
 
 
 def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]) -> Goal:

@@ -15,7 +15,6 @@ from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
 from opencrab.domain.goals.selection import AT_ONCE, PROMISES, open_goal_limit
 from opencrab.domain.goals.value_estimate import Horizon, ValueEstimate
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.memory.peer import PEER, Peer, peer_trust
 from opencrab.domain.money.budget import Limits, agent_budget_scope
 from opencrab.domain.value import Value
 from opencrab.engine.goals.earlier_goals import earlier_goals_text, ended_own_goals
@@ -24,7 +23,7 @@ from opencrab.engine.goals.generation_text import (
     goal_text,
     low_balance_goal_text,
     next_step_goal_text,
-    reply_goal_text,
+    social_goal_text,
 )
 from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue, dequeue_goal_and_begin_next
 from opencrab.engine.goals.selection import (
@@ -32,8 +31,8 @@ from opencrab.engine.goals.selection import (
     count_goals_from,
     running_goals,
 )
+from opencrab.engine.goals.social.reasons import find_social_reason, name_of_mentioner
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.prompt.surroundings import is_prompt_peer_id_untrusted
 from opencrab.engine.world.binding import world_balance
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -42,15 +41,11 @@ from opencrab.ports.turn.action import one_line
 
 _NAME = 200
 _LOOKED_AT = 50
-"""The most events, and peers, that one review reads."""
+"""The most events that one review reads."""
 
 STEPS = 12
 """The curiosity intervals between two next steps towards an aspiration."""
 
-_COLLABORATIVE = 0.6
-"""The collaboration drive from which an agent seeks out peers with low trust."""
-
-_HARDLY = 0.3
 _SOCIAL_PAUSE = timedelta(days=1)
 _PATIENCE = timedelta(hours=1)
 """Time that a mention stays unanswered before answering it becomes a goal."""
@@ -177,7 +172,7 @@ def generate_social_goal(
     now: datetime,
     signs: VitalSigns | None = None,
 ) -> Goal | None:
-    """Generate a goal to answer an old mention, or to meet a peer with low trust.
+    """Generate a goal to answer an old mention, to help a peer, or to meet one.
 
     At most one is open, and a day passes between them.
     """
@@ -189,8 +184,18 @@ def generate_social_goal(
     if signs is None:
         stored = home.facts.get(board.profile.agent.id, VITALS, VITALS)
         signs = None if stored is None else stored.read(VitalSigns)
-    wish = _reply_wish(board, signs, now) or _low_trust_peer_goal(home, autonomy, board, now)
-    return None if wish is None else _put_up(board, wish, now)
+    wish = _reply_wish(home, board, signs, now)
+    if wish is not None:
+        return _put_up(board, wish, now)
+    reason = find_social_reason(home, autonomy, board, now)
+    if reason is None:
+        return None
+    name, words = social_goal_text(reason.key, board.profile.agent.language, reason.who)
+    wish = _wish(board, GoalSource.SOCIAL, name, words)
+    goal = _put_up(board, wish.replaced(taint=reason.tainted), now)
+    if goal is not None and reason.read is not None:
+        board.add_document(reason.read)
+    return goal
 
 
 def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
@@ -280,31 +285,16 @@ def _chance(board: GoalBoard, event: AgentEvent) -> _GoalDraft:
     return wish.replaced(taint=event.tainted)
 
 
-def _reply_wish(board: GoalBoard, signs: VitalSigns | None, now: datetime) -> _GoalDraft | None:
+def _reply_wish(
+    home: Home, board: GoalBoard, signs: VitalSigns | None, now: datetime
+) -> _GoalDraft | None:
     mention = None if signs is None else signs.mention
     if mention is None or now - mention.at < _PATIENCE:
         return None
-    name, words = reply_goal_text(board.profile.agent.language, mention.principal_id)
+    who = name_of_mentioner(home, mention)
+    name, words = social_goal_text("mention", board.profile.agent.language, who)
     wish = _wish(board, GoalSource.SOCIAL, name, words)
     return wish.replaced(taint=True)
-
-
-def _low_trust_peer_goal(
-    home: Home, autonomy: Autonomy, board: GoalBoard, now: datetime
-) -> _GoalDraft | None:
-    profile = board.profile
-    if profile.soul.weights.collaboration < _COLLABORATIVE:
-        return None
-    prior = autonomy.peer_prior
-    facts = home.facts.page(profile.agent.id, PEER, limit=_LOOKED_AT)
-    peers = {peer.agent_id: peer for peer in (fact.read(Peer) for fact in facts)}
-    trusted = ((peer_trust(peer, now, prior), who) for who, peer in peers.items())
-    least, who = min(trusted, default=(1.0, ""))
-    if least >= _HARDLY:
-        return None
-    name, words = goal_text(GoalSource.SOCIAL, profile.agent.language, what=who)
-    wish = _wish(board, GoalSource.SOCIAL, name, words)
-    return wish.replaced(taint=is_prompt_peer_id_untrusted(home.agents, peers[who]))
 
 
 def _put_up(board: GoalBoard, wish: _GoalDraft, now: datetime) -> Goal | None:

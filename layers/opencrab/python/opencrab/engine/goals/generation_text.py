@@ -19,9 +19,9 @@ def goal_text(source: GoalSource, language: Language, **what: object) -> tuple[s
     return _format_goal_text(source, language, **what)
 
 
-def reply_goal_text(language: Language, who: str) -> tuple[str, str]:
-    """Return name and description of the goal to answer somebody."""
-    return _format_goal_text("mention", language, what=who)
+def social_goal_text(reason: str, language: Language, who: str) -> tuple[str, str]:
+    """Return name and description of the goal to turn to somebody, by the reason."""
+    return _format_goal_text(reason, language, what=who)
 
 
 def aspiration_text(language: Language, whole: str = "", *, asked: bool) -> str:

@@ -261,7 +261,7 @@ def _finish(
         record,
         lines=lines,
         utterances=utterances,
-        beside=ExtraWrites(facts=facts),
+        beside=ExtraWrites(facts=facts, due=result.due),
         # Its effect is this very write, which a stop can prevent; others have happened (ADR 0009).
         unless_stopped=action.effect is Effect.TRANSACTIONAL,
         progress=True,

@@ -34,13 +34,14 @@ class InheritedContext(TypedDict, total=False):
 
     `hops` counts the agents since a human spoke, `task` is the id of the goal or task that the turn
     carries out. `payer` is the id of the public person who caused it through another agent's turn:
-    that person's day budget pays for it too.
+    that person's day budget pays for it too. `scopes` are the budgets of the agent that caused it.
     """
 
     hops: int
     task: str | None
     taint: bool
     payer: str | None
+    scopes: tuple[str, ...]
 
 
 _PEOPLE = frozenset({Source.REST, Source.WEBSOCKET, Source.DISCORD, Source.CLI})

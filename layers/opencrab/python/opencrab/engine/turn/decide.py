@@ -14,7 +14,7 @@ from opencrab.domain.money.budget import BudgetDraw, Limits
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
 from opencrab.domain.turn.task_type import ThinkContext, turn_think_context
 from opencrab.domain.turn.transcript import ModelAttempt
-from opencrab.domain.turn.turn import Block, Turn, TurnStatus, budget_draws_for_turn
+from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.value import MicroUsd
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.models import router
@@ -265,8 +265,7 @@ def _probability(call: _Call, basis: RoutingBasis) -> float:
 def _save_model_intent(work: TurnWork, intent: ModelIntent, block: Block | None) -> None:
     draws: tuple[BudgetDraw, ...] = ()
     if block is not None:
-        own = work.profile.agent.day_limit_micro_usd
-        draws = budget_draws_for_turn(work.turn, block, work.limits, own)
+        draws = work.draws_for_block(block)
     now = work.runtime.clock.now()
     label = label_of_turn_reading(work.turn, work.clearance, work.readers, now)
     work.save(

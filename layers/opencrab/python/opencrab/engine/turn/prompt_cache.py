@@ -1,5 +1,6 @@
 """Prompt inputs: what the prompts of a turn need, read once however many steps it takes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from opencrab.domain.agents.event import AgentEvent
@@ -11,6 +12,7 @@ from opencrab.domain.goals.promise import PromiseBoard
 from opencrab.domain.memory.salient_beliefs import SalientBeliefs
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.memory.working_memory import WorkingMemory
+from opencrab.domain.peers.notice import Notice
 from opencrab.ports.models.model import CallReturn, ChatMessage, Image, PromptText
 
 
@@ -19,7 +21,8 @@ class Surroundings:
     """The surroundings of an agent that wakes: goals, notes, beliefs, and unread events by age.
 
     `capability` is the `capability_match` of goals that state none; `served` is the stored goal
-    that the turn carries out. `known_peers` are the tainted peers that are agents here.
+    that the turn carries out. `known_peers` are the tainted peers that are agents here. `names` are
+    those of agents by id, `answers` what other agents said for the goal, `notices` the new ones.
     """
 
     signs: VitalSigns | None = None
@@ -31,6 +34,9 @@ class Surroundings:
     served: Document | None = None
     known_peers: frozenset[str] = frozenset()
     promises: PromiseBoard | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    answers: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 Shown = tuple[ChatMessage | CallReturn, ...]

@@ -14,14 +14,15 @@ from opencrab.domain.goals.goal import GOAL, ActionReceipt, Goal, goal_document_
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.memory.clearance import READERS, Clearance
 from opencrab.domain.models.routing import CallOptions, RoutingBasis
-from opencrab.domain.money.budget import Limits
+from opencrab.domain.money.budget import BudgetDraw, Limits
 from opencrab.domain.turn.action import ActionResult, FileDeleted, FileWritten
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, action_name_of_turn_call
 from opencrab.domain.turn.transcript import Transcript
-from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.turn.turn import Block, Turn, TurnStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.consequence import ExtraWrites, TurnConsequence
 from opencrab.engine.models.router import assign_models_to_turn
+from opencrab.engine.money.block import draw_block_for_turn
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.stored_record import store_record_body
 from opencrab.engine.turn.prompt_cache import PromptInputs
@@ -151,6 +152,11 @@ class TurnWork:
         if attempts >= most * _ATTEMPTS_PER_STEP:
             return 0
         return most - attempts + self.transcript.failed_calls
+
+    def draws_for_block(self, block: Block) -> tuple[BudgetDraw, ...]:
+        """Return the draws that take one block from every budget of the turn."""
+        agents = self.runtime.home.agents
+        return draw_block_for_turn(agents, self.turn, self.profile.agent, block, self.limits)
 
     def look(self, step_state: StepState) -> PreCallState:
         """Return the state that this worker's next model call is made from."""

@@ -63,6 +63,7 @@ from opencrab.gateways.rest.memory import (
 from opencrab.gateways.rest.memory import views as memory_views
 from opencrab.gateways.rest.models import models, providers
 from opencrab.gateways.rest.money import budgets
+from opencrab.gateways.rest.peers import policy as peer_policy
 from opencrab.gateways.rest.skills import skills
 from opencrab.gateways.rest.usage import costs, reconciliation
 from opencrab.gateways.rest.workspace import workspace
@@ -76,6 +77,7 @@ PARTS = (
     soul_preview,
     trait_comparison,
     templates,
+    peer_policy,
     skills,
     workspace,
     curation,

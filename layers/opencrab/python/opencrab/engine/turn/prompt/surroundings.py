@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from itertools import takewhile
+from typing import Any
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Profile
@@ -17,6 +18,10 @@ from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.turn.turn import Trigger, Turn
+from opencrab.engine.turn.prompt.peer_surroundings import (
+    peer_answers_for_goal,
+    peer_names_in_prompt,
+)
 from opencrab.engine.turn.prompt.surroundings_text import (
     WakingMoment,
     render_surroundings,
@@ -32,6 +37,7 @@ from opencrab.ports.models.model import (
     PromptText,
     label_text_for_model,
 )
+from opencrab.ports.peers import find_notices
 from opencrab.ports.turn.action import one_line
 
 EVENTS_READ = 50
@@ -54,7 +60,8 @@ def read_prompt_surroundings(
 ) -> Surroundings | None:
     """Read the surroundings of an agent that acts unasked: one read, a second for unread events.
 
-    A peer that a tainted turn told of is one more, which shows whether it is an agent here.
+    The notice board is one more, and so is each peer, for its name; what peers answered is read if
+    the goal of the turn asked them.
 
     None for turns that a person asked for, and for those on behalf of peers or of the public: these
     see nothing of the agent's goals, beliefs and notes. Nor does a turn whose answer others hear,
@@ -74,24 +81,37 @@ def read_prompt_surroundings(
     working, outlook = single.get(WORKING), single.get(OUTLOOK)
     expected, promised = single.get(EXPECTATIONS), single.get(PROMISE_BOARD)
     seen = SalientBeliefs() if outlook is None else outlook.read(SalientBeliefs)
+    events = tuple(
+        event if clearance.whole else event.replaced(text="", source=_UNTOLD)
+        for event in _unread(facts, turn, signs)
+    )
+    served = next((goals[key] for key in serves if key in goals), None)
     return Surroundings(
         signs=signs,
         goals=tuple(goals[key].read(Goal) for key in dict.fromkeys(opened) if key in goals),
         working=None if working is None else working.read(WorkingMemory),
         outlook=seen,
         capability=(Expectations() if expected is None else expected.read(Expectations)).capability,
-        events=tuple(
-            event if clearance.whole else event.replaced(text="", source=_UNTOLD)
-            for event in _unread(facts, turn, signs)
-        ),
+        events=events,
         promises=None if promised is None else promised.read(PromiseBoard),
-        served=next((goals[key] for key in serves if key in goals), None),
+        served=served,
         known_peers=frozenset(
             peer.agent_id
             for peer in seen.peers
             if peer.tainted and not is_prompt_peer_id_untrusted(home.agents, peer)
         ),
+        names=peer_names_in_prompt(home.agents, seen.peers, events),
+        **(_peer_words(home, profile, served) if clearance.whole else {}),
     )
+
+
+def _peer_words(home: Home, profile: Profile, served: Document | None) -> dict[str, Any]:
+    """Return what other agents said for the goal that is served, and what is new on the board."""
+    goal = None if served is None else served.read(Goal)
+    return {
+        "answers": peer_answers_for_goal(home, profile, goal),
+        "notices": find_notices(home.facts, profile.agent),
+    }
 
 
 def is_prompt_peer_id_untrusted(agents: Agents, peer: Peer) -> bool:
@@ -127,7 +147,7 @@ def has_untrusted_text(around: Surroundings | None) -> bool:
     if around is None:
         return False
     noted = around.working is not None and around.working.tainted
-    return noted or any(event.tainted for event in around.events)
+    return noted or bool(around.answers) or any(event.tainted for event in around.events)
 
 
 def orientation_text(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from opencrab.domain.agents.event import AgentEvent
+from opencrab.domain.agents.event import ANSWERED
 from opencrab.domain.agents.soul import Drives
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.goals.goal import ActionReceipt, Goal
@@ -31,10 +31,10 @@ from opencrab.ports.models.model import (
 from opencrab.ports.texts import Texts
 from opencrab.ports.turn.action import one_line
 
-GOALS, EVENTS, RECEIPTS = 5, 10, 5
-"""The most goals, events and receipts that are listed."""
+GOALS, EVENTS, RECEIPTS, NOTICES = 5, 10, 5, 5
+"""The most goals, events, receipts and notices that are listed."""
 
-EVENT_CHARACTERS = 200
+EVENT_CHARACTERS, ANSWER_CHARACTERS = 200, 1_000
 
 RECENT_PART = 4
 """Receipts and promises take one such part each of the share of recent actions; the history takes
@@ -68,13 +68,15 @@ def render_surroundings(
     """Return the text on the surroundings; core memories have used `memory_used` tokens."""
     shares, language = autonomy.shares, moment.language
     goals = truncate_prompt_lines(_goals(around, moment), shares.world // 2, language)
-    events = truncate_prompt_lines(_events(around.events, moment), shares.world // 2, language)
+    events = truncate_prompt_lines(_events(around, moment), shares.world // 2, language)
     recent = truncate_prompt_lines(
         _recent(around.goals, moment), shares.recent // RECENT_PART, language
     )
     parts = (
         _head(around, moment, autonomy),
         goals,
+        _answers(around, language),
+        _notices(around, moment),
         events,
         _memory(around, moment, autonomy, max(shares.memory - memory_used, 0)),
         recent,
@@ -102,6 +104,28 @@ def _head(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> Pro
     return join_texts_for_model("\n", rows)
 
 
+def _answers(around: Surroundings, language: Language) -> PromptText:
+    """Return what other agents answered for the goal of this turn, in their words."""
+    rows = [label_text_for_model(f"- {each}", tainted=True) for each in around.answers]
+    return _titled_list(waking_prompt_text("answers", language), rows)
+
+
+def _notices(around: Surroundings, moment: WakingMoment) -> PromptText:
+    """Return who wrote on the notice board lately; the words are left to `read_notices`."""
+    signs, language = around.signs, moment.language
+    own = "" if signs is None else signs.agent_id
+    new = [each for each in around.notices if each.is_new(own, moment.now)]
+    if not new:
+        return NO_TEXT
+    named = (
+        waking_prompt_text(f"notice_{each.kind}", language, who=TrustedText(each.agent_name))
+        for each in new[:NOTICES]
+    )
+    return waking_prompt_text(
+        "notices", language, count=len(new), who=join_texts_for_model(", ", tuple(named))
+    )
+
+
 def _goals(around: Surroundings, moment: WakingMoment) -> PromptText:
     language = moment.language
     order = rank_goals(around.goals, around.capability, moment.drives, moment.now)
@@ -127,20 +151,30 @@ def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
     )
 
 
-def _events(events: tuple[AgentEvent, ...], moment: WakingMoment) -> PromptText:
+def _events(around: Surroundings, moment: WakingMoment) -> PromptText:
+    events = around.events
     language = moment.language
     rows = list[PromptText]()
     if len(events) > EVENTS:
         rows.append(waking_prompt_text("more_events", language, count=len(events) - EVENTS))
     for event in events[-EVENTS:]:
-        said = one_line(event.text, EVENT_CHARACTERS)
+        answered = event.type == ANSWERED
+        said = one_line(event.text, ANSWER_CHARACTERS if answered else EVENT_CHARACTERS)
         mark = waking_prompt_text("others", language) if event.tainted and said else ""
         told = f": 「{said}」" if said and moment.language is Language.JA else f': "{said}"'
-        row = f"- {_at(event.at, moment)} {event.type} {event.source}"
+        # Only an event of a session comes from the agent that its source names.
+        source = _name_with_id(around, event.source) if event.session_id else event.source
+        row = f"- {_at(event.at, moment)} {event.type} {source}"
         rows.append(
             label_text_for_model(f"{row}{told if said else ''}{mark}", tainted=event.tainted)
         )
     return _titled_list(waking_prompt_text("events", language), rows)
+
+
+def _name_with_id(around: Surroundings, agent_id: str) -> str:
+    """Return the name of an agent with its id; the id alone for what is no agent here."""
+    name = around.names.get(agent_id)
+    return agent_id if name is None or name == agent_id else f"{name} ({agent_id})"
 
 
 def _memory(
@@ -172,7 +206,9 @@ def _peers(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> Pr
         row = waking_prompt_text(
             "peer",
             language,
-            id=label_text_for_model(peer.agent_id, tainted=peer.agent_id in foreign),
+            id=label_text_for_model(
+                _name_with_id(around, peer.agent_id), tainted=peer.agent_id in foreign
+            ),
             trust=trusted,
             able=peer.competence,
             true=peer.reliability,

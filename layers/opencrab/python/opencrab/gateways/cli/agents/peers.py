@@ -1,0 +1,52 @@
+"""The command about which other agents an agent may reach."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
+from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
+from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.gateways.cli.terminal.text import clean_terminal_text
+
+
+class Reach(StrEnum):
+    """Which agents a policy permits, without naming them: the domain's, slow to load."""
+
+    OWNER = "owner"
+    NOBODY = "nobody"
+
+
+@cli_command
+def agent_peers(
+    terminal: Terminal,
+    agent: AgentName,
+    *,
+    reach: Annotated[
+        Reach | None, cli_option("Let it meet all agents of the same owner, or nobody.")
+    ] = None,
+    only: Annotated[str | None, cli_option("Let it meet only these agents.", "NAME,NAME")] = None,
+) -> None:
+    """Show or set which other agents an agent may reach, and may be reached by."""
+    if reach is not None and only is not None:
+        raise typer.BadParameter(terminal.words("peers_either"), param_hint="--only")
+    found = find_agent_for_terminal(terminal, agent)
+    place = ("agents", found["id"], "peer-policy")
+    if only is not None:
+        names = [name.strip() for name in only.split(",") if name.strip()]
+        ids = [find_agent_for_terminal(terminal, name)["id"] for name in names]
+        policy = terminal.client.put(*place, body={"reach": "listed", "agents": ids})
+    elif reach is not None:
+        policy = terminal.client.put(*place, body={"reach": reach.value})
+    else:
+        policy = terminal.client.get(*place)
+    if terminal.options.json:
+        terminal.json(policy)
+        return
+    terminal.print_sentence(f"peers_{policy['reach']}", name=found["name"])
+    if not policy["in_reach"] and policy["reach"] != "nobody":
+        terminal.print_sentence("peers_none")
+    for each in policy["in_reach"]:
+        terminal.line(f"- {clean_terminal_text(each['name'])}")

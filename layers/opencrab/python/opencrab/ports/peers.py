@@ -1,0 +1,31 @@
+"""Reads of other agents: who is in reach of an agent, and what stands on the notice board."""
+
+from itertools import islice
+
+from opencrab.domain.agents.agent import Agent, Profile
+from opencrab.domain.document import INSTALLATION_FACTS
+from opencrab.domain.peers.notice import LOOKED_AT, NOTICE, Notice, notice_board_id
+from opencrab.domain.peers.policy import PEER_POLICY, PeerPolicy, agents_in_reach
+from opencrab.ports.agents import Agents
+from opencrab.ports.documents import Documents
+from opencrab.ports.paging import all_pages, paginate
+
+_AGENTS, _PAGE = 1_000, 100
+
+
+def find_agents_in_reach(agents: Agents, facts: Documents, agent: Agent) -> tuple[Profile, ...]:
+    """Return the agents that an agent may reach, in order of their ids, without their state."""
+    found = paginate(agents.page, after=None, limit=_PAGE, key=lambda profile: profile.agent.id)
+    policies = {
+        fact.id: fact.read(PeerPolicy) for fact in all_pages(facts, INSTALLATION_FACTS, PEER_POLICY)
+    }
+    return agents_in_reach(agent, islice(found, _AGENTS), policies)
+
+
+def find_notices(facts: Documents, agent: Agent) -> tuple[Notice, ...]:
+    """Return the newest notices on the board of an agent's owner, newest first, its own included.
+
+    Expired ones may be among them.
+    """
+    page = facts.page(notice_board_id(agent.owner), NOTICE, limit=LOOKED_AT, newest_first=True)
+    return tuple(fact.read(Notice) for fact in page)

@@ -1,0 +1,58 @@
+"""Who may reach whom, at the terminal: shown and set."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.gateways.cli.server import Program, Server, ok, page
+
+PLACE = "/agents/a1/peer-policy"
+
+
+def policy(reach: str = "owner", *names: str, agents: tuple[str, ...] = ()) -> dict[str, Any]:
+    shown = [{"id": name.lower(), "name": name} for name in names]
+    return {"reach": reach, "agents": list(agents), "in_reach": shown}
+
+
+@pytest.fixture(autouse=True)
+def agents(server: Server) -> None:
+    """Two agents that may reach each other."""
+    listed = [{"id": "a1", "name": "Ada"}, {"id": "b1", "name": "Botan"}]
+    server.on("GET /agents", page(*({**each, "status": "active"} for each in listed)))
+    server.on(f"GET {PLACE}", ok(policy("owner", "Botan\x1b[2J")))
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "of its owner"), ("ja", "同じオーナー")])
+def test_those_in_reach_are_listed(program: Program, language: str, words: str) -> None:
+    told = program.run("--language", language, "agents", "peers", "Ada").out
+    assert words in told
+    assert "- Botan" in told
+    assert "\x1b" not in told
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "reaches no other"), ("ja", "話しません")])
+def test_an_agent_is_kept_to_itself(
+    program: Program, server: Server, language: str, words: str
+) -> None:
+    server.on(f"PUT {PLACE}", ok(policy("nobody")))
+    told = program.run("--language", language, "agents", "peers", "Ada", "--reach", "nobody")
+    assert words in told.out
+    assert json.loads(server.requests[-1].content) == {"reach": "nobody"}
+
+
+def test_agents_are_named_by_name_and_nobody_in_reach_is_said(
+    program: Program, server: Server
+) -> None:
+    server.on(f"PUT {PLACE}", ok(policy("listed", agents=("b1",))))
+    told = program.run("agents", "peers", "Ada", "--only", "Botan, ").out
+    assert json.loads(server.requests[-1].content) == {"reach": "listed", "agents": ["b1"]}
+    assert "nobody" in told
+    as_json = program.run("agents", "peers", "Ada", "--json").out
+    assert json.loads(as_json)["reach"] == "owner"
+
+
+def test_both_options_at_once_are_refused(program: Program) -> None:
+    refused = program.run("agents", "peers", "Ada", "--reach", "owner", "--only", "Botan")
+    assert refused.code == 2
+    assert "not both" in refused.err
