@@ -6,6 +6,12 @@ from contextlib import suppress
 from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.autonomy.instruction_plan import (
+    is_from_instructions,
+    is_one_time,
+    is_withdrawn,
+)
 from opencrab.domain.autonomy.schedule import (
     SCHEDULE,
     SCHEDULES,
@@ -16,14 +22,18 @@ from opencrab.domain.autonomy.schedule import (
 )
 from opencrab.domain.conversation.message import Message, TextPart
 from opencrab.domain.conversation.session import SessionStatus
-from opencrab.domain.document import Document, new_fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.domain.value import Value
 from opencrab.engine.autonomy.due_items import admit_due_item, admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
+from opencrab.engine.autonomy.schedule_documents import (
+    read_schedule_count,
+    schedule_count_after,
+    schedule_document,
+)
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -38,22 +48,15 @@ _TRIES = 5
 _BATCH = 100
 _PAGES = 10
 _ALL = 16_000
+_LATER = timedelta(minutes=10)
+"""The time after which a schedule for one run is tried again if it may not run now."""
+
 _EVER = timedelta(days=36_525)
 
 _WHY = {
     WhyOff.RETIRED: "its agent has retired",
     WhyOff.NOT_THERE: "its session is over, or its agent has left it",
 }
-
-MADE = "schedules_made"
-"""The kind and id of the document that counts the schedules ever created for an agent."""
-
-
-class _Made(Value):
-    """The number of schedules ever created; its version serializes concurrent creations."""
-
-    count: int
-
 
 _Step = tuple[Schedule, tuple[DueItem, ...]]
 
@@ -68,7 +71,7 @@ def create_schedule(
     """
     _require_place(runtime, agent_id, draft)
     for _ in range(SCHEDULES):
-        counted = runtime.home.facts.get(agent_id, MADE, MADE)
+        counted = read_schedule_count(runtime.home.facts, agent_id)
         known = schedules_of_agent(runtime.home, agent_id)
         before = next((each for each in known if each.id == schedule_id), None)
         if before is not None:
@@ -80,16 +83,10 @@ def create_schedule(
             )
         made = new_schedule(schedule_id, agent_id, draft, runtime.clock.now())
         with suppress(Changed):
-            runtime.home.facts.commit(_schedule_fact(made), _one_more(agent_id, counted))
+            more = schedule_count_after(agent_id, counted)
+            runtime.home.facts.commit(schedule_document(made), more)
             return made
     raise _busy(schedule_id)
-
-
-def _one_more(agent_id: str, counted: Document | None) -> Document:
-    """Return the incremented schedule counter, so that one of two concurrent creations retries."""
-    if counted is None:
-        return new_fact(agent_id, MADE, MADE, _Made(count=1))
-    return counted.with_body(_Made(count=counted.read(_Made).count + 1))
 
 
 def change_schedule(
@@ -200,7 +197,7 @@ def _bring_back(facts: Documents, clock: Clock) -> None:
         try:
             after = schedule.with_bounded_next_time(now)
             if after != schedule:
-                facts.commit(_schedule_fact(after, fact))
+                facts.commit(schedule_document(after, fact))
                 log.warning(
                     "schedule moved, its next run was later than its rule allows: schedule=%s, "
                     "from=%s, to=%s",
@@ -220,8 +217,15 @@ def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) ->
     """Start a due schedule, or switch it off if it cannot run; return False if nothing started."""
     schedule = fact.read(Schedule)
     try:
+        if is_from_instructions(schedule):
+            agent = _find_agent(runtime.home, schedule.agent_id)
+            if agent is None or is_withdrawn(schedule, agent):
+                runtime.home.facts.commit(fact.removed())
+                return False
+            # Without heartbeats nothing of what it does by itself begins.
+            frozen = frozen if agent.heartbeat.enabled else (*frozen, agent.id)
         after, items = _next(runtime.home, runtime.clock, schedule, frozen)
-        runtime.home.facts.commit(_schedule_fact(after, fact), due=items)
+        runtime.home.facts.commit(schedule_document(after, fact), due=items)
     except Changed:
         return False
     except OpenCrabError as error:
@@ -246,9 +250,12 @@ def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...])
         moved = schedule.with_next_time(now)
     except Invalid:
         return schedule.with_off_reason(WhyOff.NEVER, now), ()
+    once = is_one_time(schedule)
+    if once:
+        moved = schedule.with_off_reason(WhyOff.NEVER, now)
     if {INSTALLATION, schedule.agent_id} & {*frozen}:
         log.info("schedule skipped: schedule=%s, reason=frozen", schedule.id)
-        return moved, ()
+        return schedule.replaced(next_at=now + _LATER) if once else moved, ()
     if _goes_on(home.journal, schedule.last_turn_id):
         log.info("schedule skipped: schedule=%s, reason=previous_run_active", schedule.id)
         return moved, ()
@@ -258,12 +265,17 @@ def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...])
     return moved.after_run(turn, now), (item,)
 
 
+def _find_agent(home: Home, agent_id: str) -> Agent | None:
+    try:
+        return home.agents.get(agent_id).agent
+    except NotFound:
+        return None
+
+
 def _obstacle(home: Home, clock: Clock, schedule: Schedule) -> WhyOff | None:
     """Return why a schedule cannot run: agent retired or session gone; None if it can."""
-    try:
-        if not home.agents.get(schedule.agent_id).agent.answers:
-            return WhyOff.RETIRED
-    except NotFound:
+    agent = _find_agent(home, schedule.agent_id)
+    if agent is None or not agent.answers:
         return WhyOff.RETIRED
     there = _takes_part(home.sessions, clock, schedule.agent_id, schedule.session_id)
     return None if there else WhyOff.NOT_THERE
@@ -339,7 +351,7 @@ def _update_schedule(
         fact = _fact(facts, agent_id, schedule_id)
         schedule, items = act(fact.read(Schedule))
         try:
-            facts.commit(_schedule_fact(schedule, fact), due=items)
+            facts.commit(schedule_document(schedule, fact), due=items)
         except Changed:
             continue
         return schedule, items
@@ -354,14 +366,6 @@ def _fact(facts: Documents, agent_id: str, schedule_id: str) -> Document:
             cure="list them with `opencrab schedules list`",
         )
     return found
-
-
-def _schedule_fact(schedule: Schedule, stored: Document | None = None) -> Document:
-    if stored is None:
-        fact = new_fact(schedule.agent_id, SCHEDULE, schedule.id, schedule)
-    else:
-        fact = stored.with_body(schedule)
-    return fact.replaced(due_at=schedule.next_at)
 
 
 def _made_before(before: Schedule, draft: ScheduleDraft) -> Schedule:
