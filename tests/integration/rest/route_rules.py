@@ -193,6 +193,7 @@ ROUTES = {
     "GET /agents/{agent_id}/heartbeat": "agent",
     "PUT /agents/{agent_id}/heartbeat": "owner",
     "GET /agents/{agent_id}/heartbeats": "owner",
+    "GET /agents/{agent_id}/instruction-plan": "agent",
     "GET /agents/{agent_id}/status": "profile",
     "PUT /agents/{agent_id}/status": "owner",
     "GET /sessions/{session_id}/fairness": "session",

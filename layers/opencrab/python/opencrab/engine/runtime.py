@@ -141,4 +141,5 @@ class Runtime:
             web_search=self.web_search,
             world=None if self.world is None else WorldOutbox(self.world, self.home.facts),
             readiness=self.directory,
+            time_zone=self.rules.time_zone,
         )

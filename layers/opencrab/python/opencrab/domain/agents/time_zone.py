@@ -35,6 +35,14 @@ def heartbeat_in_time_zone(heartbeat: Heartbeat, zone: str | None, default: str)
     return heartbeat.replaced(active_hours=kept)
 
 
+def with_hours_in_zone(heartbeat: Heartbeat, zone: str) -> Heartbeat:
+    """Return heartbeat settings whose active hours are in this zone if they name none."""
+    hours = heartbeat.active_hours
+    if hours is None or "zone" in hours.model_fields_set:
+        return heartbeat
+    return heartbeat.replaced(active_hours=hours.replaced(zone=zone))
+
+
 def local_time(moment: datetime, zone: str) -> datetime:
     """Convert a moment to the clock of a time zone."""
     return moment.astimezone(ZoneInfo(zone))

@@ -53,7 +53,6 @@ class PlanFlaw(StrEnum):
     BAD_TIME = "bad_time"
     TOO_OFTEN = "too_often"
     NO_ROOM = "no_room"
-    NOT_HEARD = "not_heard"
     NO_CONDITION = "no_condition"
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.autonomy.instruction_plan import (
     is_from_instructions,
     is_one_time,
@@ -66,10 +67,13 @@ def create_schedule(
 ) -> Schedule:
     """Store a new schedule; return the stored one if the same id and content exist.
 
+    Without a time zone it is in the agent's.
+
     Raises NotFound (agent), Invalid (session), and Conflict for a retired agent, for too many
     schedules and for an id with other content.
     """
-    _require_place(runtime, agent_id, draft)
+    agent = _require_place(runtime, agent_id, draft)
+    draft = draft.in_zone(agent_time_zone(agent, runtime.rules.time_zone))
     for _ in range(SCHEDULES):
         counted = read_schedule_count(runtime.home.facts, agent_id)
         known = schedules_of_agent(runtime.home, agent_id)
@@ -291,8 +295,10 @@ def _takes_part(sessions: Sessions, clock: Clock, agent_id: str, session_id: str
     return session.status is SessionStatus.ACTIVE and agent_id in session.agent_ids
 
 
-def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> None:
-    if not runtime.home.agents.get(agent_id).agent.answers:
+def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Agent:
+    """Return the agent of a schedule; raises Conflict if it has retired, Invalid for a session."""
+    agent = runtime.home.agents.get(agent_id).agent
+    if not agent.answers:
         raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     if not _takes_part(runtime.home.sessions, runtime.clock, agent_id, draft.session_id):
         own = draft.session_id is None
@@ -303,6 +309,7 @@ def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Non
             cure="use a session in which it is a participant, or omit session_id for the "
             "agent's own",
         )
+    return agent
 
 
 def _item(clock: Clock, schedule: Schedule, occasion: str) -> tuple[DueItem, str]:

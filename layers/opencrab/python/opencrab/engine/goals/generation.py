@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
+from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.autonomy import curiosity
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
@@ -90,7 +91,8 @@ def generate_goals(
         generate_social_goal(runtime.home, runtime.rules.autonomy, board, now, signs),
     )
     seized = generate_goals_from_events(runtime, board, now)
-    stepped = generate_next_step_goal(runtime.rules.autonomy, board, now)
+    zone = agent_time_zone(board.profile.agent, runtime.rules.time_zone)
+    stepped = generate_next_step_goal(runtime.rules.autonomy, board, now, zone)
     return (*(goal for goal in (*made, stepped) if goal is not None), *seized)
 
 
@@ -206,7 +208,9 @@ def generate_social_goal(
     return None if wish is None else _put_up(board, wish, now)
 
 
-def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
+def generate_next_step_goal(
+    autonomy: Autonomy, board: GoalBoard, now: datetime, zone: str = "UTC"
+) -> Goal | None:
     """Generate an objective towards one of the aspirations, if no objective is open.
 
     STEPS curiosity intervals pass since the last goal of this source ended, except for an
@@ -229,7 +233,7 @@ def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime)
     # The one that has waited longest; those before the newest goals have.
     done = [goal.name for goal in ended]
     wish = max(steps, key=lambda step: done.index(step.name) if step.name in done else len(done))
-    told = earlier_goals_text(ended, wish.name, board.profile.agent.language)
+    told = earlier_goals_text(ended, wish.name, board.profile.agent.language, zone)
     wish = wish.replaced(words=wish.words + told, deadline=now + pause)
     goal = _put_up(board, wish, now)
     if goal is not None:
