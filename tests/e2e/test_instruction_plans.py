@@ -10,12 +10,17 @@ from typing import Any
 import pytest
 
 from opencrab.adapters.providers.scripted.model import Scripted
+from opencrab.domain.access.authority import Source
+from opencrab.domain.agents.agent import AgentStatus
+from opencrab.domain.agents.time_zone import heartbeat_in_time_zone
 from opencrab.domain.autonomy.instruction_plan import INSTRUCTION_PLAN, InstructionPlan, PlanFlaw
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
-from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.money.budget import Limits, heartbeat_budget_scope
+from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.agents.settings import change_agent
+from opencrab.engine.agents.vital_signs import make_agent_dormant
 from opencrab.engine.autonomy.schedules import create_schedule, schedules_of_agent
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply, Script
@@ -247,6 +252,88 @@ def test_a_moment_is_a_schedule_that_runs_once(house: House) -> None:
     minutes(house, 2, step=30)
     (after,) = schedules(house)
     assert (after.fired, after.enabled, after.why_off) == (1, False, WhyOff.NEVER)
+
+
+def test_a_schedule_of_instructions_is_paid_from_the_share_and_wakes_the_agent(
+    house: House,
+) -> None:
+    living(house, "crab", SILENT)
+    house.provider.plan = answer({"name": "Greet", "when": "0 10 * * *"})
+    ask(house, "Greet daily at 10")
+    minutes(house, 5, step=30)
+    make_agent_dormant(house.runtime, "crab")
+    house.clock.advance(3_600)
+    minutes(house, 2, step=30)
+    (made,) = schedules(house)
+    turn = house.turn(str(made.last_turn_id))
+    assert (turn.trigger, turn.source) == (Trigger.SCHEDULE, Source.HEARTBEAT)
+    assert heartbeat_budget_scope("crab") in turn.block_for(1, "2026-01-05", Limits()).scopes
+    assert house.home.agents.get("crab").agent.status is AgentStatus.ACTIVE
+
+
+@pytest.mark.parametrize("language", Language)
+def test_daily_at_eight_is_eight_in_the_agents_time_zone(house: House, language: Language) -> None:
+    living(house, "crab", SILENT)
+    house.provider.plan = answer({"name": "Review", "when": "0 8 * * *"})
+    profile = house.home.agents.get("crab")
+    tokyo = heartbeat_in_time_zone(profile.agent.heartbeat, "Asia/Tokyo", "UTC")
+    change_agent(house.runtime, profile, {"heartbeat": tokyo, "language": language})
+    ask(house, "Review the notes daily at 8")
+    minutes(house, 5, step=30)
+    assert "2026-01-05 18:01 Monday" in str(house.provider.planning[0].turns[-1])
+    (made,) = schedules(house)
+    assert (made.zone, made.next_at) == ("Asia/Tokyo", datetime(2026, 1, 5, 23, tzinfo=UTC))
+    house.clock.advance((made.next_at - house.clock.now()).total_seconds())
+    minutes(house, 2, step=30)
+    assert "2026-01-06 08:00 Asia/Tokyo" in str(house.provider.seen[-1].turns)
+    profile = house.home.agents.get("crab")
+    berlin = heartbeat_in_time_zone(profile.agent.heartbeat, "Europe/Berlin", "UTC")
+    change_agent(house.runtime, profile, {"heartbeat": berlin})
+    minutes(house, 70, step=60)
+    (moved,) = schedules(house)
+    assert (moved.id, moved.zone, moved.version) == (made.id, "Europe/Berlin", 1)
+    assert moved.next_at == datetime(2026, 1, 6, 7, tzinfo=UTC)
+    assert len(house.provider.planning) == 1, "without another model call"
+
+
+@pytest.mark.parametrize(
+    ("zone", "days"),
+    [
+        ("Europe/Berlin", [(3, 28, 7), (3, 29, 6), (3, 30, 6)]),
+        ("America/New_York", [(10, 31, 12), (11, 1, 13), (11, 2, 13)]),
+    ],
+)
+def test_eight_stays_eight_where_clocks_change(
+    house: House, zone: str, days: list[tuple[int, int, int]]
+) -> None:
+    living(house, "crab", SILENT)
+    month, day, hour = days[0]
+    begin = datetime(2026, month, day, hour, tzinfo=UTC) - timedelta(hours=2)
+    house.clock.advance((begin - house.clock.now()).total_seconds())
+    house.provider.plan = answer({"name": "Review", "when": "0 8 * * *"})
+    profile = house.home.agents.get("crab")
+    there = heartbeat_in_time_zone(profile.agent.heartbeat, zone, "UTC")
+    change_agent(house.runtime, profile, {"heartbeat": there})
+    ask(house, "Review the notes daily at 8")
+    minutes(house, 5, step=30)
+    for month, day, hour in days:
+        (made,) = schedules(house)
+        assert made.next_at == datetime(2026, month, day, hour, tzinfo=UTC)
+        house.clock.advance((made.next_at - house.clock.now()).total_seconds())
+        minutes(house, 1, step=30)
+
+
+def test_an_owners_schedule_without_a_zone_is_in_the_agents(house: House) -> None:
+    living(house, "crab", SILENT)
+    profile = house.home.agents.get("crab")
+    tokyo = heartbeat_in_time_zone(profile.agent.heartbeat, "Asia/Tokyo", "UTC")
+    change_agent(house.runtime, profile, {"heartbeat": tokyo})
+    mine = ScheduleDraft(name="a", when="0 8 * * *", instructions="Greet")
+    made = create_schedule(house.runtime, "crab", "mine", mine)
+    assert (made.zone, made.next_at) == ("Asia/Tokyo", datetime(2026, 1, 5, 23, tzinfo=UTC))
+    assert create_schedule(house.runtime, "crab", "mine", mine) == made
+    there = mine.replaced(zone="UTC")
+    assert create_schedule(house.runtime, "crab", "theirs", there).zone == "UTC"
 
 
 def test_an_event_that_instructions_wait_for_becomes_a_goal(house: House) -> None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
-from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent import Agent, AgentStatus
 from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.autonomy.instruction_plan import (
     is_from_instructions,
@@ -28,6 +28,7 @@ from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCra
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger, Turn
+from opencrab.engine.agents.vital_signs import make_dormant_agent_active
 from opencrab.engine.autonomy.due_items import admit_due_item, admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.autonomy.schedule_documents import (
@@ -228,6 +229,7 @@ def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) ->
                 return False
             # Without heartbeats nothing of what it does by itself begins.
             frozen = frozen if agent.heartbeat.enabled else (*frozen, agent.id)
+            _wake_for_instructions(runtime, agent)
         after, items = _next(runtime.home, runtime.clock, schedule, frozen)
         runtime.home.facts.commit(schedule_document(after, fact), due=items)
     except Changed:
@@ -267,6 +269,12 @@ def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...])
     if turn == schedule.last_turn_id:
         return moved, ()
     return moved.after_run(turn, now), (item,)
+
+
+def _wake_for_instructions(runtime: Runtime, agent: Agent) -> None:
+    """Wake a dormant agent, as an owner's schedule does when its turn begins."""
+    if agent.status is AgentStatus.DORMANT and agent.heartbeat.enabled:
+        make_dormant_agent_active(runtime, runtime.home.agents.get(agent.id))
 
 
 def _find_agent(home: Home, agent_id: str) -> Agent | None:
@@ -313,13 +321,17 @@ def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Age
 
 
 def _item(clock: Clock, schedule: Schedule, occasion: str) -> tuple[DueItem, str]:
-    """Return the due item of one run, and the id of the turn that it becomes."""
+    """Return the due item of one run, and the id of the turn that it becomes.
+
+    What an agent does by its standing instructions is paid from its heartbeats' share.
+    """
+    source = Source.HEARTBEAT if is_from_instructions(schedule) else Source.SCHEDULE
     now, agent_id = clock.now(), schedule.agent_id
     own = agents_own_session(agent_id, now)
     session_id = schedule.session_id or own.id
     source_id = f"schedule#{schedule.id}#{occasion}"
     message = Message(
-        source=Source.SCHEDULE,
+        source=source,
         source_id=source_id,
         principal_id=agent_id,
         sender=OPENCRAB,

@@ -59,6 +59,7 @@ _EDIT = {
     **cli_parameter(
         "time_zone",
         str | None,
+        "--time-zone",
         metavar="ZONE",
         help="Its time zone, for example Asia/Tokyo, or 'default' for the installation's.",
     ),

@@ -135,7 +135,7 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
 
 def _tell_plan(terminal: Terminal, plan: dict[str, Any]) -> None:
     """Print what an agent makes of its instructions: each goal with its time."""
-    if plan["state"] == "waiting":
+    if plan["state"] in {"none", "waiting"}:
         terminal.print_sentence("plan_waiting")
     elif plan["state"] == "failed":
         terminal.print_sentence("plan_failed", why=clean_terminal_text(plan["why"]))
