@@ -23,7 +23,10 @@ SuccessCondition = tuple[str, str]
 
 def parse_success_conditions(text: str) -> tuple[SuccessCondition, ...]:
     """Return the success conditions in a text; raises Invalid for a path or name that is none."""
-    return tuple((kind, _checked(kind, name.rstrip(".;"))) for kind, name in _FOUND.findall(text))
+    return tuple(
+        (kind, _check_condition_name(kind, name.rstrip(".;")))
+        for kind, name in _FOUND.findall(text)
+    )
 
 
 def success_conditions_of_goal(description: str) -> tuple[SuccessCondition, ...]:
@@ -57,7 +60,7 @@ def first_unmet_success_condition(
     return None
 
 
-def _checked(kind: str, name: str) -> str:
+def _check_condition_name(kind: str, name: str) -> str:
     if kind == "file":
         if "*" not in name:
             return workspace_path(name)

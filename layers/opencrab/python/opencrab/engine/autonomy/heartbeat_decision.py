@@ -39,7 +39,6 @@ from opencrab.engine.agents.vital_signs import (
 )
 from opencrab.engine.autonomy.due_items import admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat_text import heartbeat_prompt
-from opencrab.engine.autonomy.instruction_plan import review_instruction_plan
 from opencrab.engine.goals.generation import generate_exploration_goal, generate_goals
 from opencrab.engine.goals.queue import OPENCRAB, GoalBoard
 from opencrab.engine.goals.selection import (
@@ -195,6 +194,9 @@ def _review_instructions(deciding: _Deciding) -> bool:
     agent = deciding.profile.agent
     if not agent.heartbeat.acts_on_its_own:
         return False
+    # Only for agents with instructions, and not for every worker.
+    from opencrab.engine.autonomy.instruction_plan import review_instruction_plan  # noqa: PLC0415
+
     plan = deciding.board.instruction_plan()
     changed = review_instruction_plan(deciding.runtime, agent, plan, deciding.now)
     if changed:

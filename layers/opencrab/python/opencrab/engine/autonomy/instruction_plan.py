@@ -63,7 +63,7 @@ def review_instruction_plan(
         )
     if not plan.asks_again(now) or _is_frozen(runtime.home, agent.id):
         return False
-    stored = _stored(runtime.home.facts, agent.id)
+    stored = _plan_document(runtime.home.facts, agent.id)
     if stored is None:
         raise Changed(_CHANGED)
     asked = plan.replaced(asked_at=now)
@@ -75,7 +75,7 @@ def review_instruction_plan(
 def withdraw_instruction_plan(runtime: Runtime, agent_id: str) -> None:
     """Delete the plan of instructions that are no more, with its schedules; safe to repeat."""
     for _ in range(_TRIES):
-        stored = _stored(runtime.home.facts, agent_id)
+        stored = _plan_document(runtime.home.facts, agent_id)
         if stored is None:
             return
         gone = _schedules_to_remove(runtime.home.facts, agent_id, stored.read(InstructionPlan))
@@ -88,7 +88,7 @@ def withdraw_instruction_plan(runtime: Runtime, agent_id: str) -> None:
 
 def read_instruction_plan(facts: Documents, agent: Agent) -> InstructionPlan | None:
     """Return the plan of an agent's present instructions; None if there is none, or not yet."""
-    stored = _stored(facts, agent.id)
+    stored = _plan_document(facts, agent.id)
     plan = None if stored is None else stored.read(InstructionPlan)
     wanted = agent.heartbeat.acts_on_its_own and plan is not None
     return plan if wanted and plan is not None and plan.key == instruction_key(agent) else None
@@ -97,7 +97,7 @@ def read_instruction_plan(facts: Documents, agent: Agent) -> InstructionPlan | N
 def apply_instruction_plan(runtime: Runtime, agent: Agent) -> bool:
     """Make and move the schedules of a plan; True if it was written. Safe to repeat."""
     for _ in range(_TRIES):
-        stored = _stored(runtime.home.facts, agent.id)
+        stored = _plan_document(runtime.home.facts, agent.id)
         plan = None if stored is None else stored.read(InstructionPlan)
         place = schedule_place(runtime, agent)
         current = plan is not None and plan.planned and plan.key == instruction_key(agent)
@@ -201,7 +201,7 @@ def _begin_plan(runtime: Runtime, agent: Agent, key: str, now: datetime) -> None
     facts, plan = runtime.home.facts, InstructionPlan(key=key, asked_at=now)
     if not _is_frozen(runtime.home, agent.id):
         _request_plan(runtime.home, agent.id, plan)
-    stored = _stored(facts, agent.id)
+    stored = _plan_document(facts, agent.id)
     if stored is None:
         facts.commit(new_fact(agent.id, INSTRUCTION_PLAN, INSTRUCTION_PLAN, plan))
     else:
@@ -233,5 +233,5 @@ def _is_frozen(home: Home, agent_id: str) -> bool:
     return home.switches.is_frozen(INSTALLATION) or home.switches.is_frozen(agent_id)
 
 
-def _stored(facts: Documents, agent_id: str) -> Document | None:
+def _plan_document(facts: Documents, agent_id: str) -> Document | None:
     return facts.get(agent_id, INSTRUCTION_PLAN, INSTRUCTION_PLAN)

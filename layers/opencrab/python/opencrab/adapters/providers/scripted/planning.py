@@ -47,7 +47,7 @@ def _every(found: re.Match[str]) -> str:
     return f"@every {found['n'] or 1}{letter}"
 
 
-def _fixed(text: str) -> Callable[[re.Match[str]], str]:
+def _rule_for(text: str) -> Callable[[re.Match[str]], str]:
     return lambda _found: text
 
 
@@ -59,16 +59,16 @@ _RULES: tuple[Rule, ...] = (
     _rule(rf"\bevery (?P<day>{_DAYS})\w*day(?: at {_CLOCK})?", _on_day),
     _rule(rf"\b(?:daily|every day|each day|every morning) at {_CLOCK}\b", _time),
     _rule(rf"\bevery (?:evening|night) at {_CLOCK}\b", _time),
-    _rule(r"\b(?:every evening|every night)\b", _fixed("0 20 * * *")),
-    _rule(r"\b(?:daily|every day|each day|every morning)\b", _fixed("0 8 * * *")),
+    _rule(r"\b(?:every evening|every night)\b", _rule_for("0 20 * * *")),
+    _rule(r"\b(?:daily|every day|each day|every morning)\b", _rule_for("0 8 * * *")),
     _rule(r"\bevery (?:(?P<n>\d{1,3}) )?(?P<unit>minute|hour|day)s?\b", _every),
-    _rule(r"\bhourly\b", _fixed("@every 1h")),
+    _rule(r"\bhourly\b", _rule_for("@every 1h")),
     _rule(rf"毎週(?P<day>[{_WEEK_JA}])曜日?の?(?:{_CLOCK_JA}に?)?", _on_day),
     _rule(rf"毎[日朝晩夜](?:の)?{_CLOCK_JA}に?", _time),
-    _rule(r"毎[晩夜]", _fixed("0 20 * * *")),
-    _rule(r"毎[日朝]", _fixed("0 8 * * *")),
+    _rule(r"毎[晩夜]", _rule_for("0 20 * * *")),
+    _rule(r"毎[日朝]", _rule_for("0 8 * * *")),
     _rule(r"(?P<n>\d{1,3})(?P<unit>分|時間|日)(?:ごと|おき)に?", _every),
-    _rule(r"毎時(?:間)?", _fixed("@every 1h")),
+    _rule(r"毎時(?:間)?", _rule_for("@every 1h")),
     _rule(
         r"\b(?:when(?:ever)?|on)(?: an?)?(?: event)? (?P<type>[a-z]+\.[a-z_.]+\*?)"
         r"(?: (?:comes|happens|arrives))?",
@@ -78,8 +78,8 @@ _RULES: tuple[Rule, ...] = (
         r"(?P<type>[a-z]+\.[a-z_.]+\*?)\s?(?:が)?(?:来たら|起きたら|届いたら|のとき)",
         lambda found: f"event {found['type'].lower()}",
     ),
-    _rule(r"\b(?:just |only )?once\b", _fixed("once")),
-    _rule(r"(?:一度|一回|1回|1度)(?:だけ)", _fixed("once")),
+    _rule(r"\b(?:just |only )?once\b", _rule_for("once")),
+    _rule(r"(?:一度|一回|1回|1度)(?:だけ)", _rule_for("once")),
 )
 
 
