@@ -179,7 +179,7 @@ def generate_goals_from_events(
     made = [
         _put_up(board, wish, now)
         for fact in events
-        for wish in _wishes_for_event(board, fact.read(AgentEvent))
+        for wish in _drafts_for_event(board, fact.read(AgentEvent))
     ]
     board.put_expectations(board.expectations().replaced(noticed=events[-1].id))
     return tuple(goal for goal in made if goal is not None)
@@ -299,7 +299,7 @@ def _chance(board: GoalBoard, event: AgentEvent) -> _GoalDraft:
     return wish.replaced(taint=event.tainted)
 
 
-def _wishes_for_event(board: GoalBoard, event: AgentEvent) -> list[_GoalDraft]:
+def _drafts_for_event(board: GoalBoard, event: AgentEvent) -> list[_GoalDraft]:
     texts = planned_event_goal_texts(board, event)
     wishes = [_wish(board, GoalSource.ROLE, *text).replaced(taint=event.tainted) for text in texts]
     return wishes or ([_chance(board, event)] if event.opportunity else [])

@@ -8,7 +8,7 @@ from functools import partial
 from threading import Event, Lock
 from typing import Any
 
-from opencrab.adapters.providers.scripted.planning import asked_instructions
+from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions
 from opencrab.adapters.providers.scripted.rules import scripted_reply
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, scripted_answer
 from opencrab.domain.money.budget import FREE, Price, Usage

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.adapters.providers.scripted.planning import asked_instructions, scripted_plan
+from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions, scripted_plan
 from opencrab.adapters.providers.scripted.script import (
     last_scripted_words,
     scripted_turns_since_user_message,

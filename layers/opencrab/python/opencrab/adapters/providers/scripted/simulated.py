@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from opencrab.adapters.providers.scripted.planning import asked_instructions, scripted_plan
+from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions, scripted_plan
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer

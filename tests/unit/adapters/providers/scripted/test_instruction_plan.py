@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opencrab.adapters.providers.scripted.planning import scripted_plan
+from opencrab.adapters.providers.scripted.instruction_plan import scripted_plan
 from opencrab.domain.autonomy.instruction_answer import parse_instruction_answer
 from opencrab.domain.autonomy.instruction_plan import PlannedGoal
 
