@@ -3,6 +3,7 @@
 Each keeps its own book, so that the journal can be compared with what really happened.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from typing import Any
 
 from opencrab.actions import GROUPS, Group, Registry
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.autonomy.instruction_plan import PLAN_EDGES
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.conversation.message import Utterance
 from opencrab.domain.errors import NeverSent, Unavailable
@@ -30,7 +32,7 @@ from opencrab.ports.models.model import (
     ChatRequest,
     ModelInfo,
 )
-from opencrab.ports.turn.action import ActionContext
+from opencrab.ports.turn.action import ActionContext, one_line
 
 PRICE = Price(input_per_million=1_000_000, output_per_million=2_000_000)
 OUTPUT_TOKENS = 20
@@ -59,9 +61,13 @@ Script = tuple[Reply, ...]
 
 @dataclass
 class Bill:
-    """What the provider received and charges, whether its answers arrived or not."""
+    """What the provider received and charges, whether its answers arrived or not.
+
+    Questions for the plan of standing instructions are charged like all, and counted apart.
+    """
 
     received: int = 0
+    plans: int = 0
     charged: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -74,7 +80,8 @@ class Provider:
     """Models that follow scripts: the step is read off the request, so a repeat gets the same.
 
     A turn that serves a goal follows `name@G1`, one of its tasks `name@G1-T2`, its report
-    `name@G1/report`, where there is such a script.
+    `name@G1/report`, where there is such a script. Asked for the plan of standing instructions,
+    they answer `plan`, or without it that all of them is one thing to do.
     """
 
     def __init__(self, scripts: Mapping[str, Script]) -> None:
@@ -82,6 +89,8 @@ class Provider:
         self.bill = Bill()
         self.failed: Counter[tuple[str, int]] = Counter()
         self.seen: list[ChatRequest] = []
+        self.planning: list[ChatRequest] = []
+        self.plan = ""
         self.prices: dict[str, Price | None] = {}
         self.retry_after: float | None = None
         self.wrap: Callable[[ChatModel], ChatModel] = lambda model: model
@@ -92,6 +101,7 @@ class Provider:
     def reset(self) -> None:
         """Begin a new book."""
         self.bill, self.failed, self.seen = Bill(), Counter(), []
+        self.planning = []
 
     def get(self, name: str | None) -> ChatModel:
         """`ports.model.Models`."""
@@ -122,6 +132,8 @@ class ScriptedModel:
         self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
     ) -> ModelAnswer:
         name = self.info.name
+        if (asked := _asked_instructions(request)) is not None:
+            return self._planned(request, body, asked)
         step = sum(
             isinstance(message, ChatMessage)
             and any(_OWN_CALL.fullmatch(c.id) for c in message.calls)
@@ -157,6 +169,15 @@ class ScriptedModel:
         thought = Reflection(judgment="x" * reply.ponders) if reply.ponders else None
         return ModelAnswer(text=reply.text, calls=calls, thought=thought, model=name, usage=usage)
 
+    def _planned(self, request: ChatRequest, body: bytes, asked: str) -> ModelAnswer:
+        self._provider.planning.append(request)
+        self._provider.bill.plans += 1
+        usage = Usage(input_tokens=len(body) // 4, output_tokens=OUTPUT_TOKENS)
+        self._provider.bill.charged[self.info.name] += PRICE.cost(usage)
+        one = {"name": one_line(asked, 120), "do": asked[:1_000]}
+        text = self._provider.plan or json.dumps({"goals": [one]}, ensure_ascii=False)
+        return ModelAnswer(text=text, model=self.info.name, usage=usage)
+
     def _script_of(self, request: ChatRequest) -> str:
         name, last = self.info.name.partition(":")[2], request.turns[-1]
         text = last.text if isinstance(last, ChatMessage) else ""
@@ -167,6 +188,16 @@ class ScriptedModel:
         if any(words in text for words in _ALL_OVER):
             key += "/report"
         return key if key in self._provider.scripts else name
+
+
+def _asked_instructions(request: ChatRequest) -> str | None:
+    """The instructions whose plan a request asks for; None if it is about something else."""
+    last = request.turns[-1]
+    text = last.text if isinstance(last, ChatMessage) else ""
+    for begin, end in PLAN_EDGES.values():
+        if f"\n{begin}\n" in text and text.endswith(f"\n{end}"):
+            return text.partition(f"\n{begin}\n")[2].removesuffix(f"\n{end}")
+    return None
 
 
 def _said(text: str, watch: AnswerWatch, pause: Callable[[], object]) -> str:

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opencrab.domain.errors import Invalid
-from opencrab.settings import EffectiveSetting, Settings, listed_models, load_settings, owner_key
+from opencrab.settings import (
+    EffectiveSetting,
+    Settings,
+    listed_models,
+    load_settings,
+    machine_time_zone,
+    owner_key,
+)
 
 TOML = """
 [agent]
@@ -341,3 +348,31 @@ def test_the_variable_behind_a_setting_is_known_whether_or_not_it_is_set(folder:
     given = loaded(folder, GUILD="1", OPENAI_API_KEY="sk")
     assert given.variables_of("api_key", "llm.providers") == expected
     assert given.variables_of("base_url", "llm.providers") == {}
+
+
+@pytest.mark.parametrize(
+    ("environment", "link", "written", "zone"),
+    [
+        ({"TZ": "Asia/Tokyo"}, "/usr/share/zoneinfo/Europe/Berlin", None, "Asia/Tokyo"),
+        ({"TZ": ":Asia/Tokyo"}, None, None, "Asia/Tokyo"),
+        ({"TZ": "/usr/share/zoneinfo/Asia/Tokyo"}, None, None, "Asia/Tokyo"),
+        ({"TZ": "JST-9"}, "/usr/share/zoneinfo/Asia/Tokyo", None, "Asia/Tokyo"),
+        ({}, "/var/db/timezone/zoneinfo/America/New_York", None, "America/New_York"),
+        ({}, None, "Europe/Berlin\n", "Europe/Berlin"),
+        ({}, "/usr/share/zoneinfo/Etc/UTC", None, "UTC"),
+        ({}, "/somewhere/else", "Middle/Earth", "UTC"),
+        ({}, None, None, "UTC"),
+    ],
+)
+def test_the_machines_time_zone_is_found_where_systems_keep_it(
+    tmp_path: Path,
+    environment: dict[str, str],
+    link: str | None,
+    written: str | None,
+    zone: str,
+) -> None:
+    if link is not None:
+        (tmp_path / "localtime").symlink_to(link)
+    if written is not None:
+        (tmp_path / "timezone").write_text(written)
+    assert machine_time_zone(environment, etc=tmp_path) == zone

@@ -196,6 +196,7 @@ ROUTES = {
     "GET /agents/{agent_id}/heartbeats": "owner",
     "GET /agents/{agent_id}/peer-policy": "owner",
     "PUT /agents/{agent_id}/peer-policy": "owner",
+    "GET /agents/{agent_id}/instruction-plan": "agent",
     "GET /agents/{agent_id}/status": "profile",
     "PUT /agents/{agent_id}/status": "owner",
     "GET /sessions/{session_id}/fairness": "session",

@@ -7,8 +7,16 @@ import pytest
 
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
+from opencrab.domain.autonomy.instruction_plan import (
+    INSTRUCTION_PLAN,
+    InstructionPlan,
+    PlannedGoal,
+    instruction_key,
+)
+from opencrab.domain.document import new_fact
 from opencrab.engine.agents.vital_signs import change_agent_vital_signs, queue_event_for_agent
 from opencrab.engine.autonomy.heartbeat import sweep_heartbeats
+from opencrab.engine.autonomy.instruction_plan import apply_instruction_plan
 from tests.integration.rest.house import House, problem
 
 
@@ -139,3 +147,47 @@ def test_an_event_that_an_owner_tells_is_kept_once_and_wakes_its_agent(house: Ho
     problem(house.call("POST", "/agents/nobody/events", news), 404)
     house.call("PUT", f"/agents/{agent_id}/status", {"status": "retired"})
     problem(house.call("POST", path, {**news, "id": "b-19"}), 409)
+
+
+def test_an_agents_time_zone_is_set_with_it_and_kept_by_its_heartbeat(shared: House) -> None:
+    made = shared.call("POST", "/agents", {"name": "Kani", "time_zone": "Asia/Tokyo"}).json()
+    path = f"/agents/{made['id']}"
+    assert made["time_zone"] == "Asia/Tokyo"
+    whole = {"start": "00:00", "end": "00:00", "zone": "Asia/Tokyo"}
+    assert shared.got(f"{path}/heartbeat")["active_hours"] == whole
+    body = {"active_hours": {"start": "08:00", "end": "22:00"}}
+    assert shared.call("PUT", f"{path}/heartbeat", body).json()["active_hours"]["zone"] == (
+        "Asia/Tokyo"
+    )
+    berlin = shared.call("PATCH", path, {"time_zone": "Europe/Berlin"}).json()
+    assert berlin["time_zone"] == "Europe/Berlin"
+    hours = shared.got(f"{path}/heartbeat")["active_hours"]
+    assert hours == {"start": "08:00", "end": "22:00", "zone": "Europe/Berlin"}
+    problem(shared.call("PATCH", path, {"time_zone": "Asia/Edo"}), 422, "time_zone")
+    draft = {"name": "a", "when": "0 8 * * *", "instructions": "Greet"}
+    assert shared.call("POST", f"{path}/schedules", draft).json()["zone"] == "Europe/Berlin"
+
+
+def test_the_plan_of_instructions_is_shown_with_its_schedule(house: House) -> None:
+    path = f"/agents/{house.agent()}"
+    assert house.got(f"{path}/instruction-plan")["state"] == "none"
+    agent_id = path.removeprefix("/agents/")
+    house.call("PUT", f"{path}/heartbeat", {"instructions": "Greet daily at 8"})
+    agent = house.runtime.home.agents.get(agent_id).agent
+    now = house.runtime.clock.now()
+    goal = PlannedGoal(name="Greet", words="Greet", times="0 8 * * *")
+    plan = InstructionPlan(key=instruction_key(agent), asked_at=now)
+    fact = new_fact(agent_id, INSTRUCTION_PLAN, INSTRUCTION_PLAN, plan)
+    house.runtime.home.facts.commit(fact)
+    assert house.got(f"{path}/instruction-plan")["state"] == "waiting"
+    told = fact.with_body(plan.replaced(planned=True, goals=(goal,), note="Hi"))
+    house.runtime.home.facts.commit(told)
+    assert apply_instruction_plan(house.runtime, agent)
+    shown = house.got(f"{path}/instruction-plan")
+    assert (shown["state"], shown["note"], shown["goals"][0]["name"]) == ("planned", "Hi", "Greet")
+    (schedule,) = house.got(f"{path}/schedules")["items"]
+    assert schedule["from_instructions"]
+    assert schedule["id"] == shown["goals"][0]["schedule_id"]
+    house.call("PUT", f"{path}/heartbeat", {})
+    assert house.got(f"{path}/schedules")["items"] == []
+    assert house.got(f"{path}/instruction-plan")["state"] == "none"

@@ -12,14 +12,27 @@ from opencrab.bootstrap.rules import (
 from opencrab.domain.errors import Invalid
 from opencrab.domain.money.budget import Limits
 from opencrab.engine.runtime import Rules
-from opencrab.settings import load_settings
+from opencrab.settings import load_settings, machine_time_zone
 
 CALLS_DAYS = "OPENCRAB_RETENTION__CALLS_DAYS"
 VERSIONS_DAYS = "OPENCRAB_WORKSPACE__DELETED_VERSIONS_DAYS"
 
 
 def test_the_defaults_are_the_engines_own() -> None:
-    assert configured_engine_rules(load_settings({}, {})) == Rules()
+    rules = configured_engine_rules(load_settings({}, {}))
+    assert rules == Rules(time_zone=machine_time_zone())
+
+
+def test_the_time_zone_is_the_machines_or_the_one_that_is_set() -> None:
+    def zone(name: str) -> str:
+        given = {"OPENCRAB_AGENT__TIME_ZONE": name}
+        return configured_engine_rules(load_settings({}, given)).time_zone
+
+    assert zone("Asia/Tokyo") == "Asia/Tokyo"
+    assert zone("local") == zone("") == machine_time_zone()
+    with pytest.raises(Invalid, match=r"agent.time_zone is 'Asia/Edo'") as refused:
+        zone("Asia/Edo")
+    assert refused.value.field == "agent.time_zone"
 
 
 def test_dollars_become_whole_millionths() -> None:

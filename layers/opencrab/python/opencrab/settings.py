@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,7 @@ _PROVIDERS = "llm.providers."
 _MAY_BE_ABSENT = (_PROVIDERS, "gateway.", "web.")
 """Sections whose subsections may lack a variable; the subsection is then disabled and reported."""
 
+_UTC = frozenset({"Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"})
 _HERE = Path(__file__).parent
 _CONFIG_FOLDERS = (
     _HERE / "config",
@@ -177,6 +179,24 @@ def owner_key(environment: Mapping[str, str] | None = None) -> str | None:
     """Return the owner key from OPENCRAB_OWNER_KEY, None if it is not set."""
     environ = os.environ if environment is None else environment
     return environ.get("OPENCRAB_OWNER_KEY") or None
+
+
+def machine_time_zone(
+    environment: Mapping[str, str] | None = None, *, etc: Path = Path("/etc")
+) -> str:
+    """Return this machine's time zone: of TZ, /etc/localtime or /etc/timezone; UTC if none says."""
+    # Loaded only where rules are read, not by the functions that must start fast.
+    from opencrab.domain.agents.heartbeat import is_time_zone  # noqa: PLC0415
+
+    environ = os.environ if environment is None else environment
+    found = [environ.get("TZ", "").removeprefix(":")]
+    with suppress(OSError):
+        found.append(str((etc / "localtime").readlink()))
+    with suppress(OSError, ValueError):
+        found.append((etc / "timezone").read_text(encoding="utf-8").strip())
+    names = (each.partition("zoneinfo/")[2] or each for each in found)
+    name = next((each for each in names if each and is_time_zone(each)), "UTC")
+    return "UTC" if name in _UTC else name
 
 
 def _folder(given: Path | None) -> Path:

@@ -1,12 +1,14 @@
 """New notes: named safely, dated, and made from templates that evaluate nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from opencrab.actions.vault.create import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
+from opencrab.domain.agents.time_zone import heartbeat_in_time_zone
 from opencrab.domain.value import Language
 from opencrab.domain.vault.note import parse_vault_note
 from tests.unit.actions.library import NOW, Library, library
@@ -83,6 +85,19 @@ def test_the_vaults_own_template_comes_before_the_shipped_one(vault: Library) ->
         f'---\ntitle: "{{{{date}}}}"\n{HEAD}tags: [自作]\n---\n'
         "{{date}} 2026-02-17 {{誰}} {{title}}|\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("zone", "here"), [("Etc/GMT+12", "2026-02-16 21:00"), ("Etc/GMT-14", "2026-02-17 23:00")]
+)
+def test_date_and_time_in_a_template_are_of_the_agents_time_zone(
+    vault: Library, zone: str, here: str
+) -> None:
+    heartbeat = heartbeat_in_time_zone(vault.at.agent.heartbeat, zone, "UTC")
+    away = Library(replace(vault.at, agent=vault.at.agent.replaced(heartbeat=heartbeat)))
+    away.put("vault/templates/t.md", "{{date}} {{time}}")
+    away.data("create_note", title="海", template="t")
+    assert parse_vault_note(away.text("vault/海.md")).body == f"{here}\n"
 
 
 def test_content_without_a_place_in_the_template_follows_it(vault: Library) -> None:

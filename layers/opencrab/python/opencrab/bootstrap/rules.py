@@ -10,6 +10,7 @@ from opencrab.domain.agents.heartbeat import (
     LONGEST_SECONDS,
     SHORTEST_SECONDS,
     is_prime_agent_interval,
+    is_time_zone,
     prime_agent_interval,
 )
 from opencrab.domain.autonomy.settings import Autonomy
@@ -18,7 +19,7 @@ from opencrab.domain.learning.settings import TrialSettings
 from opencrab.domain.money.budget import Limits
 from opencrab.domain.value import MicroUsd, Value
 from opencrab.engine.runtime import Rules
-from opencrab.settings import Settings
+from opencrab.settings import Settings, machine_time_zone
 
 Section = TypeVar("Section", bound=Value)
 
@@ -61,7 +62,22 @@ def configured_engine_rules(configured: Settings) -> Rules:
         autonomy=_section(configured, "autonomy", Autonomy),
         trials=_section(configured, "trials", TrialSettings),
         calls_kept=configured_call_retention(configured),
+        time_zone=_time_zone(configured),
     )
+
+
+def _time_zone(configured: Settings) -> str:
+    """Return the installation's time zone: the one that is set, or this machine's."""
+    name = str(configured.get("agent.time_zone")).strip()
+    if name in {"", "local"}:
+        return machine_time_zone()
+    if not is_time_zone(name):
+        raise Invalid(
+            f"agent.time_zone is {name!r}, which is no IANA time zone",
+            field="agent.time_zone",
+            cure="use a name such as Asia/Tokyo, UTC, or local for this machine's",
+        )
+    return name
 
 
 def _interval(configured: Settings) -> int:

@@ -37,7 +37,7 @@ class Rules:
     every `heartbeat_seconds` by default. While a model answers, a worker looks every
     `stop_check_ms` for a stop of its turn, and shows new words at most every `answer_part_ms`,
     from `answer_first_ms` after the call began. Ledger rows are deleted `calls_kept` after their
-    call; None is never.
+    call; None is never. `time_zone` is that of agents without one of their own.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -58,6 +58,7 @@ class Rules:
     autonomy: Autonomy = field(default_factory=Autonomy)
     trials: TrialSettings = field(default_factory=TrialSettings)
     calls_kept: timedelta | None = timedelta(days=400)
+    time_zone: str = "UTC"
 
 
 class NothingToFind:
@@ -140,4 +141,5 @@ class Runtime:
             web_search=self.web_search,
             world=None if self.world is None else WorldOutbox(self.world, self.home.facts),
             readiness=self.directory,
+            time_zone=self.rules.time_zone,
         )

@@ -329,6 +329,18 @@ def test_an_agent_gets_a_limit_of_its_own_for_the_day(
     assert server.sent("PATCH") == [{"day_limit_micro_usd": sent}]
 
 
+@pytest.mark.parametrize(("said", "sent"), [("Asia/Tokyo", "Asia/Tokyo"), ("default", None)])
+def test_an_agent_gets_a_time_zone_of_its_own(
+    program: Program, server: Server, said: str, sent: str | None
+) -> None:
+    before = {**ADA, "time_zone": "Europe/Berlin"}
+    server.on("GET /agents", page(before))
+    server.on("GET /agents/ada-id", ok(before))
+    server.on("PATCH /agents/ada-id", ok(before))
+    assert program.run("agents", "edit", "Ada", "--time-zone", said).code == 0
+    assert server.sent("PATCH") == [{"time_zone": sent}]
+
+
 def test_a_limit_for_the_day_that_is_no_amount_is_refused(program: Program, server: Server) -> None:
     refused = program.run("agents", "edit", "Ada", "--day", "much")
     assert refused.code == 2

@@ -23,6 +23,7 @@ from opencrab.domain.goals.goal import (
 )
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import ActionResult, Effect, GoalEnded, SpeechSent, TaskEnded
+from opencrab.domain.turn.success_condition import first_unmet_success_condition
 from opencrab.domain.value import Language, ShortText, Text, Value
 from opencrab.ports.turn.action import ActionContext
 
@@ -114,6 +115,7 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
         )
     receipts = _together(goal.receipts, context)
     known = tuple(dict.fromkeys((*(r for task in goal.tasks for r in task.receipts), *receipts)))
+    _require_success(arguments, goal, known)
     language = context.agent.language
     unconfirmed = _unconfirmed_claims(arguments, goal, known, language)
     ended = goal.replaced(
@@ -131,6 +133,20 @@ def report(arguments: Report, context: ActionContext) -> ActionResult:
     return ActionResult.ok(
         SpeechSent(text=text), effect, reported=True, unconfirmed=list(unconfirmed)
     ).keeping(fact.with_body(ended))
+
+
+def _require_success(arguments: Report, goal: Goal, known: tuple[ActionReceipt, ...]) -> None:
+    """Raise Invalid for a report of success while a goal's success condition is not met."""
+    if goal.children or goal.given or Outcome(arguments.outcome) is not Outcome.SUCCESS:
+        return
+    effects = ((receipt.action, receipt.path) for receipt in known)
+    unmet = first_unmet_success_condition(goal.instruction, effects)
+    if unmet is not None:
+        raise Invalid(
+            f"{goal.id} is not done: no action for it has met {unmet}",
+            field="outcome",
+            cure="do it first, or report another outcome",
+        )
 
 
 def _current(context: ActionContext, task_id: str) -> tuple[Document, Goal, Task]:

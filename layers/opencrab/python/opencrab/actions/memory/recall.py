@@ -7,6 +7,7 @@ answer may know.
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
@@ -244,7 +245,7 @@ def _takes_part(sessions: Sessions, session_id: str, person: str) -> bool:
 
 def _query(arguments: SearchMyHistory, context: ActionContext) -> SearchQuery:
     """Build the search query, limited to what the turn's principal may find."""
-    turn, session = context.turn, context.session
+    turn, session, zone = context.turn, context.session, context.time_zone
     since, until = arguments.since, arguments.until
     return SearchQuery(
         text=arguments.query,
@@ -253,8 +254,8 @@ def _query(arguments: SearchMyHistory, context: ActionContext) -> SearchQuery:
         session_id=arguments.session_id or None,
         kinds=_kinds(arguments.kind),
         speaker=arguments.speaker.strip() or None,
-        since=_moment("since", since, after=False) if since.strip() else None,
-        until=_moment("until", until, after=True) if until.strip() else None,
+        since=_moment("since", since, zone, after=False) if since.strip() else None,
+        until=_moment("until", until, zone, after=True) if until.strip() else None,
         before=(session.id, turn.trigger_line) if turn.trigger_line > 0 else None,
     )
 
@@ -270,8 +271,8 @@ def _kinds(kind: str) -> frozenset[RowKind]:
     return frozenset({RowKind(wanted)})
 
 
-def _moment(field: str, text: str, *, after: bool) -> datetime:
-    """Parse a date or time in UTC; a date alone is its start, or its end if `after`.
+def _moment(field: str, text: str, zone: str, *, after: bool) -> datetime:
+    """Parse a date or time of a time zone; a date alone is its start, or its end if `after`.
 
     Raises Invalid if the text is neither.
     """
@@ -280,7 +281,8 @@ def _moment(field: str, text: str, *, after: bool) -> datetime:
         if len(text.strip()) <= len("2026-12-31"):
             day = date.fromisoformat(text.strip())
             moment = datetime.combine(day, time.min) + timedelta(days=after)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        here = moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment
+        return here.astimezone(UTC)
     except (ValueError, OverflowError):
         raise Invalid(
             f"{field} {text[:40]!r} is not a valid date",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from opencrab.actions.vault.search import group
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.agents.time_zone import local_time
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -192,7 +194,7 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
         raise Invalid(
             "a template cannot be the target of a template", cure="use the path of a note"
         )
-    text = _templated_note_text(arguments, template.text, path, stored, now)
+    text = _templated_note_text(arguments, template.text, path, stored, now, context.time_zone)
     ready = prepare_note_write(context, path, text, over=stored, now=now, template=own)
     return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
 
@@ -204,7 +206,7 @@ def _fill_change(arguments: ApplyTemplate, context: ActionContext) -> TextChange
         _template(arguments.template_name, own, context),
     )
     stored = _note_to_fill(arguments, context, path)
-    text = _templated_note_text(arguments, template.text, path, stored, now)
+    text = _templated_note_text(arguments, template.text, path, stored, now, context.time_zone)
     return file_change(context, path, text)
 
 
@@ -226,7 +228,9 @@ def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionRe
         stored = None if is_new else read_one_vault_note(context, ready["path"])
         own = _prepared_template(arguments.template_name, context)
         template = _template(arguments.template_name, own, context)
-        return _templated_note_text(arguments, template.text, ready["path"], stored, ready["now"])
+        return _templated_note_text(
+            arguments, template.text, ready["path"], stored, ready["now"], context.time_zone
+        )
 
     return vault_note_write_result(write_prepared_note(context, text), created=is_new)
 
@@ -247,7 +251,7 @@ def _new_note_text(
         return _add_front_matter(given, arguments.title, now)
     template = _template(arguments.template, own, context).text
     variables: dict[str, JsonValue] = {"content": given.body}
-    filled = _fill_template(template, variables, arguments.title, now)
+    filled = _fill_template(template, variables, arguments.title, now, context.time_zone)
     if not has_vault_template_placeholder(template, "content") and given.body:
         filled = filled.with_body(append_vault_note_lines(filled.body, given.body))
     return _add_front_matter(
@@ -265,23 +269,35 @@ def _note_to_fill(arguments: ApplyTemplate, context: ActionContext, path: str) -
     return None
 
 
-def _templated_note_text(
-    arguments: ApplyTemplate, template: str, path: str, stored: StoredNote | None, now: str
+def _templated_note_text(  # noqa: PLR0917 - as they are read
+    arguments: ApplyTemplate,
+    template: str,
+    path: str,
+    stored: StoredNote | None,
+    now: str,
+    zone: str,
 ) -> str:
     name, variables = vault_note_file_name(path), dict(arguments.variables)
     if stored is None:
         title = str(variables.get("title") or name)
-        return _add_front_matter(_fill_template(template, variables, title, now), title, now)
-    filled = _fill_template(template, variables, vault_note_title(stored.note, name), now)
+        return _add_front_matter(_fill_template(template, variables, title, now, zone), title, now)
+    filled = _fill_template(template, variables, vault_note_title(stored.note, name), now, zone)
     note = stored.note.with_body(
         append_vault_note_lines(stored.note.body, filled.body)
     ).completed_by(filled)
     return note.with_value(UPDATED, now).text
 
 
-def _fill_template(template: str, variables: dict[str, JsonValue], title: str, now: str) -> Note:
-    """Fill a template with title, date and time, and with the given variables."""
-    known: dict[str, JsonValue] = {"title": title, "date": now[:10], "time": now[11:16]}
+def _fill_template(
+    template: str, variables: dict[str, JsonValue], title: str, now: str, zone: str
+) -> Note:
+    """Fill a template with title, date and time of a time zone, and with the given variables."""
+    here = local_time(datetime.fromisoformat(now), zone)
+    known: dict[str, JsonValue] = {
+        "title": title,
+        "date": f"{here:%Y-%m-%d}",
+        "time": f"{here:%H:%M}",
+    }
     return parse_vault_note(
         join_surrogates(render_vault_note_template(template, known | variables)).replace("\x00", "")
     )

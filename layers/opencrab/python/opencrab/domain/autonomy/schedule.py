@@ -52,13 +52,19 @@ class ScheduleDraft(Value, defer_build=False):
 
     name: NewName
     when: Rule = Field(description="`@every 5m`, `@every 2h` or `@every 1d`, or five cron fields")
-    zone: Zone = Field(default="UTC", description="time zone of a cron expression")
+    zone: Zone | None = Field(
+        default=None, description="time zone of a cron expression; by default the agent's"
+    )
     instructions: MessageText
     enabled: bool = True
     session_id: Identifier | None = Field(
         default=None, description="session in which it runs; by default the agent's own session"
     )
     channel: Channel | None = None
+
+    def in_zone(self, zone: str) -> "ScheduleDraft":
+        """Return the draft with this time zone if it names none."""
+        return self if self.zone is not None else self.replaced(zone=zone)
 
     @model_validator(mode="after")
     def _says_something(self) -> "ScheduleDraft":
@@ -113,10 +119,11 @@ class Schedule(Value):
         A due time that was not handled yet stays due unless rule, zone or `enabled` change; then
         the next time is in the future.
         """
+        draft = draft.in_zone(self.zone)
         same = (draft.when, draft.zone, draft.enabled) == (self.when, self.zone, self.enabled)
         next_at = self.next_at if same else None
         if draft.enabled and next_at is None:
-            next_at = next_schedule_time(draft.when, draft.zone, now)
+            next_at = next_schedule_time(draft.when, draft.zone or self.zone, now)
         return self.replaced(
             **dict(draft),
             next_at=next_at,
@@ -154,7 +161,8 @@ class Schedule(Value):
 
 def new_schedule(schedule_id: str, agent_id: str, draft: ScheduleDraft, now: datetime) -> Schedule:
     """Build a schedule whose first time is in the future."""
-    next_at = next_schedule_time(draft.when, draft.zone, now) if draft.enabled else None
+    draft = draft.in_zone("UTC")
+    next_at = next_schedule_time(draft.when, draft.zone or "UTC", now) if draft.enabled else None
     return Schedule(
         id=schedule_id,
         agent_id=agent_id,

@@ -6,8 +6,9 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from opencrab.domain.agents.agent import Agent, Identity, ModelName, Profile, Role
-from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.agents.heartbeat import Heartbeat, Zone
 from opencrab.domain.agents.soul import Soul
+from opencrab.domain.agents.time_zone import heartbeat_in_time_zone, with_hours_in_zone
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.conversation.session import (
@@ -61,6 +62,9 @@ class NewAgent(Value, defer_build=False):
     interrupt: Interrupt = Interrupt.AFTER_STEP
     day_limit_micro_usd: Annotated[MicroUsd, Field(ge=0, le=10**12)] | None = None
     heartbeat: Heartbeat = Heartbeat()
+    time_zone: Zone | None = Field(
+        default=None, description="IANA name; by default the installation's"
+    )
     soul: SoulDraft = SoulDraft()
     identity: IdentityDraft = IdentityDraft()
 
@@ -155,7 +159,7 @@ def create_agent(
         approvals=new.approvals,
         interrupt=new.interrupt,
         day_limit_micro_usd=new.day_limit_micro_usd,
-        heartbeat=_heartbeat(runtime.rules, new.heartbeat),
+        heartbeat=_heartbeat(runtime.rules, new),
         created_at=now,
         updated_at=now,
     )
@@ -169,9 +173,12 @@ def create_agent(
     return created
 
 
-def _heartbeat(rules: Rules, given: Heartbeat) -> Heartbeat:
-    """Return a new agent's heartbeat, by default with the installation's interval."""
-    if "interval_seconds" in given.model_fields_set:
+def _heartbeat(rules: Rules, new: NewAgent) -> Heartbeat:
+    """Return a new agent's heartbeat, by default with the installation's interval and zone."""
+    given = with_hours_in_zone(new.heartbeat, new.time_zone or rules.time_zone)
+    if new.time_zone is not None:
+        given = heartbeat_in_time_zone(given, new.time_zone, rules.time_zone)
+    if "interval_seconds" in new.heartbeat.model_fields_set:
         return given
     return given.replaced(interval_seconds=rules.heartbeat_seconds)
 

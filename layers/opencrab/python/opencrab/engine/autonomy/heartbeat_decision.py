@@ -178,14 +178,30 @@ def _idle(signs: VitalSigns, now: datetime) -> VitalSigns:
 def _review(deciding: _Deciding) -> None:
     """Generate goals and rank them anew; goals generated now are ranked at the next heartbeat."""
     now, runtime, signs = deciding.now, deciding.runtime, deciding.signs
+    asked = _review_instructions(deciding)
     generate_goals(runtime, deciding.board, now, signs)
     found = goal_preferences(runtime, deciding.profile, now)
-    settled = not deciding.board.facts
+    settled = not (deciding.board.facts or asked)
     deciding.note(
         goal_at=None if found.taken else found.goal_at,
         exploring=found.exploring,
         reviewed_at=now if settled else LONG_AGO,
     )
+
+
+def _review_instructions(deciding: _Deciding) -> bool:
+    """Review the plan of the owner's instructions; True if it changed, and must be read again."""
+    agent = deciding.profile.agent
+    if not agent.heartbeat.acts_on_its_own:
+        return False
+    # Only for agents with instructions, and not for every worker.
+    from opencrab.engine.autonomy.instruction_plan import review_instruction_plan  # noqa: PLC0415
+
+    plan = deciding.board.instruction_plan()
+    changed = review_instruction_plan(deciding.runtime, agent, plan, deciding.now)
+    if changed:
+        deciding.board = GoalBoard.of(deciding.runtime.home.facts, deciding.profile, deciding.now)
+    return changed
 
 
 def _falls_asleep(deciding: _Deciding, *, reviewed: bool) -> bool:

@@ -6,6 +6,13 @@ from contextlib import suppress
 from datetime import timedelta
 
 from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.agents.agent import Agent, AgentStatus
+from opencrab.domain.agents.time_zone import agent_time_zone
+from opencrab.domain.autonomy.instruction_plan import (
+    is_from_instructions,
+    is_one_time,
+    is_withdrawn,
+)
 from opencrab.domain.autonomy.schedule import (
     SCHEDULE,
     SCHEDULES,
@@ -16,14 +23,19 @@ from opencrab.domain.autonomy.schedule import (
 )
 from opencrab.domain.conversation.message import Message, TextPart
 from opencrab.domain.conversation.session import SessionStatus
-from opencrab.domain.document import Document, new_fact
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCrabError
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger, Turn
-from opencrab.domain.value import Value
+from opencrab.engine.agents.vital_signs import make_dormant_agent_active
 from opencrab.engine.autonomy.due_items import admit_due_item, admit_or_drop_due_item
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
+from opencrab.engine.autonomy.schedule_documents import (
+    read_schedule_count,
+    schedule_count_after,
+    schedule_document,
+)
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
@@ -38,22 +50,15 @@ _TRIES = 5
 _BATCH = 100
 _PAGES = 10
 _ALL = 16_000
+_LATER = timedelta(minutes=10)
+"""The time after which a schedule for one run is tried again if it may not run now."""
+
 _EVER = timedelta(days=36_525)
 
 _WHY = {
     WhyOff.RETIRED: "its agent has retired",
     WhyOff.NOT_THERE: "its session is over, or its agent has left it",
 }
-
-MADE = "schedules_made"
-"""The kind and id of the document that counts the schedules ever created for an agent."""
-
-
-class _Made(Value):
-    """The number of schedules ever created; its version serializes concurrent creations."""
-
-    count: int
-
 
 _Step = tuple[Schedule, tuple[DueItem, ...]]
 
@@ -63,12 +68,15 @@ def create_schedule(
 ) -> Schedule:
     """Store a new schedule; return the stored one if the same id and content exist.
 
+    Without a time zone it is in the agent's.
+
     Raises NotFound (agent), Invalid (session), and Conflict for a retired agent, for too many
     schedules and for an id with other content.
     """
-    _require_place(runtime, agent_id, draft)
+    agent = _require_place(runtime, agent_id, draft)
+    draft = draft.in_zone(agent_time_zone(agent, runtime.rules.time_zone))
     for _ in range(SCHEDULES):
-        counted = runtime.home.facts.get(agent_id, MADE, MADE)
+        counted = read_schedule_count(runtime.home.facts, agent_id)
         known = schedules_of_agent(runtime.home, agent_id)
         before = next((each for each in known if each.id == schedule_id), None)
         if before is not None:
@@ -80,16 +88,10 @@ def create_schedule(
             )
         made = new_schedule(schedule_id, agent_id, draft, runtime.clock.now())
         with suppress(Changed):
-            runtime.home.facts.commit(_schedule_fact(made), _one_more(agent_id, counted))
+            more = schedule_count_after(agent_id, counted)
+            runtime.home.facts.commit(schedule_document(made), more)
             return made
     raise _busy(schedule_id)
-
-
-def _one_more(agent_id: str, counted: Document | None) -> Document:
-    """Return the incremented schedule counter, so that one of two concurrent creations retries."""
-    if counted is None:
-        return new_fact(agent_id, MADE, MADE, _Made(count=1))
-    return counted.with_body(_Made(count=counted.read(_Made).count + 1))
 
 
 def change_schedule(
@@ -200,7 +202,7 @@ def _bring_back(facts: Documents, clock: Clock) -> None:
         try:
             after = schedule.with_bounded_next_time(now)
             if after != schedule:
-                facts.commit(_schedule_fact(after, fact))
+                facts.commit(schedule_document(after, fact))
                 log.warning(
                     "schedule moved, its next run was later than its rule allows: schedule=%s, "
                     "from=%s, to=%s",
@@ -220,8 +222,16 @@ def _fire_schedule(runtime: Runtime, fact: Document, frozen: tuple[str, ...]) ->
     """Start a due schedule, or switch it off if it cannot run; return False if nothing started."""
     schedule = fact.read(Schedule)
     try:
+        if is_from_instructions(schedule):
+            agent = _find_agent(runtime.home, schedule.agent_id)
+            if agent is None or is_withdrawn(schedule, agent):
+                runtime.home.facts.commit(fact.removed())
+                return False
+            # Without heartbeats nothing of what it does by itself begins.
+            frozen = frozen if agent.heartbeat.enabled else (*frozen, agent.id)
+            _wake_for_instructions(runtime, agent)
         after, items = _next(runtime.home, runtime.clock, schedule, frozen)
-        runtime.home.facts.commit(_schedule_fact(after, fact), due=items)
+        runtime.home.facts.commit(schedule_document(after, fact), due=items)
     except Changed:
         return False
     except OpenCrabError as error:
@@ -246,9 +256,12 @@ def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...])
         moved = schedule.with_next_time(now)
     except Invalid:
         return schedule.with_off_reason(WhyOff.NEVER, now), ()
+    once = is_one_time(schedule)
+    if once:
+        moved = schedule.with_off_reason(WhyOff.NEVER, now)
     if {INSTALLATION, schedule.agent_id} & {*frozen}:
         log.info("schedule skipped: schedule=%s, reason=frozen", schedule.id)
-        return moved, ()
+        return schedule.replaced(next_at=now + _LATER) if once else moved, ()
     if _goes_on(home.journal, schedule.last_turn_id):
         log.info("schedule skipped: schedule=%s, reason=previous_run_active", schedule.id)
         return moved, ()
@@ -258,12 +271,23 @@ def _next(home: Home, clock: Clock, schedule: Schedule, frozen: tuple[str, ...])
     return moved.after_run(turn, now), (item,)
 
 
+def _wake_for_instructions(runtime: Runtime, agent: Agent) -> None:
+    """Wake a dormant agent, as an owner's schedule does when its turn begins."""
+    if agent.status is AgentStatus.DORMANT and agent.heartbeat.enabled:
+        make_dormant_agent_active(runtime, runtime.home.agents.get(agent.id))
+
+
+def _find_agent(home: Home, agent_id: str) -> Agent | None:
+    try:
+        return home.agents.get(agent_id).agent
+    except NotFound:
+        return None
+
+
 def _obstacle(home: Home, clock: Clock, schedule: Schedule) -> WhyOff | None:
     """Return why a schedule cannot run: agent retired or session gone; None if it can."""
-    try:
-        if not home.agents.get(schedule.agent_id).agent.answers:
-            return WhyOff.RETIRED
-    except NotFound:
+    agent = _find_agent(home, schedule.agent_id)
+    if agent is None or not agent.answers:
         return WhyOff.RETIRED
     there = _takes_part(home.sessions, clock, schedule.agent_id, schedule.session_id)
     return None if there else WhyOff.NOT_THERE
@@ -279,8 +303,10 @@ def _takes_part(sessions: Sessions, clock: Clock, agent_id: str, session_id: str
     return session.status is SessionStatus.ACTIVE and agent_id in session.agent_ids
 
 
-def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> None:
-    if not runtime.home.agents.get(agent_id).agent.answers:
+def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Agent:
+    """Return the agent of a schedule; raises Conflict if it has retired, Invalid for a session."""
+    agent = runtime.home.agents.get(agent_id).agent
+    if not agent.answers:
         raise Conflict(f"agent {agent_id!r} has retired", cure="choose another agent")
     if not _takes_part(runtime.home.sessions, runtime.clock, agent_id, draft.session_id):
         own = draft.session_id is None
@@ -291,16 +317,21 @@ def _require_place(runtime: Runtime, agent_id: str, draft: ScheduleDraft) -> Non
             cure="use a session in which it is a participant, or omit session_id for the "
             "agent's own",
         )
+    return agent
 
 
 def _item(clock: Clock, schedule: Schedule, occasion: str) -> tuple[DueItem, str]:
-    """Return the due item of one run, and the id of the turn that it becomes."""
+    """Return the due item of one run, and the id of the turn that it becomes.
+
+    What an agent does by its standing instructions is paid from its heartbeats' share.
+    """
+    source = Source.HEARTBEAT if is_from_instructions(schedule) else Source.SCHEDULE
     now, agent_id = clock.now(), schedule.agent_id
     own = agents_own_session(agent_id, now)
     session_id = schedule.session_id or own.id
     source_id = f"schedule#{schedule.id}#{occasion}"
     message = Message(
-        source=Source.SCHEDULE,
+        source=source,
         source_id=source_id,
         principal_id=agent_id,
         sender=OPENCRAB,
@@ -339,7 +370,7 @@ def _update_schedule(
         fact = _fact(facts, agent_id, schedule_id)
         schedule, items = act(fact.read(Schedule))
         try:
-            facts.commit(_schedule_fact(schedule, fact), due=items)
+            facts.commit(schedule_document(schedule, fact), due=items)
         except Changed:
             continue
         return schedule, items
@@ -354,14 +385,6 @@ def _fact(facts: Documents, agent_id: str, schedule_id: str) -> Document:
             cure="list them with `opencrab schedules list`",
         )
     return found
-
-
-def _schedule_fact(schedule: Schedule, stored: Document | None = None) -> Document:
-    if stored is None:
-        fact = new_fact(schedule.agent_id, SCHEDULE, schedule.id, schedule)
-    else:
-        fact = stored.with_body(schedule)
-    return fact.replaced(due_at=schedule.next_at)
 
 
 def _made_before(before: Schedule, draft: ScheduleDraft) -> Schedule:

@@ -2,7 +2,7 @@
 
 from opencrab.domain.document import Document
 from opencrab.domain.learning.report_wording import WORDING, WRITTEN, ReportWording
-from opencrab.engine.erasure.derived_beliefs import IsAffected
+from opencrab.engine.erasure.derived_peers import IsAffected
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from opencrab.domain.agents.time_zone import local_time
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
 from opencrab.domain.value import Language
 from opencrab.engine.goals.generation_text import earlier_goal_text
@@ -25,17 +26,20 @@ def ended_own_goals(board: GoalBoard) -> list[Goal]:
     return [goal for goal in goals if is_self_set_goal(goal) and goal.ended_at is not None]
 
 
-def earlier_goals_text(ended: Sequence[Goal], name: str, language: Language) -> str:
+def earlier_goals_text(
+    ended: Sequence[Goal], name: str, language: Language, zone: str = "UTC"
+) -> str:
     """Return the reports and files of the last steps with this name; "" if there were none.
 
     Of a step that read untrusted words only its day is told, so that the next one stays clean.
     """
-    steps = [_one_goal(goal, language) for goal in ended if goal.name == name][:GOALS_TOLD]
+    steps = [_one_goal(goal, language, zone) for goal in ended if goal.name == name][:GOALS_TOLD]
     return earlier_goal_text("head", language, steps="\n".join(steps)) if steps else ""
 
 
-def _one_goal(goal: Goal, language: Language) -> str:
-    day, report = f"{goal.ended_at:%Y-%m-%d}", one_line(goal.report, _REPORT)
+def _one_goal(goal: Goal, language: Language, zone: str) -> str:
+    ended_at = local_time(goal.ended_at or goal.created_at, zone)
+    day, report = f"{ended_at:%Y-%m-%d}", one_line(goal.report, _REPORT)
     if goal.taint:
         return earlier_goal_text("untrusted", language, day=day)
     if goal.status is not GoalStatus.COMPLETED:

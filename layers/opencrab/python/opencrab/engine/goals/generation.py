@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
+from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.autonomy import curiosity
 from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
@@ -22,8 +23,15 @@ from opencrab.engine.goals.generation_text import (
     aspiration_text,
     goal_text,
     low_balance_goal_text,
-    next_step_goal_text,
     social_goal_text,
+)
+from opencrab.engine.goals.planned_goals import (
+    aspirations_to_pursue,
+    count_planned_goal,
+    has_fresh_planned_goal,
+    planned_event_goal_texts,
+    settle_planned_goals,
+    step_texts,
 )
 from opencrab.engine.goals.queue import GoalBoard, add_goal_to_queue, dequeue_goal_and_begin_next
 from opencrab.engine.goals.selection import (
@@ -78,7 +86,8 @@ def generate_goals(
         generate_social_goal(runtime.home, runtime.rules.autonomy, board, now, signs),
     )
     seized = generate_goals_from_events(runtime, board, now)
-    stepped = generate_next_step_goal(runtime.rules.autonomy, board, now)
+    zone = agent_time_zone(board.profile.agent, runtime.rules.time_zone)
+    stepped = generate_next_step_goal(runtime.rules.autonomy, board, now, zone)
     return (*(goal for goal in (*made, stepped) if goal is not None), *seized)
 
 
@@ -152,15 +161,21 @@ def generate_aspirations(board: GoalBoard, now: datetime) -> tuple[Goal, ...]:
 def generate_goals_from_events(
     runtime: Runtime, board: GoalBoard, now: datetime
 ) -> tuple[Goal, ...]:
-    """Generate goals from new events marked as opportunities; each event is read once."""
+    """Generate goals from new events: opportunities, and those that instructions wait for.
+
+    Each event is read once.
+    """
     board.open_goals()
     before = board.expectations()
     agent = board.profile.agent
     events = runtime.home.facts.page(agent.id, HAPPENING, after=before.noticed, limit=_LOOKED_AT)
     if not events:
         return ()
-    found = [event for fact in events if (event := fact.read(AgentEvent)).opportunity]
-    made = [_put_up(board, _chance(board, event), now) for event in found]
+    made = [
+        _put_up(board, wish, now)
+        for fact in events
+        for wish in _drafts_for_event(board, fact.read(AgentEvent))
+    ]
     board.put_expectations(board.expectations().replaced(noticed=events[-1].id))
     return tuple(goal for goal in made if goal is not None)
 
@@ -198,38 +213,42 @@ def generate_social_goal(
     return goal
 
 
-def generate_next_step_goal(autonomy: Autonomy, board: GoalBoard, now: datetime) -> Goal | None:
+def generate_next_step_goal(
+    autonomy: Autonomy, board: GoalBoard, now: datetime, zone: str = "UTC"
+) -> Goal | None:
     """Generate an objective towards one of the aspirations, if no objective is open.
 
     STEPS curiosity intervals pass since the last goal of this source ended, except for an
     aspiration that is newer: what an owner asks for now begins now. Otherwise they take turns.
     """
     goals, pause = board.open_goals(), STEPS * autonomy.curiosity_interval
-    aspired = _own_aspirations(board)
+    aspired = aspirations_to_pursue(board, _own_aspirations(board), _asked_name(board), now)
     if not aspired or any(goal.horizon is Horizon.OBJECTIVE for goal in goals):
         return None
-    last = board.expectations().ended_at(GoalSource.ROLE)
+    last, fresh = board.expectations().ended_at(GoalSource.ROLE), has_fresh_planned_goal(board)
     new = [goal for goal in aspired if last is None or goal.created_at > last]
-    if not new and last is not None and last <= now < last + pause:
+    if not (new or fresh) and last is not None and last <= now < last + pause:
         return None
-    language, ended = board.profile.agent.language, ended_own_goals(board)
-    steps = [_step_towards(board, aspiration) for aspiration in new[:1] or aspired]
+    ended = ended_own_goals(board)
+    settle_planned_goals(board, ended)
+    texts = step_texts(board, new[:1] or aspired, _asked_name(board), fresh_only=fresh and not new)
+    steps = [_wish(board, GoalSource.ROLE, *text) for text in texts]
+    if not steps:
+        return None
     # The one that has waited longest; those before the newest goals have.
     done = [goal.name for goal in ended]
     wish = max(steps, key=lambda step: done.index(step.name) if step.name in done else len(done))
-    wish = wish.replaced(words=wish.words + earlier_goals_text(ended, wish.name, language))
-    return _put_up(board, wish.replaced(deadline=now + pause), now)
+    told = earlier_goals_text(ended, wish.name, board.profile.agent.language, zone)
+    wish = wish.replaced(words=wish.words + told, deadline=now + pause)
+    goal = _put_up(board, wish, now)
+    if goal is not None:
+        count_planned_goal(board, goal)
+    return goal
 
 
 def _asked_name(board: GoalBoard) -> str:
     """Return the name of the aspiration that the owner's standing instructions are."""
     return one_line(board.profile.agent.heartbeat.instructions.strip(), _NAME)
-
-
-def _step_towards(board: GoalBoard, aspiration: Goal) -> _GoalDraft:
-    asked = aspiration.name == _asked_name(board)
-    name, words = next_step_goal_text(board.profile.agent.language, aspiration.name, asked=asked)
-    return _wish(board, GoalSource.ROLE, name, words)
 
 
 def _own_aspirations(board: GoalBoard) -> list[Goal]:
@@ -283,6 +302,12 @@ def _chance(board: GoalBoard, event: AgentEvent) -> _GoalDraft:
     name, words = goal_text(GoalSource.OPPORTUNITY, language, what=what)
     wish = _wish(board, GoalSource.OPPORTUNITY, name, words)
     return wish.replaced(taint=event.tainted)
+
+
+def _drafts_for_event(board: GoalBoard, event: AgentEvent) -> list[_GoalDraft]:
+    texts = planned_event_goal_texts(board, event)
+    wishes = [_wish(board, GoalSource.ROLE, *text).replaced(taint=event.tainted) for text in texts]
+    return wishes or ([_chance(board, event)] if event.opportunity else [])
 
 
 def _reply_wish(

@@ -1,6 +1,7 @@
 """Names and descriptions of goals that agents set themselves, in English and Japanese."""
 
 from opencrab.domain.goals.goal import GoalSource
+from opencrab.domain.turn.success_condition import SUCCESS_MARKS
 from opencrab.domain.value import Language
 from opencrab.ports.texts import Texts
 
@@ -38,6 +39,19 @@ def next_step_goal_text(language: Language, what: str, *, asked: bool) -> tuple[
     `asked` says that the aspiration is what the owner asked the agent to do unasked.
     """
     return _format_goal_text("asked_step" if asked else "step", language, what=what)
+
+
+def planned_goal_text(
+    language: Language, name: str, words: str, conditions: str, event: str = ""
+) -> tuple[str, str]:
+    """Return name and description of a step for one thing that standing instructions ask for.
+
+    `conditions` are its success conditions, `event` what happened that it is for.
+    """
+    what, described = _format_goal_text("asked_step", language, what=name)
+    mark = f"{SUCCESS_MARKS[language]}{conditions}" if conditions else ""
+    told = _WORDS["happened"][language].format(what=event) if event else ""
+    return what, "\n".join(filter(None, (mark, words, told, described)))
 
 
 def earlier_goal_text(key: str, language: Language, **what: object) -> str:

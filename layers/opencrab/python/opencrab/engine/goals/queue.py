@@ -9,6 +9,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.agent_state import MIND, Agenda, AgentState
 from opencrab.domain.autonomy.heartbeat_gate import is_autonomous_speech_in_cooldown
+from opencrab.domain.autonomy.instruction_plan import INSTRUCTION_PLAN, InstructionPlan
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.conversation.message import Channel, Message, Sender, TextPart
 from opencrab.domain.conversation.session import Participant, Session
@@ -53,6 +54,7 @@ class GoalBoard:
         self._expecting: Document | None = None
         self._ordering: Document | None = None
         self._read_order = False
+        self._planning: Document | None = None
         self.due: list[DueItem] = []
 
     def use_agent_state(self, mind: AgentState) -> None:
@@ -99,14 +101,11 @@ class GoalBoard:
             missing.append((EXPECTATIONS, EXPECTATIONS))
         if not self._read_order:
             missing.append((GOAL_ORDER, GOAL_ORDER))
+            if self.profile.agent.heartbeat.acts_on_its_own:
+                missing.append((INSTRUCTION_PLAN, INSTRUCTION_PLAN))
         if missing:
             for fact in self.facts_port.get_many(agent_id, *missing):
-                if fact.kind == GOAL:
-                    self.goals[fact.read(Goal).id] = fact
-                elif fact.kind == GOAL_ORDER:
-                    self._ordering = fact
-                else:
-                    self._expecting = fact
+                self._keep(fact)
             self._read_order = True
         found = (self.goals[each].read(Goal) for each in wanted if each in self.goals)
         return [goal for goal in found if not goal.status.is_end]
@@ -127,6 +126,17 @@ class GoalBoard:
             self._ordering = self._changed[fact.key] = fact
         else:
             self._put(self._ordering, order)
+
+    def instruction_plan(self) -> InstructionPlan | None:
+        """Return the plan of standing instructions, which is read with the open goals."""
+        if not self._read_order:
+            self.open_goals()
+        return None if self._planning is None else self._planning.read(InstructionPlan)
+
+    def put_instruction_plan(self, plan: InstructionPlan) -> None:
+        """Replace the plan of standing instructions, which must be stored."""
+        if self._planning is not None and plan != self.instruction_plan():
+            self._put(self._planning, plan)
 
     def expectations(self) -> Expectations:
         """Return what the agent expects of its own goals, with the changes made so far."""
@@ -173,12 +183,18 @@ class GoalBoard:
         )
         fact = base.with_body(value)
         self._changed[fact.key] = fact
+        self._keep(fact)
+
+    def _keep(self, fact: Document) -> None:
+        """Use a document of one of the board's kinds from now on."""
         if fact.kind == MIND:
             self.mind = fact
         elif fact.kind == EXPECTATIONS:
             self._expecting = fact
         elif fact.kind == GOAL_ORDER:
             self._ordering = fact
+        elif fact.kind == INSTRUCTION_PLAN:
+            self._planning = fact
         else:
             self.goals[fact.read(Goal).id] = fact
 

@@ -15,6 +15,7 @@ from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import Effect
+from opencrab.domain.turn.success_condition import first_unmet_success_condition
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.phrases import system_phrase
@@ -104,8 +105,22 @@ def ends_own_goal_idle(work: TurnWork, goal: Goal, status: TurnStatus, *, spoke:
         or status is not TurnStatus.COMPLETED
     ):
         return False
+    if is_goal_unmet(goal, work):
+        return True
     heard = goal.source in _BY_WORDS and work.turn.channel is not None and spoke
     return not (heard or is_goal_evident(goal, work))
+
+
+def is_goal_unmet(goal: Goal, work: TurnWork) -> bool:
+    """Check whether a self-set goal has a success condition that no action for it meets.
+
+    What subgoals have done is in their own records: then the goal itself has none to meet.
+    """
+    if goal.children or not is_self_set_goal(goal):
+        return False
+    receipts = (*goal.receipts, *(r for task in goal.tasks for r in task.receipts), *work.receipts)
+    effects = ((receipt.action, receipt.path) for receipt in receipts)
+    return first_unmet_success_condition(goal.instruction, effects) is not None
 
 
 def is_goal_evident(goal: Goal, work: TurnWork) -> bool:

@@ -26,6 +26,9 @@ from opencrab.ports.turn.queue import Delivery
 
 log = logging.getLogger(__name__)
 
+_ABOUT = ("period", "instructions")
+"""The fields of requests that are about something other than a session."""
+
 TurnJob = BackgroundJob[Runtime, QuestionJob]
 """The base class of a capability's own kind of background turn."""
 
@@ -59,7 +62,7 @@ def run_background_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> Mes
 
 
 def _parse_message(body: str) -> Mapping[str, str]:
-    """Return a message's fields: the turn's id, or an agent and the session or period to work on.
+    """Return a message's fields: the turn's id, or an agent and what to work on.
 
     Raises Invalid for anything but version 1.
     """
@@ -68,7 +71,7 @@ def _parse_message(body: str) -> Mapping[str, str]:
         if told["v"] == 1 and isinstance(told.get("turn", ""), str):
             if "turn" in told:
                 return {"turn": told["turn"]}
-            about = "period" if "period" in told else "session"
+            about = next((each for each in _ABOUT if each in told), "session")
             return {name: str(told[name]) for name in ("agent", about)}
     except (ValueError, TypeError, KeyError, RecursionError):
         pass

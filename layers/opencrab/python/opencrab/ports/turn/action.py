@@ -14,6 +14,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.agents.agent_state import AgentState
+from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.errors import OpenCrabError
@@ -69,6 +70,7 @@ class ActionReach:
     web_search: SearchEngine | None = None
     world: WorldPost | None = None
     readiness: Readiness | None = None
+    time_zone: str = "UTC"
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,11 @@ class ActionContext:
     trials: TrialSettings = field(default_factory=TrialSettings)
     targets: tuple[str, ...] | None = None
     prepared: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def time_zone(self) -> str:
+        """The agent's time zone, as an IANA name."""
+        return agent_time_zone(self.agent, self.reach.time_zone)
 
 
 def never_ends_turn(_arguments: Any, _result: ActionResult) -> bool:

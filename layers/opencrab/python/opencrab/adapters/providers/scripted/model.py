@@ -8,6 +8,7 @@ from functools import partial
 from threading import Event, Lock
 from typing import Any
 
+from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions
 from opencrab.adapters.providers.scripted.rules import scripted_reply
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, scripted_answer
 from opencrab.domain.money.budget import FREE, Price, Usage
@@ -135,8 +136,11 @@ class Scripted:
         return message
 
     def _scripted(self, request: ChatRequest) -> ScriptedAnswer | None:
-        """Return the script's answer; None without a script, so that the rules answer."""
-        if not self._script:
+        """Return the script's answer; None without a script, so that the rules answer.
+
+        A plan of standing instructions is always the rules': a script is for conversations.
+        """
+        if not self._script or asked_instructions(request) is not None:
             return None
         found = scripted_answer(self._script, request) or ScriptedAnswer(
             text="(the script has ended)"

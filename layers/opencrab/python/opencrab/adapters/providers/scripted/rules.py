@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions, scripted_plan
 from opencrab.adapters.providers.scripted.script import (
     last_scripted_words,
     scripted_turns_since_user_message,
@@ -88,6 +89,9 @@ _DONE = {
     "generate_inner_voice": {"ja": "考えました。", "en": "I have thought about it."},
     "": {"ja": "終わりました。", "en": "Done."},
 }
+_OPENCRAB = "opencrab"
+"""The id of the sender of turns that nobody's message starts."""
+
 _WOKEN = "OpenCrab: "
 """How words begin that wake an agent and that nobody else sees."""
 
@@ -109,6 +113,8 @@ _ABLE = {
 
 def scripted_reply(request: ChatRequest) -> ModelAnswer:
     """Return the rules' answer: a tool call, a report of its result, or an introduction."""
+    if (instructions := asked_instructions(request)) is not None:
+        return ModelAnswer(text=scripted_plan(instructions, _written_path), finish="stop")
     words, since = last_scripted_words(request), scripted_turns_since_user_message(request)
     language = "ja" if _JAPANESE.search(words) else "en"
     if not words or any(isinstance(turn, ChatMessage) and _answers(turn) for turn in since):
@@ -116,14 +122,31 @@ def scripted_reply(request: ChatRequest) -> ModelAnswer:
     results = [turn for turn in since if isinstance(turn, CallReturn)]
     if results:
         return ModelAnswer(text=_report(results, language), finish="stop")
+    offered = {action.name: action for action in request.actions}
+    for line in _lines_to_carry_out(request, words):
+        for rule in RULES:
+            wanted = rule.wanted(line) if rule.action in offered else None
+            if wanted is not None:
+                return _calling(offered[rule.action], wanted)
     if words.startswith(_WOKEN):
         return _unprompted_answer(request, language)
-    offered = {action.name: action for action in request.actions}
-    for rule in RULES:
-        wanted = rule.wanted(words) if rule.action in offered else None
-        if wanted is not None:
-            return _calling(offered[rule.action], wanted)
     return ModelAnswer(text=_introduction(words, language), finish="stop")
+
+
+def _lines_to_carry_out(request: ChatRequest, words: str) -> tuple[str, ...]:
+    """Return the words, or each line of what OpenCrab says of a goal or a schedule."""
+    named = [turn.name for turn in request.turns if isinstance(turn, ChatMessage) and turn.name]
+    if not words.startswith(_WOKEN) and (not named or named[-1] != _OPENCRAB):
+        return (words,)
+    # A first line in brackets names the goal, or says why a heartbeat began the turn.
+    lines = words.removeprefix(_WOKEN).splitlines()
+    return tuple(lines[1:] if lines and lines[0].startswith("[") else lines)
+
+
+def _written_path(words: str) -> str | None:
+    """Return the file that a sentence asks to write; None for any other."""
+    found = (rule.wanted(words) for rule in RULES if rule.action == "ws_write")
+    return next((wanted["path"] for wanted in found if wanted is not None), None)
 
 
 def _answers(turn: ChatMessage) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from opencrab.adapters.providers.scripted.instruction_plan import asked_instructions, scripted_plan
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
@@ -75,9 +76,7 @@ class SimulatedModel:
         watch: AnswerWatch = UNWATCHED,  # noqa: ARG002 - it answers at once
     ) -> ModelAnswer:
         self.calls += 1
-        situation = self._situation(request)
-        calls = _calls(situation)
-        text = "" if calls else _words(situation)
+        calls, text = self._answer(request)
         said = json.dumps([text, [dict(call.arguments or {}) for call in calls]])
         usage = Usage(
             input_tokens=-(-len(body) // _BYTES_PER_TOKEN),
@@ -85,6 +84,13 @@ class SimulatedModel:
         )
         finish = "tool_calls" if calls else "stop"
         return ModelAnswer(text=text, calls=calls, usage=usage, finish=finish, model=NAME)
+
+    def _answer(self, request: ChatRequest) -> tuple[tuple[ActionCall, ...], str]:
+        if (instructions := asked_instructions(request)) is not None:
+            return (), scripted_plan(instructions, lambda _words: None)
+        situation = self._situation(request)
+        calls = _calls(situation)
+        return calls, "" if calls else _words(situation)
 
     def _situation(self, request: ChatRequest) -> _Situation:
         said = [

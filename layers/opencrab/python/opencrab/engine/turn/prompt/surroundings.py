@@ -7,6 +7,7 @@ from typing import Any
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Profile
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
+from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
@@ -158,13 +159,13 @@ def orientation_text(
     `memory_used` are the tokens of the memory's share that core memories take.
     """
     turn, agent = work.turn, work.profile.agent
-    autonomy, hours = work.runtime.rules.autonomy, agent.heartbeat.active_hours
+    autonomy = work.runtime.rules.autonomy
     woke = next((line for line in work.history if line.sequence == turn.trigger_line), None)
     beats = turn.trigger is Trigger.HEARTBEAT
     moment = WakingMoment(
         language=agent.language,
         now=now,
-        zone="UTC" if hours is None else hours.zone,
+        zone=agent_time_zone(agent, work.runtime.rules.time_zone),
         drives=work.profile.soul.weights,
         tainted=turn.taint,
         reason=NO_TEXT

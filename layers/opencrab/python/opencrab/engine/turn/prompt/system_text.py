@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from opencrab.domain.access.authority import Authority, taints_reading_turn
 from opencrab.domain.agents.agent import Agent, Profile, aliases_selectable_by_agent
+from opencrab.domain.agents.time_zone import agent_time_zone, local_time
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.goals.goal import Goal, task_message
@@ -92,7 +93,8 @@ def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> lis
 def volatile_text(work: TurnWork, look: PreCallState) -> PromptText:
     """Return the line that changes with each call: time, channel, calls and budget left, models."""
     turn = work.turn
-    now = look.at.strftime("%Y-%m-%d %H:%M UTC")
+    zone = agent_time_zone(work.profile.agent, work.runtime.rules.time_zone)
+    now = f"{local_time(look.at, zone):%Y-%m-%d %H:%M} {zone}"
     left = max(work.limits.turn_micro_usd - turn.spent, 0) / 1_000_000
     routing = work.runtime.models.routing
     models = models_prompt_note(work.profile.agent, routing, look.basis, work.transcript.choices)

@@ -56,9 +56,16 @@ _EDIT = {
         metavar="USD",
         help="What it may spend on models in a day, or 'default' for the installation's limit.",
     ),
+    **cli_parameter(
+        "time_zone",
+        str | None,
+        "--time-zone",
+        metavar="ZONE",
+        help="Its time zone, for example Asia/Tokyo, or 'default' for the installation's.",
+    ),
 }
 _SETTINGS = ("name", "language", "purpose", "model", "policy", "interrupt")
-_EDITABLE = (*_SETTINGS, "approvals", "status", "day_limit_micro_usd")
+_EDITABLE = (*_SETTINGS, "approvals", "status", "day_limit_micro_usd", "time_zone")
 _POLICIES = {"strict", "guarded", "open"}
 
 
@@ -213,6 +220,9 @@ def _draft_settings(terminal: Terminal, draft: dict[str, Any]) -> dict[str, Any]
         named["policy"] = _policy(draft["policy"])
     if draft["day"] is not None:
         named["day_limit_micro_usd"] = _day_limit(terminal, draft["day"])
+    if draft["time_zone"] is not None:
+        given = draft["time_zone"].strip()
+        named["time_zone"] = None if given == "default" else given
     return named
 
 

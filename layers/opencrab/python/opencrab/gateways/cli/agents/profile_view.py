@@ -26,6 +26,7 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words("head_model"), agent["model"] or words("default_model")),
         (words("head_policy"), _policy(agent["policy"])),
         (words("head_interrupt"), agent.get("interrupt")),
+        (words("head_time_zone"), agent.get("time_zone")),
         (words("head_day_limit"), None if limit is None else format_micro_usd(limit)),
         (words("head_persona"), soul["persona_name"]),
         (words("head_role"), identity["custom_role"] or identity["role"]),

@@ -12,6 +12,12 @@ from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
 
 _SHOWN = 20
+_FLAWS = {
+    "owner_has_it": "plan_owner_has_it",
+    "bad_time": "plan_bad_time",
+    "too_often": "plan_too_often",
+    "no_room": "plan_no_room",
+}
 
 
 @cli_command
@@ -21,6 +27,8 @@ def show_heartbeat(terminal: Terminal, agent: AgentName) -> None:
     heartbeat = terminal.client.get("agents", found["id"], "heartbeat")
     _tell(terminal, found["name"], heartbeat)
     if not terminal.options.json:
+        if heartbeat["initiative"] and heartbeat["instructions"].strip():
+            _tell_plan(terminal, terminal.client.get("agents", found["id"], "instruction-plan"))
         status = terminal.client.get("agents", found["id"], "status")["status"]
         if status == "dormant":
             terminal.print_sentence("heartbeat_asleep", name=found["name"])
@@ -94,10 +102,13 @@ def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
 
 
 def _hours(before: Any, hours: str | None, zone: str | None) -> dict[str, Any] | None:
-    if hours == "-":
-        return None
     changed = dict(before or {})
-    if hours is not None:
+    if hours == "-":
+        # The zone of the hours is the agent's time zone, which stays.
+        if not changed and zone is None:
+            return None
+        changed |= {"start": "00:00", "end": "00:00"}
+    elif hours is not None:
         start, _, end = hours.partition("-")
         changed |= {"start": start.strip(), "end": end.strip()}
     if zone is not None:
@@ -112,7 +123,7 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
     key = "heartbeat_on" if heartbeat["enabled"] else "heartbeat_off"
     terminal.print_sentence(key, name=name, seconds=heartbeat["interval_seconds"])
     hours = heartbeat.get("active_hours")
-    if hours:
+    if hours and hours["start"] != hours["end"]:
         terminal.print_sentence(
             "heartbeat_hours", **{k: hours[k] for k in ("start", "end", "zone")}
         )
@@ -120,6 +131,34 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
     terminal.print_sentence("heartbeat_unasked" if acts else "heartbeat_asked")
     if heartbeat["instructions"]:
         terminal.line(clean_terminal_text(heartbeat["instructions"]))
+
+
+def _tell_plan(terminal: Terminal, plan: dict[str, Any]) -> None:
+    """Print what an agent makes of its instructions: each goal with its time."""
+    if plan["state"] in {"none", "waiting"}:
+        terminal.print_sentence("plan_waiting")
+    elif plan["state"] == "failed":
+        terminal.print_sentence("plan_failed", why=clean_terminal_text(plan["why"]))
+    elif plan["state"] == "planned":
+        terminal.print_sentence("plan_head")
+    for goal in plan["goals"]:
+        name, when = clean_terminal_text(goal["name"]), _when(terminal, goal)
+        if goal["done"]:
+            terminal.print_sentence("plan_goal_done", name=name, when=when)
+        else:
+            terminal.line(f"- {name} ({when})")
+    if plan["note"]:
+        terminal.print_sentence("plan_note", note=clean_terminal_text(plan["note"]))
+
+
+def _when(terminal: Terminal, goal: dict[str, Any]) -> str:
+    if goal["flaw"] in _FLAWS:
+        return terminal.words(_FLAWS[goal["flaw"]])
+    if goal["event"]:
+        return terminal.words("plan_event", event=goal["event"])
+    if goal["times"]:
+        return str(goal["times"])
+    return terminal.words("plan_once" if goal["once"] else "plan_again")
 
 
 COMMANDS = {

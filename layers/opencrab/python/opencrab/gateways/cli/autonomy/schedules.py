@@ -28,7 +28,7 @@ _PLACE = {
     **cli_parameter(
         "zone",
         str | None,
-        help="The time zone of a cron line, for example Asia/Tokyo; default: UTC.",
+        help="The time zone of a cron line, for example Asia/Tokyo; default: the agent's.",
     ),
     **cli_parameter("text", str | None, help="The instructions; default: standard input."),
     **cli_parameter(
@@ -210,7 +210,10 @@ def _print_next_run(terminal: Terminal, schedule: ScheduleView) -> None:
 def _status(terminal: Terminal, schedule: ScheduleView) -> str:
     if schedule["why_off"]:
         return terminal.words(_OFF[schedule["why_off"]])
-    return terminal.words("schedule_on" if schedule["enabled"] else "schedule_paused")
+    status = terminal.words("schedule_on" if schedule["enabled"] else "schedule_paused")
+    if schedule.get("from_instructions"):
+        return terminal.words("schedule_from_instructions", status=status)
+    return status
 
 
 _OFF = {

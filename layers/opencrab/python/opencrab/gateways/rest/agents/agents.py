@@ -9,7 +9,9 @@ from pydantic import Field
 
 from opencrab.domain.access.policy import Area
 from opencrab.domain.agents.agent import AgentStatus, Identity, ModelName, Profile
+from opencrab.domain.agents.heartbeat import Zone
 from opencrab.domain.agents.soul import Soul
+from opencrab.domain.agents.time_zone import heartbeat_in_time_zone, own_time_zone
 from opencrab.domain.approvals.approval import ApprovalRules
 from opencrab.domain.approvals.policy import ApprovalPolicy, Policy
 from opencrab.domain.errors import Conflict, Invalid
@@ -44,8 +46,8 @@ Limit = Annotated[MicroUsd, Field(ge=0, le=10**12)]
 class AgentView(Value):
     """An agent with its soul and identity; `version` grows with every change.
 
-    `world` is the outside world that it is bound to, null without one. `frozen` says that a switch
-    stops it: its own, or that of the installation.
+    `world` is the outside world that it is bound to, null without one. `time_zone` is null if it is
+    the installation's. `frozen` says that a switch stops it: its own, or that of the installation.
     """
 
     id: str
@@ -60,6 +62,7 @@ class AgentView(Value):
     interrupt: Interrupt
     day_limit_micro_usd: int | None
     world: str | None
+    time_zone: str | None
     frozen: bool
     created_at: datetime
     updated_at: datetime
@@ -72,7 +75,13 @@ class AgentView(Value):
         """Convert a stored agent to its view; `frozen` are the scopes that are frozen."""
         shown = {name: value for name, value in profile.agent if name in cls.model_fields}
         is_frozen = INSTALLATION in frozen or profile.agent.id in frozen
-        return cls(**shown, soul=profile.soul, identity=profile.identity, frozen=is_frozen)
+        return cls(
+            **shown,
+            soul=profile.soul,
+            identity=profile.identity,
+            time_zone=own_time_zone(profile.agent.heartbeat),
+            frozen=is_frozen,
+        )
 
 
 class AgentPut(Value, defer_build=False):
@@ -91,8 +100,8 @@ class AgentPut(Value, defer_build=False):
 class AgentPatch(Value, defer_build=False):
     """Changes to an agent's settings.
 
-    null resets `model` and `day_limit_micro_usd` to the installation's values; elsewhere it changes
-    nothing.
+    null resets `model`, `day_limit_micro_usd` and `time_zone` to the installation's values;
+    elsewhere it changes nothing.
     """
 
     name: Name | None = None
@@ -111,10 +120,13 @@ class AgentPatch(Value, defer_build=False):
         "at_once ends it now, after_step after the model call or action in hand, queue waits",
     )
     day_limit_micro_usd: Limit | None = None
+    time_zone: Zone | None = Field(
+        default=None, description="IANA name; quiet hours keep their times in the new zone"
+    )
 
     def changes(self) -> dict[str, Any]:
         """Return the fields that change, with their new values."""
-        resettable = {"model", "day_limit_micro_usd"}
+        resettable = {"model", "day_limit_micro_usd", "time_zone"}
         return {
             field: value
             for field in self.model_fields_set
@@ -297,6 +309,11 @@ def save_agent_changes(
             f"agent {agent_id!r} is at version {profile.agent.version} now",
             field="If-Match",
             cure="load it again and repeat the change",
+        )
+    if "time_zone" in changes:
+        zone = changes.pop("time_zone")
+        changes["heartbeat"] = heartbeat_in_time_zone(
+            profile.agent.heartbeat, zone, runtime.rules.time_zone
         )
     return change_agent(runtime, profile, changes, soul=soul, identity=identity)
 

@@ -1,16 +1,23 @@
 """Heartbeats: how an agent lives on its own, what its beats were for, and whether it is awake."""
 
 from datetime import datetime
+from enum import StrEnum
 
 from fastapi import Response
 
 from opencrab.domain.agents.agent import AgentStatus, Profile
 from opencrab.domain.agents.heartbeat import Heartbeat
+from opencrab.domain.agents.time_zone import agent_time_zone, with_hours_in_zone
 from opencrab.domain.autonomy.heartbeat_gate import BeatReason, LoggedHeartbeat
+from opencrab.domain.autonomy.instruction_plan import InstructionPlan, PlanFlaw
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.value import Value
 from opencrab.engine.agents.vital_signs import stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat import heartbeat_log
+from opencrab.engine.autonomy.instruction_plan import (
+    read_instruction_plan,
+    withdraw_instruction_plan,
+)
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.agents.agents import save_agent_changes
 from opencrab.gateways.rest.http.access import AgentReader, Owner, ProfileReader
@@ -66,6 +73,60 @@ class BeatsView(Page[BeatView]):
     totals: TotalsView
 
 
+class PlannedGoalView(View):
+    """One thing that standing instructions ask for.
+
+    `times` is a rule like a schedule's, in `schedule_id`; `event` the type of the events that it
+    waits for; without either it is due again and again, or `once`. `flaw` says why it has no time.
+    """
+
+    name: str
+    words: str
+    done_when: str
+    once: bool
+    times: str
+    event: str
+    flaw: PlanFlaw | None
+    schedule_id: str | None
+    done: bool
+
+
+class PlanState(StrEnum):
+    """How far the plan of standing instructions has come."""
+
+    NONE = "none"
+    WAITING = "waiting"
+    PLANNED = "planned"
+    FAILED = "failed"
+
+
+class InstructionPlanView(Value):
+    """What an agent makes of its standing instructions.
+
+    `note` is what the model tells the owner.
+    """
+
+    state: PlanState = PlanState.NONE
+    goals: tuple[PlannedGoalView, ...] = ()
+    note: str = ""
+    why: str = ""
+    asked_at: datetime | None = None
+
+    @classmethod
+    def of(cls, plan: InstructionPlan | None) -> "InstructionPlanView":
+        """Convert a stored plan to its view."""
+        if plan is None:
+            return cls()
+        waits = PlanState.FAILED if plan.failures else PlanState.WAITING
+        return cls(
+            state=PlanState.PLANNED if plan.planned else waits,
+            goals=tuple(PlannedGoalView.of(goal) for goal in plan.goals),
+            note=plan.note,
+            why=plan.why,
+            asked_at=plan.asked_at,
+        )
+
+
 class StatusPut(Value, defer_build=False):
     """An agent's new status: active, dormant, or retired permanently."""
 
@@ -96,13 +157,28 @@ def put_heartbeat(
 ) -> Heartbeat:
     """Replace an agent's heartbeat settings.
 
-    If the interval changes, the next heartbeat is one new interval from now.
+    If the interval changes, the next heartbeat is one new interval from now. Active hours without a
+    zone are in the agent's time zone.
     """
-    heartbeat = Heartbeat(**dict(body))
-    return _heartbeat(
-        edit.response,
-        save_agent_changes(api.runtime, agent_id, edit.version, {"heartbeat": heartbeat}),
-    )
+    runtime, heartbeat = api.runtime, Heartbeat(**dict(body))
+    agent = runtime.home.agents.get(agent_id).agent
+    zone = agent_time_zone(agent, runtime.rules.time_zone)
+    changes = {"heartbeat": with_hours_in_zone(heartbeat, zone)}
+    after = save_agent_changes(runtime, agent_id, edit.version, changes)
+    if agent.heartbeat.acts_on_its_own and not after.agent.heartbeat.acts_on_its_own:
+        withdraw_instruction_plan(runtime, agent_id)
+    return _heartbeat(edit.response, after)
+
+
+@router.get("/instruction-plan")
+def get_instruction_plan(api: Api, _caller: AgentReader, agent_id: Id) -> InstructionPlanView:
+    """Get what an agent makes of its standing instructions: goals, times and conditions.
+
+    `state` is none without instructions, waiting until a model has answered, planned, or failed
+    with the reason in `why`.
+    """
+    agent = api.runtime.home.agents.get(agent_id).agent
+    return InstructionPlanView.of(read_instruction_plan(api.runtime.home.facts, agent))
 
 
 @router.get("/heartbeats")

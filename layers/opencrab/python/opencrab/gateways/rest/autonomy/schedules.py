@@ -5,6 +5,7 @@ from functools import partial
 
 from fastapi import Response
 
+from opencrab.domain.autonomy.instruction_plan import is_from_instructions
 from opencrab.domain.autonomy.schedule import Schedule, ScheduleDraft, WhyOff
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Value
@@ -22,7 +23,11 @@ router = http_routes_below("/api/agents/{agent_id}/schedules", "tasks")
 
 
 class ScheduleView(Value):
-    """A schedule; only the owner may read `channel`, `version` grows with every change."""
+    """A schedule; only the owner may read `channel`, `version` grows with every change.
+
+    `from_instructions` says that it was made from the agent's standing instructions, and ends with
+    them. A change makes it the owner's.
+    """
 
     id: str
     name: str
@@ -30,6 +35,7 @@ class ScheduleView(Value):
     zone: str
     instructions: str
     enabled: bool
+    from_instructions: bool
     why_off: WhyOff | None
     session_id: str | None
     channel: Channel | None
@@ -44,7 +50,8 @@ class ScheduleView(Value):
     @classmethod
     def of(cls, schedule: Schedule, *, private: bool) -> "ScheduleView":
         """Convert a stored schedule to its view; without `private`, `channel` is null."""
-        shown = {name: getattr(schedule, name) for name in cls.model_fields}
+        shown = {name: value for name, value in schedule if name in cls.model_fields}
+        shown["from_instructions"] = is_from_instructions(schedule)
         return cls(**shown | ({} if private else {"channel": None}))
 
 

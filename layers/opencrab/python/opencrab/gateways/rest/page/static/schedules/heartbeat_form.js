@@ -30,9 +30,11 @@ const number = (id, value, min, max) => element("input", { type: "number", id, v
 
 /** The hours of the day when an agent is awake; all day where nothing is set. */
 function activeHours(found) {
-  const limited = tick("beat_hours", found !== null, { id: "beat-hours" });
+  // Hours that begin when they end are the whole day: only their time zone counts.
+  const quiet = found !== null && found.start !== found.end;
+  const limited = tick("beat_hours", quiet, { id: "beat-hours" });
   const [start, end] = [["start", "08:00"], ["end", "22:00"]].map(([name, usual]) =>
-    element("input", { type: "time", id: `beat-${name}`, value: found?.[name] ?? usual, required: true }));
+    element("input", { type: "time", id: `beat-${name}`, value: quiet ? found[name] : usual, required: true }));
   const zone = zoneInput("beat-zone", found?.zone ?? ownZone());
   const fields = element("div", { class: "fields" }, field("beat_start", start), field("beat_end", end), field("beat_zone", zone.input), zone.list);
   const show = () => {
@@ -41,6 +43,6 @@ function activeHours(found) {
   };
   limited.input.addEventListener("change", show);
   show();
-  const value = () => (limited.input.checked ? { start: start.value, end: end.value, zone: zone.input.value.trim() } : null);
+  const value = () => (limited.input.checked ? { start: start.value, end: end.value, zone: zone.input.value.trim() } : found && { start: "00:00", end: "00:00", zone: found.zone });
   return { element: element("div", {}, limited.element, fields), value };
 }

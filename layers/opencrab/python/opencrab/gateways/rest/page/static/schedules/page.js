@@ -60,6 +60,7 @@ class Schedule {
         this.isOwner ? this.#actions() : ""),
       element("p", {}, whenSaid(schedule), schedule.next_at && schedule.enabled ? [" · ", text("next_run"), " ", time(schedule.next_at)] : "",
         schedule.last_at ? [" · ", text("last_run"), " ", time(schedule.last_at)] : "", ` · ${text("fired", { n: schedule.fired.toLocaleString() })}`),
+      schedule.from_instructions ? element("p", { class: "hint" }, text("from_instructions")) : "",
       schedule.why_off ? element("p", { class: "hint" }, text(`off_${schedule.why_off}`)) : "",
       element("details", {}, element("summary", {}, text("what_it_does")), element("pre", { tabindex: 0 }, visibleText(schedule.instructions))),
       this.said, this.isOwner ? this.#change() : "");

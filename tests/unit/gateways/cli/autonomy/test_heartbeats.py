@@ -1,0 +1,91 @@
+"""Heartbeats at the terminal: what the instructions came to, and hours that keep their zone."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.gateways.cli.server import Program, Server, ok, page
+from tests.unit.gateways.cli.views import agent_view
+
+PLACE = "/agents/a1/heartbeat"
+PLAN = "/agents/a1/instruction-plan"
+QUIET = {"start": "08:00", "end": "22:00", "zone": "Asia/Tokyo"}
+
+
+def heartbeat(**changes: Any) -> dict[str, Any]:
+    known = {"enabled": True, "interval_seconds": 61, "initiative": True, "active_hours": None}
+    return {**known, "instructions": "Greet daily at 8", "subscriptions": [], **changes}
+
+
+def goal(**changes: Any) -> dict[str, Any]:
+    known = {"words": "", "done_when": "", "once": False, "times": "", "event": "", "flaw": None}
+    return {"name": "Greet", **known, "schedule_id": None, "done": False, **changes}
+
+
+def plan(state: str, *goals: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {"state": state, "goals": list(goals), "note": "", "why": "", **changes}
+
+
+@pytest.fixture(autouse=True)
+def ada(server: Server) -> None:
+    """There is one agent with instructions."""
+    server.on("GET /agents", page(agent_view("Ada", id="a1")))
+    server.on(f"GET {PLACE}", ok(heartbeat()))
+    server.on("GET /agents/a1/status", ok({"status": "active"}))
+
+
+@pytest.mark.parametrize(
+    ("shown", "english", "japanese"),
+    [
+        (goal(times="0 8 * * *"), "- Greet (0 8 * * *)", "- Greet (0 8 * * *)"),
+        (goal(), "- Greet (again and again)", "- Greet (くり返し)"),
+        (goal(once=True), "- Greet (once)", "- Greet (1回だけ)"),
+        (goal(once=True, done=True), "- Greet (once; done)", "- Greet (1回だけ、済み)"),
+        (goal(event="world.*"), "(when world.* comes)", "(world.* が来たとき)"),
+        (goal(flaw="owner_has_it"), "your own schedule does it", "オーナーのスケジュール"),
+        (goal(flaw="too_often"), "more often than every 5 minutes", "5分より短い間隔"),
+        (goal(flaw="no_condition", once=True), "- Greet (once)", "- Greet (1回だけ)"),
+    ],
+)
+def test_what_the_instructions_came_to_is_shown(
+    program: Program, server: Server, shown: dict[str, Any], english: str, japanese: str
+) -> None:
+    server.on(f"GET {PLAN}", ok(plan("planned", shown, note="No mail")))
+    told = program.run("heartbeats", "show", "Ada").out
+    assert english in told
+    assert "note: No mail" in told
+    assert japanese in program.run("--language", "ja", "heartbeats", "show", "Ada").out
+
+
+@pytest.mark.parametrize(
+    ("state", "english", "japanese"),
+    [
+        ("none", "is being made", "計画を作っています"),
+        ("waiting", "is being made", "計画を作っています"),
+        ("failed", "no plan yet: too long", "計画はまだありません: too long"),
+    ],
+)
+def test_a_plan_that_is_not_there_yet_is_told(
+    program: Program, server: Server, state: str, english: str, japanese: str
+) -> None:
+    server.on(f"GET {PLAN}", ok(plan(state, why="too long" if state == "failed" else "")))
+    assert english in program.run("heartbeats", "show", "Ada").out
+    assert japanese in program.run("--language", "ja", "heartbeats", "show", "Ada").out
+
+
+@pytest.mark.parametrize(
+    ("before", "hours", "sent"),
+    [
+        (QUIET, "-", {"start": "00:00", "end": "00:00", "zone": "Asia/Tokyo"}),
+        (QUIET, "09:00-17:00", {**QUIET, "start": "09:00", "end": "17:00"}),
+        (None, "-", None),
+        (None, "08:00-22:00", {"start": "08:00", "end": "22:00"}),
+    ],
+)
+def test_hours_that_change_keep_their_time_zone(
+    program: Program, server: Server, before: Any, hours: str, sent: Any
+) -> None:
+    server.on(f"GET {PLACE}", ok(heartbeat(active_hours=before)))
+    server.on(f"PUT {PLACE}", ok(heartbeat()))
+    assert program.run("heartbeats", "set", "Ada", "--hours", hours).code == 0
+    assert server.sent("PUT")[0]["active_hours"] == sent
