@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.local_files import LocalFiles
+from opencrab.adapters.local_files import AttachedFiles, LocalFiles
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
+from opencrab.ports.workspace.attached_folders import AttachedFolder, AttachedPlace
 from opencrab.ports.workspace.files import ABSENT, VERSIONS, Files
 from tests.ledgers import s3_files
 
@@ -24,12 +25,22 @@ def local(folder: Path, clock: FakeClock) -> Iterator[Files]:
 
 
 @contextmanager
+def attached(folder: Path, clock: FakeClock) -> Iterator[Files]:
+    files = AttachedFiles(folder / "data", QUOTA, LARGEST)
+    for agent_id in ("mika", "ken"):
+        owned = folder / agent_id
+        owned.mkdir(exist_ok=True)
+        files.attach(AttachedFolder(agent_id, AttachedPlace.WORKSPACE, str(owned)))
+    yield files
+
+
+@contextmanager
 def s3(folder: Path, clock: FakeClock) -> Iterator[Files]:
     with s3_files(clock, QUOTA, LARGEST) as opened:
         yield opened
 
 
-ADAPTERS: tuple[Opens, ...] = (local, s3)
+ADAPTERS: tuple[Opens, ...] = (local, attached, s3)
 """An adapter of another home is one more line here."""
 
 both_languages = pytest.mark.parametrize(
@@ -96,6 +107,20 @@ def test_a_list_is_sorted_and_stays_below_its_folder(files: Files) -> None:
     assert [info.path for info in files.list("mika", "a")] == ["a/1/x", "a/2"]
     assert [info.path for info in files.list("mika", "a/")] == ["a/1/x", "a/2"]
     assert [info.path for info in files.list("mika", "海")] == ["海/蟹"]
+
+
+def test_it_is_known_whether_a_folder_holds_files(files: Files) -> None:
+    assert not files.has_files("mika", "海")
+    files.write("mika", "海/浜/蟹.md", b"x")
+    assert files.has_files("mika", "海")
+    assert files.has_files("mika", "海/浜")
+    assert not files.has_files("mika", "山")
+    assert not files.has_files("ken", "海")
+
+
+def test_a_list_says_when_a_file_was_changed(files: Files) -> None:
+    files.write("mika", "海/蟹.md", b"x")
+    assert [info.modified_at is not None for info in files.list("mika")] == [True]
 
 
 def test_a_new_file_can_be_demanded(files: Files) -> None:

@@ -103,6 +103,11 @@ class ClearedFiles:
             or self._allows(kept.get(file_name_key(each.path)), each.sha256)
         )
 
+    def has_files(self, agent_id: str, prefix: str) -> bool:
+        if self._clearance.whole:
+            return self._files.has_files(agent_id, prefix)
+        return bool(self.list(agent_id, prefix))
+
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         self._refuse_published(
             path, f"file {path!r} is published", "keep it; your owner can delete it"
@@ -167,6 +172,7 @@ class HiddenFiles:
 
     def __init__(self, files: Files) -> None:
         self._files = files
+        self.has_files = files.has_files
         self.versions = files.versions
         self.read_version = files.read_version
         self.delete_versions = files.delete_versions

@@ -65,7 +65,7 @@ from opencrab.gateways.rest.models import models, providers
 from opencrab.gateways.rest.money import budgets
 from opencrab.gateways.rest.skills import skills
 from opencrab.gateways.rest.usage import costs, reconciliation
-from opencrab.gateways.rest.workspace import workspace
+from opencrab.gateways.rest.workspace import attached_folders, workspace
 from opencrab.gateways.rest.world import binding
 
 log = logging.getLogger(__name__)
@@ -77,6 +77,7 @@ PARTS = (
     templates,
     skills,
     workspace,
+    attached_folders,
     curation,
     archive,
     search,
