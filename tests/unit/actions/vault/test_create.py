@@ -1,12 +1,15 @@
 """New notes: named safely, dated, and made from templates that evaluate nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from opencrab.actions.vault.create import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
+from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.value import Language
 from opencrab.domain.vault.note import parse_vault_note
 from tests.unit.actions.library import NOW, Library, library
@@ -152,3 +155,12 @@ def test_a_template_that_is_not_there_is_answered_with_those_that_are(vault: Lib
     )
     vault.data("update_note", path="templates/自作", content="y", append=True)
     assert vault.text("vault/templates/自作.md") == "x\ny\n"
+
+
+def test_a_template_has_the_day_where_the_agent_lives(vault: Library) -> None:
+    """At 08:00 in Tokyo it is still yesterday in UTC."""
+    vault.live_in("Asia/Tokyo")
+    vault.at = replace(vault.at, clock=FakeClock(datetime(2026, 2, 16, 23, 0, tzinfo=UTC)))
+    made = vault.data("apply_template", template_name="daily-review")
+    assert made["path"] == "vault/daily-review 2026-02-17.md"
+    assert "2026-02-17" in vault.text(made["path"]).split("---")[2]
