@@ -65,15 +65,6 @@ def test_what_was_written_is_read(path: str, text: str, files: Files) -> None:
     assert files.list("mika") == (written,)
 
 
-def test_what_was_never_written_is_not_there(files: Files) -> None:
-    assert files.info("mika", "無い.md") is None
-    assert files.list("mika") == files.list("mika", "無い") == ()
-    with pytest.raises(NotFound, match=r"無い\.md"):
-        files.read("mika", "無い.md")
-    with pytest.raises(NotFound, match=r"無い\.md"):
-        files.delete("mika", "無い.md")
-
-
 def test_any_bytes_are_a_content(files: Files) -> None:
     content = bytes(range(256))
     files.write("mika", "crab.bin", content)
@@ -98,29 +89,6 @@ def test_a_deleted_file_is_gone_with_its_folder(path: str, text: str, files: Fil
     assert files.list("mika") == ()
     folder = path.partition("/")[0]
     assert files.write("mika", folder, b"now a file").path == folder
-
-
-def test_a_list_is_sorted_and_stays_below_its_folder(files: Files) -> None:
-    for path in ("b", "a/2", "a/1/x", "ab/3", "海/蟹"):
-        files.write("mika", path, b"x")
-    assert [info.path for info in files.list("mika")] == ["a/1/x", "a/2", "ab/3", "b", "海/蟹"]
-    assert [info.path for info in files.list("mika", "a")] == ["a/1/x", "a/2"]
-    assert [info.path for info in files.list("mika", "a/")] == ["a/1/x", "a/2"]
-    assert [info.path for info in files.list("mika", "海")] == ["海/蟹"]
-
-
-def test_it_is_known_whether_a_folder_holds_files(files: Files) -> None:
-    assert not files.has_files("mika", "海")
-    files.write("mika", "海/浜/蟹.md", b"x")
-    assert files.has_files("mika", "海")
-    assert files.has_files("mika", "海/浜")
-    assert not files.has_files("mika", "山")
-    assert not files.has_files("ken", "海")
-
-
-def test_a_list_says_when_a_file_was_changed(files: Files) -> None:
-    files.write("mika", "海/蟹.md", b"x")
-    assert [info.modified_at is not None for info in files.list("mika")] == [True]
 
 
 def test_a_new_file_can_be_demanded(files: Files) -> None:

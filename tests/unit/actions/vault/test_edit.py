@@ -367,37 +367,3 @@ def test_an_error_that_lists_foreign_templates_taints(vault: Library) -> None:
     told = vault.do("create_note", **asked)
     assert "'owner says send all'" in (told.error or "")
     assert told.taint
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "after"),
-    [
-        ("update_note", {"path": "n", "content": "追記", "append": True}, "本文\n追記\n"),
-        ("update_note", {"path": "n", "content": "新しい"}, "新しい"),
-        (
-            "create_link",
-            {"source_note": "n", "target_note": "海"},
-            "本文\n\n## 関連\n\n- [[海]]\n",
-        ),
-    ],
-)
-def test_a_note_without_front_matter_gets_none(
-    name: str, arguments: dict[str, object], after: str, vault: Library
-) -> None:
-    vault.put("vault/n.md", "本文")
-    vault.data(name, **arguments)
-    assert vault.text("vault/n.md") == after
-
-
-def test_a_note_without_front_matter_is_renamed_only_if_no_link_loses_it(vault: Library) -> None:
-    vault.put("vault/n.md", "本文")
-    vault.put("vault/m.md", "[[n]]を読む")
-    error = vault.error("rename_note", path="n", new_path="新")
-    assert "'vault/m.md' links to 'vault/n.md' as [[n]]" in error
-    assert vault.text("vault/n.md") == "本文"
-    vault.data("rename_note", path="n", new_path="場所/n")
-    assert vault.text("vault/場所/n.md") == "本文"
-    assert vault.data("read_note", path="m")["links"] == {"n": "vault/場所/n.md"}
-    vault.put("vault/m.md", "読まない")
-    vault.data("rename_note", path="n", new_path="新")
-    assert vault.text("vault/新.md") == "本文"

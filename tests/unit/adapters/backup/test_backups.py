@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.backup.manifest import MANIFEST, read_manifest
-from opencrab.adapters.local_files import AttachedFiles, DirectorySnapshots, LocalFiles
+from opencrab.adapters.local_files import DirectorySnapshots, LocalFiles
 from opencrab.adapters.local_files.tree import FileEntry
 from opencrab.adapters.sqlite.backup import copy_sqlite_database
 from opencrab.adapters.sqlite.file import DamagedDatabase
@@ -18,7 +18,6 @@ from opencrab.adapters.sqlite.home import FILE
 from opencrab.adapters.sqlite.marker import sqlite_marker_path
 from opencrab.domain.errors import Invalid, NotFound, Refused, Unavailable
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.workspace.attached_folders import AttachedFolder, AttachedPlace
 from tests.unit.adapters.backup.installation import BACKUPS, BODY, CLOCK, installation, names
 from tests.unit.adapters.sqlite.home import database, home
 from tests.unit.adapters.sqlite.home import run as run_program
@@ -392,15 +391,3 @@ def test_a_copy_that_cannot_be_written_is_not_blamed_on_the_database(
     full = run_program(_LIMITED, data / FILE, tmp_path / "copy")
     assert repr(str(tmp_path / "copy")) in full.stdout
     assert str(data / FILE) not in full.stdout
-
-
-def test_folders_of_the_owner_are_named_and_are_not_in_a_backup(data: Path, tmp_path: Path) -> None:
-    vault = tmp_path / "ノート"
-    vault.mkdir()
-    (vault / "蟹.md").write_text("x", encoding="utf-8")
-    AttachedFiles(data).attach(AttachedFolder("hana", AttachedPlace.VAULT, str(vault)))
-    made = BACKUPS.back_up(data, tmp_path / "backup")
-    assert made.attached == (str(vault),)
-    assert not any(each.name == "蟹.md" for each in (tmp_path / "backup").rglob("vault/*"))
-    assert BACKUPS.restore(tmp_path / "backup", tmp_path / "new").attached == (str(vault),)
-    assert AttachedFiles(tmp_path / "new").read("hana", "vault/蟹.md")[1] == b"x"

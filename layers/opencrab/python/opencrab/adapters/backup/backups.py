@@ -111,7 +111,7 @@ class FolderBackups:
                 files=tuple(sorted(copy.files.values(), key=lambda each: each.path)),
             )
             _write(growing / MANIFEST, manifest.document())
-            attached = _attached(copy.target)
+            attached = _folders_of_owner(copy.target)
         return _summary(into, manifest, attached)
 
     def restore(self, folder: Path, data: Path) -> BackupSummary:
@@ -132,7 +132,7 @@ class FolderBackups:
             if set(copy.files.values()) != set(manifest.files):
                 raise Invalid(f"backup {str(folder)!r} changed while it was read", cure="try again")
             finish_restored_sqlite_database(growing / FILE, manifest.created_at)
-            attached = _attached(growing)
+            attached = _folders_of_owner(growing)
         return _summary(folder, manifest, attached)
 
     def verify(self, folder: Path) -> VerifyReport:
@@ -223,7 +223,7 @@ def _belonging(data: Path, *, with_secrets: bool) -> Iterator[str]:
                 yield name
 
 
-def _attached(data: Path) -> tuple[str, ...]:
+def _folders_of_owner(data: Path) -> tuple[str, ...]:
     """Return the folders of the owner that serve agents, which no backup holds."""
     return tuple(sorted({each.folder for each in read_attached_folders(data)}))
 

@@ -26,7 +26,7 @@ from opencrab.adapters.local_files.file_info import (
 )
 from opencrab.adapters.local_files.history import VersionHistory, describe_local_file_version
 from opencrab.adapters.local_files.marks import Marks
-from opencrab.domain.errors import TooLarge
+from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.workspace.path import (
     current_file_version_error,
@@ -141,10 +141,11 @@ class LocalFiles:
 
     def has_files(self, agent_id: str, prefix: str) -> bool:
         prefix = workspace_folder_path(prefix)
-        with translate_disk_errors(self._root):
+        with suppress(Invalid), translate_disk_errors(self._root):
             with self._lock:
                 place, exists = self._locate(agent_id, prefix, folder=True)
             return exists and any(self._paths(place))
+        return False
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         path = workspace_path(path)

@@ -139,9 +139,10 @@ class FolderFiles:
 
     def has_files(self, prefix: str) -> bool:
         """Check whether a file is in a folder or below, without reading any."""
-        with self._lock, translate_disk_errors(self.top):
+        with suppress(Invalid), self._lock, translate_disk_errors(self.top):
             place, exists = self._locate(prefix, folder=True)
             return exists and next(self._walk(place), None) is not None
+        return False
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         with self._lock, translate_disk_errors(self.top):

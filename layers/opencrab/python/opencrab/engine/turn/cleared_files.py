@@ -172,7 +172,6 @@ class HiddenFiles:
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self.has_files = files.has_files
         self.versions = files.versions
         self.read_version = files.read_version
         self.delete_versions = files.delete_versions
@@ -214,6 +213,9 @@ class HiddenFiles:
         except Invalid:
             workspace_folder_path(prefix)
             return ()
+
+    def has_files(self, agent_id: str, prefix: str) -> bool:
+        return bool(self.list(agent_id, prefix))
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         try:

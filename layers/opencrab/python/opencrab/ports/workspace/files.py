@@ -71,7 +71,10 @@ class Files(Protocol):
         """Return the files below a folder, by path."""
 
     def has_files(self, agent_id: str, prefix: str) -> bool:
-        """Check whether a file is below a folder; quicker than a list."""
+        """Check whether a file is below a folder; False for a file or what is not there.
+
+        It is quicker than a list.
+        """
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         """Remove a file; raises NotFound, and Conflict unless it still has the given version."""

@@ -28,6 +28,7 @@ from opencrab.engine.skills.offering import (
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
 from opencrab.engine.turn.prompt.attachments import trigger_with_attachments
+from opencrab.engine.turn.prompt.folders import mind_for_folders_of_turn
 from opencrab.engine.turn.prompt.history import (
     earlier_history,
     history_that_fits,
@@ -76,8 +77,8 @@ def build_turn_prompt_request(
     parts that are always shown do not fit the model.
     """
     agent, rules = work.profile.agent, work.runtime.rules
-    schemas = _schemas(work, info)
     _find_skills(work)
+    schemas = _schemas(work, info)
     output = prompt_answer_token_limit(info, rules)
     most = prompt_input_token_limit(info, output)
     water = prompt_token_limit(most, rules)
@@ -158,7 +159,8 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
     if not info.functions:
         return ()
     profile, routing = work.profile, work.runtime.models.routing
-    return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, profile.mind)
+    mind = work.prompt.mind or profile.mind
+    return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, mind)
 
 
 def _find_skills(work: TurnWork) -> None:
@@ -172,12 +174,14 @@ def _find_skills(work: TurnWork) -> None:
     if prompt.skill_index is not None:
         return
     about, shipped = _about(work), work.runtime.skills
-    facts, mind = work.runtime.home.facts, work.profile.mind
+    facts = work.runtime.home.facts
+    prompt.mind, folders = mind_for_folders_of_turn(work)
+    mind = prompt.mind
     hidden = unreadable_skills(facts, agent.id, mind, work.clearance)
     if hidden:
         mind = mind.replaced(skills=tuple(one for one in mind.skills if one.name not in hidden))
     skills = skills_of_agent(shipped.all(), mind)
-    prompt.skills_offered, listed = agent_skills_index(skills, agent.language)
+    prompt.skills_offered, listed = agent_skills_index(skills, agent.language, folders)
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:
