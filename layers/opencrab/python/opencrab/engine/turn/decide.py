@@ -176,9 +176,12 @@ def _reserve_or_release_probe(
 
 
 def _context(work: TurnWork) -> ThinkContext:
-    """Return what the next call is about, by the turn's trigger and whether it has acted."""
+    """Return what the next call is about, by the turn's trigger and whether it acts.
+
+    A turn for a task acts from its first call on.
+    """
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-    acting = any(step.answer.calls for step in work.transcript.steps)
+    acting = work.turn.task is not None or any(step.answer.calls for step in work.transcript.steps)
     return turn_think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 
 

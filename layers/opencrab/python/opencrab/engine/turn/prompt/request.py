@@ -40,6 +40,7 @@ from opencrab.engine.turn.prompt.system_text import (
     goal_prompt_note,
     guidance_text,
     owner_instructions_text,
+    reason_prompt_note,
     system_text,
     volatile_text,
 )
@@ -90,7 +91,8 @@ def build_turn_prompt_request(
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
-    moment = (*work.prompt.skill_texts, found, goal_prompt_note(work), volatile_text(work, look))
+    notes = (goal_prompt_note(work), reason_prompt_note(work))
+    moment = (*work.prompt.skill_texts, found, *notes, volatile_text(work, look))
     last = labelled_message("user", join_texts_for_model("\n\n", moment))
     steps = _steps(work, {item.id: item for item in look.step_state.instructions})
     if work.prompt.shown is None:
