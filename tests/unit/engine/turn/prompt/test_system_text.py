@@ -86,8 +86,8 @@ def test_what_is_not_there_leaves_no_label(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", Language)
-def test_an_agent_without_a_purpose_is_told_to_ask_its_owner(language: Language) -> None:
-    asks = {Language.JA: "目的: まだありません。オーナー", Language.EN: "Purpose: none yet. When"}
+def test_an_agent_without_a_purpose_is_told_that_it_has_none(language: Language) -> None:
+    asks = {Language.JA: "目的: まだありません。オーナー", Language.EN: "Purpose: none yet. If"}
     assert asks[language] in system_text(profile(language), session())
     assert asks[language] not in system_text(profile(language, purpose="海"), session())
 

@@ -32,7 +32,7 @@ from opencrab.engine.goals.conditions import check_task_preconditions
 from opencrab.engine.goals.panel_notice import queue_goal_progress_panel
 from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, require_goal_document
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
-from opencrab.engine.phrases import system_phrase
+from opencrab.engine.phrases import fault_phrase, system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.audience import may_turn_channel_hear_everything
 from opencrab.engine.turn.work import Consequence, TurnWork
@@ -188,7 +188,8 @@ def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> F
     if goal is None or goal.turn_id != turn.id:
         return FollowUp()
     if not goal.status.is_end:
-        waiting = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
+        reason = fault_phrase(why[:1_000], profile.agent.language)
+        waiting = goal.pause or Pause(reason=reason, by="opencrab", at=board.now)
         goal = goal.replaced(
             pause=waiting.replaced(turn_waits=False), taint=goal.taint or turn.taint
         )
@@ -328,7 +329,7 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
         reason = system_phrase("goal_idle", language)
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now), receipts=receipts)
     if (why := _refused_plan(work)) is not None and not (goal.tasks or receipts):
-        reason = system_phrase("goal_unplanned", language, why=one_line(why, _WHY))
+        reason = system_phrase("goal_unplanned", language, why=_plan_fault(why, language))
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now))
     idle = self_goals.ends_own_goal_idle(work, goal, end.status, spoke=bool(end.speech))
     goal = goal.replaced(
@@ -349,6 +350,10 @@ def _refused_plan(work: TurnWork) -> str | None:
     ended = work.transcript.ended_calls
     answers = [result for call, result in ended if action_name_of_turn_call(call) == "plan_goal"]
     return None if not answers or answers[-1].success else answers[-1].error or ""
+
+
+def _plan_fault(why: str, language: Language) -> str:
+    return fault_phrase(one_line(why, _WHY), language, kind="plan")
 
 
 def _finish_task(work: TurnWork, task: Task, end: _End) -> Task:

@@ -26,7 +26,12 @@ from opencrab.engine.turn.call_watch import (
     interrupted_result,
     watch_of_turn_call,
 )
-from opencrab.engine.turn.close import close_failed_turn, close_idle_turn, close_turn
+from opencrab.engine.turn.close import (
+    close_empty_turn,
+    close_failed_turn,
+    close_idle_turn,
+    close_turn,
+)
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_model_request
@@ -327,8 +332,7 @@ def _apply_model_answer(work: TurnWork, result: ModelResult, turn: Turn) -> None
     if text:
         close_turn(work, TurnStatus.COMPLETED, result, turn=turn, speech=text, at=result.at)
         return
-    status = TurnStatus.COMPLETED if work.transcript.speeches else TurnStatus.IDLE
-    close_turn(work, status, result, turn=turn, note="empty model response", at=result.at)
+    close_empty_turn(work, result, turn)
 
 
 def _record_failed_call(

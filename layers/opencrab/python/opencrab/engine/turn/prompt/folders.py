@@ -12,10 +12,12 @@ def mind_for_folders_of_turn(work: TurnWork) -> tuple[AgentState, tuple[str, ...
 
     Only files that the turn may read count.
     """
-    files, mind = files_of_turn(work), work.profile.mind
-
-    has_files = cache(partial(files.has_files, work.turn.agent_id))
-    found = skills_for_folders_of_agent(work.runtime.skills.all(), mind, has_files)
+    mind = work.profile.mind
+    about = [skill for skill in work.runtime.skills.all() if skill.folder]
+    if not about:
+        return mind, ()
+    has_files = cache(partial(files_of_turn(work).has_files, work.turn.agent_id))
+    found = skills_for_folders_of_agent(about, mind, has_files)
     own = {skill.name for skill in found if not skill.by_default}
     enabled = tuple(sorted({*mind.enabled, *own}))
     folders = tuple(skill.folder for skill in found)

@@ -11,7 +11,7 @@ from typing import Any
 
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
-from opencrab.domain.errors import Invalid
+from opencrab.domain.errors import TooLarge
 from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
 from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.models.routing import CallOptions
@@ -101,7 +101,7 @@ def build_turn_prompt_request(
     fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
     if fixed > most:
-        raise Invalid(
+        raise TooLarge(
             f"model {info.name!r} accepts {most} tokens; this turn needs about {fixed}",
             cure="choose a model with a larger input limit, or send less at once",
         )
