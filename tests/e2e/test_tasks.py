@@ -6,7 +6,9 @@ import pytest
 
 from opencrab.domain.errors import Conflict, NotFound
 from opencrab.domain.goals.goal import GoalStatus, TaskStatus
+from opencrab.domain.models.routing import Use
 from opencrab.domain.outcome import Outcome
+from opencrab.domain.turn.record import ModelIntent
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
@@ -256,3 +258,22 @@ def test_a_goal_whose_only_plan_was_refused_waits_and_says_why(home: House, *, o
     assert waits.pause is not None
     assert "a goal has 5 to 10" in waits.pause.reason
     at_rest(home)
+
+
+@pytest.mark.parametrize("language", [Language.JA, Language.EN])
+def test_each_call_of_a_task_acts_and_is_asked_for_its_reason(
+    home: House, language: Language
+) -> None:
+    """Its first call too: with the model and the temperature of tool calling."""
+    crab(home, language)
+    instruct(home, WORDS[language][0])
+    carried(home)
+    uses = list[Use]()
+    for task in goal(home).tasks:
+        assert task.turn_id is not None
+        records = home.home.journal.load(task.turn_id).records
+        uses += [record.purpose for record in records if isinstance(record, ModelIntent)]
+    assert len(uses) >= 2 * len(goal(home).tasks)
+    assert set(uses) == {Use.TOOL_CALLING}
+    asked = [str(request.turns[-1]) for request in home.provider.seen]
+    assert all("<think>" in text for text in asked)

@@ -65,6 +65,8 @@ ROUTES = {
     "POST /presets/card": "owner",
     "GET /agents/{agent_id}/identity": "profile",
     "PUT /agents/{agent_id}/identity": "owner",
+    "GET /agents/{agent_id}/folders": "owner",
+    "PUT /agents/{agent_id}/folders/{place}": "owner",
     "GET /agents/{agent_id}/workspace": "profile",
     "GET /agents/{agent_id}/workspace/{path}": "file",
     "PUT /agents/{agent_id}/workspace/{path}": "owner",

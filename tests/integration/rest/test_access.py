@@ -27,6 +27,7 @@ BODIES = {
     "PUT /agents/{agent_id}/soul": {"persona_name": "x"},
     "POST /agents/{agent_id}/soul/preview": {"soul": {"persona_name": "x"}},
     "PUT /agents/{agent_id}/goal-order": {"goals": []},
+    "PUT /agents/{agent_id}/folders/{place}": {"folder": None},
     "POST /presets/card": {"name": "x"},
     "POST /agents/{agent_id}/soul/sample": {"soul": {"persona_name": "x"}},
     "POST /agents/{agent_id}/soul/trait-pair": {"name": "openness"},

@@ -1,13 +1,16 @@
 """A vault for tests: Mika's notes, and calls step by step."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from opencrab.actions import Registry
 from opencrab.actions.vault import edit
+from opencrab.domain.agents.heartbeat import ActiveHours
 from opencrab.domain.turn.action import ActionResult
 from opencrab.domain.value import Language
 from opencrab.ports.turn.action import Action, ActionContext
@@ -22,13 +25,14 @@ class Library:
     """Mika among her notes."""
 
     at: ActionContext
+    folder: Path
 
     def prepared(self, name: str, /, **arguments: Any) -> "Library":
         """After the action has read its condition, as an intent keeps it."""
         action = find(name)
         assert action.prepare is not None
         ready = action.prepare(action.arguments.model_validate(arguments), self.at)
-        return Library(replace(self.at, prepared=ready))
+        return Library(replace(self.at, prepared=ready), self.folder)
 
     def run(self, name: str, /, **arguments: Any) -> ActionResult:
         """One attempt at a call, its facts not yet committed."""
@@ -74,6 +78,16 @@ class Library:
             for info in self.at.reach.files.list("mika")
         }
 
+    def changed(self, path: str, at: datetime) -> None:
+        """Let a file have been changed at a moment."""
+        place = self.folder / "mika/workspace" / path
+        os.utime(place, (at.timestamp(), at.timestamp()))
+
+    def live_in(self, zone: str) -> None:
+        """From now on in another time zone."""
+        beat = self.at.agent.heartbeat.replaced(active_hours=ActiveHours(zone=zone))
+        self.at = replace(self.at, agent=self.at.agent.replaced(heartbeat=beat))
+
     def speak(self, language: Language) -> None:
         """From now on in another language."""
         self.at = replace(self.at, agent=self.at.agent.replaced(language=language))
@@ -94,4 +108,4 @@ def find(name: str) -> Action:
 def library(folder: Path) -> Iterator[Library]:
     """Mika's, empty."""
     with workroom(folder) as room:
-        yield Library(room.at)
+        yield Library(room.at, folder)

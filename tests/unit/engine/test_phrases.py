@@ -1,5 +1,6 @@
 """What OpenCrab itself says is there in both languages, with the same facts."""
 
+import re
 from string import Formatter
 
 import pytest
@@ -127,5 +128,12 @@ def test_a_failed_model_call_is_told_in_japanese_without_the_details(fault: Faul
     assert english == system_phrase("failed", Language.EN, why="rate limited")
 
 
-def test_another_failure_is_told_with_its_message() -> None:
-    assert "no such model" in failure_phrase("no such model", Language.JA)
+def test_another_failure_is_told_in_the_agents_language_alone() -> None:
+    """English has its message; Japanese what kind of failure it was."""
+    assert "no such model" in failure_phrase("no such model", Language.EN, kind="Invalid")
+    for kind in ("Invalid", "TooLarge", "Refused", "idle", "exhausted", "stopped", "plan", ""):
+        told = failure_phrase("model 'x' is not known", Language.JA, kind=kind)
+        assert not re.search("[A-Za-z]", told)
+    assert "入力がモデルの上限" in failure_phrase("too long", Language.JA, kind="TooLarge")
+    own = "承認されませんでした。"
+    assert own in failure_phrase(own, Language.JA)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from opencrab.actions.vault.create import SHIPPED
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
+from opencrab.adapters.system_clock import FakeClock
 from opencrab.domain.agents.time_zone import heartbeat_in_time_zone
 from opencrab.domain.value import Language
 from opencrab.domain.vault.note import parse_vault_note
@@ -94,7 +96,8 @@ def test_date_and_time_in_a_template_are_of_the_agents_time_zone(
     vault: Library, zone: str, here: str
 ) -> None:
     heartbeat = heartbeat_in_time_zone(vault.at.agent.heartbeat, zone, "UTC")
-    away = Library(replace(vault.at, agent=vault.at.agent.replaced(heartbeat=heartbeat)))
+    here_now = replace(vault.at, agent=vault.at.agent.replaced(heartbeat=heartbeat))
+    away = Library(here_now, vault.folder)
     away.put("vault/templates/t.md", "{{date}} {{time}}")
     away.data("create_note", title="海", template="t")
     assert parse_vault_note(away.text("vault/海.md")).body == f"{here}\n"
@@ -167,3 +170,12 @@ def test_a_template_that_is_not_there_is_answered_with_those_that_are(vault: Lib
     )
     vault.data("update_note", path="templates/自作", content="y", append=True)
     assert vault.text("vault/templates/自作.md") == "x\ny\n"
+
+
+def test_a_template_has_the_day_where_the_agent_lives(vault: Library) -> None:
+    """At 08:00 in Tokyo it is still yesterday in UTC."""
+    vault.live_in("Asia/Tokyo")
+    vault.at = replace(vault.at, clock=FakeClock(datetime(2026, 2, 16, 23, 0, tzinfo=UTC)))
+    made = vault.data("apply_template", template_name="daily-review")
+    assert made["path"] == "vault/daily-review 2026-02-17.md"
+    assert "2026-02-17" in vault.text(made["path"]).split("---")[2]

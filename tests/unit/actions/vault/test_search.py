@@ -1,11 +1,16 @@
 """Finding, reading and surveying notes, in Japanese and English."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from opencrab.actions.vault import lookup, search
+from opencrab.adapters.local_files import LocalFiles
+from opencrab.adapters.system_clock import FakeClock
+from opencrab.ports.workspace.files import FileInfo
 from tests.unit.actions.library import NOW, Library, library
 
 
@@ -162,6 +167,8 @@ def test_the_structure_is_a_tree_of_folders_with_times_and_summaries(vault: Libr
     vault.put("vault/学習/a/b/c/もっと.md", "x")
     vault.put("vault/odd.md", "---\nupdated: いつか\n---\n")
     vault.put("vault/image.png", "x")
+    vault.changed("vault/odd.md", datetime(2026, 2, 16, 15, 30, tzinfo=UTC))
+    vault.changed("vault/学習/機械学習.md", datetime(2026, 2, 17, 9, tzinfo=UTC))
     tree = vault.data("get_vault_structure", max_depth=3, include_content_summary=True)
     assert [folder["folder"] for folder in tree["folders"]] == [
         "vault",
@@ -170,9 +177,13 @@ def test_the_structure_is_a_tree_of_folders_with_times_and_summaries(vault: Libr
         "vault/学習/a/b",
     ]
     root, learning, empty, deep = tree["folders"]
-    assert root["notes"][1] == {"name": "odd.md"}
+    assert root["notes"][1] == {"name": "odd.md", "modified": "2026-02-16 15:30"}
     assert learning["notes"] == [
-        {"name": "機械学習.md", "updated": NOW, "summary": "教師あり学習と教師なし学習"}
+        {
+            "name": "機械学習.md",
+            "modified": "2026-02-17 09:00",
+            "summary": "教師あり学習と教師なし学習",
+        }
     ]
     assert empty == {"folder": "vault/学習/a"}
     assert deep == {"folder": "vault/学習/a/b", "deeper": 2}
@@ -185,3 +196,37 @@ def test_an_empty_vault_is_an_answer(tmp_path: Path) -> None:
     with library(tmp_path / "other") as empty:
         assert empty.data("get_vault_structure") == {"folders": [{"folder": "vault"}], "total": 0}
         assert empty.data("search_notes", query="x") == {"results": [], "total": 0}
+
+
+def test_notes_of_a_day_are_those_of_the_day_where_the_agent_lives(vault: Library) -> None:
+    """At 08:00 in Tokyo it is still yesterday in UTC."""
+    vault.live_in("Asia/Tokyo")
+    clock = FakeClock(datetime(2026, 2, 16, 23, 0, tzinfo=UTC))
+    vault.at = replace(vault.at, clock=clock)
+    vault.changed("vault/学習/機械学習.md", datetime(2026, 2, 16, 14, 59, 59, tzinfo=UTC))
+    vault.changed("vault/日記.md", datetime(2026, 2, 16, 15, 0, tzinfo=UTC))
+    vault.changed("vault/Reading list.md", datetime(2026, 2, 15, tzinfo=UTC))
+    for said in ("today", "2026-02-17", "2026-02-16T15:00:00+00:00"):
+        (hit,) = vault.data("search_notes", query="", modified_after=said)["results"]
+        assert (hit["path"], hit["modified"]) == ("vault/日記.md", "2026-02-17 00:00")
+        assert hit["excerpt"] == "今日は機械学習を読んだ。"
+    assert len(found(vault, "", modified_after="2026-02-16 23:59")) == 2
+    assert found(vault, "教師", modified_after="today") == []
+    for wrong in ("昨日", "99999-01-01", "0001-01-01T00:00:00+00:00 x"):
+        assert "no day or time" in vault.error("search_notes", query="", modified_after=wrong)
+    assert "query is empty" in vault.error("search_notes", query=" ")
+
+
+def test_where_files_have_no_date_the_front_matter_has_one(vault: Library) -> None:
+    """As in a list of a store that tells none; what is no time is left out."""
+    vault.put("vault/odd.md", "---\nupdated: いつか\n---\n")
+    vault.at = replace(vault.at, reach=replace(vault.at.reach, files=_Undated(vault.folder)))
+    root = vault.data("get_vault_structure", max_depth=1)["folders"][0]
+    assert root["notes"][1:] == [{"name": "odd.md"}, {"name": "日記.md", "updated": NOW}]
+
+
+class _Undated(LocalFiles):
+    """Files without dates."""
+
+    def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
+        return tuple(replace(info, modified_at=None) for info in super().list(agent_id, prefix))

@@ -11,6 +11,8 @@ from opencrab.domain.agents.time_zone import (
     heartbeat_in_time_zone,
     local_time,
     own_time_zone,
+    start_in_zone,
+    time_in_zone,
     with_hours_in_zone,
 )
 
@@ -98,3 +100,13 @@ def test_quiet_hours_end_at_eight_on_both_sides_of_a_change_of_clocks(
     hours = QUIET.replaced(zone=zone)
     assert [hours.includes(moment) for moment in awake] == [True, True]
     assert [hours.includes(moment) for moment in asleep] == [False, False]
+
+
+def test_a_day_begins_where_the_clock_is() -> None:
+    now = datetime(2026, 11, 20, 23, 0, tzinfo=UTC)
+    began = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
+    assert time_in_zone(now, "Asia/Tokyo") == "2026-11-21 08:00"
+    assert start_in_zone("today", now, "Asia/Tokyo") == began
+    assert start_in_zone("2026-11-21", now, "Asia/Tokyo") == began
+    assert start_in_zone("today", now, "UTC") == datetime(2026, 11, 20, tzinfo=UTC)
+    assert start_in_zone("2026-11-21T00:00:00+09:00", now, "UTC") == began

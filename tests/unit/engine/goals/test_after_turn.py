@@ -245,7 +245,7 @@ def test_a_goal_whose_only_plan_was_refused_waits_and_says_why(world: World) -> 
     unplanned = written(closed(world, aim(), NO_PLAN))
     assert unplanned.status is not GoalStatus.COMPLETED
     assert unplanned.pause is not None
-    assert "the plan is cyclic" in unplanned.pause.reason
+    assert "計画の内容に誤りがあります" in unplanned.pause.reason
 
 
 @pytest.mark.parametrize("language", Language)

@@ -137,6 +137,7 @@ def test_actions_are_told_in_the_agents_language_with_their_marks(
     assert done.arguments == '{"path": "n.md", "content": "秘密"}'
     assert told.current == running
     assert told.thinking == "急ぐ\n書く\nまず書く"
+    assert {done.reason, running.reason} == {"急ぐ\n書く\nまず書く"}
     work.save(work.turn, ended(LIST, 4, CallState.FAILED))
     failed = shown(world, goal).actions[1]
     assert (failed.mark, failed.result) == (ActionStatus.FAILED, "no such file")
@@ -153,6 +154,7 @@ def test_only_owners_see_arguments_results_and_thoughts(world: World, agent_id: 
     (deed,) = told.actions
     assert deed.sentence == TOLD[agent_id][1]
     assert (deed.arguments, deed.result, told.thinking) == (None, None, None)
+    assert deed.reason is None
     assert deed.mark is ActionStatus.DONE
     for secret in ("秘密", "n.md", "内緒", "size"):
         assert secret not in told.model_dump_json()

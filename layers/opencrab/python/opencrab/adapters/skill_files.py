@@ -99,6 +99,7 @@ def _skill_of_folder(path: Path) -> StandardSkill:
         actions=tuple(actions.replace(",", " ").split()),
         version=document.of(metadata, "version", "1"),
         by_default=document.truth(metadata, "default"),
+        folder=document.of(metadata, "folder", ""),
     )
 
 

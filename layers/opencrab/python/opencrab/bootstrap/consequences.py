@@ -8,6 +8,7 @@ from typing import Any
 from opencrab.engine.approvals.consequence import ApprovalConsequence
 from opencrab.engine.autonomy.heartbeat_end import HeartbeatConsequence
 from opencrab.engine.consequence import Consequences
+from opencrab.engine.conversation.purpose_question import PurposeQuestionConsequence
 from opencrab.engine.discussion.outcome_turn import OutcomeConsequence
 from opencrab.engine.discussion.turn_taking import DiscussionConsequence
 from opencrab.engine.erasure.file_versions import ForgottenFileConsequence
@@ -26,5 +27,6 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     CompactionConsequence(),
     HeartbeatConsequence(),
     ForgottenFileConsequence(),
+    PurposeQuestionConsequence(),
     SignalsConsequence(),
 )

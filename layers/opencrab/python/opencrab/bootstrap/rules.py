@@ -55,6 +55,7 @@ def configured_engine_rules(configured: Settings) -> Rules:
             public_user_day_micro_usd=micro("public_user_day_usd"),
         ),
         max_steps=int(configured.get("agent.max_steps")),
+        asks_purpose=bool(configured.get("agent.ask_purpose")),
         history_lines=_whole(configured, "context.history_lines", 8, 1_000),
         high_water_tokens=_whole(configured, "context.high_water_tokens", 1_000, 10**7),
         compact_every=_whole(configured, "memory.compact_every_lines", 0, 1_000),

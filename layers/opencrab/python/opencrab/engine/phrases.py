@@ -1,5 +1,7 @@
 """The few sentences that OpenCrab itself says to people, in Japanese and English."""
 
+import re
+
 from opencrab.domain.amounts import format_dollars_exactly, format_micro_usd
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.money.budget import LIMIT_OF_BUDGET, Limits
@@ -17,15 +19,28 @@ def system_phrase(key: str, language: Language, **facts: object) -> str:
 _FAULTS = Texts(__file__, "faults")
 
 
-def failure_phrase(why: str, language: Language, fault: Fault | None = None) -> str:
-    """Return the sentence for a failed answer: by fault if it has a text, else `why` in English."""
-    return system_phrase("failed", language, why=fault_phrase(why, language, fault))
+_CAUSES = Texts(__file__, "causes")
 
 
-def fault_phrase(why: str, language: Language, fault: Fault | None = None) -> str:
-    """Return the reason of a failed model call: by fault if it has a text, else `why`."""
-    says = {} if fault is None else _FAULTS[fault]
-    return says.get(language, why)
+def failure_phrase(why: str, language: Language, fault: Fault | None = None, kind: str = "") -> str:
+    """Return the sentence for a failed answer, wholly in the agent's language."""
+    return system_phrase("failed", language, why=fault_phrase(why, language, fault, kind))
+
+
+def fault_phrase(why: str, language: Language, fault: Fault | None = None, kind: str = "") -> str:
+    """Return the reason of a failure: by fault or kind if they have a text, else `why`.
+
+    `why` is English, or a sentence of ours in the agent's language; `kind` is the name of an
+    error's class or a turn's status.
+    """
+    if fault is not None and language in _FAULTS[fault]:
+        return _FAULTS[fault][language]
+    if language is Language.EN or _HIRAGANA.search(why):
+        return why
+    return _CAUSES[kind if kind in _CAUSES else ""][language]
+
+
+_HIRAGANA = re.compile("[\u3041-\u3096]")
 
 
 def is_frozen_notice(text: str) -> bool:

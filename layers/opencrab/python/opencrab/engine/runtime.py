@@ -37,7 +37,8 @@ class Rules:
     every `heartbeat_seconds` by default. While a model answers, a worker looks every
     `stop_check_ms` for a stop of its turn, and shows new words at most every `answer_part_ms`,
     from `answer_first_ms` after the call began. Ledger rows are deleted `calls_kept` after their
-    call; None is never. `time_zone` is that of agents without one of their own.
+    call; None is never. `time_zone` is that of agents without one of their own. With
+    `asks_purpose` an agent without a purpose asks its owner for one, once.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -59,6 +60,7 @@ class Rules:
     trials: TrialSettings = field(default_factory=TrialSettings)
     calls_kept: timedelta | None = timedelta(days=400)
     time_zone: str = "UTC"
+    asks_purpose: bool = False
 
 
 class NothingToFind:

@@ -16,6 +16,8 @@ class BackupSummary:
     bytes: int
     commits: int
     with_secrets: bool
+    attached: tuple[str, ...] = ()
+    """Folders of the owner's computer that serve agents, and are not in the backup."""
 
 
 @dataclass(frozen=True)

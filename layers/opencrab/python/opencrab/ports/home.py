@@ -22,6 +22,7 @@ from opencrab.ports.turn.journal import Journal
 from opencrab.ports.turn.queue import Queue
 from opencrab.ports.usage.counters import Tallies
 from opencrab.ports.usage.ledger import UsageLedger
+from opencrab.ports.workspace.attached_folders import AttachedFolders
 from opencrab.ports.workspace.files import Files
 
 
@@ -47,7 +48,8 @@ class Home:
     `interactions` is the queue of Discord interactions for a worker; None if Discord is switched
     off. `beats` holds heartbeats until their second, `nights` the agents to review at night, both
     unordered. `feed` is None if changes are pushed to separate functions and cannot be followed
-    here. While `storage` has a fault, turns wait.
+    here. While `storage` has a fault, turns wait. `folders` are those that owners have attached;
+    None if the files are on no computer of theirs.
     """
 
     agents: Agents
@@ -75,3 +77,4 @@ class Home:
     eraser: Eraser
     feed: ChangeFeed | None
     storage: Storage = field(default_factory=ManagedStorage)
+    folders: AttachedFolders | None = None

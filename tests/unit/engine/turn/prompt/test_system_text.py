@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.goals.goal import GOAL, GoalSource, GoalStatus, goal_document_id
 from opencrab.domain.models.routing import CallOptions, Routing, RoutingBasis, Use
@@ -22,10 +23,12 @@ from opencrab.engine.turn.prompt.system_text import (
     guidance_text,
     models_prompt_note,
     omitted_history_note,
+    reason_prompt_note,
     system_text,
     volatile_text,
 )
 from opencrab.engine.turn.work import TurnWork
+from opencrab.ports.models.model import NO_TEXT
 from tests.unit.engine.goals.aims import aim
 from tests.unit.engine.known_world import INFO, NOW, QUIET, WEBHOOK, World
 from tests.unit.engine.turn.prompt.test_surroundings import WISH, goal, lives, oriented_in, wakes
@@ -83,8 +86,8 @@ def test_what_is_not_there_leaves_no_label(language: Language) -> None:
 
 
 @pytest.mark.parametrize("language", Language)
-def test_an_agent_without_a_purpose_is_told_to_ask_its_owner(language: Language) -> None:
-    asks = {Language.JA: "目的: まだありません。オーナー", Language.EN: "Purpose: none yet. When"}
+def test_an_agent_without_a_purpose_is_told_that_it_has_none(language: Language) -> None:
+    asks = {Language.JA: "目的: まだありません。オーナー", Language.EN: "Purpose: none yet. If"}
     assert asks[language] in system_text(profile(language), session())
     assert asks[language] not in system_text(profile(language, purpose="海"), session())
 
@@ -249,3 +252,19 @@ def test_without_initiative_and_in_a_schedule_no_standing_instructions_are_told(
     work = wakes(world, **heartbeat)
     work.turn = work.turn.replaced(trigger=trigger)
     assert "[オーナーからの指示]" not in system_of(work)
+
+
+@pytest.mark.parametrize(
+    ("language", "asked"),
+    [(Language.JA, "今それが必要な理由を <think>"), (Language.EN, "why it is needed now")],
+)
+def test_the_reason_of_each_call_is_asked_for_under_the_strict_policy(
+    world: World, language: Language, asked: str
+) -> None:
+    work = world.begun()
+    agent = work.profile.agent.replaced(language=language)
+    work.profile = work.profile.replaced(agent=agent)
+    assert reason_prompt_note(work) == NO_TEXT
+    strict = agent.replaced(policy=ApprovalPolicy.STRICT)
+    work.profile = work.profile.replaced(agent=strict)
+    assert asked in reason_prompt_note(work)

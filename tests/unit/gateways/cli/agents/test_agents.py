@@ -364,3 +364,12 @@ def test_an_agents_policy_of_interrupts_is_set(
     assert said.code == 0, said.out
     changed = [{"interrupt": policy.value}] if policy is not InterruptPolicy.AFTER_STEP else []
     assert server.sent("PATCH") == changed
+
+
+def test_a_folder_is_shown_to_its_owner(program: Program, server: Server) -> None:
+    kept = {"items": [{"place": "vault", "folder": "/home/ada/ノート"}]}
+    server.on("GET /agents/ada-id/folders", ok(kept))
+    shown = program.run("--language", "ja", "agents", "show", "Ada").out
+    assert ["ボルトのフォルダー", "/home/ada/ノート"] in [
+        line.split() for line in shown.splitlines()
+    ]

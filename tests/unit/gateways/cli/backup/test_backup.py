@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from opencrab.adapters.local_files import AttachedFiles
 from opencrab.adapters.sqlite.home import FILE
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import Options
+from opencrab.ports.workspace.attached_folders import AttachedFolder, AttachedPlace
 from tests.unit.adapters.backup.installation import BACKUPS, installation
 from tests.unit.adapters.sqlite.home import database
 
@@ -123,3 +125,18 @@ def test_without_a_folder_the_cure_is_said(data: Path, verb: str) -> None:
     found = run(data, verb)
     assert found.exit_code == 2
     assert "DIR" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "Not in the backup, because"), ("ja", "バックアップに含まれていません: ")],
+)
+def test_a_backup_says_that_folders_of_the_owner_are_not_in_it(
+    data: Path, tmp_path: Path, language: str, said: str
+) -> None:
+    (tmp_path / "ノート").mkdir()
+    wanted = AttachedFolder("hana", AttachedPlace.VAULT, str(tmp_path / "ノート"))
+    AttachedFiles(data).attach(wanted)
+    made = run(data, "backup", tmp_path / "b", language=language)
+    assert said in made.stdout
+    assert str(tmp_path / "ノート") in made.stdout

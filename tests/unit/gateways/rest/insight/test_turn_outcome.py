@@ -74,7 +74,7 @@ def test_a_budget_is_the_reason_whatever_a_model_said_before() -> None:
     told = error(TurnStatus.EXHAUSTED, "the day's budget is used up", Fault.TIMEOUT, language=JA)
     assert told is not None
     assert (told.type, told.fault) == ("exhausted", None)
-    assert told.message == "the day's budget is used up"
+    assert told.message == "予算か回数の上限に達しました"
 
 
 def test_an_erased_turn_says_its_status() -> None:

@@ -199,7 +199,9 @@ def use_skill(arguments: UseSkill, context: ActionContext) -> ActionResult:
     name = skill_name(arguments.name)
     standard = context.reach.skills.find(name)
     if standard is not None:
-        if not is_skill_enabled_for_agent(standard, context.mind):
+        if not is_skill_enabled_for_agent(
+            standard, context.mind, lambda folder: _has_files(context, folder)
+        ):
             raise no_skill(name)
         text = standard.text(context.agent.language)
         return ActionResult.ok(SkillUsed(name=name), name=name, text=text)
@@ -304,3 +306,7 @@ def _sentence(field: str, text: str) -> str:
 def _place_in_time(now: datetime, key: str) -> str:
     """Return a ULID derived from the time and the call's key: sortable, and equal on a retry."""
     return new_ulid(int(now.timestamp() * 1_000), hashlib.sha256(key.encode()).digest())
+
+
+def _has_files(context: ActionContext, folder: str) -> bool:
+    return context.reach.files.has_files(context.agent.id, folder)

@@ -21,11 +21,12 @@ from opencrab.actions.vault.lookup import (
     vault_note_write_result,
     write_prepared_note,
 )
+from opencrab.actions.vault.new_note import require_links_keep_their_notes
 from opencrab.actions.vault.search import group
 from opencrab.actions.workspace.provenance import is_foreign_workspace_file
 from opencrab.actions.workspace.write import WRITE_BYTES, file_change
 from opencrab.domain.access.impact import Impact
-from opencrab.domain.agents.time_zone import local_time
+from opencrab.domain.agents.time_zone import time_in_zone
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect
@@ -36,6 +37,7 @@ from opencrab.domain.vault.note import (
     UPDATED,
     Note,
     parse_vault_note,
+    stamp_vault_note_update_time,
     vault_note_title,
 )
 from opencrab.domain.vault.note_template import (
@@ -82,6 +84,19 @@ class Template:
 
     text: str
     is_clean: bool = True
+
+
+@dataclass(frozen=True)
+class NoteTime:
+    """When a note is made: in UTC as front matter has it, and where its agent lives."""
+
+    utc: str
+    here: str
+
+
+def _note_time(context: ActionContext, now: str) -> NoteTime:
+    """Return the times of a note from the prepared one, so that a retry makes the same text."""
+    return NoteTime(now, time_in_zone(datetime.fromisoformat(now), context.time_zone))
 
 
 def _template_key(name: str) -> str:
@@ -135,6 +150,7 @@ def _create(arguments: CreateNote, context: ActionContext) -> dict[str, Any]:
         )
     now = vault_front_matter_time(context)
     text = _new_note_text(arguments, context, path, own, now)
+    require_links_keep_their_notes(context, path, text)
     ready = prepare_note_write(context, path, text, over=None, now=now, template=own)
     is_clean = not arguments.template or _template(arguments.template, own, context).is_clean
     return {**ready, "is_clean": is_clean}
@@ -171,7 +187,7 @@ def _fill_targets(arguments: ApplyTemplate, context: ActionContext) -> tuple[str
     """Return the path of the note to fill or create, and that of a template of the vault."""
     template = _template_path(arguments.template_name, context)
     if arguments.target_note is None:
-        today = vault_front_matter_time(context)[:10]
+        today = _note_time(context, vault_front_matter_time(context)).here[:10]
         usual = f"{_template_key(arguments.template_name)} {today}"
         return (
             vault_path_for_note_title(str(arguments.variables.get("title") or usual)),
@@ -194,7 +210,10 @@ def _apply(arguments: ApplyTemplate, context: ActionContext) -> dict[str, Any]:
         raise Invalid(
             "a template cannot be the target of a template", cure="use the path of a note"
         )
-    text = _templated_note_text(arguments, template.text, path, stored, now, context.time_zone)
+    time = _note_time(context, now)
+    text = _templated_note_text(arguments, template.text, path, stored, time)
+    if stored is None:
+        require_links_keep_their_notes(context, path, text)
     ready = prepare_note_write(context, path, text, over=stored, now=now, template=own)
     return {**ready, "is_clean": ready["is_clean"] and template.is_clean}
 
@@ -205,8 +224,8 @@ def _fill_change(arguments: ApplyTemplate, context: ActionContext) -> TextChange
         vault_front_matter_time(context),
         _template(arguments.template_name, own, context),
     )
-    stored = _note_to_fill(arguments, context, path)
-    text = _templated_note_text(arguments, template.text, path, stored, now, context.time_zone)
+    stored, time = _note_to_fill(arguments, context, path), _note_time(context, now)
+    text = _templated_note_text(arguments, template.text, path, stored, time)
     return file_change(context, path, text)
 
 
@@ -228,9 +247,8 @@ def apply_template(arguments: ApplyTemplate, context: ActionContext) -> ActionRe
         stored = None if is_new else read_one_vault_note(context, ready["path"])
         own = _prepared_template(arguments.template_name, context)
         template = _template(arguments.template_name, own, context)
-        return _templated_note_text(
-            arguments, template.text, ready["path"], stored, ready["now"], context.time_zone
-        )
+        time = _note_time(context, ready["now"])
+        return _templated_note_text(arguments, template.text, ready["path"], stored, time)
 
     return vault_note_write_result(write_prepared_note(context, text), created=is_new)
 
@@ -251,7 +269,8 @@ def _new_note_text(
         return _add_front_matter(given, arguments.title, now)
     template = _template(arguments.template, own, context).text
     variables: dict[str, JsonValue] = {"content": given.body}
-    filled = _fill_template(template, variables, arguments.title, now, context.time_zone)
+    time = _note_time(context, now)
+    filled = _fill_template(template, variables, arguments.title, time)
     if not has_vault_template_placeholder(template, "content") and given.body:
         filled = filled.with_body(append_vault_note_lines(filled.body, given.body))
     return _add_front_matter(
@@ -269,35 +288,27 @@ def _note_to_fill(arguments: ApplyTemplate, context: ActionContext, path: str) -
     return None
 
 
-def _templated_note_text(  # noqa: PLR0917 - as they are read
-    arguments: ApplyTemplate,
-    template: str,
-    path: str,
-    stored: StoredNote | None,
-    now: str,
-    zone: str,
+def _templated_note_text(
+    arguments: ApplyTemplate, template: str, path: str, stored: StoredNote | None, time: NoteTime
 ) -> str:
     name, variables = vault_note_file_name(path), dict(arguments.variables)
     if stored is None:
         title = str(variables.get("title") or name)
-        return _add_front_matter(_fill_template(template, variables, title, now, zone), title, now)
-    filled = _fill_template(template, variables, vault_note_title(stored.note, name), now, zone)
-    note = stored.note.with_body(
-        append_vault_note_lines(stored.note.body, filled.body)
-    ).completed_by(filled)
-    return note.with_value(UPDATED, now).text
+        filled = _fill_template(template, variables, title, time)
+        return _add_front_matter(filled, title, time.utc)
+    filled = _fill_template(template, variables, vault_note_title(stored.note, name), time)
+    note = stored.note.with_body(append_vault_note_lines(stored.note.body, filled.body))
+    if not note.opening:
+        return note.text
+    return stamp_vault_note_update_time(note.completed_by(filled), time.utc).text
 
 
 def _fill_template(
-    template: str, variables: dict[str, JsonValue], title: str, now: str, zone: str
+    template: str, variables: dict[str, JsonValue], title: str, time: NoteTime
 ) -> Note:
-    """Fill a template with title, date and time of a time zone, and with the given variables."""
-    here = local_time(datetime.fromisoformat(now), zone)
-    known: dict[str, JsonValue] = {
-        "title": title,
-        "date": f"{here:%Y-%m-%d}",
-        "time": f"{here:%H:%M}",
-    }
+    """Fill a template with title, date and time, and with the given variables."""
+    day, hour = time.here[:10], time.here[11:16]
+    known: dict[str, JsonValue] = {"title": title, "date": day, "time": hour}
     return parse_vault_note(
         join_surrogates(render_vault_note_template(template, known | variables)).replace("\x00", "")
     )

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from opencrab.actions.vault.create import group
 from opencrab.actions.vault.lookup import (
+    Reading,
     StoredNote,
     append_vault_note_lines,
     find_vault_note_path,
@@ -33,7 +34,7 @@ from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.turn.action import ActionResult, Effect, FileDeleted
 from opencrab.domain.value import Language, ShortText, Text, Value
-from opencrab.domain.vault.note import UPDATED, Note, parse_vault_note
+from opencrab.domain.vault.note import Note, parse_vault_note, stamp_vault_note_update_time
 from opencrab.domain.vault.wikilink import (
     NoteIndex,
     add_vault_wikilink_in_context,
@@ -193,14 +194,18 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
         )
     if old == new or context.reach.files.info(context.agent.id, new) is not None:
         raise Conflict(f"there is a note {new!r} already", cure="choose another new_path")
-    note = vault_note_with_path(source.note, old, new)
+    note = _renamed_note(source.note, old, new)
     reading = read_vault_notes(context, vault_note_files(context))
     others = [card for card in reading.cards if card.path != old]
     before, after = (
         NoteIndex([*others, vault_note_card(old, source.note)]),
         NoteIndex([*others, vault_note_card(new, note)]),
     )
-    lost = shadowed_vault_note_name(before, after, old, new)
+    if not source.note.opening:
+        _require_no_lost_link(reading, before, after, old, new)
+        lost = shadowed_vault_note_name(NoteIndex(others), after, "", new)
+    else:
+        lost = shadowed_vault_note_name(before, after, old, new)
     if lost is not None:
         raise Conflict(
             f"[[{one_line(lost)}]] would then mean another note, or be ambiguous",
@@ -219,7 +224,7 @@ def _rename(arguments: RenameNote, context: ActionContext) -> dict[str, Any]:
 def _rename_change(arguments: RenameNote, context: ActionContext) -> TextChange:
     ready = _rename(arguments, context)
     note = read_one_vault_note(context, ready["source"]).note
-    after = vault_note_with_path(note, ready["source"], ready["path"]).text
+    after = _renamed_note(note, ready["source"], ready["path"]).text
     name = f"{ready['source']} → {ready['path']}"
     return TextChange(name=name, before=note.text, after=after)
 
@@ -241,7 +246,7 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     ready, files = context.prepared, context.reach.files
     old, new = ready["source"], ready["path"]
     info = write_prepared_note(
-        context, lambda: vault_note_with_path(read_one_vault_note(context, old).note, old, new).text
+        context, lambda: _renamed_note(read_one_vault_note(context, old).note, old, new).text
     )
     try:
         files.delete(context.agent.id, old, condition=ready["was"])
@@ -257,6 +262,25 @@ def rename_note(arguments: RenameNote, context: ActionContext) -> ActionResult:
     return result.replaced(side_effects=(*result.side_effects, FileDeleted(path=old)))
 
 
+def _renamed_note(note: Note, old: str, new: str) -> Note:
+    """Return a note for its new path; one without front matter keeps no old name."""
+    return vault_note_with_path(note, old, new) if note.opening else note
+
+
+def _require_no_lost_link(
+    reading: Reading, before: NoteIndex, after: NoteIndex, old: str, new: str
+) -> None:
+    """Raise Conflict if a link to a note would lose it, which has no front matter for its name."""
+    for stored in reading.stored:
+        for link in wikilinks_in_vault_note(stored.note.body):
+            if before.follow(link) == (old,) and after.follow(link) != (new,):
+                raise Conflict(
+                    f"{stored.info.path!r} links to {old!r} as [[{one_line(link.target)}]], and "
+                    "this note has no front matter that could keep its old name",
+                    cure="add aliases to it with update_note first, or change that link",
+                )
+
+
 def _updated_note_text(arguments: UpdateNote, stored: StoredNote, now: str) -> str:
     old, path = stored.note, stored.info.path
     if is_note_template(path):
@@ -266,12 +290,11 @@ def _updated_note_text(arguments: UpdateNote, stored: StoredNote, now: str) -> s
             else arguments.content
         )
     if arguments.append:
-        return _stamp_update_time(
-            path, old.with_body(append_vault_note_lines(old.body, arguments.content)), now
-        )
+        added = old.with_body(append_vault_note_lines(old.body, arguments.content))
+        return stamp_vault_note_update_time(added, now).text
     new = parse_vault_note(arguments.content)
     note = new.completed_by(old) if new.opening else old.with_body(new.body)
-    return _stamp_update_time(path, note, now)
+    return stamp_vault_note_update_time(note, now).text if old.opening else note.text
 
 
 def _linked_note_text(
@@ -290,9 +313,7 @@ def _linked_note_text(
         raise Invalid(
             "the link would be inside code, where links do not work", cure="use another context"
         )
-    return _stamp_update_time(source.info.path, source.note.with_body(changed), ready["now"])
-
-
-def _stamp_update_time(path: str, note: Note, now: str) -> str:
-    """Return a note's text with the time of its change; templates get none."""
-    return note.text if is_note_template(path) else note.with_value(UPDATED, now).text
+    note = source.note.with_body(changed)
+    if is_note_template(source.info.path):
+        return note.text
+    return stamp_vault_note_update_time(note, ready["now"]).text

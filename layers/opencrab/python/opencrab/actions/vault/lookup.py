@@ -12,6 +12,7 @@ from opencrab.actions.workspace.provenance import (
 )
 from opencrab.actions.workspace.read import decode_file_text
 from opencrab.actions.workspace.write import WRITE_BYTES
+from opencrab.domain.agents.time_zone import time_in_zone
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.turn.action import ActionResult, FileWritten
@@ -180,6 +181,12 @@ def vault_note_write_result(info: FileInfo, **data: Any) -> ActionResult:
 def vault_front_matter_time(context: ActionContext) -> str:
     """Return the current time in UTC in the format of front matter."""
     return context.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def vault_note_modified(context: ActionContext, info: FileInfo) -> dict[str, str]:
+    """Return when a note's file was changed, where its agent lives, as a field of a result."""
+    at = info.modified_at
+    return {} if at is None else {"modified": time_in_zone(at, context.time_zone)}
 
 
 def append_vault_note_lines(text: str, more: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from datetime import datetime
 from typing import Any
 
 from pydantic import Field
@@ -16,6 +17,7 @@ from opencrab.actions.vault.lookup import (
     read_vault_notes,
     vault_action_targets,
     vault_note_files,
+    vault_note_modified,
 )
 from opencrab.actions.workspace.provenance import (
     is_foreign_workspace_file,
@@ -23,6 +25,7 @@ from opencrab.actions.workspace.provenance import (
     shows_foreign_workspace_file,
 )
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.agents.time_zone import start_in_zone
 from opencrab.domain.errors import Invalid
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Text, Value
@@ -36,6 +39,7 @@ from opencrab.domain.vault.note import (
 from opencrab.domain.vault.wikilink import VAULT, vault_note_file_name, wikilinks_in_vault_note
 from opencrab.domain.workspace.path import path_collision_key
 from opencrab.ports.turn.action import PAGED_BYTES, ActionContext
+from opencrab.ports.workspace.files import FileInfo
 
 PAGE_BYTES = 12 * 1024
 LINES = 200
@@ -54,9 +58,10 @@ group = Group("vault", taints=shows_foreign_workspace_file)
 
 
 class SearchNotes(Value):
-    query: Text = Field(description="Alternatives with |", max_length=500)
-    limit: int = Field(10, ge=1, le=30)
+    query: Text = Field(description="Alternatives with |; may be empty", max_length=500)
+    limit: int = Field(10, ge=1, le=100)
     include_content: bool = True
+    modified_after: str | None = Field(None, description="today, 2026-02-17 or 2026-02-17 08:00")
 
 
 class ReadNote(Value):
@@ -74,17 +79,21 @@ class GetVaultStructure(Value):
     impact=Impact.READ,
     effect=Effect.PURE,
     sentences=("Search the notes for {query}", "「{query}」でノートを検索する"),
-    ja="題名・パス・タグ・本文に語を含むノートを探します。| で複数の語を並べられます。",
+    ja="語を含むノート(| で複数)、または modified_after 以降に変更されたノートを探します。",
     result_bytes=PAGED_BYTES,
 )
 def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult:
-    """Find notes with these words in title, path, tags or content; `a|b` finds either."""
+    """Find notes with these words (`a|b`: either), or those changed since `modified_after`."""
     words = [
         word for word in map(path_collision_key, map(str.strip, arguments.query.split("|"))) if word
     ]
-    if not words:
-        raise Invalid("query is empty", field="query", cure="give a word to search for")
-    reading = read_vault_notes(context, vault_note_files(context))
+    since = _since(arguments, context)
+    if not words and since is None:
+        raise Invalid(
+            "query is empty", field="query", cure="give a word to search for, or modified_after"
+        )
+    files = [info for info in vault_note_files(context) if since is None or _is_since(info, since)]
+    reading = read_vault_notes(context, files)
     hits = [
         (hit, stored)
         for stored in reading.stored
@@ -92,7 +101,13 @@ def search_notes(arguments: SearchNotes, context: ActionContext) -> ActionResult
     ]
     hits.sort(key=lambda each: (not each[0]["in_title"], -each[0]["hits"], each[1].info.path))
     shown = hits[: arguments.limit]
-    results = [{key: value for key, value in hit.items() if value} for hit, _ in shown]
+    results = [
+        {
+            **{key: value for key, value in hit.items() if value},
+            **vault_note_modified(context, stored.info),
+        }
+        for hit, stored in shown
+    ]
     tainted = any(is_foreign_workspace_file(stored.info) for _, stored in shown)
     told = ActionResult.ok(results=results, total=len(hits), **reading.omission_counts())
     return told.replaced(taint=tainted)
@@ -153,11 +168,18 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
     summaries = arguments.include_content_summary
     near = [info for info in files if info.path.count("/") <= depth]
     shown = near[: SHOWN_SUMMARIES if summaries else SHOWN_NOTES]
-    read = {stored.info.path: stored for stored in read_vault_notes(context, shown).stored}
+    needed = [info for info in shown if summaries or info.modified_at is None]
+    read = {stored.info.path: stored for stored in read_vault_notes(context, needed).stored}
     folders: dict[str, list[dict[str, Any]]] = {}
     for info in shown:
         notes = folders.setdefault(info.path.rpartition("/")[0], [])
-        notes.append(_entry(info.path, read.get(info.path), with_summary=summaries))
+        notes.append(
+            {
+                "name": info.path.rpartition("/")[2],
+                **vault_note_modified(context, info),
+                **_entry(info, read.get(info.path), with_summary=summaries),
+            }
+        )
     deeper = Counter(
         "/".join(info.path.split("/")[: depth + 1]) for info in files if info not in set(near)
     )
@@ -175,6 +197,25 @@ def get_vault_structure(arguments: GetVaultStructure, context: ActionContext) ->
     return result.replaced(taint=lists_foreign_workspace_files(context, files))
 
 
+def _since(arguments: SearchNotes, context: ActionContext) -> datetime | None:
+    """Return the moment after which notes were changed; raises Invalid."""
+    if arguments.modified_after is None:
+        return None
+    try:
+        return start_in_zone(arguments.modified_after, context.clock.now(), context.time_zone)
+    except (ValueError, OverflowError) as error:
+        raise Invalid(
+            f"modified_after {arguments.modified_after!r} is no day or time",
+            field="modified_after",
+            cure="use 'today', one like 2026-02-17, or 2026-02-17 08:00",
+        ) from error
+
+
+def _is_since(info: FileInfo, since: datetime) -> bool:
+    """Check whether a file was changed at a moment or later; one without a date may have been."""
+    return info.modified_at is None or info.modified_at >= since
+
+
 def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict[str, Any] | None:
     """Return a note's search result, or None if it contains none of the words."""
     path, note = stored.info.path, stored.note
@@ -182,7 +223,7 @@ def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict
     head = [path_collision_key(text) for text in (title, path.removeprefix(f"{VAULT}/"), *tags)]
     body = path_collision_key(note.body) if include_content else ""
     hits = sum(text.count(word) for text in (*head, body) for word in words)
-    if not hits:
+    if words and not hits:
         return None
     return {
         "path": path,
@@ -190,8 +231,12 @@ def _hit(stored: StoredNote, words: list[str], *, include_content: bool) -> dict
         "tags": [truncate_vault_note_text(tag, _TITLE) for tag in tags[:_TAGS]],
         "in_title": any(word in head[0] for word in words),
         "hits": hits,
-        "excerpt": _excerpt(note.body, words) if include_content else "",
+        "excerpt": _found_excerpt(note.body, words) if include_content else "",
     }
+
+
+def _found_excerpt(body: str, words: list[str]) -> str:
+    return _excerpt(body, words) if words else vault_note_summary(body)
 
 
 def _excerpt(body: str, words: list[str]) -> str:
@@ -250,12 +295,14 @@ def _page(lines: list[str]) -> tuple[list[str], bool]:
     return [lines[0].encode()[: PAGE_BYTES // 2].decode(errors="ignore")], True
 
 
-def _entry(path: str, stored: StoredNote | None, *, with_summary: bool) -> dict[str, Any]:
-    """Return a note's entry in the tree; a malformed `updated` is left out as untrusted text."""
-    updated = stored.note.value(UPDATED) if stored else ""
+def _entry(info: FileInfo, stored: StoredNote | None, *, with_summary: bool) -> dict[str, Any]:
+    """Return what a note's text adds to its entry in the tree.
+
+    A malformed `updated`, which is needed where the file has no date, is untrusted text.
+    """
+    updated = stored.note.value(UPDATED) if stored and info.modified_at is None else ""
     summary = vault_note_summary(stored.note.body) if stored and with_summary else ""
     return {
-        "name": path.rpartition("/")[2],
         **({"updated": updated} if _MOMENT.fullmatch(updated) else {}),
         **({"summary": summary} if summary else {}),
     }

@@ -28,6 +28,7 @@ from opencrab.adapters.backup.manifest import (
     BackupManifest,
     read_manifest,
 )
+from opencrab.adapters.local_files.attachments import read_attached_folders
 from opencrab.adapters.local_files.disk import translate_disk_errors
 from opencrab.adapters.local_files.tree import (
     FileEntry,
@@ -110,7 +111,8 @@ class FolderBackups:
                 files=tuple(sorted(copy.files.values(), key=lambda each: each.path)),
             )
             _write(growing / MANIFEST, manifest.document())
-        return _summary(into, manifest)
+            attached = _folders_of_owner(copy.target)
+        return _summary(into, manifest, attached)
 
     def restore(self, folder: Path, data: Path) -> BackupSummary:
         if not (folder / MANIFEST).is_file():
@@ -130,7 +132,8 @@ class FolderBackups:
             if set(copy.files.values()) != set(manifest.files):
                 raise Invalid(f"backup {str(folder)!r} changed while it was read", cure="try again")
             finish_restored_sqlite_database(growing / FILE, manifest.created_at)
-        return _summary(folder, manifest)
+            attached = _folders_of_owner(growing)
+        return _summary(folder, manifest, attached)
 
     def verify(self, folder: Path) -> VerifyReport:
         if (folder / MANIFEST).is_file():
@@ -220,7 +223,14 @@ def _belonging(data: Path, *, with_secrets: bool) -> Iterator[str]:
                 yield name
 
 
-def _summary(folder: Path, manifest: BackupManifest) -> BackupSummary:
+def _folders_of_owner(data: Path) -> tuple[str, ...]:
+    """Return the folders of the owner that serve agents, which no backup holds."""
+    return tuple(sorted({each.folder for each in read_attached_folders(data)}))
+
+
+def _summary(
+    folder: Path, manifest: BackupManifest, attached: tuple[str, ...] = ()
+) -> BackupSummary:
     return BackupSummary(
         folder=folder,
         created_at=manifest.created_at,
@@ -228,6 +238,7 @@ def _summary(folder: Path, manifest: BackupManifest) -> BackupSummary:
         bytes=sum(each.size for each in manifest.files),
         commits=manifest.commits,
         with_secrets=manifest.with_secrets,
+        attached=attached,
     )
 
 

@@ -1,13 +1,11 @@
 """Workspaces in a directory: per agent, by path, with versions as conditions."""
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from io import BufferedReader
 from pathlib import Path
 from threading import Lock
 
@@ -19,6 +17,13 @@ from opencrab.adapters.local_files.disk import (
     prepare_files_root,
     translate_disk_errors,
 )
+from opencrab.adapters.local_files.file_info import (
+    check_workspace_file_kind,
+    describe_workspace_file,
+    hash_of_open_file,
+    local_file_info,
+    refuse_twin_of_workspace_file,
+)
 from opencrab.adapters.local_files.history import VersionHistory, describe_local_file_version
 from opencrab.adapters.local_files.marks import Marks
 from opencrab.domain.errors import Invalid, TooLarge
@@ -29,7 +34,6 @@ from opencrab.domain.workspace.path import (
     file_not_found_error,
     file_version_gone_error,
     is_workspace_path,
-    path_collision_key,
     workspace_folder_of_agent,
     workspace_folder_path,
     workspace_path,
@@ -93,7 +97,7 @@ class LocalFiles:
                 status = os.fstat(file.fileno())
                 self._check_size(path, status.st_size)
                 content = file.read()
-                info = _describe_file(path, content_hash(content), status)
+                info = describe_workspace_file(path, content_hash(content), status)
             return self._marked(agent_id, info), content
 
     def write(
@@ -110,7 +114,7 @@ class LocalFiles:
         with self._lock, translate_disk_errors(self._root):
             usage = self._usage(agent_id)
             place, exists = self._locate(agent_id, path, creating=True)
-            stored = _info(place, path) if exists else None
+            stored = local_file_info(place, path) if exists else None
             is_same = stored is not None and stored.sha256 == content_hash(content)
             if condition in {None, stored.version if stored else ABSENT}:
                 self._check_quota(path, usage, len(content) - (stored.size if stored else 0))
@@ -135,13 +139,21 @@ class LocalFiles:
                 marked = [self._marked(agent_id, info) for info in found]
             return tuple(sorted(marked, key=lambda info: info.path))
 
+    def has_files(self, agent_id: str, prefix: str) -> bool:
+        prefix = workspace_folder_path(prefix)
+        with suppress(Invalid), translate_disk_errors(self._root):
+            with self._lock:
+                place, exists = self._locate(agent_id, prefix, folder=True)
+            return exists and any(self._paths(place))
+        return False
+
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         path = workspace_path(path)
         with self._lock, translate_disk_errors(self._root):
             place, exists = self._locate(agent_id, path)
             if not exists:
                 raise file_not_found_error(path)
-            stored = _info(place, path)
+            stored = local_file_info(place, path)
             if condition not in {None, stored.version}:
                 raise file_conflict_error(path, is_gone=stored is None)
             usage = self._usages.pop(agent_id, None)
@@ -210,7 +222,11 @@ class LocalFiles:
 
     def _current(self, agent_id: str, path: str) -> FileInfo | None:
         place, exists = self._locate(agent_id, path, folder=None)
-        return self._marked(agent_id, _info(place, path)) if exists and place.is_file() else None
+        return (
+            self._marked(agent_id, local_file_info(place, path))
+            if exists and place.is_file()
+            else None
+        )
 
     def _mark(self, agent_id: str, info: FileInfo, *, clean: bool) -> None:
         """Store whether a file's new content is clean (free of external words)."""
@@ -234,7 +250,7 @@ class LocalFiles:
             raise
         size = usage.size - freed + len(content)
         self._usages[agent_id] = _Usage(size, status.st_mtime_ns)
-        return _describe_file(path, content_hash(content), status)
+        return describe_workspace_file(path, content_hash(content), status)
 
     def _check_quota(self, path: str, usage: _Usage, growth: int) -> None:
         free = max(self._quota_bytes - usage.size, 0)
@@ -260,11 +276,13 @@ class LocalFiles:
             if name not in present:
                 # A name that exists unlisted belongs to a file system that ignores case.
                 if creating and (depth >= _ABOVE or os.path.lexists(place / name)):
-                    _refuse_twin("/".join([*names[_ABOVE:depth], name]), present)
+                    refuse_twin_of_workspace_file("/".join([*names[_ABOVE:depth], name]), present)
                 return place.joinpath(*names[depth:]), False
             place /= name
             is_folder = folder if depth + 1 == len(names) else True
-            _check_kind(place, "/".join(names[_ABOVE : depth + 1]) or name, folder=is_folder)
+            check_workspace_file_kind(
+                place, "/".join(names[_ABOVE : depth + 1]) or name, folder=is_folder
+            )
         return place, True
 
     def _workspace(self, agent_id: str) -> Path:
@@ -293,7 +311,7 @@ class LocalFiles:
                 with suppress(FileNotFoundError):
                     status = place.lstat()
                     if stat.S_ISREG(status.st_mode) and is_workspace_path(path):
-                        yield _describe_file(path, self._digest(place, status), status)
+                        yield describe_workspace_file(path, self._digest(place, status), status)
 
     def _digest(self, place: Path, status: os.stat_result) -> str:
         """Return a file's hash for a list; cached while inode, time and size are unchanged."""
@@ -301,7 +319,7 @@ class LocalFiles:
         known = self._digests.get(place)
         if known is None or known[0] != mark:
             with open_local_file(place) as file:
-                known = self._digests[place] = (mark, _hash_of(file))
+                known = self._digests[place] = (mark, hash_of_open_file(file))
         return known[1]
 
     def _check_size(self, path: str, size: int) -> None:
@@ -320,21 +338,6 @@ class LocalFiles:
         self._writer.sync(self._root)
 
 
-def _info(place: Path, path: str) -> FileInfo:
-    with open_local_file(place) as file:
-        status = os.fstat(file.fileno())
-        return _describe_file(path, _hash_of(file), status)
-
-
-def _hash_of(file: BufferedReader) -> str:
-    return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _describe_file(path: str, sha256: str, status: os.stat_result) -> FileInfo:
-    version = f"{sha256}-{status.st_ino:x}-{status.st_mtime_ns:x}"
-    return FileInfo(path=path, size=status.st_size, sha256=sha256, version=version)
-
-
 def _folders(top: Path, *, topdown: bool) -> Iterator[tuple[Path, list[str]]]:
     for folder, _, names in os.walk(top, topdown=topdown, onerror=_raise_unless_gone):
         yield Path(folder), names
@@ -343,30 +346,3 @@ def _folders(top: Path, *, topdown: bool) -> Iterator[tuple[Path, list[str]]]:
 def _raise_unless_gone(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
         raise error
-
-
-def _check_kind(place: Path, shown: str, *, folder: bool | None) -> None:
-    """Raise Invalid unless the place is a folder or a regular file, as `folder` demands."""
-    mode = place.lstat().st_mode
-    is_folder, is_file = stat.S_ISDIR(mode), stat.S_ISREG(mode)
-    if (is_folder and folder is not False) or (is_file and folder is not True):
-        return
-    if stat.S_ISDIR(mode):
-        raise Invalid(f"{shown!r} is a folder", field="path", cure="use a file")
-    if stat.S_ISREG(mode):
-        raise Invalid(f"{shown!r} is a file", field="path", cure="use a folder")
-    raise Invalid(f"{shown!r} is a link or a device", field="path", cure="use another file")
-
-
-def _refuse_twin(path: str, present: list[str]) -> None:
-    *above, name = path.split("/")
-    twin = next(
-        (other for other in present if path_collision_key(other) == path_collision_key(name)), None
-    )
-    if twin is not None:
-        existing = "/".join([*above, twin])
-        raise Invalid(
-            f"{path!r} differs from the existing {existing!r} in case or width only",
-            field="path",
-            cure=f"use {twin!r}, or another name",
-        )

@@ -1,12 +1,13 @@
 """Older contents of workspace files: kept beside the workspace, as far as that is easily done.
 
 A content that is about to be replaced or deleted gets a second name here, a hard link, which costs
-no copy and no wait for the disk. So the file itself is never at risk: a crash, or a file system
-without links, may lose an older content and nothing else.
+no copy and no wait for the disk; on another file system it is copied. So the file itself is never
+at risk: a crash may lose an older content and nothing else.
 """
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +34,10 @@ _ROOM = 0.9
 """How full an agent's history is once it has been made smaller."""
 
 
+def _link(place: Path, kept: Path) -> None:
+    os.link(place, kept, follow_symlinks=False)
+
+
 @dataclass(frozen=True)
 class _Kept:
     """A stored older version; file names sort by modification time."""
@@ -49,9 +54,12 @@ class VersionHistory:
     hold a lock.
     """
 
-    def __init__(self, root: Path, most_bytes: int) -> None:
+    def __init__(
+        self, root: Path, most_bytes: int, link: Callable[[Path, Path], None] = _link
+    ) -> None:
         self._root = root
         self._most_bytes = most_bytes
+        self._link = link
         self._sizes: dict[str, int] = {}
 
     def keep(self, agent_id: str, path: str, place: Path, version: str) -> None:
@@ -63,10 +71,11 @@ class VersionHistory:
             total = self._size(agent_id)
             kept = folder / _name(version)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.link(place, kept, follow_symlinks=False)
+            self._link_or_copy(place, kept)
             self._sizes[agent_id] = total + self._counted(kept.lstat().st_size)
             for old in sorted(_stored_versions(folder), key=_by_name)[:-MOST]:
-                self._drop(agent_id, old)
+                if old.place != kept:  # A file may come back with a time long past.
+                    self._drop(agent_id, old)
             self._shrink(agent_id)
 
     def versions(self, agent_id: str, path: str) -> tuple[FileVersion, ...]:
@@ -127,6 +136,19 @@ class VersionHistory:
         """Return the existing folders whose entries are a file's versions, innermost first."""
         folder = self._folder(agent_id, path)
         return [each for each in (folder, folder.parent) if each.is_dir()]
+
+    def _link_or_copy(self, place: Path, kept: Path) -> None:
+        """Give a content a second name, or copy it where the file system has no such links."""
+        try:
+            self._link(place, kept)
+        except FileExistsError:
+            raise
+        except OSError:
+            growing = kept.with_name("growing")
+            with open_local_file(place) as file, growing.open("wb") as copy:
+                growing.chmod(0o600)
+                shutil.copyfileobj(file, copy)
+            growing.replace(kept)
 
     def _folder(self, agent_id: str, path: str) -> Path:
         return self._root / agent_id / _FOLDER / _folder_name(path)

@@ -48,6 +48,7 @@ class ObjectEntry:
     key: str
     size: int
     etag: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,9 @@ class Bucket:
             if answer is None:
                 raise self._unavailable("ListObjectsV2", "there is no such bucket")
             for item in answer.get("Contents", ()):
-                yield ObjectEntry(item["Key"], item["Size"], item["ETag"].strip('"'))
+                yield ObjectEntry(
+                    item["Key"], item["Size"], item["ETag"].strip('"'), item.get("LastModified")
+                )
             if at_most is not None or not answer.get("IsTruncated"):
                 return
             arguments["ContinuationToken"] = answer["NextContinuationToken"]

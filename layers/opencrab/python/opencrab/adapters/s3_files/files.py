@@ -9,7 +9,7 @@ repeat of a write that was cut off anywhere ends it.
 
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -159,10 +159,14 @@ class S3Files:
                 entry = entries.get(path, LedgerEntry(path))
                 known = entry.info if _is_still(entry, listed) else None
                 info = known or self._adopted(_place(agent_id, path), entry)
-                found += [info] if info else []
+                found += [replace(info, modified_at=listed.at)] if info else []
         if prefix and not found and self._bucket.head(root + prefix) is not None:
             raise Invalid(f"{prefix!r} is a file", field="path", cure="use a folder")
         return tuple(sorted(found, key=lambda info: info.path))
+
+    def has_files(self, agent_id: str, prefix: str) -> bool:
+        below = f"{_root(agent_id)}{workspace_folder_path(prefix)}/"
+        return any(self._bucket.listed(below, at_most=1))
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         place = _place(agent_id, path)

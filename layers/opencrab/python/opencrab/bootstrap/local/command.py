@@ -104,7 +104,7 @@ def _runtime(
     network: "Network",
     data: Path,
 ) -> "Runtime":
-    from opencrab.adapters.local_files import LocalBlobs, LocalFiles
+    from opencrab.adapters.local_files import AttachedFiles, LocalBlobs
     from opencrab.adapters.providers.registry import ProviderModels
     from opencrab.adapters.sqlite.home import sqlite_home_on_database
     from opencrab.adapters.system_clock import SystemClock
@@ -120,10 +120,11 @@ def _runtime(
 
     clock = SystemClock()
     quota = int(configured.get("agent.max_workspace_size_mb")) * 1024 * 1024
-    files = LocalFiles(data, quota_bytes=quota)
+    files = AttachedFiles(data, quota_bytes=quota)
     rules = configured_engine_rules(configured)
     rule = CrashRule(fair_seconds=rules.model_timeout_seconds, lease_seconds=rules.lease_seconds)
     home = sqlite_home_on_database(database, clock, files=files, blobs=LocalBlobs(data), rule=rule)
+    home = replace(home, folders=files)
     models = ProviderModels(thinking.again, network.transport, stored=home.preferences.get)
     vectors = configured_vectors(configured, home.journal, home.agents, models, clock)
     search = local_search(home, data, clock, vectors)
@@ -238,7 +239,7 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
     from datetime import timedelta
     from itertools import count
 
-    from opencrab.adapters.local_files import LocalFiles
+    from opencrab.adapters.local_files import AttachedFiles
     from opencrab.adapters.sqlite.database import sqlite_milliseconds
 
     calls, files = count(), runtime.home.files
@@ -255,7 +256,7 @@ def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[
             if runtime.rules.calls_kept is not None:
                 SqliteCallRetention(database).purge(now - runtime.rules.calls_kept)
             release_free_pages(database.write_transaction)
-        if isinstance(files, LocalFiles) and number % _PURGES_AN_HOUR == 0:
+        if isinstance(files, AttachedFiles) and number % _PURGES_AN_HOUR == 0:
             files.end_deleted_versions(now, kept)
 
     return purge

@@ -1,5 +1,6 @@
 """Agent state: the small document about an agent that every turn reads with the agent."""
 
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 from pydantic import Field
@@ -42,8 +43,28 @@ class AgentState(Value):
     pinned: Annotated[tuple[str, ...], Field(max_length=100)] = ()
 
 
-def is_skill_enabled_for_agent(skill: StandardSkill, mind: AgentState) -> bool:
-    """Check whether an agent has a standard skill: by default, unless the owner switched it."""
+def is_skill_enabled_for_agent(
+    skill: StandardSkill, mind: AgentState, has_files: Callable[[str], bool] = lambda _folder: False
+) -> bool:
+    """Check whether an agent has a standard skill, by default or for the folder that it is about.
+
+    What its owner has switched holds. `has_files` tells whether the agent has files in a folder.
+    """
     if skill.name in mind.disabled:
         return False
-    return skill.by_default or skill.name in mind.enabled
+    if skill.by_default or skill.name in mind.enabled:
+        return True
+    return bool(skill.folder) and has_files(skill.folder)
+
+
+def skills_for_folders_of_agent(
+    skills: Iterable[StandardSkill], mind: AgentState, has_files: Callable[[str], bool]
+) -> tuple[StandardSkill, ...]:
+    """Return the enabled skills that are about a folder in which the agent has files."""
+    return tuple(
+        skill
+        for skill in skills
+        if skill.folder
+        and is_skill_enabled_for_agent(skill, mind, has_files)
+        and has_files(skill.folder)
+    )

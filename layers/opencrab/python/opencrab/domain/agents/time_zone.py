@@ -46,3 +46,18 @@ def with_hours_in_zone(heartbeat: Heartbeat, zone: str) -> Heartbeat:
 def local_time(moment: datetime, zone: str) -> datetime:
     """Convert a moment to the clock of a time zone."""
     return moment.astimezone(ZoneInfo(zone))
+
+
+def time_in_zone(moment: datetime, zone: str) -> str:
+    """Return a moment as day and time on the clock of a time zone."""
+    return f"{local_time(moment, zone):%Y-%m-%d %H:%M}"
+
+
+def start_in_zone(said: str, now: datetime, zone: str) -> datetime:
+    """Return when a day begins in a time zone ('today', '2026-02-17'), or a time on its clock.
+
+    Raises ValueError.
+    """
+    text = f"{local_time(now, zone):%Y-%m-%d}" if said.strip() == "today" else said.strip()
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment

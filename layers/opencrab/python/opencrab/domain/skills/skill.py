@@ -62,7 +62,10 @@ class SkillStatus(StrEnum):
 
 
 class StandardSkill(Value):
-    """A skill that is shipped, or that an operator put into the folder of skills."""
+    """A skill that is shipped, or that an operator put into the folder of skills.
+
+    An agent that has files in its `folder` has the skill without being given it.
+    """
 
     name: SkillName
     descriptions: dict[Language, Description]
@@ -71,6 +74,7 @@ class StandardSkill(Value):
     actions: tuple[str, ...] = ()
     version: str = "1"
     by_default: bool = False
+    folder: Annotated[str, StringConstraints(pattern=r"^[a-z0-9/_-]*$", max_length=64)] = ""
 
     def description(self, language: Language) -> str:
         """Return the description in a language, else in any language that exists."""

@@ -111,6 +111,11 @@ def parse_vault_note(text: str) -> Note:
     return Note(text)
 
 
+def stamp_vault_note_update_time(note: Note, now: str) -> Note:
+    """Return a note with the time of its change; one without front matter gets none."""
+    return note.with_value(UPDATED, now) if note.opening else note
+
+
 def vault_note_title(note: Note, file_name: str) -> str:
     """Return the title: from the front matter, the first top heading, or the file name."""
     return note.value(TITLE) or _heading(note.body) or file_name

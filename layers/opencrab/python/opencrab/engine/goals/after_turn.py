@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from opencrab.domain.access.authority import Source
@@ -30,10 +31,17 @@ from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals import self_goals
 from opencrab.engine.goals.conditions import check_task_preconditions
 from opencrab.engine.goals.panel_notice import queue_goal_progress_panel
-from opencrab.engine.goals.pausing import align_turn_with_goal, pause_goal, require_goal_document
+from opencrab.engine.goals.pausing import (
+    AFTER_OWNER,
+    align_turn_with_goal,
+    goal_after_interruption,
+    interrupt_goals_for_owner,
+    pause_goal,
+    require_goal_document,
+)
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
 from opencrab.engine.goals.social.answers import goal_waiting_for_peers, is_goal_unanswered
-from opencrab.engine.phrases import system_phrase
+from opencrab.engine.phrases import fault_phrase, system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.audience import may_turn_channel_hear_everything
 from opencrab.engine.turn.work import Consequence, TurnWork
@@ -60,8 +68,12 @@ class GoalConsequence(Consequence):
     """Advances a goal when its turn ended well, and pauses it when the turn was interrupted."""
 
     def on_message(self, runtime: Runtime, session: Session, message: Message) -> None:
-        """Pause the goal of this session, because an owner's message goes first."""
+        """Pause the goal of this session, because an owner's message goes first.
+
+        In another conversation the agents' goals only give way to the answer.
+        """
         if session.goal is None:
+            interrupt_goals_for_owner(runtime, session)
             return
         agent_id = session.agent_ids[0]
         with suppress(Conflict, NotFound):
@@ -189,7 +201,8 @@ def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> F
     if goal is None or goal.turn_id != turn.id:
         return FollowUp()
     if not goal.status.is_end:
-        waiting = goal.pause or Pause(reason=why[:1_000], by="opencrab", at=board.now)
+        reason = fault_phrase(why[:1_000], profile.agent.language)
+        waiting = goal.pause or Pause(reason=reason, by="opencrab", at=board.now)
         goal = goal.replaced(
             pause=waiting.replaced(turn_waits=False), taint=goal.taint or turn.taint
         )
@@ -223,7 +236,7 @@ def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list
         goal = goal.replaced(taint=goal.taint or work.turn.taint)
     elif end.status in _GOOD:
         goal = _advance_after_success(work, board, goal, end, told)
-    elif (kept := self_goals.goal_after_failed_turn(work, goal, end.status)) is not None:
+    elif (kept := _goal_that_goes_on(work, goal, end.status)) is not None:
         goal = kept
     else:
         _pause_interrupted_goal(work, board, goal, end.status, told)
@@ -244,7 +257,25 @@ def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list
         )
     else:
         # One that was resumed beside another goes on when that one has ended.
-        queue_goal(board, goal, hops=work.turn.hops + 1)
+        wait = AFTER_OWNER if end.status is TurnStatus.STOPPED else timedelta(0)
+        queue_goal(board, goal, hops=work.turn.hops + 1, wait=wait)
+
+
+def _goal_that_goes_on(work: TurnWork, goal: Goal, status: TurnStatus) -> Goal | None:
+    """Return the goal after a turn that did not end well, unless a person must resume it."""
+    stop = work.turn.stop
+    if status is TurnStatus.STOPPED and stop is not None and stop.is_takeover and not goal.pause:
+        return _keep_receipts(work, goal_after_interruption(goal))
+    return self_goals.goal_after_failed_turn(work, goal, status)
+
+
+def _keep_receipts(work: TurnWork, goal: Goal) -> Goal:
+    """Return a goal with what its turn has done so far."""
+    task = goal.current
+    goal = goal.replaced(taint=goal.taint or work.turn.taint)
+    if task is None:
+        return goal.replaced(receipts=_together(goal.receipts, work))
+    return goal.with_task(task.replaced(receipts=_together(task.receipts, work)))
 
 
 def _prepare_next_turn(
@@ -278,14 +309,7 @@ def _pause_interrupted_goal(
     key = "goal_rejected" if rejected else f"goal_{status.value}"
     reason = system_phrase(key, work.profile.agent.language)
     waiting = goal.pause or Pause(reason=reason, by="opencrab", at=now)
-    task = goal.current
-    if task is not None:
-        goal = goal.with_task(task.replaced(receipts=_together(task.receipts, work)))
-    else:
-        goal = goal.replaced(receipts=_together(goal.receipts, work))
-    goal = goal.replaced(
-        pause=waiting.replaced(turn_waits=False), taint=goal.taint or work.turn.taint
-    )
+    goal = _keep_receipts(work, goal).replaced(pause=waiting.replaced(turn_waits=False))
     told.extend(self_goals.goal_pause_reason_for_owner(goal))
     board.put_goal(goal)
     dequeue_goal_and_begin_next(
@@ -335,7 +359,7 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
         reason = system_phrase("goal_idle", language)
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now), receipts=receipts)
     if (why := _refused_plan(work)) is not None and not (goal.tasks or receipts):
-        reason = system_phrase("goal_unplanned", language, why=one_line(why, _WHY))
+        reason = system_phrase("goal_unplanned", language, why=_plan_fault(why, language))
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now))
     idle = self_goals.ends_own_goal_idle(work, goal, end.status, spoke=bool(end.speech))
     goal = goal.replaced(
@@ -356,6 +380,10 @@ def _refused_plan(work: TurnWork) -> str | None:
     ended = work.transcript.ended_calls
     answers = [result for call, result in ended if action_name_of_turn_call(call) == "plan_goal"]
     return None if not answers or answers[-1].success else answers[-1].error or ""
+
+
+def _plan_fault(why: str, language: Language) -> str:
+    return fault_phrase(one_line(why, _WHY), language, kind="plan")
 
 
 def _finish_task(work: TurnWork, task: Task, end: _End) -> Task:

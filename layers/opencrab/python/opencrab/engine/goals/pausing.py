@@ -1,9 +1,11 @@
 """Pausing: stops a goal and its turn until somebody resumes them."""
 
 from contextlib import suppress
+from datetime import timedelta
 
+from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
-from opencrab.domain.errors import Changed, Conflict, NotFound
+from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
 from opencrab.domain.goals.goal import (
     GOAL,
     Goal,
@@ -12,13 +14,16 @@ from opencrab.domain.goals.goal import (
     goal_document_id,
     goal_id_of_label,
 )
-from opencrab.domain.turn.turn import Stop, Turn
+from opencrab.domain.turn.interrupt import Interrupt
+from opencrab.domain.turn.turn import Stop, Turn, TurnStatus
 from opencrab.engine.goals.panel_notice import queue_goal_progress_panel
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 
 ATTEMPTS = 5
+AFTER_OWNER = timedelta(minutes=1)
+"""How long a goal that gave way to its owner's word waits before it goes on."""
 
 
 def require_goal_document(facts: Documents, agent_id: str, label: str) -> Document:
@@ -67,6 +72,35 @@ def pause_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: 
         notify_goal_channel(runtime, goal)
         return goal
     raise Conflict(f"concurrent updates to goal {label!r}; retries exhausted", cure="try again")
+
+
+def interrupt_goals_for_owner(runtime: Runtime, session: Session) -> None:
+    """Stop the turns that carry out goals of a conversation's agents, so that the owner is first.
+
+    By each agent's policy it ends now or after its step; with `queue` it goes on beside the answer.
+    A turn that waits for an approval is left. The goal goes on by itself soon after. If the store
+    fails here, the turn goes on as well.
+    """
+    if session.discusses:
+        return
+    for agent_id in session.agent_ids:
+        with suppress(NotFound, Unavailable):
+            profile = runtime.home.agents.get(agent_id)
+            interrupt, current = profile.agent.interrupt, profile.mind.agenda.current
+            if interrupt is Interrupt.QUEUE or current is None:
+                continue
+            goal = require_goal_document(runtime.home.facts, agent_id, current).read(Goal)
+            if goal.turn_id is None or goal.pause is not None:
+                continue
+            if runtime.home.journal.header(goal.turn_id).status is TurnStatus.RUNNING:
+                stop = Stop.for_next_message(interrupt, runtime.clock.now())
+                runtime.home.journal.stop(goal.turn_id, stop)
+
+
+def goal_after_interruption(goal: Goal) -> Goal:
+    """Return a goal whose turn gave way to its owner: it goes on where it was, uncounted."""
+    task = goal.current
+    return goal if task is None else goal.with_task(task.replaced(turns=max(task.turns - 1, 0)))
 
 
 def notify_goal_channel(runtime: Runtime, goal: Goal) -> None:

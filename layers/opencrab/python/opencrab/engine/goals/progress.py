@@ -16,6 +16,7 @@ from opencrab.domain.turn.record import (
     ActionCall,
     CallResult,
     CallState,
+    ModelAnswer,
     action_arguments,
     action_name_of_turn_call,
 )
@@ -83,6 +84,7 @@ class ActionProgress(Value):
     seconds: float | None = None
     arguments: str | None = None
     result: str | None = None
+    reason: str | None = None
 
 
 class PendingApproval(Value):
@@ -250,14 +252,19 @@ def _pending_approval(account: TurnAccount) -> PendingApproval | None:
 def _thinking(account: TurnAccount) -> str | None:
     """Return the agent's last thoughts, and its words beside its last calls; or None."""
     for answer in reversed([step.answer for step in account.answered_steps if step.answer]):
-        thought = answer.thought
-        words = [thought.judgment, thought.intent] if thought else []
-        if answer.calls:
-            words.append(answer.text)
-        said = "\n".join(dict.fromkeys(word.strip() for word in words if word.strip()))
-        if said:
-            return said if len(said) <= _THINKING else f"{said[: _THINKING - 1]}…"
+        if said := _reason(answer):
+            return said
     return None
+
+
+def _reason(answer: ModelAnswer) -> str | None:
+    """Return what the agent judged and meant to do in an answer; None if it did not say."""
+    thought = answer.thought
+    words = [thought.judgment, thought.intent] if thought else []
+    if answer.calls:
+        words.append(answer.text)
+    said = "\n".join(dict.fromkeys(word.strip() for word in words if word.strip()))
+    return (said if len(said) <= _THINKING else f"{said[: _THINKING - 1]}…") or None
 
 
 @dataclass(frozen=True)
@@ -268,8 +275,10 @@ class _Showing:
     language: Language
     private: bool
 
-    def describe_action(self, told: CallAccount, mark: ActionStatus) -> ActionProgress:
-        """Describe an action in a sentence."""
+    def describe_action(
+        self, told: CallAccount, mark: ActionStatus, answer: ModelAnswer | None
+    ) -> ActionProgress:
+        """Describe an action in a sentence, with the reason that came with its call."""
         return ActionProgress(
             id=told.call.id,
             action=one_line(action_name_of_turn_call(told.call), _NAME),
@@ -278,6 +287,7 @@ class _Showing:
             seconds=told.seconds,
             arguments=_arguments_excerpt(told.call) if self.private else None,
             result=_result_excerpt(told.result) if self.private else None,
+            reason=_reason(answer) if self.private and answer is not None else None,
         )
 
     def _sentence(self, call: ActionCall) -> str:
@@ -300,7 +310,7 @@ def _deeds(showing: _Showing, account: TurnAccount) -> Iterator[ActionProgress]:
             if call.result is not None:
                 done = call.result.state is CallState.COMPLETED
                 mark = ActionStatus.DONE if done else ActionStatus.FAILED
-            yield showing.describe_action(call, mark)
+            yield showing.describe_action(call, mark, step.answer)
 
 
 def _current(

@@ -41,6 +41,12 @@ _MORE = {
     Language.JA: "- ほか{count}件は、状況に合うときに読み込まれます",
     Language.EN: "- {count} more are loaded when they fit",
 }
+_FOLDERS = {
+    Language.JA: "{folders} には、あなたとオーナーのノートがあります。関係しそうなことは、"
+    "答える前にそこを調べます。",
+    Language.EN: "There are notes of yours and your owner's in {folders}: look there before you "
+    "answer what they may be about.",
+}
 _CUT = {
     Language.JA: "\n…(続きは use_skill で読めます)",
     Language.EN: "\n… (use_skill reads the rest)",
@@ -113,8 +119,12 @@ def unreadable_skills(
     return frozenset(one.name for one in mind.skills) - readable
 
 
-def agent_skills_index(skills: Iterable[OfferedSkill], language: Language) -> SkillIndex:
+def agent_skills_index(
+    skills: Iterable[OfferedSkill], language: Language, folders: Sequence[str] = ()
+) -> SkillIndex:
     """Build the index of an agent's skills with descriptions, without acquired ones on trial.
+
+    `folders` are those with files that some of the skills are about.
 
     A skill on trial is loaded only when it fits, so that withholding it does not change this text.
     """
@@ -131,6 +141,9 @@ def agent_skills_index(skills: Iterable[OfferedSkill], language: Language) -> Sk
             lines.append(_MORE[language].format(count=len(told) - place))
             break
         lines.append(line)
+    if folders:
+        named = " ".join(f"{folder}/" for folder in folders)
+        lines.append(_FOLDERS[language].format(folders=named))
     # Whoever learned or approved a skill that counts has vouched for its words.
     return SkillIndex(tuple(skill.name for skill in told), TrustedText("\n".join(lines)))
 

@@ -67,7 +67,7 @@ class SkillOwner:
     def all(self) -> tuple[SkillState, ...]:
         """Return every skill: standard ones first, then acquired ones, each kind by name."""
         mind = self._mind()[1]
-        standard = tuple(_standing(each, mind) for each in self.runtime.skills.all())
+        standard = tuple(self._standing(each, mind) for each in self.runtime.skills.all())
         learned_ones = (skill for _, skill in self._page() if not self._is_shipped(skill.name))
         return (*standard, *map(_acquired_skill_entry, learned_ones))
 
@@ -76,7 +76,7 @@ class SkillOwner:
         mind = self._mind()[1]
         standard = self.runtime.skills.find(name)
         if standard is not None:
-            return _standing(standard, mind)
+            return self._standing(standard, mind)
         found = self._stored(name)
         if found is None:
             raise no_skill(name)
@@ -170,11 +170,17 @@ class SkillOwner:
 
         def changed() -> tuple[AgentState, list[Document]]:
             known, mind = self._mind()
-            wanted = not is_skill_enabled_for_agent(standard, mind) if on is None else on
-            after = _set_skill_enabled(mind, standard, on=wanted)
+            is_on = is_skill_enabled_for_agent(standard, mind, self._has_files)
+            after = _set_skill_enabled(mind, standard, on=not is_on if on is None else on)
             return after, self._minding(known, mind, after)
 
-        return _standing(standard, self._committed(changed))
+        return self._standing(standard, self._committed(changed))
+
+    def _standing(self, skill: StandardSkill, mind: AgentState) -> SkillState:
+        return SkillState(skill, is_skill_enabled_for_agent(skill, mind, self._has_files))
+
+    def _has_files(self, folder: str) -> bool:
+        return self.runtime.home.files.has_files(self.agent_id, folder)
 
     def _committed(self, change: Callable[[], tuple[Changing, list[Document]]]) -> Changing:
         """Commit a change and return its result; recompute it after a conflict."""
@@ -236,10 +242,6 @@ class SkillOwner:
             raise Refused(f"{name!r} is a standard skill: {why}", field="name")
 
 
-def _standing(skill: StandardSkill, mind: AgentState) -> SkillState:
-    return SkillState(skill, is_skill_enabled_for_agent(skill, mind))
-
-
 def _acquired_skill_entry(skill: AcquiredSkill) -> SkillState:
     return SkillState(skill, skill.status.is_live)
 
@@ -271,6 +273,6 @@ def _set_skill_enabled(mind: AgentState, skill: StandardSkill, *, on: bool) -> A
     enabled = {name for name in mind.enabled if name != skill.name}
     if on and not skill.by_default:
         enabled.add(skill.name)
-    if not on and skill.by_default:
+    if not on and (skill.by_default or skill.folder):
         disabled.add(skill.name)
     return mind.replaced(disabled=tuple(sorted(disabled)), enabled=tuple(sorted(enabled)))

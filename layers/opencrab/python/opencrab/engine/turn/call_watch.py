@@ -170,6 +170,8 @@ def end_interrupted_call(
     language = work.profile.agent.language
     if why.stop is None:
         notice = system_phrase("frozen_in_answer" if said else "frozen", language)
+    elif why.stop.is_takeover and work.turn.task is not None:
+        notice = system_phrase("gave_way", language)
     elif why.stop.is_takeover:
         notice = system_phrase("taken_over_in_answer" if said else "taken_over", language)
     else:

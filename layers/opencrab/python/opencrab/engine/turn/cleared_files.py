@@ -103,6 +103,11 @@ class ClearedFiles:
             or self._allows(kept.get(file_name_key(each.path)), each.sha256)
         )
 
+    def has_files(self, agent_id: str, prefix: str) -> bool:
+        if self._clearance.whole:
+            return self._files.has_files(agent_id, prefix)
+        return bool(self.list(agent_id, prefix))
+
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         self._refuse_published(
             path, f"file {path!r} is published", "keep it; your owner can delete it"
@@ -208,6 +213,9 @@ class HiddenFiles:
         except Invalid:
             workspace_folder_path(prefix)
             return ()
+
+    def has_files(self, agent_id: str, prefix: str) -> bool:
+        return bool(self.list(agent_id, prefix))
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         try:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from opencrab.domain.access.authority import Source
+from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.conversation.message import LineKind, Utterance
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.turn.record import ModelResult, Record
@@ -90,7 +90,8 @@ def close_failed_turn(
     """End the turn as failed, and say why; `records` is the result of the call that failed."""
     why = error.message if error.cure is None else f"{error.message} ({error.cure})"
     fault = records[-1].fault if records else None
-    notice = failure_phrase(why[:1_000], work.profile.agent.language, fault)
+    kind = type(error).__name__
+    notice = failure_phrase(why[:1_000], work.profile.agent.language, fault, kind)
     close_turn(work, TurnStatus.FAILED, *records, turn=turn, notice=notice, note=why[:1_000])
 
 
@@ -99,6 +100,25 @@ def close_idle_turn(work: TurnWork, error: OpenCrabError, result: ModelResult, t
     why, language = error.message[:1_000], work.profile.agent.language
     notice = "" if work.turn.is_autonomous else failure_phrase(why, language, result.fault)
     close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=why)
+
+
+def close_empty_turn(work: TurnWork, result: ModelResult, turn: Turn) -> None:
+    """End a turn whose model answered with nothing; a person who waits for an answer is told."""
+    if work.transcript.speeches:
+        status, notice = TurnStatus.COMPLETED, ""
+    else:
+        status, notice = TurnStatus.IDLE, ""
+        if _answers_person(work):
+            notice = system_phrase("unusable", work.profile.agent.language)
+    note = "empty model response"
+    close_turn(work, status, result, turn=turn, notice=notice, note=note, at=result.at)
+
+
+def _answers_person(work: TurnWork) -> bool:
+    """Check whether a person waits for this turn's answer, and for no other agent's."""
+    turn = work.turn
+    is_asked = not turn.is_autonomous and turn.task is None and not work.session.discusses
+    return is_asked and turn.authority is not Authority.PEER
 
 
 def close_narrowed_turn(work: TurnWork) -> None:

@@ -26,7 +26,12 @@ from opencrab.engine.turn.call_watch import (
     interrupted_result,
     watch_of_turn_call,
 )
-from opencrab.engine.turn.close import close_failed_turn, close_idle_turn, close_turn
+from opencrab.engine.turn.close import (
+    close_empty_turn,
+    close_failed_turn,
+    close_idle_turn,
+    close_turn,
+)
 from opencrab.engine.turn.prompt.request import build_turn_prompt_request
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import ChatModel, ChatRequest, is_tainted_model_request
@@ -176,9 +181,12 @@ def _reserve_or_release_probe(
 
 
 def _context(work: TurnWork) -> ThinkContext:
-    """Return what the next call is about, by the turn's trigger and whether it has acted."""
+    """Return what the next call is about, by the turn's trigger and whether it acts.
+
+    A turn for a task acts from its first call on.
+    """
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-    acting = any(step.answer.calls for step in work.transcript.steps)
+    acting = work.turn.task is not None or any(step.answer.calls for step in work.transcript.steps)
     return turn_think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 
 
@@ -323,8 +331,7 @@ def _apply_model_answer(work: TurnWork, result: ModelResult, turn: Turn) -> None
     if text:
         close_turn(work, TurnStatus.COMPLETED, result, turn=turn, speech=text, at=result.at)
         return
-    status = TurnStatus.COMPLETED if work.transcript.speeches else TurnStatus.IDLE
-    close_turn(work, status, result, turn=turn, note="empty model response", at=result.at)
+    close_empty_turn(work, result, turn)
 
 
 def _record_failed_call(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.autonomy.vital_signs import VitalSigns
 from opencrab.domain.document import Document
@@ -79,11 +80,13 @@ class PromptInputs:
 
     `skill_index` lists the `skills_offered`; `skills` are those that fit the trigger, without
     `skills_held`, which the trial withholds; `skill_texts` are their texts. `earlier` is about the
-    lines before the history. `seen_events` are the ids of the events that the prompt lists.
+    lines before the history. `mind` is the agent's state with the skills for its folders enabled.
+    `seen_events` are the ids of the events that the prompt lists.
     """
 
     shown: tuple[MessageGroup, ...] | None = None
     attached: AttachedContent | None = None
+    mind: AgentState | None = None
     skill_index: PromptText | None = None
     skills_offered: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()

@@ -66,7 +66,7 @@ from opencrab.gateways.rest.money import budgets
 from opencrab.gateways.rest.peers import policy as peer_policy
 from opencrab.gateways.rest.skills import skills
 from opencrab.gateways.rest.usage import costs, reconciliation
-from opencrab.gateways.rest.workspace import workspace
+from opencrab.gateways.rest.workspace import attached_folders, workspace
 from opencrab.gateways.rest.world import binding
 
 log = logging.getLogger(__name__)
@@ -80,6 +80,7 @@ PARTS = (
     peer_policy,
     skills,
     workspace,
+    attached_folders,
     curation,
     archive,
     search,

@@ -1,6 +1,6 @@
 """Workspace files: per agent, by normalised path, with versions as conditions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -18,7 +18,8 @@ DELETED_VERSIONS_KEPT = timedelta(days=30)
 class FileInfo:
     """A file without its content; `sha256` is its identity, `version` only a precondition.
 
-    `clean` says that an untainted write stored the present content.
+    `clean` says that an untainted write stored the present content. `modified_at` is when it was
+    changed last, None where only a list tells it.
     """
 
     path: str
@@ -26,6 +27,7 @@ class FileInfo:
     sha256: str
     version: str
     clean: bool = False
+    modified_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,12 @@ class Files(Protocol):
 
     def list(self, agent_id: str, prefix: str = "") -> tuple[FileInfo, ...]:
         """Return the files below a folder, by path."""
+
+    def has_files(self, agent_id: str, prefix: str) -> bool:
+        """Check whether a file is below a folder; False for a file or what is not there.
+
+        It is quicker than a list.
+        """
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         """Remove a file; raises NotFound, and Conflict unless it still has the given version."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
-from opencrab.domain.errors import Invalid
+from opencrab.domain.errors import TooLarge
 from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
 from opencrab.domain.memory.search_row import search_row_of_core_memory
 from opencrab.domain.models.routing import CallOptions
@@ -29,6 +29,7 @@ from opencrab.engine.skills.offering import (
 )
 from opencrab.engine.skills.offering import skills_fitting_message as fitting_skills
 from opencrab.engine.turn.prompt.attachments import trigger_with_attachments
+from opencrab.engine.turn.prompt.folders import mind_for_folders_of_turn
 from opencrab.engine.turn.prompt.history import (
     earlier_history,
     history_that_fits,
@@ -40,6 +41,7 @@ from opencrab.engine.turn.prompt.system_text import (
     goal_prompt_note,
     guidance_text,
     owner_instructions_text,
+    reason_prompt_note,
     system_text,
     volatile_text,
 )
@@ -77,8 +79,8 @@ def build_turn_prompt_request(
     parts that are always shown do not fit the model.
     """
     agent, rules = work.profile.agent, work.runtime.rules
-    schemas = _schemas(work, info)
     _find_skills(work)
+    schemas = _schemas(work, info)
     output = prompt_answer_token_limit(info, rules)
     most = prompt_input_token_limit(info, output)
     water = prompt_token_limit(most, rules)
@@ -90,7 +92,8 @@ def build_turn_prompt_request(
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
-    moment = (found, goal_prompt_note(work), volatile_text(work, look))
+    notes = (goal_prompt_note(work), reason_prompt_note(work))
+    moment = (found, *notes, volatile_text(work, look))
     last = labelled_message("user", join_texts_for_model("\n\n", moment))
     steps = _steps(work, {item.id: item for item in look.step_state.instructions})
     if fitting := work.prompt.skill_texts:
@@ -101,7 +104,7 @@ def build_turn_prompt_request(
     fixed = _fixed_tokens(schemas, system) + _tokens((*steps, last))
     fixed += trigger.tokens if trigger else 0
     if fixed > most:
-        raise Invalid(
+        raise TooLarge(
             f"model {info.name!r} accepts {most} tokens; this turn needs about {fixed}",
             cure="choose a model with a larger input limit, or send less at once",
         )
@@ -161,7 +164,8 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
     if not info.functions:
         return ()
     profile, routing = work.profile, work.runtime.models.routing
-    return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, profile.mind)
+    mind = work.prompt.mind or profile.mind
+    return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, mind)
 
 
 def _find_skills(work: TurnWork) -> None:
@@ -175,12 +179,14 @@ def _find_skills(work: TurnWork) -> None:
     if prompt.skill_index is not None:
         return
     about, shipped = _about(work), work.runtime.skills
-    facts, mind = work.runtime.home.facts, work.profile.mind
+    facts = work.runtime.home.facts
+    prompt.mind, folders = mind_for_folders_of_turn(work)
+    mind = prompt.mind
     hidden = unreadable_skills(facts, agent.id, mind, work.clearance)
     if hidden:
         mind = mind.replaced(skills=tuple(one for one in mind.skills if one.name not in hidden))
     skills = skills_of_agent(shipped.all(), mind)
-    prompt.skills_offered, listed = agent_skills_index(skills, agent.language)
+    prompt.skills_offered, listed = agent_skills_index(skills, agent.language, folders)
     if first is not None:
         prompt.skills, prompt.skills_held = first.skills, first.skills_held
     else:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from opencrab.domain.access.authority import Authority, taints_reading_turn
 from opencrab.domain.agents.agent import Agent, Profile, aliases_selectable_by_agent
 from opencrab.domain.agents.time_zone import agent_time_zone, local_time
+from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.goals.goal import Goal, task_message
@@ -149,6 +150,15 @@ def goal_prompt_note(work: TurnWork) -> PromptText:
     if goal is None or goal.status.is_end:
         return NO_TEXT
     return label_text_for_model(_goal_note(goal, language), tainted=goal.taint)
+
+
+def reason_prompt_note(work: TurnWork) -> PromptText:
+    """Ask for the reason of each call, in a turn for a goal and under the strict policy."""
+    goal, agent = work.served, work.profile.agent
+    is_task = goal is not None and not goal.status.is_end
+    if not is_task and agent.policy is not ApprovalPolicy.STRICT:
+        return NO_TEXT
+    return TrustedText(system_phrase("note_reason", agent.language))
 
 
 def _goal_note(goal: Goal, language: Language) -> str:

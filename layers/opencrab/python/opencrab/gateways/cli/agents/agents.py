@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
+from opencrab.gateways.cli.agents.folder_options import attach_folders_from_terminal
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import parse_terminal_amount
@@ -63,9 +64,24 @@ _EDIT = {
         metavar="ZONE",
         help="Its time zone, for example Asia/Tokyo, or 'default' for the installation's.",
     ),
+    **cli_parameter(
+        "vault",
+        str | None,
+        metavar="DIR",
+        help="A folder of this computer as its vault, such as your Obsidian vault, or 'default' "
+        "for its own. Nothing in it is moved.",
+    ),
+    **cli_parameter(
+        "workspace",
+        str | None,
+        metavar="DIR",
+        help="A folder of this computer as its workspace, or 'default' for its own. Nothing in it "
+        "is moved.",
+    ),
 }
 _SETTINGS = ("name", "language", "purpose", "model", "policy", "interrupt")
 _EDITABLE = (*_SETTINGS, "approvals", "status", "day_limit_micro_usd", "time_zone")
+_FOLDERS = ("vault", "workspace")
 _POLICIES = {"strict", "guarded", "open"}
 
 
@@ -120,8 +136,13 @@ def show_agent(terminal: Terminal, agent: AgentName) -> None:
 def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     """Change an agent by options, or all of it in your editor."""
     found = find_agent_for_terminal(terminal, agent)
+    folders = {name: draft.pop(name) for name in _FOLDERS}
+    attached = attach_folders_from_terminal(terminal, found["id"], folders)
     if any(value is not None for value in draft.values()):
         wanted = _with_draft(terminal, found, draft)
+    elif attached:
+        terminal.print_result(found, "agent_changed", name=found["name"])
+        return
     elif terminal.interactive:
         from opencrab.gateways.cli.terminal.editor import edit_in_editor
 

@@ -27,6 +27,7 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words("head_policy"), _policy(agent["policy"])),
         (words("head_interrupt"), agent.get("interrupt")),
         (words("head_time_zone"), agent.get("time_zone")),
+        *_folders(terminal, agent["id"]),
         (words("head_day_limit"), None if limit is None else format_micro_usd(limit)),
         (words("head_persona"), soul["persona_name"]),
         (words("head_role"), identity["custom_role"] or identity["role"]),
@@ -50,6 +51,17 @@ def agent_trait_bar(share: float, shown: float | None = None) -> str:
     """Format a number from 0 to 1 as a bar and a number; `shown` replaces the number."""
     full = round(min(max(share, 0.0), 1.0) * _BAR)
     return f"{'━' * full}{'╌' * (_BAR - full)} {share if shown is None else shown:.2g}"
+
+
+def _folders(terminal: Terminal, agent_id: str) -> list[tuple[str, str]]:
+    """Return the folders of the computer that serve an agent; only an owner may know them."""
+    from opencrab.domain.errors import OpenCrabError
+
+    try:
+        found = terminal.client.get("agents", agent_id, "folders")["items"]
+    except OpenCrabError:
+        return []
+    return [(terminal.words(f"head_{each['place']}"), each["folder"]) for each in found]
 
 
 def _drives(soul: dict[str, Any]) -> dict[str, float]:

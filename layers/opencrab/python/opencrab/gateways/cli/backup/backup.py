@@ -58,6 +58,7 @@ def back_up(
     terminal.print_result(_summary_json(made), "backed_up", **facts)
     if not with_secrets and not terminal.options.json:
         terminal.print_sentence("backed_up_without_secrets")
+    _print_attached(terminal, made, "backed_up_without_folders")
 
 
 @cli_command
@@ -76,6 +77,7 @@ def restore(
     terminal.print_result(
         {**_summary_json(found), "data": str(data)}, "restored", data=data, **_facts(found)
     )
+    _print_attached(terminal, found, "restored_without_folders")
 
 
 @cli_command
@@ -170,6 +172,12 @@ def _report_json(report: "VerifyReport") -> dict[str, Any]:
 def _summary_json(made: "BackupSummary") -> dict[str, Any]:
     said = asdict(made)
     return {**said, "folder": str(made.folder), "created_at": made.created_at.isoformat()}
+
+
+def _print_attached(terminal: Terminal, made: "BackupSummary", sentence: str) -> None:
+    """Say which folders serve agents and are not in a backup."""
+    if made.attached and not terminal.options.json:
+        terminal.print_sentence(sentence, folders=", ".join(made.attached))
 
 
 def _facts(made: "BackupSummary") -> dict[str, object]:

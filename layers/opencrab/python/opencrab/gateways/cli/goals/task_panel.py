@@ -45,6 +45,7 @@ _COLOURS = {
 _BAR = 30
 _ACTIONS = 8
 _THOUGHT = 300
+_REASON = 120
 _RESULT = 200
 
 
@@ -95,7 +96,7 @@ def draw_goal_task(terminal: Terminal, task: TaskView, *, details: bool = False)
     for row in _plan(words, task):
         terminal.draw(indent_terminal_text(row))
     for deed in task["actions"]:
-        terminal.draw(indent_terminal_text(_deed(deed)))
+        terminal.draw(indent_terminal_text(tool_call_text(deed)))
         for text in _tool_call_lines(deed) if details else ():
             terminal.draw(Padding.indent(Text(clean_terminal_text(text), style="dim"), 4))
     if task["thinking"]:
@@ -136,7 +137,9 @@ def _rows(
     running = current is not None and current["mark"] == "running"
     if deeds or running:
         yield Text()
-    yield from map(_deed, [deed for deed in deeds if deed["mark"] != "running"][-_ACTIONS:])
+    yield from map(
+        tool_call_text, [deed for deed in deeds if deed["mark"] != "running"][-_ACTIONS:]
+    )
     if running:
         yield Spinner("dots", text=Text(clean_terminal_text(current["sentence"])), style="cyan")
     if task["approval"]:
@@ -161,13 +164,16 @@ def _plan(words: SentenceCatalog, task: TaskView) -> Iterator[Text]:
         yield Text(clean_terminal_text(f"{mark} {part['id']} {part['name']}{more}"), style=style)
 
 
-def _deed(deed: TaskView) -> Text:
+def tool_call_text(deed: TaskView) -> Text:
+    """Return an action in one line: its mark, what it does, how long it took, and why."""
     mark, style = MARKS.get(deed["mark"], "·"), _STYLES.get(deed["mark"], "")
     row = Text(f"{mark} ", style=style).append(
         clean_terminal_text(deed["sentence"]), style="default"
     )
     if deed["seconds"] is not None:
         row.append(f" {deed['seconds']:.1f} s", style="dim")
+    if deed.get("reason"):
+        row.append(f" ({truncate_terminal_line(deed['reason'], _REASON)})", style="italic dim")
     if deed["mark"] == "failed" and deed["result"]:
         row.append(f" → {truncate_terminal_line(deed['result'], _RESULT)}", style="red")
     return row

@@ -70,7 +70,7 @@ def turn_error(turn: Turn, records: Iterable[Record], language: Language) -> Tur
     if kind is TurnErrorType.FROZEN:
         message = system_phrase("frozen", language)
     else:
-        message = fault_phrase(turn.note or turn.status.value, language, fault)
+        message = fault_phrase(turn.note or turn.status.value, language, fault, turn.status.value)
     cure = _CURES[kind][language].format(turn=turn.id, agent=turn.agent_id)
     return TurnErrorView(type=kind, message=message, cure=cure, fault=fault)
 
