@@ -51,8 +51,10 @@ def spoken_to(house: House, language: Language, interrupt: Interrupt) -> tuple[s
     return stopped[0], said
 
 
-@pytest.mark.parametrize("language", list(Language))
-@pytest.mark.parametrize("interrupt", [Interrupt.AFTER_STEP, Interrupt.AT_ONCE])
+@pytest.mark.parametrize(
+    ("language", "interrupt"),
+    [(Language.JA, Interrupt.AFTER_STEP), (Language.EN, Interrupt.AT_ONCE)],
+)
 def test_the_goal_gives_way_and_goes_on_by_itself(
     build: Build, language: Language, interrupt: Interrupt
 ) -> None:

@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from opencrab.adapters.system_clock import SystemClock
@@ -36,7 +36,7 @@ def furnish(vault: Path, morning: datetime) -> dict[str, bytes]:
     older["日誌/昨夜"] = (timedelta(seconds=-1), "日付が変わる前")
     older |= {name: (timedelta(days=-9), text) for name, text in LEARNED.items()}
     for number, (name, (after, text)) in enumerate({**older, **TODAY}.items()):
-        form = "NFD" if number % 3 == 0 or name in TODAY else "NFC"
+        form: Literal["NFD", "NFC"] = "NFD" if number % 3 == 0 or name in TODAY else "NFC"
         place = vault / unicodedata.normalize(form, f"{name}.md")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(f"# {name}\n\n{text}\n", encoding="utf-8")

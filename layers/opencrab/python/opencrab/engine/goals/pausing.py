@@ -3,6 +3,7 @@
 from contextlib import suppress
 from datetime import timedelta
 
+from opencrab.domain.agents.agent_state import MIND, AgentState
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
@@ -85,12 +86,13 @@ def interrupt_goals_for_owner(runtime: Runtime, session: Session) -> None:
         return
     for agent_id in session.agent_ids:
         with suppress(NotFound, Unavailable):
-            profile = runtime.home.agents.get(agent_id)
-            interrupt, current = profile.agent.interrupt, profile.mind.agenda.current
-            if interrupt is Interrupt.QUEUE or current is None:
+            known = runtime.home.facts.get(agent_id, MIND, MIND)
+            current = None if known is None else known.read(AgentState).agenda.current
+            if current is None:
                 continue
+            interrupt = runtime.home.agents.get(agent_id).agent.interrupt
             goal = require_goal_document(runtime.home.facts, agent_id, current).read(Goal)
-            if goal.turn_id is None or goal.pause is not None:
+            if interrupt is Interrupt.QUEUE or goal.turn_id is None or goal.pause is not None:
                 continue
             if runtime.home.journal.header(goal.turn_id).status is TurnStatus.RUNNING:
                 stop = Stop.for_next_message(interrupt, runtime.clock.now())

@@ -13,7 +13,7 @@ from math import ceil
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
-from opencrab.domain.models.fault import Fault, FaultResponse
+from opencrab.domain.models.fault import Fault, FaultResponse, ModelCallFailed
 from opencrab.domain.models.health import BreakerState
 from opencrab.domain.models.optimization import LearningMode
 from opencrab.domain.models.routing import ModelAssignment, ModelChosen, RoutingBasis, Use
@@ -250,3 +250,10 @@ def _shares(mix: Mix, known: Container[str]) -> dict[str, float]:
     usable = [alias for alias in mix.weights if alias in known]
     whole = sum(mix.weights[alias] for alias in usable)
     return {alias: mix.weights[alias] / whole for alias in usable} if whole > 0 else {}
+
+
+def fault_to_record(error: ModelCallFailed) -> Fault:
+    """Return the fault; a wait beyond 60 s counts as quota_spent, so another model is called."""
+    wait = error.retry_after_seconds or 0.0
+    too_late = error.fault.may_pass and wait > LONGEST_WAIT_SECONDS
+    return Fault.QUOTA_SPENT if too_late else error.fault

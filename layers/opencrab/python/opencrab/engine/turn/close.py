@@ -104,14 +104,14 @@ def close_idle_turn(work: TurnWork, error: OpenCrabError, result: ModelResult, t
 
 def close_empty_turn(work: TurnWork, result: ModelResult, turn: Turn) -> None:
     """End a turn whose model answered with nothing; a person who waits for an answer is told."""
+    note, at = "empty model response", result.at
     if work.transcript.speeches:
-        status, notice = TurnStatus.COMPLETED, ""
-    else:
-        status, notice = TurnStatus.IDLE, ""
-        if _answers_person(work):
-            notice = system_phrase("unusable", work.profile.agent.language)
-    note = "empty model response"
-    close_turn(work, status, result, turn=turn, notice=notice, note=note, at=result.at)
+        close_turn(work, TurnStatus.COMPLETED, result, turn=turn, note=note, at=at)
+        return
+    notice = ""
+    if _answers_person(work):
+        notice = system_phrase("unusable", work.profile.agent.language)
+    close_turn(work, TurnStatus.IDLE, result, turn=turn, notice=notice, note=note, at=at)
 
 
 def _answers_person(work: TurnWork) -> bool:

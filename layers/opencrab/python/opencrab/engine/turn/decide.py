@@ -181,12 +181,9 @@ def _reserve_or_release_probe(
 
 
 def _context(work: TurnWork) -> ThinkContext:
-    """Return what the next call is about, by the turn's trigger and whether it acts.
-
-    A turn for a task acts from its first call on.
-    """
+    """Return what the next call is about; a turn for a task acts from its first call on."""
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
-    acting = work.turn.task is not None or any(step.answer.calls for step in work.transcript.steps)
+    acting = bool(work.turn.task) or any(step.answer.calls for step in work.transcript.steps)
     return turn_think_context(trigger.text if trigger else "", work.turn.trigger, acting=acting)
 
 
@@ -327,8 +324,7 @@ def _apply_model_answer(work: TurnWork, result: ModelResult, turn: Turn) -> None
     if answer.calls:
         work.save(turn, result, progress=True, at=result.at)
         return
-    text = answer.text.strip()
-    if text:
+    if text := answer.text.strip():
         close_turn(work, TurnStatus.COMPLETED, result, turn=turn, speech=text, at=result.at)
         return
     close_empty_turn(work, result, turn)
@@ -356,7 +352,7 @@ def _record_failed_call(
         n=intent.n,
         state=CallState.FAILED,
         error=error.message[:2_000],
-        fault=_fault_to_record(error),
+        fault=router.fault_to_record(error),
         cause=error.fault,
         usage=error.usage,
         provider_call_id=error.provider_call_id,
@@ -390,13 +386,6 @@ def _describe_last_errors(work: TurnWork, *, except_model: str = "") -> str:
     return "; ".join(
         f"{model}: {error[:_TOLD]}" for model, error in words.items() if model != except_model
     )
-
-
-def _fault_to_record(error: ModelCallFailed) -> Fault:
-    """Return the fault; a wait beyond 60 s counts as quota_spent, so another model is called."""
-    wait = error.retry_after_seconds or 0.0
-    too_late = error.fault.may_pass and wait > router.LONGEST_WAIT_SECONDS
-    return Fault.QUOTA_SPENT if too_late else error.fault
 
 
 def _is_last(work: TurnWork, call: _Call, result: ModelResult, now: datetime) -> bool:

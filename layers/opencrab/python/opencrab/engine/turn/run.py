@@ -302,10 +302,9 @@ def _wait_or_stop(work: TurnWork, stop: Stop) -> None:
     """End a turn that was asked to stop; let a paused one wait, and say what it has done so far."""
     language = work.profile.agent.language
     if not stop.pause:
-        key = "stopped"
-        if stop.is_takeover:
-            key = "taken_over" if work.turn.task is None else "gave_way"
-        notice = system_phrase(key, language)
+        notice = system_phrase("taken_over" if stop.is_takeover else "stopped", language)
+        if stop.is_takeover and work.turn.task is not None:
+            notice = system_phrase("gave_way", language)
         close_turn(work, TurnStatus.STOPPED, notice=notice)
         return
     if any(try_resume(work) for try_resume in work.runtime.consequences.try_resume):

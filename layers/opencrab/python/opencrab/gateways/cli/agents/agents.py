@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 from opencrab.domain.errors import Invalid
-from opencrab.gateways.cli.agents.folder_options import attach_folders_from_terminal
 from opencrab.gateways.cli.agents.soul_option import TRAITS_HELP, with_persona, with_traits
 from opencrab.gateways.cli.language.sentences import AgentLanguage, CliLanguage, SentenceCatalog
 from opencrab.gateways.cli.terminal.amounts import parse_terminal_amount
@@ -136,6 +135,8 @@ def show_agent(terminal: Terminal, agent: AgentName) -> None:
 def edit_agent(terminal: Terminal, /, agent: AgentName, **draft: Any) -> None:
     """Change an agent by options, or all of it in your editor."""
     found = find_agent_for_terminal(terminal, agent)
+    from opencrab.gateways.cli.agents.folder_options import attach_folders_from_terminal
+
     folders = {name: draft.pop(name) for name in _FOLDERS}
     attached = attach_folders_from_terminal(terminal, found["id"], folders)
     if any(value is not None for value in draft.values()):
