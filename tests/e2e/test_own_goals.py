@@ -174,7 +174,9 @@ def test_a_turn_of_its_own_reads_its_goal_once_with_all_around_it(home: House) -
     turn = home.turn(begun.turn_id)
     home.calls.clear()
     work = load_turn_work(home.runtime, turn, Transcript())
-    once = ("agents.get", "sessions.get_with_access", "journal.lines", "facts.get_many")
+    # The page is the notice board.
+    lines, facts = ("journal.lines",), ("facts.get_many", "facts.page")
+    once = ("agents.get", "sessions.get_with_access", *lines, *facts)
     assert home.calls == dict.fromkeys(once, 1)
     assert work.served == goal(home)
     assert work.prompt.around is not None
