@@ -103,7 +103,7 @@ class PlanState(StrEnum):
 class InstructionPlanView(Value):
     """What an agent makes of its standing instructions.
 
-    `note` is what the model tells the owner.
+    `note` is the model's message to the owner.
     """
 
     state: PlanState = PlanState.NONE
@@ -174,8 +174,7 @@ def put_heartbeat(
 def get_instruction_plan(api: Api, _caller: AgentReader, agent_id: Id) -> InstructionPlanView:
     """Get what an agent makes of its standing instructions: goals, times and conditions.
 
-    `state` is none without instructions, waiting until a model has answered, planned, or failed
-    with the reason in `why`.
+    `state` says whether a model was asked and has answered; if that failed, `why` has the reason.
     """
     agent = api.runtime.home.agents.get(agent_id).agent
     return InstructionPlanView.of(read_instruction_plan(api.runtime.home.facts, agent))
