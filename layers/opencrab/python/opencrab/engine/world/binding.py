@@ -124,11 +124,16 @@ def world_balance(facts: Documents, agent_id: str) -> int | None:
 
 
 def receive_world_message(
-    runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None
+    runtime: Runtime,
+    raw: bytes,
+    *,
+    arrived_at: datetime | None = None,
+    from_world: str | None = None,
 ) -> Reception:
     """Receive a message from a world to one of its agents, once per nonce.
 
-    Its timestamp is compared with its arrival, so that a queue may delay it. Raises Invalid and
+    Its timestamp is compared with its arrival, so that a queue may delay it. `from_world` is the
+    world that sends it over a connection of its own: it speaks for no other. Raises Invalid and
     TooLarge for a malformed message, Refused for one that is forged, stale or reuses a nonce for
     another content, NotFound for an unknown recipient, and Unavailable, also if worlds are not
     configured, so that the message is retried later.
@@ -141,6 +146,8 @@ def receive_world_message(
         )
     opened = link.envelopes.open(raw)
     envelope = opened.envelope
+    if from_world not in {None, envelope.world_id}:
+        raise Refused("this connection is another world's", field="world")
     for _ in range(_TRIES):
         stored = _find_recipient_world(runtime.home.facts, envelope)
         world = stored.read(WorldBinding)

@@ -67,6 +67,7 @@ from opencrab.gateways.rest.skills import skills
 from opencrab.gateways.rest.usage import costs, reconciliation
 from opencrab.gateways.rest.workspace import workspace
 from opencrab.gateways.rest.world import binding
+from opencrab.gateways.rest.world import connection as world_connection
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +117,7 @@ PARTS = (
     discord,
     discord_door,
     binding,
+    world_connection,
     analytics,
     experiments,
     changes,
