@@ -14,6 +14,7 @@ from opencrab.engine.goals.after_turn import GoalConsequence
 from opencrab.engine.learning.signals import SignalsConsequence
 from opencrab.engine.memory.compaction.trigger import CompactionConsequence
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.world.units import WorldUnitConsequence
 
 CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     GoalConsequence(),
@@ -21,6 +22,7 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     DiscussionConsequence(),
     CompactionConsequence(),
     HeartbeatConsequence(),
+    WorldUnitConsequence(),
     ForgottenFileConsequence(),
     SignalsConsequence(),
 )

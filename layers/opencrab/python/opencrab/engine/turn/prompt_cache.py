@@ -10,6 +10,8 @@ from opencrab.domain.goals.priority import NEUTRAL
 from opencrab.domain.memory.salient_beliefs import SalientBeliefs
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.memory.working_memory import WorkingMemory
+from opencrab.domain.world.binding import WorldBinding
+from opencrab.domain.world.standing import WorldStanding
 from opencrab.ports.models.model import CallReturn, ChatMessage, Image, PromptText
 
 
@@ -29,6 +31,18 @@ class Surroundings:
     events: tuple[AgentEvent, ...] = ()
     served: Document | None = None
     known_peers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class KnownWorld:
+    """The outside world that an agent is bound to, and the agent's standing there.
+
+    `pays` is true for a turn of its own, which uses one of its units.
+    """
+
+    binding: WorldBinding
+    standing: WorldStanding
+    pays: bool
 
 
 Shown = tuple[ChatMessage | CallReturn, ...]
@@ -83,4 +97,5 @@ class PromptInputs:
     skill_texts: tuple[PromptText, ...] = ()
     earlier: EarlierHistory | None = None
     around: Surroundings | None = None
+    world: KnownWorld | None = None
     seen_events: tuple[str, ...] = ()

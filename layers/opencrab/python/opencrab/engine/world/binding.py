@@ -1,6 +1,7 @@
 """Worlds: binds agents to outside worlds, and receives the worlds' messages."""
 
 import logging
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -31,7 +32,9 @@ from opencrab.domain.world.binding import (
     WorldRole,
     world_private_key_name,
 )
+from opencrab.domain.world.catalogue import world_value_from_wire
 from opencrab.domain.world.inbound import InboundEffect, effect_of_world_message
+from opencrab.domain.world.standing import WorldStanding
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
     change_agent_vital_signs,
@@ -40,7 +43,12 @@ from opencrab.engine.agents.vital_signs import (
     wake_agent_with_waiting_work,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world_outbox import stored_world
+from opencrab.engine.world.units import announce_world_units
+from opencrab.engine.world_outbox import (
+    stored_world,
+    stored_world_standing,
+    world_standing_document,
+)
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -156,12 +164,14 @@ def receive_world_message(
         if seen is not None:
             reception = _again(seen, opened)
             wake_agent_with_waiting_work(runtime, world.agent_id)
+            announce_world_units(runtime, world.agent_id)
             return reception
         _require_timely(envelope, arrived_at or runtime.clock.now())
         try:
             _take(runtime, stored, opened)
         except Changed:
             continue
+        announce_world_units(runtime, world.agent_id)
         return Reception.TAKEN
     raise Unavailable(
         f"concurrent updates to the world binding of key {envelope.recipient!r}; retries exhausted",
@@ -286,6 +296,8 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
     before = stored.read(WorldBinding)
     agent_id = before.agent_id
     meant = effect_of_world_message(before, envelope)
+    standing, kept = _standing_after(runtime, agent_id, envelope, now)
+    meant = _with_account(meant, standing)
     seen = new_fact(
         agent_id,
         SEEN,
@@ -293,13 +305,37 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
         SeenMessage(digest=opened.digest, code=envelope.code),
         expires_at=now + REMEMBERED,
     )
-    facts = (seen,) if meant.world == before else (seen, stored.with_body(meant.world))
+    facts = [seen, kept, *(() if meant.world == before else (stored.with_body(meant.world),))]
     # In the order of arrival: what was signed earlier must not hide behind what was read.
-    event = meant.agent_event(runtime.clock.new_id(), now)
+    event = meant.agent_event(runtime.clock.new_id(), now, trusted=standing.is_trusted)
     if event is None or not queue_event_for_agent(runtime, agent_id, event, *facts):
         change_agent_vital_signs(runtime, agent_id, _as_it_was, *facts)
     if _in_need(runtime.rules.autonomy, meant):
         change_agent_vital_signs(runtime, agent_id, _to_be_reviewed)
+
+
+def _standing_after(
+    runtime: Runtime, agent_id: str, envelope: WorldEnvelope, now: datetime
+) -> tuple[WorldStanding, Document]:
+    """Return an agent's standing after a message, and its document; a new doubt is logged."""
+    stored = stored_world_standing(runtime.home.facts, agent_id)
+    before = WorldStanding() if stored is None else stored.read(WorldStanding)
+    standing = before.after_message(world_value_from_wire(envelope.body), now)
+    if standing.doubt != before.doubt:
+        log.warning(
+            "world contradicts itself, not trusted any more: agent=%s, world=%s, doubt=%s",
+            agent_id,
+            envelope.world_id,
+            standing.doubt,
+        )
+    return standing, world_standing_document(agent_id, standing, stored)
+
+
+def _with_account(meant: InboundEffect, standing: WorldStanding) -> InboundEffect:
+    """Return the effect with the balance of the newest entry of the agent's account."""
+    if standing.account is None or standing.account.balance == meant.world.balance:
+        return meant
+    return replace(meant, world=meant.world.replaced(balance=standing.account.balance))
 
 
 def _in_need(autonomy: Autonomy, meant: InboundEffect) -> bool:

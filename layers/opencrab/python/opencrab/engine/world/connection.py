@@ -11,6 +11,7 @@ from opencrab.domain.value import Identifier, Value
 from opencrab.domain.world.binding import FUTURE, WORLD_KEY, Hash, WorldBinding, WorldKey
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.world.binding import require_world_link
+from opencrab.engine.world.units import announce_world_units
 from opencrab.engine.world_outbox import stored_world
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages
@@ -77,6 +78,9 @@ def admit_world(runtime: Runtime, raw: bytes, challenge: str) -> ConnectedWorld:
             field="sender",
             cure="sign with a key of the world, or bind an agent with this key",
         )
+    for each in trusting:
+        # A crash may have ended a cycle between two turns.
+        announce_world_units(runtime, each.agent_id)
     return ConnectedWorld(
         world_id=envelope.world_id,
         citizens=tuple(

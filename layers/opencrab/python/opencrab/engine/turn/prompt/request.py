@@ -42,6 +42,7 @@ from opencrab.engine.turn.prompt.system_text import (
     system_text,
     volatile_text,
 )
+from opencrab.engine.turn.prompt.world_text import world_text
 from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import (
@@ -89,7 +90,9 @@ def build_turn_prompt_request(
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
-    moment = (*work.prompt.skill_texts, found, goal_prompt_note(work), volatile_text(work, look))
+    world = world_text(work.prompt.world, agent.language, look.at)
+    told = (found, world, goal_prompt_note(work), volatile_text(work, look))
+    moment = (*work.prompt.skill_texts, *told)
     last = labelled_message("user", join_texts_for_model("\n\n", moment))
     steps = _steps(work, {item.id: item for item in look.step_state.instructions})
     if work.prompt.shown is None:

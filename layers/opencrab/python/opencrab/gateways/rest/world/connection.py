@@ -25,7 +25,7 @@ TAKE_SECONDS = 10.0
 LOOK_SECONDS = 5.0
 """Between two looks for messages that were not acknowledged."""
 
-TEXT_BYTES = 4_096
+TEXT_BYTES = 8_192
 CONNECTIONS = 20
 
 _LARGE, _REFUSED, _RESTART, _LATER = 1009, 1008, 1012, 1013
