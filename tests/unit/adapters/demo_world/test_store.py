@@ -1,4 +1,4 @@
-"""The demo world's file: one transaction for what a message does, and nothing twice after a crash."""
+"""The demo world's file: one transaction for what a message does, and nothing twice."""
 
 import sqlite3
 import stat

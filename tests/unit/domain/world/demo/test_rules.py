@@ -115,7 +115,7 @@ def test_a_citizens_bounty_is_reviewed_and_one_that_nobody_does_goes_back() -> N
         ("SERVICE_CALL", {"service_id": "market", "endpoint": "sell"}),
         ("SERVICE_CALL", {"service_id": "bank", "endpoint": "buy"}),
         ("MSG_POST", {"text": "  "}),
-        ("REPO_CREATE", {"name": "x"}),
+        ("REPO_CREATE", {"owner": "x"}),
     ],
 )
 def test_what_cannot_be_done_changes_nothing_and_says_why(name: str, body: dict[str, Any]) -> None:

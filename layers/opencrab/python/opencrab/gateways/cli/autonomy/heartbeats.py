@@ -54,6 +54,10 @@ def set_heartbeat(
     hours: Annotated[
         str | None, cli_option("Its active hours; - is always.", "HH:MM-HH:MM")
     ] = None,
+    event: Annotated[
+        list[str] | None,
+        typer.Option(help="Types of events that wake it, such as world.*; - is all. Repeatable."),
+    ] = None,
 ) -> None:
     """Change an agent's heartbeat; what is left out stays."""
     found = find_agent_for_terminal(terminal, agent)
@@ -65,6 +69,8 @@ def set_heartbeat(
         "enabled": enabled,
         "initiative": initiative,
     }
+    if event:
+        heartbeat["subscriptions"] = [] if event == ["-"] else [{"type": each} for each in event]
     heartbeat |= {name: value for name, value in given.items() if value is not None}
     if hours is not None or zone is not None:
         heartbeat["active_hours"] = _hours(heartbeat.get("active_hours"), hours, zone)
@@ -116,6 +122,9 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
         terminal.print_sentence(
             "heartbeat_hours", **{k: hours[k] for k in ("start", "end", "zone")}
         )
+    if heartbeat["subscriptions"]:
+        types = ", ".join(each["type"] for each in heartbeat["subscriptions"])
+        terminal.print_sentence("heartbeat_events", types=types)
     acts = heartbeat["initiative"] and heartbeat["instructions"].strip()
     terminal.print_sentence("heartbeat_unasked" if acts else "heartbeat_asked")
     if heartbeat["instructions"]:

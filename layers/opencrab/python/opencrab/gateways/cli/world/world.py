@@ -31,10 +31,13 @@ def bind_agent(
     key: Annotated[
         list[str], typer.Option("--world-key", help="The world's public key; repeatable.")
     ],
-    role: Annotated[str, cli_option("The agent's role in the world.")] = "GENERALIST",
+    role: Annotated[
+        str | None, cli_option("The agent's role in the world; default: that of its preset.")
+    ] = None,
 ) -> None:
     """Bind an agent to a world, permanently."""
     found = find_agent_for_terminal(terminal, agent)
+    role = role or found["identity"]["metadata"].get("world_role") or "GENERALIST"
     body = {"world_id": world, "keys": list(key), "role": role.upper()}
     bound = terminal.client.put("agents", found["id"], "world", body=body)
     terminal.print_result(bound, "world_bound", name=found["name"], key_id=bound["key_id"])
