@@ -19,12 +19,14 @@ from opencrab.domain.world.binding import (
     KEYS,
     PAST,
     REMEMBERED,
+    SEED_SOURCES,
     SEEDS,
     SEEN,
     WORLD,
     WORLD_KEY,
     Genome,
     Hash,
+    SeedSource,
     SeenMessage,
     WorldBinding,
     WorldEnvelope,
@@ -75,6 +77,10 @@ class NewBinding(Value, defer_build=False):
     )
     role: WorldRole
     knowledge_seeds: Annotated[tuple[Hash, ...], Field(max_length=SEEDS)] = ()
+    seed_sources: Annotated[tuple[SeedSource, ...], Field(max_length=SEED_SOURCES)] = Field(
+        default=(),
+        description="file:PATH, memory:AGENT/ID or an address, each read at once into memory",
+    )
     parent: Hash | None = None
     balance: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     reputation: Unit | None = None
@@ -195,6 +201,7 @@ def _create_world_binding(
             role=new.role,
             drives=profile.soul.weights,
             knowledge_seeds=new.knowledge_seeds,
+            seed_sources=new.seed_sources,
             parent=new.parent,
             spawned_at=clock.now(),
         ),
@@ -211,8 +218,10 @@ def _create_world_binding(
 
 def _require_same(world: WorldBinding, new: NewBinding) -> None:
     genome = world.genome
-    there = (world.world_id, world.keys, genome.role, genome.knowledge_seeds, genome.parent)
-    if there != (new.world_id, new.keys, new.role, new.knowledge_seeds, new.parent):
+    seeds = (genome.knowledge_seeds, genome.seed_sources)
+    there = (world.world_id, world.keys, genome.role, *seeds, genome.parent)
+    given = (new.knowledge_seeds, new.seed_sources)
+    if there != (new.world_id, new.keys, new.role, *given, new.parent):
         raise Conflict(
             f"agent {world.agent_id!r} is bound to world {world.world_id!r} permanently",
             cure="create another agent",

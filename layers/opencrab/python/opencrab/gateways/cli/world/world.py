@@ -31,6 +31,10 @@ def bind_agent(
     key: Annotated[
         list[str], typer.Option("--world-key", help="The world's public key; repeatable.")
     ],
+    know: Annotated[
+        list[str] | None,
+        typer.Option(help="Read this first: file:PATH, memory:AGENT/ID or an address; repeatable."),
+    ] = None,
     role: Annotated[
         str | None, cli_option("The agent's role in the world; default: that of its preset.")
     ] = None,
@@ -38,9 +42,13 @@ def bind_agent(
     """Bind an agent to a world, permanently."""
     found = find_agent_for_terminal(terminal, agent)
     role = role or found["identity"]["metadata"].get("world_role") or "GENERALIST"
-    body = {"world_id": world, "keys": list(key), "role": role.upper()}
+    body: dict[str, Any] = {"world_id": world, "keys": list(key), "role": role.upper()}
+    if know:
+        body["seed_sources"] = list(know)
     bound = terminal.client.put("agents", found["id"], "world", body=body)
     terminal.print_result(bound, "world_bound", name=found["name"], key_id=bound["key_id"])
+    for seed in [] if terminal.options.json else bound.get("seeds_read", []):
+        terminal.print_sentence("seed_unread" if seed["problem"] else "seed_read", **seed)
 
 
 @cli_command

@@ -8,6 +8,7 @@ from pydantic import Field
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.world.binding import Genome, WorldBinding
 from opencrab.domain.world.standing import WorldAccount, WorldDoubt, WorldTrust
+from opencrab.engine.learning.knowledge_seeds import ReadSeed, read_knowledge_seeds
 from opencrab.engine.world.binding import NewBinding, bind_to_world, world_of_agent
 from opencrab.engine.world.policy import NewWorldPolicy, set_world_policy
 from opencrab.engine.world_outbox import world_standing
@@ -39,12 +40,18 @@ class WorldView(View):
     doubt: WorldDoubt | None = Field(description="how the world last contradicted itself")
     trust: WorldTrust | None = Field(description="null if each message needs an approval")
     heard_at: datetime | None
+    seeds_read: tuple[ReadSeed, ...] = Field(
+        default=(), description="what became of each seed source; only in the answer to a binding"
+    )
 
 
-def _view(api: RestContext, world: WorldBinding) -> WorldView:
+def _view(
+    api: RestContext, world: WorldBinding, seeds_read: tuple[ReadSeed, ...] = ()
+) -> WorldView:
     standing = world_standing(api.runtime.home.facts, world.agent_id)
     names = ("prices", "account", "doubt", "trust", "heard_at")
-    return WorldView.of(world, **{name: getattr(standing, name) for name in names})
+    told = {name: getattr(standing, name) for name in names}
+    return WorldView.of(world, **told, seeds_read=seeds_read)
 
 
 @router.get("")
@@ -62,7 +69,8 @@ def put_agent_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBind
 
     The private key is created here and stays in the secret store.
     """
-    return _view(api, bind_to_world(api.runtime, agent_id, body))
+    world = bind_to_world(api.runtime, agent_id, body)
+    return _view(api, world, read_knowledge_seeds(api.runtime, world))
 
 
 @router.put("/policy")
