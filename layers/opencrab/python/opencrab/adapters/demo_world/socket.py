@@ -26,7 +26,7 @@ class DemoSocket:
         try:
             self._connection.send(frame)
         except ConnectionClosed as error:
-            raise _ended(error) from error
+            raise _connection_error(error) from error
 
     def receive(self, seconds: float) -> str | bytes | None:
         """Return the next frame, None if none comes within so long."""
@@ -35,7 +35,7 @@ class DemoSocket:
         except TimeoutError:
             return None
         except ConnectionClosed as error:
-            raise _ended(error) from error
+            raise _connection_error(error) from error
         return frame if isinstance(frame, str) else bytes(frame)
 
     def close(self) -> None:
@@ -43,6 +43,6 @@ class DemoSocket:
         self._connection.close()
 
 
-def _ended(error: ConnectionClosed) -> Unavailable:
+def _connection_error(error: ConnectionClosed) -> Unavailable:
     reason = error.rcvd.reason if error.rcvd is not None else ""
     return Unavailable(f"the connection ended: {reason or error}"[:300])

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from opencrab.domain.value import Language
     from opencrab.engine.discord.diagnosis import Check
     from opencrab.engine.simulation.day import SimulationResult
-    from opencrab.gateways.cli.terminal.options import DemoWorldProcess, RelayWay, UpOptions
+    from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
+    from opencrab.ports.demo_world import DemoWorldProcess
 
 
 def command() -> None:

@@ -16,7 +16,7 @@ from opencrab.domain.value import Value
 from opencrab.domain.world.catalogue import outbound_world_messages
 
 STANDING = "world_standing"
-"""The kind of the document that stores an agent's standing; its id is `domain.world.WORLD`."""
+"""The kind of the document that stores an agent's standing; its id is `WORLD`."""
 
 _MOST = 2**63
 
@@ -32,8 +32,16 @@ _AMOUNTS = {
 """Messages that hand currency over beside their price, and the field that says how much."""
 
 
+class ReadSeed(Value):
+    """What became of a seed: the number of memories, or why it could not be read."""
+
+    source: str
+    memories: int = 0
+    problem: str = ""
+
+
 class WorldAccount(Value):
-    """The newest entry of an agent's account that its world told."""
+    """The newest entry of an agent's account, as its world reported it."""
 
     entry: Annotated[int, Field(ge=0)]
     balance: int
@@ -49,7 +57,7 @@ class DoubtKind(StrEnum):
 
 
 class WorldDoubt(Value):
-    """The last contradiction of a world: for accounts the balance told, and the one expected."""
+    """The last contradiction of a world; for accounts the reported and the expected balance."""
 
     kind: DoubtKind
     told: int = 0

@@ -12,8 +12,8 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS, Memory
-from opencrab.domain.value import Value
 from opencrab.domain.world.binding import WorldBinding
+from opencrab.domain.world.standing import ReadSeed
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.memory.records import find_memory
 from opencrab.engine.runtime import Runtime
@@ -27,14 +27,6 @@ CATEGORY = "knowledge_summary"
 _OWNER = "owner"
 PARTS = 20
 """The most memories that are made of one seed; the rest of a longer one is not read."""
-
-
-class ReadSeed(Value):
-    """What became of a seed: the number of memories, or why it could not be read."""
-
-    source: str
-    memories: int = 0
-    problem: str = ""
 
 
 def read_knowledge_seeds(runtime: Runtime, world: WorldBinding) -> tuple[ReadSeed, ...]:

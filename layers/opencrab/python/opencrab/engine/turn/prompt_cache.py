@@ -1,6 +1,7 @@
 """Prompt inputs: what the prompts of a turn need, read once however many steps it takes."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from opencrab.domain.agents.event import AgentEvent
 from opencrab.domain.autonomy.vital_signs import VitalSigns
@@ -10,9 +11,11 @@ from opencrab.domain.goals.priority import NEUTRAL
 from opencrab.domain.memory.salient_beliefs import SalientBeliefs
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.memory.working_memory import WorkingMemory
-from opencrab.domain.world.binding import WorldBinding
-from opencrab.domain.world.standing import WorldStanding
 from opencrab.ports.models.model import CallReturn, ChatMessage, Image, PromptText
+
+if TYPE_CHECKING:
+    from opencrab.domain.world.binding import WorldBinding
+    from opencrab.domain.world.standing import WorldStanding
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,8 @@ class KnownWorld:
     `pays` is true for a turn of its own, which uses one of its units.
     """
 
-    binding: WorldBinding
-    standing: WorldStanding
+    binding: "WorldBinding"
+    standing: "WorldStanding"
     pays: bool
 
 

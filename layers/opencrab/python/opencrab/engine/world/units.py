@@ -21,22 +21,25 @@ UNITS_LEFT = "world.units"
 """The type of the event that tells an agent of units to use, which wakes it."""
 
 _SENDS = "world_send"
+_NOTHING = FollowUp()
 
 
 class WorldUnitConsequence(Consequence):
     """Charges a bound agent's own turn, and lets the next one follow while units are left."""
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
-        if not _is_charged(work, ending.status) or _has_sent(work):
-            return FollowUp()
+        if work.profile.agent.world is None or not _is_charged(work, ending.status):
+            return _NOTHING
+        if _has_sent(work):
+            return _NOTHING
         stored = stored_world(work.runtime.home.facts, work.turn.agent_id)
         world = None if stored is None else stored.read(WorldBinding)
         if stored is None or world is None or not world.units:
-            return FollowUp()
+            return _NOTHING
         return FollowUp(facts=(stored.with_body(world.replaced(units=world.units - 1)),))
 
     def after_close(self, work: TurnWork) -> None:
-        if _is_own(work):
+        if work.profile.agent.world is not None and _is_own(work):
             announce_world_units(work.runtime, work.turn.agent_id, work.turn)
 
 
@@ -72,8 +75,7 @@ def announce_world_units(runtime: Runtime, agent_id: str, after: Turn | None = N
 def _is_own(work: TurnWork) -> bool:
     """Check whether the turn is a bound agent's own, not one that a person asked for."""
     turn = work.turn
-    own = turn.is_autonomous and turn.authority is Authority.SELF
-    return own and work.profile.agent.world is not None
+    return turn.is_autonomous and turn.authority is Authority.SELF
 
 
 def _is_charged(work: TurnWork, status: TurnStatus) -> bool:

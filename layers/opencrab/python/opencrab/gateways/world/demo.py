@@ -137,7 +137,7 @@ class _Session:
     def _join(self) -> None:
         """Sign the installation's challenge, and let the agents in that are bound here."""
         world = self._world
-        hello = _told(self._socket.receive(_JOIN_SECONDS), "hello")
+        hello = _parse_reply(self._socket.receive(_JOIN_SECONDS), "hello")
         join = WorldEnvelope(
             world_id=world.state.world_id,
             code=JOIN,
@@ -148,7 +148,7 @@ class _Session:
             at=world.clock.now(),
         )
         self._socket.send(world.envelopes.seal(join, world.key.private_key))
-        citizens = _told(self._socket.receive(_JOIN_SECONDS), "joined")["citizens"]
+        citizens = _parse_reply(self._socket.receive(_JOIN_SECONDS), "joined")["citizens"]
         found = [
             DemoCitizen(
                 key_id=world.envelopes.key_id(each["public_key"]),
@@ -204,7 +204,7 @@ class _Session:
 
     def _settle(self, frame: str) -> None:
         """Handle what the installation says of a message that it was sent."""
-        told = _told(frame, "ack", "refused", "later")
+        told = _parse_reply(frame, "ack", "refused", "later")
         digest = str(told.get("frame", ""))
         if told["type"] == "later":
             self._sent[digest] = self._now() - RESEND_MS + _RETRY_SECONDS * _MS
@@ -252,7 +252,7 @@ class _Session:
         self._socket.send(json.dumps({"type": kind, "frame": digest, **content}))
 
 
-def _told(frame: str | bytes | None, *kinds: str) -> dict[str, Any]:
+def _parse_reply(frame: str | bytes | None, *kinds: str) -> dict[str, Any]:
     """Parse a text frame of one of these kinds; raise Unavailable for anything else."""
     try:
         told = json.loads(frame or "")

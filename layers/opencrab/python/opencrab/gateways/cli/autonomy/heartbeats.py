@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
+from opencrab.gateways.cli.terminal.arguments import AgentName, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
@@ -54,10 +54,6 @@ def set_heartbeat(
     hours: Annotated[
         str | None, cli_option("Its active hours; - is always.", "HH:MM-HH:MM")
     ] = None,
-    event: Annotated[
-        list[str] | None,
-        typer.Option(help="Types of events that wake it, such as world.*; - is all. Repeatable."),
-    ] = None,
 ) -> None:
     """Change an agent's heartbeat; what is left out stays."""
     found = find_agent_for_terminal(terminal, agent)
@@ -69,13 +65,27 @@ def set_heartbeat(
         "enabled": enabled,
         "initiative": initiative,
     }
-    if event:
-        heartbeat["subscriptions"] = [] if event == ["-"] else [{"type": each} for each in event]
     heartbeat |= {name: value for name, value in given.items() if value is not None}
     if hours is not None or zone is not None:
         heartbeat["active_hours"] = _hours(heartbeat.get("active_hours"), hours, zone)
     changed = terminal.client.put(*place, body=heartbeat)
     _tell(terminal, found["name"], changed)
+
+
+@cli_command
+def subscribe_agent_to_events(
+    terminal: Terminal,
+    agent: AgentName,
+    events: Annotated[
+        list[str], cli_argument("Types of events, such as world.*; - is all.", "TYPE")
+    ],
+) -> None:
+    """Choose the types of events that wake an agent."""
+    found = find_agent_for_terminal(terminal, agent)
+    place = ("agents", found["id"], "heartbeat")
+    chosen = [] if events == ["-"] else [{"type": each} for each in events]
+    heartbeat = {**terminal.client.get(*place), "subscriptions": chosen}
+    _tell(terminal, found["name"], terminal.client.put(*place, body=heartbeat))
 
 
 @cli_command
@@ -122,7 +132,7 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
         terminal.print_sentence(
             "heartbeat_hours", **{k: hours[k] for k in ("start", "end", "zone")}
         )
-    if heartbeat["subscriptions"]:
+    if heartbeat.get("subscriptions"):
         types = ", ".join(each["type"] for each in heartbeat["subscriptions"])
         terminal.print_sentence("heartbeat_events", types=types)
     acts = heartbeat["initiative"] and heartbeat["instructions"].strip()
@@ -134,6 +144,7 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
 COMMANDS = {
     "show": show_heartbeat,
     "set": set_heartbeat,
+    "subscribe": subscribe_agent_to_events,
     "wake": wake_agent,
     "list": list_heartbeats,
 }

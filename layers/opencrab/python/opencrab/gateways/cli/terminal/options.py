@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opencrab.domain.value import Language
     from opencrab.engine.simulation.day import SimulationResult
     from opencrab.ports.backup import Backups
+    from opencrab.ports.demo_world import OpenDemoWorld
 
 DATA = Path("data")
 
@@ -100,35 +101,6 @@ class Simulation(Protocol):
     ) -> "SimulationResult": ...
 
 
-class DemoWorldProcess(Protocol):
-    """The demo world, which runs in the process of its command."""
-
-    @property
-    def world_id(self) -> str: ...
-
-    @property
-    def public_key(self) -> str: ...
-
-    def run(
-        self,
-        url: str,
-        tell: Callable[[str, dict[str, Any]], None],
-        *,
-        hour_seconds: float,
-        hours: int | None,
-    ) -> None:
-        """Live with the installation at an address until it is interrupted, or the hours end."""
-
-    def accounts(self) -> list[dict[str, Any]]:
-        """Return the accounts of all citizens, and of the treasury."""
-
-
-class OpenDemoWorld(Protocol):
-    """A function that opens the demo world of a folder, or makes a new one from a seed."""
-
-    def __call__(self, folder: Path, seed: int, /) -> DemoWorldProcess: ...
-
-
 class StoppedCheck(Protocol):
     """A check of the doctor; `state` is ok, warning or problem."""
 
@@ -181,7 +153,7 @@ class Options:
     prices: NewestPrices | None = None
     relay: LaunchRelay | None = None
     simulation: Simulation | None = None
-    demo_world: OpenDemoWorld | None = None
+    demo_world: "OpenDemoWorld | None" = None
     backups: "Callable[[], Backups] | None" = None
     launch: Launch | None = None
     examine: CheckStopped | None = None

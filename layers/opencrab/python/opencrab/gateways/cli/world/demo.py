@@ -7,8 +7,8 @@ from opencrab.domain.errors import Conflict, Invalid, Unavailable
 from opencrab.gateways.cli.terminal.arguments import cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.lookup import living_agents_for_terminal
-from opencrab.gateways.cli.terminal.options import DemoWorldProcess
 from opencrab.gateways.cli.terminal.terminal import Terminal
+from opencrab.ports.demo_world import DemoWorldProcess
 
 HOUR, DAY = 3_600, 24
 FOLDER = "world-demo"

@@ -7,8 +7,7 @@ from pydantic import Field
 
 from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.world.binding import Genome, WorldBinding
-from opencrab.domain.world.standing import WorldAccount, WorldDoubt, WorldTrust
-from opencrab.engine.learning.knowledge_seeds import ReadSeed, read_knowledge_seeds
+from opencrab.domain.world.standing import ReadSeed, WorldAccount, WorldDoubt, WorldTrust
 from opencrab.engine.world.binding import NewBinding, bind_to_world, world_of_agent
 from opencrab.engine.world.policy import NewWorldPolicy, set_world_policy
 from opencrab.engine.world_outbox import world_standing
@@ -36,7 +35,7 @@ class WorldView(View):
     cycle: int
     state: dict[str, Any]
     prices: dict[str, int]
-    account: WorldAccount | None = Field(description="the newest entry told by the world")
+    account: WorldAccount | None = Field(description="the newest entry that the world reported")
     doubt: WorldDoubt | None = Field(description="how the world last contradicted itself")
     trust: WorldTrust | None = Field(description="null if each message needs an approval")
     heard_at: datetime | None
@@ -69,6 +68,10 @@ def put_agent_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBind
 
     The private key is created here and stays in the secret store.
     """
+    from opencrab.engine.learning.knowledge_seeds import (  # noqa: PLC0415 - seldom needed
+        read_knowledge_seeds,
+    )
+
     world = bind_to_world(api.runtime, agent_id, body)
     return _view(api, world, read_knowledge_seeds(api.runtime, world))
 
@@ -80,7 +83,7 @@ def put_agent_world_policy(
     """Set whether an agent's world is trusted, and up to what cost a day.
 
     With a trusted world `world_send` needs no approval up to this cost, in the world's currency,
-    and the world's messages do not count as words from outside. A doubt about the world ends.
+    and the world's messages do not count as untrusted. A doubt about the world ends.
     """
     set_world_policy(api.runtime, agent_id, body)
     return _view(api, world_of_agent(api.runtime.home, agent_id))
