@@ -71,7 +71,13 @@ def test_a_contradiction_is_told(
     program: Program, server: Server, language: str, kind: str, said: str
 ) -> None:
     doubt = {"kind": kind, "told": 99, "expected": 55, "at": "2026-01-05T09:00:00Z"}
-    empty = {"trust": None, "account": None, "heard_at": None, "prices": {}, "units": None}
+    empty: dict[str, Any] = {
+        "trust": None,
+        "account": None,
+        "heard_at": None,
+        "prices": {},
+        "units": None,
+    }
     server.on(f"GET {PLACE}", ok({**VIEW, **empty, "doubt": doubt}))
     assert said in program.run("--language", language, "world", "show", "Ada").out
 

@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import Close
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
@@ -109,12 +110,13 @@ def serving(
 
 def ending(world: ClientConnection) -> tuple[int, str]:
     """How the connection ends, whatever is sent before."""
-    try:
-        while True:
+    ended = None
+    while ended is None:
+        try:
             world.recv(timeout=30)
-    except ConnectionClosed as closed:
-        ended = closed.rcvd
-    return (ended.code, ended.reason) if ended is not None else (0, "")
+        except ConnectionClosed as closed:
+            ended = closed.rcvd or Close(0, "")
+    return ended.code, ended.reason
 
 
 def test_envelopes_go_both_ways_and_the_largest_fits() -> None:
