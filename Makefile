@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money hostile mutants bench bench-peers bench-web docs build validate deploy prices lock format
+.PHONY: help setup up test test-web screenshots soak test-deployed test-live check audit crash money hostile worlds mutants bench bench-peers bench-web docs build validate deploy prices lock format
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -85,6 +85,10 @@ money: .venv/.dev ## Look for a cent beyond the budget
 # Any action, any arguments, any order. 50,000 steps and the seeded bugs take some minutes.
 hostile: .venv/.dev ## Let a hostile model do what it likes
 	@$(BIN)/python -m tests.hostile.run $(ARGS)
+
+# Four minutes, more with ARGS="--hour 60 --kills 40"; the suite lives a quarter of a day.
+worlds: .venv/.dev ## Live a day in the demo world, with kills
+	@$(BIN)/python -m tests.integration.local.world_day $(ARGS)
 
 # Half an hour on two cores; ARGS="--only ID" seeds one. What reaches a mutant is kept in
 # tests/mutants/reach.json; ARGS="--map" finds it anew, in as long as all tests take.

@@ -151,6 +151,17 @@ def test_a_task_goes_on_in_new_turns_up_to_its_limit(home: House) -> None:
     assert failed or goal(home).revision > 1
 
 
+def test_a_task_gets_the_turns_that_its_plan_estimated(home: House) -> None:
+    longer = [{**row, "estimated_turns": 5} for row in rows(5)]
+    planned = (Reply(calls=(("plan_goal", {"goal_id": "G1", "tasks": longer}),)),)
+    lives(home, G1=planned, G1_T1=(Reply("考えています"),))
+    begins(home, generate_exploration_goal)
+    home.work()
+    for _ in range(8):
+        home.later(1)
+    assert told(home)[0] == "[G1-T1] FAIL 見る1 / it did not finish within 5 turns"
+
+
 def test_a_goal_knows_what_reputation_it_brought_in_a_world(home: House, tmp_path: Path) -> None:
     kingdom = ReferenceWorld(home.clock)
     home.runtime = replace(home.runtime, world=kingdom.link(tmp_path / "secrets"))

@@ -193,6 +193,7 @@ ROUTES = {
     "POST /agents/{agent_id}/schedules/{schedule_id}/run": "owner",
     "GET /agents/{agent_id}/world": "profile",
     "PUT /agents/{agent_id}/world": "owner",
+    "PUT /agents/{agent_id}/world/policy": "owner",
     "GET /agents/{agent_id}/heartbeat": "agent",
     "PUT /agents/{agent_id}/heartbeat": "owner",
     "GET /agents/{agent_id}/heartbeats": "owner",

@@ -3,7 +3,12 @@
 import pytest
 
 from opencrab.domain.value import Language
-from opencrab.engine.agents.presets import Preset, founder_presets, newcomer_agent_presets
+from opencrab.engine.agents.presets import (
+    Preset,
+    agent_from_preset,
+    founder_presets,
+    newcomer_agent_presets,
+)
 
 SEED = """
 COMPILER_SMITH 0.3 0.5 0.2 0.2
@@ -41,3 +46,12 @@ def test_every_founder_and_preset_has_words_of_its_own_in_both_languages(
         "companion",
         "facilitator",
     }
+
+
+def test_a_founder_has_its_role_before_it_is_bound_to_a_world() -> None:
+    for founder in founder_presets():
+        made = agent_from_preset(founder, Language.JA)
+        assert made.identity.metadata == {"world_role": founder.role.value}
+        assert made.identity.job_title == founder.words[Language.JA].title
+    newcomer = agent_from_preset(newcomer_agent_presets()[0], Language.JA)
+    assert newcomer.identity.metadata == {}

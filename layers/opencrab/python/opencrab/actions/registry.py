@@ -22,6 +22,7 @@ from opencrab.ports.turn.action import (
     EndsTurn,
     ImpactOf,
     Offered,
+    PermitOf,
     Prepare,
     Run,
     TargetsOf,
@@ -43,6 +44,7 @@ class Details(TypedDict, total=False):
     offered: Offered
     impact_of: ImpactOf
     change: ChangeOf
+    permit: PermitOf
     for_peers: bool
     argument_bytes: int
     result_bytes: int

@@ -11,14 +11,18 @@ from typing import Any
 from pydantic import Field
 
 from opencrab.actions.registry import Group
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.approvals.call_text import TextChange
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Refused
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
+from opencrab.domain.world.binding import WORLD
 from opencrab.domain.world.catalogue import outbound_message_by_name, outbound_world_messages
+from opencrab.domain.world.standing import STANDING, WorldStanding
 from opencrab.ports.turn.action import ActionContext, one_line
 from opencrab.ports.world import WorldPost
 
@@ -56,6 +60,22 @@ def _nonce(arguments: WorldSend, context: ActionContext) -> dict[str, Any]:
     outbound_message_by_name(arguments.message).to_wire(arguments.payload)
     digest = hashlib.sha256(f"world {context.key}".encode()).hexdigest()
     return {"nonce": digest[:32], "at": context.clock.now().isoformat()}
+
+
+def _trusted_cost(arguments: WorldSend, context: ActionContext) -> Document | None:
+    """Return the agent's standing with this message paid from the limit of a trusted world.
+
+    None if the owner does not trust the world, or the cost is unknown or above the day's limit.
+    """
+    if context.turn.authority not in {Authority.SELF, Authority.OWNER}:
+        return None
+    stored = context.reach.facts.get(context.agent.id, STANDING, WORLD)
+    if stored is None:
+        return None
+    standing = stored.read(WorldStanding)
+    cost = standing.cost(arguments.message, arguments.payload)
+    paid = standing.with_trusted_cost(cost, context.clock.now())
+    return None if paid is None else stored.with_body(paid)
 
 
 def _post(context: ActionContext) -> WorldPost:
@@ -101,6 +121,7 @@ def world_messages(arguments: WorldMessages, context: ActionContext) -> ActionRe
     prepare=_nonce,
     touches=_message_excerpt,
     change=_message_change,
+    permit=_trusted_cost,
     offered=_is_bound,
 )
 def world_send(arguments: WorldSend, context: ActionContext) -> ActionResult:

@@ -17,6 +17,7 @@ from opencrab.engine.learning.signals import SignalsConsequence
 from opencrab.engine.memory.compaction.trigger import CompactionConsequence
 from opencrab.engine.peers.talking import PeerConsequence
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.world.units import WorldUnitConsequence
 
 CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     GoalConsequence(),
@@ -26,6 +27,7 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     PeerConsequence(),
     CompactionConsequence(),
     HeartbeatConsequence(),
+    WorldUnitConsequence(),
     ForgottenFileConsequence(),
     PurposeQuestionConsequence(),
     SignalsConsequence(),

@@ -7,7 +7,12 @@ from opencrab.ports.world import WorldLink
 
 if TYPE_CHECKING:
     from opencrab.domain.world.binding import WorldEnvelope
+    from opencrab.engine.runtime import Runtime
+    from opencrab.engine.world.outgoing import StoredEnvelopes
+    from opencrab.gateways.world.connection import WorldConnection
     from opencrab.ports.access.secrets import Secrets
+    from opencrab.ports.clock import Clock
+    from opencrab.ports.documents import Documents
     from opencrab.ports.world import Envelopes, KeyPair, OpenEnvelope
     from opencrab.settings import Settings
 
@@ -51,6 +56,41 @@ def configured_world_link(configured: "Settings", secrets: "Secrets") -> WorldLi
     return WorldLink(LaterEnvelopes(), LaterBus(bus), secrets) if bus else None
 
 
+class LaterOutgoing:
+    """The local outbox of messages to worlds, loaded at the first message or connection."""
+
+    def __init__(self, facts: "Documents", clock: "Clock") -> None:
+        self._opened = cache(lambda: _stored_envelopes(facts, clock))
+
+    def send(self, raw: bytes, envelope: "WorldEnvelope") -> None:
+        self.opened().send(raw, envelope)
+
+    def opened(self) -> "StoredEnvelopes":
+        """Return the outbox itself."""
+        return self._opened()
+
+
+class LaterWorldGate:
+    """The entrance of worlds to a local installation, loaded with the first that connects."""
+
+    def __init__(self, runtime: "Runtime") -> None:
+        self._runtime = runtime
+
+    def open(self) -> "WorldConnection":
+        """Begin a connection with a world."""
+        from opencrab.gateways.world.connection import WorldGate
+
+        link = self._runtime.world
+        if link is None or not isinstance(link.transport, LaterOutgoing):
+            raise AssertionError("the runtime has no local outbox of worlds")
+        return WorldGate(self._runtime, link.transport.opened()).open()
+
+
+def local_world_link(secrets: "Secrets", facts: "Documents", clock: "Clock") -> WorldLink:
+    """Return the connection to worlds of a local installation, to which they come themselves."""
+    return WorldLink(LaterEnvelopes(), LaterOutgoing(facts, clock), secrets)
+
+
 @cache
 def _envelopes() -> "Envelopes":
     from opencrab.adapters.world_envelope import Ed25519Envelopes
@@ -63,3 +103,9 @@ def _bus_named(bus: str) -> Any:
     from opencrab.adapters.world_bus import EventBridgeBus
 
     return EventBridgeBus(DeferredAwsClient("events"), bus)
+
+
+def _stored_envelopes(facts: "Documents", clock: "Clock") -> "StoredEnvelopes":
+    from opencrab.engine.world.outgoing import StoredEnvelopes
+
+    return StoredEnvelopes(facts, clock)

@@ -4,14 +4,35 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from opencrab.domain.document import Document
+from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, Refused, Unavailable
 from opencrab.domain.world.binding import WORLD, WorldBinding, WorldEnvelope, world_private_key_name
 from opencrab.domain.world.catalogue import outbound_message_by_name
+from opencrab.domain.world.standing import STANDING, WorldStanding
 from opencrab.ports.documents import Documents
 from opencrab.ports.world import WorldLink
 
 _TRIES = 5
+
+
+def stored_world_standing(facts: Documents, agent_id: str) -> Document | None:
+    """Return the document of an agent's standing in its world, None before the first message."""
+    return facts.get(agent_id, STANDING, WORLD)
+
+
+def world_standing(facts: Documents, agent_id: str) -> WorldStanding:
+    """Return an agent's standing in its world; an empty one before the first message."""
+    stored = stored_world_standing(facts, agent_id)
+    return WorldStanding() if stored is None else stored.read(WorldStanding)
+
+
+def world_standing_document(
+    agent_id: str, standing: WorldStanding, stored: Document | None
+) -> Document:
+    """Return the write that stores a standing."""
+    if stored is None:
+        return new_fact(agent_id, STANDING, WORLD, standing)
+    return stored.with_body(standing)
 
 
 def stored_world(facts: Documents, agent_id: str) -> Document | None:

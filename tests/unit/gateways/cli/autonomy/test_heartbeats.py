@@ -1,5 +1,6 @@
-"""Heartbeats at the terminal: what the instructions came to, and hours that keep their zone."""
+"""Heartbeats at the terminal: plans of instructions, zones of hours, and events that wake."""
 
+import json
 from typing import Any
 
 import pytest
@@ -89,3 +90,21 @@ def test_hours_that_change_keep_their_time_zone(
     server.on(f"PUT {PLACE}", ok(heartbeat()))
     assert program.run("heartbeats", "set", "Ada", "--hours", hours).code == 0
     assert server.sent("PUT")[0]["active_hours"] == sent
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "events that wake it: world.*, goal.completed"), ("ja", "起こす出来事: world.*")],
+)
+def test_types_of_events_are_chosen_and_the_rest_stays(
+    program: Program, server: Server, language: str, said: str
+) -> None:
+    chosen = [{"type": "world.*"}, {"type": "goal.completed"}]
+    before = heartbeat(instructions="市場を見る")
+    server.on(f"GET {PLACE}", ok(before))
+    server.on(f"PUT {PLACE}", ok({**before, "subscriptions": chosen}))
+    words = ("--language", language, "heartbeats", "subscribe", "Ada", "world.*", "goal.completed")
+    assert said in program.run(*words).out
+    assert json.loads(server.requests[-1].content) == {**before, "subscriptions": chosen}
+    program.run("heartbeats", "subscribe", "Ada", "-")
+    assert json.loads(server.requests[-1].content) == before

@@ -115,6 +115,7 @@ def _runtime(
     from opencrab.bootstrap.local.search import local_search
     from opencrab.bootstrap.rules import configured_engine_rules
     from opencrab.bootstrap.vectors import configured_vectors
+    from opencrab.bootstrap.world import local_world_link
     from opencrab.domain.turn.crash import CrashRule
     from opencrab.engine.runtime import Runtime
 
@@ -135,6 +136,7 @@ def _runtime(
         rules=rules,
         directory=models,
         secrets=secrets,
+        world=local_world_link(secrets, home.facts, clock),
         consequences=CONSEQUENCES,
         jobs=JOBS,
         **vars(configured_actions(configured, search, network.transport)),

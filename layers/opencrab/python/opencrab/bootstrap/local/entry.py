@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from opencrab.engine.discord.diagnosis import Check
     from opencrab.engine.simulation.day import SimulationResult
     from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
+    from opencrab.ports.demo_world import DemoWorldProcess
 
 
 def command() -> None:
@@ -47,6 +48,7 @@ def _program() -> "Callable[[], object]":
         prices=_newest_prices,
         relay=_relay,
         simulation=_simulation,
+        demo_world=_demo_world,
         backups=local_backups,
         examine=_examine_stopped,
         settings=_effective_settings,
@@ -83,6 +85,12 @@ def _simulation(
     from opencrab.bootstrap.local.simulation import run_local_day_simulation
 
     return run_local_day_simulation(agents, hours, seed, language, tell)
+
+
+def _demo_world(folder: "Path", seed: int, /) -> "DemoWorldProcess":
+    from opencrab.bootstrap.local.demo_world import open_demo_world
+
+    return open_demo_world(folder, seed)
 
 
 def _effective_settings() -> "list[tuple[str, object, str]]":

@@ -14,13 +14,16 @@ def add_local_server_parts(
     """Add what only a server on the owner's computer has, and the page unless it is off."""
     from opencrab.bootstrap.local.doctor import checks_of_running_local_server
     from opencrab.bootstrap.websocket import configured_local_websocket
+    from opencrab.bootstrap.world import LaterWorldGate
     from opencrab.gateways.rest.app import withhold_page
     from opencrab.gateways.rest.conversation.websocket import offer_conversation_websocket
     from opencrab.gateways.rest.installation.checks import offer_installation_machine_checks
+    from opencrab.gateways.rest.world.connection import offer_world_connections
 
     if not configured.get("dashboard.enabled"):
         withhold_page(app)
     offer_conversation_websocket(app, configured_local_websocket(configured, runtime))
+    offer_world_connections(app, LaterWorldGate(runtime))
     offer_installation_machine_checks(
         app, checks_of_running_local_server(configured, data, runtime.clock)
     )

@@ -35,6 +35,16 @@ SENT = 50
 """The limit of sent messages that wait for an answer."""
 
 KEYS, SEEDS = 10, 64
+SEED_SOURCES = 16
+
+SeedSource = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(file:[^\x00-\x1f]{1,500}|memory:[A-Za-z0-9_\-]{1,64}/[A-Za-z0-9_\-]{1,64}"
+        r"|https?://[^\s\x00-\x1f]{1,2000})$"
+    ),
+]
+"""Where an agent's first knowledge comes from: a file of its workspace, a memory, an address."""
 
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """SHA-256 or a public key: 32 bytes in hexadecimal digits."""
@@ -55,13 +65,16 @@ class WorldRole(StrEnum):
 class Genome(Value):
     """An agent's properties at its creation; they never change (Kingdom 3.2).
 
-    `knowledge_seeds` are entries that it reads first; `parent` is the key id of the agent that
-    spawned it.
+    `knowledge_seeds` are entries of the world that it reads first, `seed_sources` what it is given
+    to know here; `parent` is the key id of the agent that spawned it.
     """
 
     role: WorldRole
     drives: Drives
     knowledge_seeds: Annotated[tuple[Hash, ...], Field(max_length=SEEDS)] = ()
+    seed_sources: Annotated[tuple[SeedSource, ...], Field(max_length=SEED_SOURCES)] = Field(
+        default=(), exclude_if=lambda sources: not sources
+    )
     parent: Hash | None = None
     spawned_at: datetime
 

@@ -32,8 +32,10 @@ class InboundEffect:
     text: str = ""
     opportunity: bool = False
 
-    def agent_event(self, event_id: str, now: datetime) -> AgentEvent | None:
-        """Build the event for the agent, or None; text of a world is untrusted."""
+    def agent_event(
+        self, event_id: str, now: datetime, *, trusted: bool = False
+    ) -> AgentEvent | None:
+        """Build the event for the agent, or None; text of a world is untrusted unless it is."""
         if not self.kind:
             return None
         return AgentEvent(
@@ -41,6 +43,7 @@ class InboundEffect:
             type=self.kind,
             source=self.world.world_id,
             text=self.text,
+            tainted=not trusted,
             opportunity=self.opportunity,
             at=now,
         )

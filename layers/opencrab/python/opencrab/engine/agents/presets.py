@@ -9,7 +9,10 @@ from opencrab.domain.agents.soul import Drives
 from opencrab.domain.errors import NotFound
 from opencrab.domain.value import Language, Name, ShortText, Value
 from opencrab.domain.world.binding import WorldRole
-from opencrab.engine.agents.creation import NewAgent, SoulDraft
+from opencrab.engine.agents.creation import IdentityDraft, NewAgent, SoulDraft
+
+WORLD_ROLE = "world_role"
+"""The entry of an identity's metadata that holds the role which an agent would have in a world."""
 
 
 class PresetTexts(Value):
@@ -72,10 +75,16 @@ def find_preset(key: str) -> Preset:
 def agent_from_preset(each: Preset, language: Language, name: str | None = None) -> NewAgent:
     """Return the settings of a new agent made from a preset; `name` replaces the preset's name."""
     words = each.words[language]
+    identity = IdentityDraft()
+    if isinstance(each, FounderPreset):
+        # Known before it is bound to a world, which takes its role from here.
+        metadata = {WORLD_ROLE: each.role.value}
+        identity = IdentityDraft(job_title=words.title, metadata=metadata)
     return NewAgent(
         name=name or words.name,
         language=language,
         purpose=words.purpose,
         soul=SoulDraft(drives=each.drives),
+        identity=identity,
         heartbeat=Heartbeat(instructions=words.instructions),
     )

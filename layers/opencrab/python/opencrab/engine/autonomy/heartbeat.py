@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cache
-from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from opencrab.domain.autonomy.heartbeat_gate import BEAT
 from opencrab.domain.autonomy.vital_signs import (
@@ -26,7 +25,7 @@ from opencrab.domain.autonomy.vital_signs import (
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import Trigger
-from opencrab.domain.value import Identifier, Value
+from opencrab.engine.agents.heartbeat_queue import HeartbeatMessage, queue_heartbeat
 from opencrab.engine.agents.vital_signs import (
     TRIES,
     change_agent_vital_signs,
@@ -70,14 +69,6 @@ class HeartbeatSweepResult:
     idle: int = 0
     dropped: int = 0
     queued: int = 0
-
-
-class _HeartbeatMessage(Value):
-    """The body of a message in the heartbeat queue."""
-
-    v: Annotated[int, Field(ge=1, le=1, strict=True)] = 1
-    agent: Identifier
-    slot: Annotated[int, Field(ge=0, strict=True)]
 
 
 def sweep_heartbeats(runtime: Runtime) -> HeartbeatSweepResult:
@@ -136,7 +127,7 @@ def deliver_heartbeat(runtime: Runtime, delivery: Delivery) -> MessageOutcome:
     dead-letter queue. Raises Unavailable when a store is unavailable.
     """
     try:
-        told = _HeartbeatMessage.model_validate_json(delivery.body)
+        told = HeartbeatMessage.model_validate_json(delivery.body)
     except ValidationError:
         reason = "malformed heartbeat message"
         runtime.home.beats.dead_letter(delivery.body, group=delivery.group, reason=reason)
@@ -228,13 +219,7 @@ def _queue(beats: Queue, signs: VitalSigns, now: datetime) -> int:
     """Queue all heartbeats until the next sweep; with a short interval there are several."""
     moment, queued = signs.next_beat_at, 0
     while moment <= now + AHEAD:
-        told = _HeartbeatMessage(agent=signs.agent_id, slot=heartbeat_slot(moment))
-        beats.send(
-            told.model_dump_json(),
-            group=signs.agent_id,
-            deduplication=f"{signs.agent_id}#{told.slot}",
-            delay_seconds=max(math.ceil((moment - now).total_seconds()), 0),
-        )
+        queue_heartbeat(beats, signs.agent_id, moment, now)
         queued += 1
         moment = max(moment, now) + timedelta(seconds=signs.heartbeat.interval_seconds)
     return queued

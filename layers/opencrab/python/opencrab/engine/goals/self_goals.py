@@ -43,7 +43,7 @@ def task_continues_next_turn(work: TurnWork, goal: Goal, *, silent: bool) -> boo
     task = goal.current
     if task is None or not is_self_set_goal(goal):
         return False
-    return _is_empty(work, silent=silent) and task.turns < work.runtime.rules.autonomy.task_turns
+    return _is_empty(work, silent=silent) and task.turns < _turn_limit(work, task)
 
 
 def fail_overdue_task(work: TurnWork, goal: Goal, *, silent: bool) -> Task | None:
@@ -71,7 +71,7 @@ def goal_after_failed_turn(work: TurnWork, goal: Goal, status: TurnStatus) -> Go
             goal = goal.with_task(task.replaced(turns=max(task.turns - 1, 0)))
         return _resting(goal, _tomorrow(now))
     turns = goal.runs if task is None else task.turns
-    if turns >= work.runtime.rules.autonomy.task_turns:
+    if turns >= _turn_limit(work, task):
         return None if task is None else goal.with_task(_over(work, task))
     return goal if status is TurnStatus.EXHAUSTED else _resting(goal, now + turns * _AFTER_FAILURE)
 
@@ -229,8 +229,14 @@ def _is_empty(work: TurnWork, *, silent: bool) -> bool:
     return silent or not work.receipts
 
 
+def _turn_limit(work: TurnWork, task: Task | None) -> int:
+    """Return the most turns of a task: the setting, or what its plan estimated if that is more."""
+    most = work.runtime.rules.autonomy.task_turns
+    return most if task is None else max(most, task.estimated_turns)
+
+
 def _over(work: TurnWork, task: Task) -> Task:
-    turns = work.runtime.rules.autonomy.task_turns
+    turns = _turn_limit(work, task)
     cause = system_phrase("task_over", work.profile.agent.language, turns=turns)
     return task.replaced(status=TaskStatus.FAIL, cause=cause, ended_at=work.runtime.clock.now())
 

@@ -140,7 +140,7 @@ def settle_intent_as_unknown(work: TurnWork, *, progress: bool = True) -> None:
 
 
 def _ruling(work: TurnWork, ready: ReadyCall) -> approvals.ApprovalRuling:
-    return approvals.rule_on_approval(
+    ruling = approvals.rule_on_approval(
         work.runtime.home.facts,
         work.profile.agent,
         ready.action.name,
@@ -149,6 +149,11 @@ def _ruling(work: TurnWork, ready: ReadyCall) -> approvals.ApprovalRuling:
         tainted=work.turn.taint,
         now=work.runtime.clock.now(),
     )
+    permit = ready.action.permit
+    if permit is None or not ruling.must_ask or work.turn.taint:
+        return ruling
+    spend = permit(ready.arguments, action_context_of_call(work, ready.call, {}, ready.targets))
+    return ruling if spend is None else approvals.ApprovalRuling(must_ask=False, spend=spend)
 
 
 def _run_permitted_call(work: TurnWork, ready: ReadyCall, spend: tuple[Document, ...]) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from opencrab.domain.access.authority import Authority
+from opencrab.domain.agents.agent import Agent
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.memory.clearance import Clearance
@@ -11,7 +12,7 @@ from opencrab.domain.turn.turn import Turn
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.turn.audience import turn_audience_clearance, turn_transcript_label
 from opencrab.engine.turn.prompt.surroundings import has_untrusted_text, read_prompt_surroundings
-from opencrab.engine.turn.prompt_cache import PromptInputs
+from opencrab.engine.turn.prompt_cache import KnownWorld, PromptInputs
 from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.turn.journal import Journal
 
@@ -24,7 +25,8 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
     """Load everything that a turn needs, in three reads: agent, session, recent lines.
 
     A turn that carries out a goal reads that too. A turn without a person's message reads its
-    surroundings, with its goal, in one more read, and unread events in another one. Who hears its
+    surroundings, with its goal, in one more read, and unread events in another one; that of an
+    agent in a world may read that too. Who hears its
     answer is read with the session; only where somebody else opened it, owners are asked for. A
     turn that continues reads with which clearance it read before.
     """
@@ -63,9 +65,21 @@ def load_turn_work(runtime: Runtime, turn: Turn, transcript: Transcript) -> Turn
         served=None if goal is None else goal.read(Goal),
         prompt=PromptInputs(
             around=around,
+            world=None
+            if profile.agent.world is None
+            else _known_world(runtime, turn, profile.agent, clearance),
             seen_events=() if around is None else tuple(event.id for event in around.events),
         ),
     )
+
+
+def _known_world(
+    runtime: Runtime, turn: Turn, agent: Agent, clearance: Clearance
+) -> KnownWorld | None:
+    """Read the world of a bound agent; few agents have one, so its text is loaded only then."""
+    from opencrab.engine.turn.prompt.world_text import read_prompt_world  # noqa: PLC0415
+
+    return read_prompt_world(runtime.home.facts, turn, agent, clearance)
 
 
 def recent_lines_for_turn(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.event import AgentEvent
@@ -15,6 +16,10 @@ from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.memory.working_memory import WorkingMemory
 from opencrab.domain.peers.notice import Notice
 from opencrab.ports.models.model import CallReturn, ChatMessage, Image, PromptText
+
+if TYPE_CHECKING:
+    from opencrab.domain.world.binding import WorldBinding
+    from opencrab.domain.world.standing import WorldStanding
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,18 @@ class Surroundings:
     names: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True)
+class KnownWorld:
+    """The outside world that an agent is bound to, and the agent's standing there.
+
+    `pays` is true for a turn of its own, which uses one of its units.
+    """
+
+    binding: "WorldBinding"
+    standing: "WorldStanding"
+    pays: bool
 
 
 Shown = tuple[ChatMessage | CallReturn, ...]
@@ -94,4 +111,5 @@ class PromptInputs:
     skill_texts: tuple[PromptText, ...] = ()
     earlier: EarlierHistory | None = None
     around: Surroundings | None = None
+    world: KnownWorld | None = None
     seen_events: tuple[str, ...] = ()

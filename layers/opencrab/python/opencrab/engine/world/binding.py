@@ -1,6 +1,7 @@
 """Worlds: binds agents to outside worlds, and receives the worlds' messages."""
 
 import logging
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -18,12 +19,14 @@ from opencrab.domain.world.binding import (
     KEYS,
     PAST,
     REMEMBERED,
+    SEED_SOURCES,
     SEEDS,
     SEEN,
     WORLD,
     WORLD_KEY,
     Genome,
     Hash,
+    SeedSource,
     SeenMessage,
     WorldBinding,
     WorldEnvelope,
@@ -31,7 +34,9 @@ from opencrab.domain.world.binding import (
     WorldRole,
     world_private_key_name,
 )
+from opencrab.domain.world.catalogue import world_value_from_wire
 from opencrab.domain.world.inbound import InboundEffect, effect_of_world_message
+from opencrab.domain.world.standing import WorldStanding
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
     change_agent_vital_signs,
@@ -40,7 +45,12 @@ from opencrab.engine.agents.vital_signs import (
     wake_agent_with_waiting_work,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.world_outbox import stored_world
+from opencrab.engine.world.units import announce_world_units
+from opencrab.engine.world_outbox import (
+    stored_world,
+    stored_world_standing,
+    world_standing_document,
+)
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -67,6 +77,10 @@ class NewBinding(Value, defer_build=False):
     )
     role: WorldRole
     knowledge_seeds: Annotated[tuple[Hash, ...], Field(max_length=SEEDS)] = ()
+    seed_sources: Annotated[tuple[SeedSource, ...], Field(max_length=SEED_SOURCES)] = Field(
+        default=(),
+        description="file:PATH, memory:AGENT/ID or an address, each read at once into memory",
+    )
     parent: Hash | None = None
     balance: Annotated[int, Field(ge=-(2**63), lt=2**63)] | None = None
     reputation: Unit | None = None
@@ -124,11 +138,16 @@ def world_balance(facts: Documents, agent_id: str) -> int | None:
 
 
 def receive_world_message(
-    runtime: Runtime, raw: bytes, *, arrived_at: datetime | None = None
+    runtime: Runtime,
+    raw: bytes,
+    *,
+    arrived_at: datetime | None = None,
+    from_world: str | None = None,
 ) -> Reception:
     """Receive a message from a world to one of its agents, once per nonce.
 
-    Its timestamp is compared with its arrival, so that a queue may delay it. Raises Invalid and
+    Its timestamp is compared with its arrival, so that a queue may delay it. `from_world` is the
+    world that sends it over a connection of its own: it speaks for no other. Raises Invalid and
     TooLarge for a malformed message, Refused for one that is forged, stale or reuses a nonce for
     another content, NotFound for an unknown recipient, and Unavailable, also if worlds are not
     configured, so that the message is retried later.
@@ -141,6 +160,8 @@ def receive_world_message(
         )
     opened = link.envelopes.open(raw)
     envelope = opened.envelope
+    if from_world not in {None, envelope.world_id}:
+        raise Refused("this connection is another world's", field="world")
     for _ in range(_TRIES):
         stored = _find_recipient_world(runtime.home.facts, envelope)
         world = stored.read(WorldBinding)
@@ -149,12 +170,14 @@ def receive_world_message(
         if seen is not None:
             reception = _again(seen, opened)
             wake_agent_with_waiting_work(runtime, world.agent_id)
+            announce_world_units(runtime, world.agent_id)
             return reception
         _require_timely(envelope, arrived_at or runtime.clock.now())
         try:
             _take(runtime, stored, opened)
         except Changed:
             continue
+        announce_world_units(runtime, world.agent_id)
         return Reception.TAKEN
     raise Unavailable(
         f"concurrent updates to the world binding of key {envelope.recipient!r}; retries exhausted",
@@ -178,6 +201,7 @@ def _create_world_binding(
             role=new.role,
             drives=profile.soul.weights,
             knowledge_seeds=new.knowledge_seeds,
+            seed_sources=new.seed_sources,
             parent=new.parent,
             spawned_at=clock.now(),
         ),
@@ -194,8 +218,10 @@ def _create_world_binding(
 
 def _require_same(world: WorldBinding, new: NewBinding) -> None:
     genome = world.genome
-    there = (world.world_id, world.keys, genome.role, genome.knowledge_seeds, genome.parent)
-    if there != (new.world_id, new.keys, new.role, new.knowledge_seeds, new.parent):
+    seeds = (genome.knowledge_seeds, genome.seed_sources)
+    there = (world.world_id, world.keys, genome.role, *seeds, genome.parent)
+    given = (new.knowledge_seeds, new.seed_sources)
+    if there != (new.world_id, new.keys, new.role, *given, new.parent):
         raise Conflict(
             f"agent {world.agent_id!r} is bound to world {world.world_id!r} permanently",
             cure="create another agent",
@@ -279,6 +305,8 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
     before = stored.read(WorldBinding)
     agent_id = before.agent_id
     meant = effect_of_world_message(before, envelope)
+    standing, kept = _standing_after(runtime, agent_id, envelope, now)
+    meant = _with_account(meant, standing)
     seen = new_fact(
         agent_id,
         SEEN,
@@ -286,13 +314,37 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
         SeenMessage(digest=opened.digest, code=envelope.code),
         expires_at=now + REMEMBERED,
     )
-    facts = (seen,) if meant.world == before else (seen, stored.with_body(meant.world))
+    facts = [seen, kept, *(() if meant.world == before else (stored.with_body(meant.world),))]
     # In the order of arrival: what was signed earlier must not hide behind what was read.
-    event = meant.agent_event(runtime.clock.new_id(), now)
+    event = meant.agent_event(runtime.clock.new_id(), now, trusted=standing.is_trusted)
     if event is None or not queue_event_for_agent(runtime, agent_id, event, *facts):
         change_agent_vital_signs(runtime, agent_id, _as_it_was, *facts)
     if _in_need(runtime.rules.autonomy, meant):
         change_agent_vital_signs(runtime, agent_id, _to_be_reviewed)
+
+
+def _standing_after(
+    runtime: Runtime, agent_id: str, envelope: WorldEnvelope, now: datetime
+) -> tuple[WorldStanding, Document]:
+    """Return an agent's standing after a message, and its document; a new doubt is logged."""
+    stored = stored_world_standing(runtime.home.facts, agent_id)
+    before = WorldStanding() if stored is None else stored.read(WorldStanding)
+    standing = before.after_message(world_value_from_wire(envelope.body), now)
+    if standing.doubt != before.doubt:
+        log.warning(
+            "world contradicts itself, not trusted any more: agent=%s, world=%s, doubt=%s",
+            agent_id,
+            envelope.world_id,
+            standing.doubt,
+        )
+    return standing, world_standing_document(agent_id, standing, stored)
+
+
+def _with_account(meant: InboundEffect, standing: WorldStanding) -> InboundEffect:
+    """Return the effect with the balance of the newest entry of the agent's account."""
+    if standing.account is None or standing.account.balance == meant.world.balance:
+        return meant
+    return replace(meant, world=meant.world.replaced(balance=standing.account.balance))
 
 
 def _in_need(autonomy: Autonomy, meant: InboundEffect) -> bool:

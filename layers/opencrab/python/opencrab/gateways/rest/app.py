@@ -68,6 +68,7 @@ from opencrab.gateways.rest.skills import skills
 from opencrab.gateways.rest.usage import costs, reconciliation
 from opencrab.gateways.rest.workspace import attached_folders, workspace
 from opencrab.gateways.rest.world import binding
+from opencrab.gateways.rest.world import connection as world_connection
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +122,7 @@ PARTS = (
     discord,
     discord_door,
     binding,
+    world_connection,
     analytics,
     experiments,
     changes,

@@ -17,6 +17,7 @@ from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.approvals.call_text import TextChange
 from opencrab.domain.conversation.session import Session
+from opencrab.domain.document import Document
 from opencrab.domain.errors import OpenCrabError
 from opencrab.domain.goals.goal import ActionReceipt, Goal
 from opencrab.domain.learning.settings import TrialSettings
@@ -127,6 +128,7 @@ Prepare = Callable[[Any, ActionContext], dict[str, Any]]
 EndsTurn = Callable[[Any, ActionResult], bool]
 ImpactOf = Callable[[Any, ActionContext], Impact]
 ChangeOf = Callable[[Any, ActionContext], TextChange | None]
+PermitOf = Callable[[Any, ActionContext], Document | None]
 TargetsOf = Callable[[Any, ActionContext], tuple[str, ...]]
 
 FAILURE = "failure"
@@ -153,9 +155,11 @@ class Action:
     decide. `targets` resolves the workspace paths that a call names, by title or alias too, all of
     them: a grant must cover each, and without a `touches` line of its own an approval shows them
     and is bound to them. `prepare` and a run without it use `ActionContext.targets` and do not
-    resolve again. `for_peers` is set for the few actions beyond speech and reading that turns of a
-    peer may use. Arguments and results are limited in bytes of JSON; larger results go to a
-    workspace file if `spills`, else the action limits its results itself.
+    resolve again. `permit` returns a document if a standing policy of the owner lets an untainted
+    turn make this call unasked: it is written with the call and uses the policy up. `for_peers` is
+    set for the few actions beyond speech and reading that turns of a peer may use. Arguments and
+    results are limited in bytes of JSON; larger results go to a workspace file if `spills`, else
+    the action limits its results itself.
     """
 
     name: str
@@ -173,6 +177,7 @@ class Action:
     offered: Offered = always_available
     impact_of: ImpactOf | None = None
     change: ChangeOf | None = None
+    permit: PermitOf | None = None
     for_peers: bool = False
     argument_bytes: int = ARGUMENT_BYTES
     result_bytes: int = RESULT_BYTES

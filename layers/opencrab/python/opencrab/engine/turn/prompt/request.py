@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from opencrab.domain.agents.agent import Agent
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
 from opencrab.domain.errors import TooLarge
@@ -45,7 +46,7 @@ from opencrab.engine.turn.prompt.system_text import (
     system_text,
     volatile_text,
 )
-from opencrab.engine.turn.prompt_cache import EarlierHistory, MessageGroup, Shown
+from opencrab.engine.turn.prompt_cache import EarlierHistory, KnownWorld, MessageGroup, Shown
 from opencrab.engine.turn.work import PreCallState, TurnWork
 from opencrab.ports.models.model import (
     LABELS,
@@ -92,7 +93,8 @@ def build_turn_prompt_request(
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
-    notes = (goal_prompt_note(work), reason_prompt_note(work))
+    world = () if work.prompt.world is None else (_world(work.prompt.world, agent, look),)
+    notes = (*world, goal_prompt_note(work), reason_prompt_note(work))
     moment = (found, *notes, volatile_text(work, look))
     last = labelled_message("user", join_texts_for_model("\n\n", moment))
     steps = _steps(work, {item.id: item for item in look.step_state.instructions})
@@ -119,6 +121,13 @@ def build_turn_prompt_request(
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, rules.model_timeout_seconds),
     )
+
+
+def _world(known: KnownWorld, agent: Agent, look: PreCallState) -> PromptText:
+    """Return what a bound agent is told of its world; few agents have one."""
+    from opencrab.engine.turn.prompt.world_text import world_text  # noqa: PLC0415
+
+    return world_text(known, agent.language, look.at)
 
 
 def _window(

@@ -32,6 +32,7 @@ def draw_agent(terminal: Terminal, agent: AgentView) -> None:
         (words("head_persona"), soul["persona_name"]),
         (words("head_role"), identity["custom_role"] or identity["role"]),
         (words("head_job"), identity["job_title"]),
+        (words("head_world_role"), identity["metadata"].get("world_role")),
         (words("head_organization"), identity["organization"]),
         (words("head_thinking"), _thinking(soul["thinking_style"])),
     ]

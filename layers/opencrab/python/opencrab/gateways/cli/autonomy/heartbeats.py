@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
+from opencrab.gateways.cli.terminal.arguments import AgentName, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
@@ -81,6 +81,22 @@ def set_heartbeat(
 
 
 @cli_command
+def subscribe_agent_to_events(
+    terminal: Terminal,
+    agent: AgentName,
+    events: Annotated[
+        list[str], cli_argument("Types of events, such as world.*; - is all.", "TYPE")
+    ],
+) -> None:
+    """Choose the types of events that wake an agent."""
+    found = find_agent_for_terminal(terminal, agent)
+    place = ("agents", found["id"], "heartbeat")
+    chosen = [] if events == ["-"] else [{"type": each} for each in events]
+    heartbeat = {**terminal.client.get(*place), "subscriptions": chosen}
+    _tell(terminal, found["name"], terminal.client.put(*place, body=heartbeat))
+
+
+@cli_command
 def list_heartbeats(terminal: Terminal, agent: AgentName) -> None:
     """List the heartbeats that led to a turn, newest first."""
     found = find_agent_for_terminal(terminal, agent)
@@ -127,6 +143,9 @@ def _tell(terminal: Terminal, name: str, heartbeat: dict[str, Any]) -> None:
         terminal.print_sentence(
             "heartbeat_hours", **{k: hours[k] for k in ("start", "end", "zone")}
         )
+    if heartbeat.get("subscriptions"):
+        types = ", ".join(each["type"] for each in heartbeat["subscriptions"])
+        terminal.print_sentence("heartbeat_events", types=types)
     acts = heartbeat["initiative"] and heartbeat["instructions"].strip()
     terminal.print_sentence("heartbeat_unasked" if acts else "heartbeat_asked")
     if heartbeat["instructions"]:
@@ -164,6 +183,7 @@ def _when(terminal: Terminal, goal: dict[str, Any]) -> str:
 COMMANDS = {
     "show": show_heartbeat,
     "set": set_heartbeat,
+    "subscribe": subscribe_agent_to_events,
     "wake": wake_agent,
     "list": list_heartbeats,
 }

@@ -161,6 +161,12 @@ _TREE = (
         section=_AGENTS,
     ),
     CommandNode(
+        "world",
+        "Show an agent's world, bind agents to worlds, trust a world; run the demo world.",
+        table="world.world:COMMANDS",
+        section=_AGENTS,
+    ),
+    CommandNode(
         "skills",
         "See an agent's skills; add, approve, switch and retire them.",
         table="skills.skills:COMMANDS",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from opencrab.domain.value import Language
     from opencrab.engine.simulation.day import SimulationResult
     from opencrab.ports.backup import Backups
+    from opencrab.ports.demo_world import OpenDemoWorld
 
 DATA = Path("data")
 
@@ -152,6 +153,7 @@ class Options:
     prices: NewestPrices | None = None
     relay: LaunchRelay | None = None
     simulation: Simulation | None = None
+    demo_world: "OpenDemoWorld | None" = None
     backups: "Callable[[], Backups] | None" = None
     launch: Launch | None = None
     examine: CheckStopped | None = None
