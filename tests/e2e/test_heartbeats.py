@@ -365,6 +365,9 @@ def test_an_agent_to_whom_nothing_new_happens_explores_if_it_has_instructions(
     writes = (Reply(calls=(("ws_write", {"path": "a.md", "content": "x"}),)), Reply("Seen"))
     for name, instructions in (("crab", "Look around"), ("clam", "")):
         living(house, name, writes, instructions=instructions)
+    # Of another owner, so that there is nobody to get to know.
+    clam = house.home.agents.get("clam").agent
+    house.home.agents.save(clam.replaced(owner="somebody"))
     house.clock.advance(21 * 3_600)
     minutes(house, 5, step=30)
     assert log(house, "clam") == []

@@ -46,7 +46,7 @@ from tests.e2e.wanting import begins, lives
 
 NAMES = {
     Language.EN: ("Do something well together with amy", "Look into an opportunity: 宝"),
-    Language.JA: ("amyと一緒に何かをうまくやる", "機会を調べる: 宝"),
+    Language.JA: ("amyさんと一緒に何かをうまくやる", "機会を調べる: 宝"),
 }
 
 
