@@ -7,13 +7,21 @@ from opencrab.domain.access.authority import Scope
 from opencrab.domain.access.principal import ApiKey
 from opencrab.domain.agents.agent import Profile
 from opencrab.domain.agents.heartbeat import DEFAULT_SECONDS
+from opencrab.domain.autonomy.instruction_plan import (
+    INSTRUCTION_PLAN,
+    InstructionPlan,
+    PlannedGoal,
+    instruction_key,
+)
 from opencrab.domain.autonomy.vital_signs import VitalSigns
+from opencrab.domain.document import new_fact
 from opencrab.domain.goals.expectation import Expectations, Expected
 from opencrab.domain.goals.goal import GoalSource
 from opencrab.domain.turn.turn import Turn
 from opencrab.domain.value import Language
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat, sweep_heartbeats
+from opencrab.engine.autonomy.instruction_plan import schedule_place
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.goals.generation import generate_aspirations
 from opencrab.engine.goals.queue import GoalBoard
@@ -24,6 +32,7 @@ from opencrab.engine.learning.nightly.schedule import (
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.gateways.rest.conversation.replies import Replies
+from opencrab.ports.turn.action import one_line
 from tests.bench.standard import SAID, Installation, installation
 from tests.bench.units import Charge
 
@@ -144,7 +153,7 @@ def beating() -> Beating:
         saved = home.home.agents.save(agent.replaced(heartbeat=told, purpose=""))
         profile = home.home.agents.get(saved.id)
         create_agent_vital_signs(worker, profile)
-        _has_done_what_it_was_asked(home, profile)
+        _has_done_what_it_was_asked(home, worker, profile)
         home.meter.taken()
         sweep_heartbeats(worker)
         standing = home.meter.reads
@@ -153,9 +162,18 @@ def beating() -> Beating:
         return Beating(usual, [_looked(home, worker, standing) for _ in range(2)][-1])
 
 
-def _has_done_what_it_was_asked(home: Installation, profile: Profile) -> None:
+def _has_done_what_it_was_asked(home: Installation, worker: Runtime, profile: Profile) -> None:
     """Let the first step of what its owner asks for be over, so that the next one is not due."""
     now = home.clock.now()
+    goal = PlannedGoal(name=one_line(INSTRUCTIONS, 120), words=INSTRUCTIONS, begun=1)
+    plan = InstructionPlan(
+        key=instruction_key(profile.agent),
+        asked_at=now,
+        planned=True,
+        goals=(goal,),
+        place=schedule_place(worker, profile.agent),
+    )
+    home.home.facts.commit(new_fact(profile.agent.id, INSTRUCTION_PLAN, INSTRUCTION_PLAN, plan))
     board = GoalBoard.of(home.home.facts, profile, now)
     generate_aspirations(board, now)
     step = Expected(reward=0.5, goals=1, ended_at=now)

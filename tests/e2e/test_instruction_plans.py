@@ -267,7 +267,9 @@ def test_a_schedule_of_instructions_is_paid_from_the_share_and_wakes_the_agent(
     (made,) = schedules(house)
     turn = house.turn(str(made.last_turn_id))
     assert (turn.trigger, turn.source) == (Trigger.SCHEDULE, Source.HEARTBEAT)
-    assert heartbeat_budget_scope("crab") in turn.block_for(1, "2026-01-05", Limits()).scopes
+    block = turn.replaced(allowance=0).block_for(1, "2026-01-05", Limits())
+    assert block is not None
+    assert heartbeat_budget_scope("crab") in block.scopes
     assert house.home.agents.get("crab").agent.status is AgentStatus.ACTIVE
 
 
@@ -282,8 +284,9 @@ def test_daily_at_eight_is_eight_in_the_agents_time_zone(house: House, language:
     minutes(house, 5, step=30)
     assert "2026-01-05 18:01 Monday" in str(house.provider.planning[0].turns[-1])
     (made,) = schedules(house)
-    assert (made.zone, made.next_at) == ("Asia/Tokyo", datetime(2026, 1, 5, 23, tzinfo=UTC))
-    house.clock.advance((made.next_at - house.clock.now()).total_seconds())
+    eight = datetime(2026, 1, 5, 23, tzinfo=UTC)
+    assert (made.zone, made.next_at) == ("Asia/Tokyo", eight)
+    house.clock.advance((eight - house.clock.now()).total_seconds())
     minutes(house, 2, step=30)
     assert "2026-01-06 08:00 Asia/Tokyo" in str(house.provider.seen[-1].turns)
     profile = house.home.agents.get("crab")
