@@ -32,7 +32,7 @@ from opencrab.engine.world.binding import (
     world_balance,
     world_of_agent,
 )
-from opencrab.engine.world_outbox import WorldOutbox
+from opencrab.engine.world_outbox import WorldOutbox, world_standing
 from tests.e2e.beating import QUIET
 from tests.e2e.house import House
 from tests.world.reference import ReferenceWorld
@@ -262,3 +262,21 @@ def test_a_message_may_wait_long_in_a_queue_and_its_nonce_is_not_used_again(
     with pytest.raises(Refused, match="nonce"):
         receive_world_message(house.runtime, kingdom.say(crab.key_id, "EVENT", {}, nonce=nonce))
     assert world_of_agent(house.runtime.home, "crab").units == 3
+
+
+def test_a_price_list_that_changes_in_mid_cycle_is_kept_out_and_told(
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = {"cycle": 4, "world_hash": b"\xab" * 32, "epoch": "E", "prices": {"MSG_POST": 1}}
+    for price in (1, 9):
+        told = {**body, "prices": {"MSG_POST": price}}
+        receive_world_message(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", told))
+    standing = world_standing(house.home.facts, "crab")
+    assert standing.prices == {"MSG_POST": 1}
+    assert standing.doubt is not None
+    assert "world contradicts itself" in caplog.text
+    bad = {**body, "cycle": 5, "prices": {"MSG_POST": -1}}
+    with pytest.raises(Invalid):
+        receive_world_message(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", bad))
+    assert world_standing(house.home.facts, "crab") == standing
+    assert world_of_agent(house.runtime.home, "crab").state["cycle"] == 4

@@ -1,5 +1,7 @@
 """A cycle at work: each own turn uses a unit, and the next follows until none is left."""
 
+from dataclasses import replace
+
 import pytest
 
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
@@ -95,6 +97,18 @@ def test_what_a_person_asks_for_uses_no_unit(house: House, kingdom: ReferenceWor
     house.work()
     assert house.turn(turn.id).trigger is not Trigger.HEARTBEAT
     assert units(house) == 4
+
+
+def test_units_never_cost_more_than_the_share_of_the_day(
+    house: House, kingdom: ReferenceWorld
+) -> None:
+    rules = house.runtime.rules
+    limits = rules.limits.replaced(heartbeat_percent=0)
+    house.runtime = replace(house.runtime, rules=replace(rules, limits=limits))
+    world = crab(house, kingdom)
+    receive_world_message(house.runtime, kingdom.allocation(world, 2**63))
+    assert live(house, 20) == 0
+    assert units(house) == 2**63
 
 
 @pytest.mark.parametrize("again", [1, 3])
