@@ -19,19 +19,16 @@ from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GoalSource, GoalStatus, TaskStatus
 from opencrab.domain.goals.plan import PLAN, AbandonedPlan, PlanStatus, plan_status
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
-from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WORLD, WorldBinding
 from opencrab.engine.access.session_access import record_session_access_speaking_freely
-from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
 from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
-from opencrab.engine.goals.pausing import pause_goal
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.goals.selection import (
     are_paused_goals_overdue,
@@ -43,7 +40,7 @@ from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.world.binding import bind_to_world
 from tests.crash.errand import OWNER
 from tests.crash.outside import Reply
-from tests.e2e.beating import minutes, signs, tell
+from tests.e2e.beating import minutes
 from tests.e2e.house import House
 from tests.e2e.instructed import agenda, at_rest, carried, goal, told
 from tests.e2e.wanting import begins, does, gives_up, lives, plans, rows
@@ -284,44 +281,6 @@ def test_an_owners_goal_is_begun_by_its_worth_and_never_planned_anew(home: House
     begun = begins(home, begin_best_goal)
     assert begun is not None
     assert (begun.id, begun.authority) == ("G2", OWNER.authority)
-
-
-@pytest.mark.parametrize("session", ["other", "own"])
-def test_notes_end_with_a_goal_and_not_before(home: House, session: str) -> None:
-    lives(home)
-    begun = begins(home, generate_exploration_goal)
-    wrote = begun.session_id if session == "own" else session
-    noted = WorkingMemory(text="雨のこと", turn_id="x", session_id=wrote, at=home.clock.now())
-    home.home.facts.commit(new_fact("crab", WORKING, WORKING, noted))
-    home.work()
-    home.later(1)
-    assert not goal(home).status.is_end
-    assert home.home.facts.get("crab", WORKING, WORKING) is not None
-    carried(home)
-    assert goal(home).status is GoalStatus.COMPLETED
-    assert home.home.facts.get("crab", WORKING, WORKING) is None
-
-
-@pytest.mark.parametrize(("session", "stays"), [("other", False), ("own", True)])
-def test_notes_of_an_open_goal_outlast_a_waking_for_something_else(
-    home: House, session: str, *, stays: bool
-) -> None:
-    lives(home)
-    create_agent_vital_signs(home.runtime, home.home.agents.get("crab"))
-    begun = begins(home, generate_exploration_goal)
-    wrote = begun.session_id if session == "own" else session
-    noted = WorkingMemory(text="雨のこと", turn_id="x", session_id=wrote, at=home.clock.now())
-    home.home.facts.commit(new_fact("crab", WORKING, WORKING, noted))
-    pause_goal(home.runtime, "crab", "G1", by="owner", reason="…")
-    home.work()
-    tell(home, "crab")
-    profile = home.home.agents.get("crab")
-    heartbeat = profile.agent.heartbeat.replaced(enabled=True)
-    change_agent(home.runtime, profile, {"heartbeat": heartbeat})
-    minutes(home, 3, step=30)
-    assert signs(home, "crab").unread == 0
-    assert not goal(home).status.is_end
-    assert (home.home.facts.get("crab", WORKING, WORKING) is not None) is stays
 
 
 def test_an_agent_hears_that_its_goal_was_given_up_or_goes_on(home: House) -> None:

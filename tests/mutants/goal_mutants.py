@@ -69,7 +69,7 @@ MUTANTS = (
     Mutant(
         id="goal-begins-after-failure",
         module="opencrab.engine.goals.after_turn",
-        old="begun = _started_goal_ids(work) if status in _GOOD else []",
+        old="begun = goals_started_by_turn(work) if status in _GOOD else []",
         new="begun = _started_goal_ids(work)",
         fault="goals of a turn that failed or was stopped begin all the same",
     ),

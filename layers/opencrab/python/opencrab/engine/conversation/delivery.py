@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from opencrab.domain.conversation.message import ATTEMPTS, DeliveryState, Utterance
 from opencrab.domain.errors import NeverSent, NotFound, OpenCrabError, Unavailable
+from opencrab.engine.conversation.goal_panel import show_goal_progress_panel
 from opencrab.engine.goals.panel_notice import PANEL
-from opencrab.engine.goals.progress_panel import show_goal_progress_panel
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.conversation.channel import DeliveryChannel

@@ -24,7 +24,6 @@ from opencrab.domain.goals.goal import (
     goal_message,
     task_message,
 )
-from opencrab.domain.turn.record import action_name_of_turn_call
 from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.consequence import FollowUp, TurnEnding
@@ -41,6 +40,11 @@ from opencrab.engine.goals.pausing import (
 )
 from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
 from opencrab.engine.goals.social.answers import goal_waiting_for_peers, is_goal_unanswered
+from opencrab.engine.goals.turn_evidence import (
+    goals_started_by_turn,
+    last_speech_of_turn,
+    why_turn_plan_was_refused,
+)
 from opencrab.engine.phrases import fault_phrase, system_phrase
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.audience import may_turn_channel_hear_everything
@@ -137,7 +141,7 @@ def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
     the started goals only the one that begins now is written.
     """
     status, speech = ending.status, ending.speech
-    begun = _started_goal_ids(work) if status in _GOOD else []
+    begun = goals_started_by_turn(work) if status in _GOOD else []
     if work.turn.task is None and not begun:
         return FollowUp()
     facts, now = work.runtime.home.facts, work.runtime.clock.now()
@@ -147,7 +151,7 @@ def _following(work: TurnWork, ending: TurnEnding) -> FollowUp:
         goal = board.goal(goal_id_of_label(work.turn.task))
         if goal is not None and goal.turn_id == work.turn.id:
             goal = goal.replaced(spent_micro_usd=goal.spent_micro_usd + ending.turn.spent)
-            _advance(work, board, goal, _End(status, speech or _last_speech_text(work)), told)
+            _advance(work, board, goal, _End(status, speech or last_speech_of_turn(work)), told)
     _line_up(work, board, begun, told)
     asked = "\n".join(_owner_requests(work, board))
     return FollowUp(board.facts, tuple(board.due), "\n".join(told), asked)
@@ -210,23 +214,6 @@ def _release_abandoned_goal(home: Home, clock: Clock, turn: Turn, why: str) -> F
     told: list[str] = []
     dequeue_goal_and_begin_next(board, goal, partial(_prepare_next_turn, home.files, board, told))
     return FollowUp(board.facts, tuple(board.due))
-
-
-def _last_speech_text(work: TurnWork) -> str:
-    """Return the last text that the turn spoke with an action; "" for none."""
-    spoken = [effect.text for effect in work.transcript.effects if effect.kind == "spoke"]
-    return spoken[-1] if spoken else ""
-
-
-def _started_goal_ids(work: TurnWork) -> list[str]:
-    """Return the ids of goals that this turn started, except its own."""
-    own = None if work.turn.task is None else goal_id_of_label(work.turn.task)
-    names = [
-        effect.goal
-        for effect in work.transcript.effects
-        if effect.kind == "goal_begun" and effect.goal != own
-    ]
-    return list(dict.fromkeys(names))
 
 
 def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list[str]) -> None:
@@ -358,7 +345,7 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
     if end.status is TurnStatus.IDLE and not goal.tasks:
         reason = system_phrase("goal_idle", language)
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now), receipts=receipts)
-    if (why := _refused_plan(work)) is not None and not (goal.tasks or receipts):
+    if (why := why_turn_plan_was_refused(work)) is not None and not (goal.tasks or receipts):
         reason = system_phrase("goal_unplanned", language, why=_plan_fault(why, language))
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now))
     idle = self_goals.ends_own_goal_idle(work, goal, end.status, spoke=bool(end.speech))
@@ -373,13 +360,6 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
     if not idle:
         told.append(_completion_message(goal, language))
     return goal
-
-
-def _refused_plan(work: TurnWork) -> str | None:
-    """Return why the turn's last plan was refused; None if there was none or it was accepted."""
-    ended = work.transcript.ended_calls
-    answers = [result for call, result in ended if action_name_of_turn_call(call) == "plan_goal"]
-    return None if not answers or answers[-1].success else answers[-1].error or ""
 
 
 def _plan_fault(why: str, language: Language) -> str:

@@ -1,9 +1,9 @@
 """The panel of an instruction has its tasks, its standing, and why it rests."""
 
 from opencrab.domain.goals.goal import Goal, PlannedTask, TaskStatus, with_plan
+from opencrab.engine.conversation.goal_panel import show_goal_progress_panel
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.pausing import require_goal_document
-from opencrab.engine.goals.progress_panel import show_goal_progress_panel
 from opencrab.ports.conversation.channel import Panel, PanelRow
 from tests.unit.engine.goals.test_panel_notice import Frame, given
 from tests.unit.engine.known_world import World
