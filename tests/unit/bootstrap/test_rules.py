@@ -19,7 +19,7 @@ VERSIONS_DAYS = "OPENCRAB_WORKSPACE__DELETED_VERSIONS_DAYS"
 
 
 def test_the_defaults_are_the_engines_own() -> None:
-    assert configured_engine_rules(load_settings({}, {})) == Rules()
+    assert configured_engine_rules(load_settings({}, {})) == Rules(asks_purpose=True)
 
 
 def test_dollars_become_whole_millionths() -> None:
