@@ -55,7 +55,7 @@ MUTANTS = (
     Mutant(
         id="decide-waits-too-long",
         module="opencrab.engine.turn.decide",
-        old="fault=_fault_to_record(error),",
+        old="fault=router.fault_to_record(error),",
         new="fault=error.fault,",
         fault="a turn waits for a provider that wants an hour instead of asking another one",
     ),

@@ -20,7 +20,7 @@ VERSIONS_DAYS = "OPENCRAB_WORKSPACE__DELETED_VERSIONS_DAYS"
 
 def test_the_defaults_are_the_engines_own() -> None:
     rules = configured_engine_rules(load_settings({}, {}))
-    assert rules == Rules(time_zone=machine_time_zone())
+    assert rules == Rules(time_zone=machine_time_zone(), asks_purpose=True)
 
 
 def test_the_time_zone_is_the_machines_or_the_one_that_is_set() -> None:

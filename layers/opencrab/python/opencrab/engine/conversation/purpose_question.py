@@ -40,7 +40,7 @@ class PurposeQuestionConsequence(TurnConsequence[Runtime, TurnWork]):
         if facts.get(agent.id, PURPOSE_QUESTION, PURPOSE_QUESTION) is not None:
             return FollowUp()
         mark = new_fact(agent.id, PURPOSE_QUESTION, PURPOSE_QUESTION, PurposeQuestion())
-        asked = system_phrase("ask_purpose", agent.language, name=agent.name, agent=agent.id)
+        asked = system_phrase("ask_purpose", agent.language, name=agent.name)
         if has_channel:
             return FollowUp(facts=(mark,), owner_question=asked)
         return FollowUp(facts=(mark,), session_notice=asked)

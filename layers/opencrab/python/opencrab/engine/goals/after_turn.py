@@ -72,10 +72,7 @@ class GoalConsequence(Consequence):
     """Advances a goal when its turn ended well, and pauses it when the turn was interrupted."""
 
     def on_message(self, runtime: Runtime, session: Session, message: Message) -> None:
-        """Pause the goal of this session, because an owner's message goes first.
-
-        In another conversation the agents' goals only give way to the answer.
-        """
+        """Pause this session's goal for an owner's message; elsewhere goals give way to it."""
         if session.goal is None:
             interrupt_goals_for_owner(runtime, session)
             return
@@ -252,14 +249,14 @@ def _goal_that_goes_on(work: TurnWork, goal: Goal, status: TurnStatus) -> Goal |
     """Return the goal after a turn that did not end well, unless a person must resume it."""
     stop = work.turn.stop
     if status is TurnStatus.STOPPED and stop is not None and stop.is_takeover and not goal.pause:
-        return _keep_receipts(work, goal_after_interruption(goal))
+        kept = goal.replaced(taint=goal.taint or work.turn.taint)
+        return _keep_receipts(work, goal_after_interruption(kept))
     return self_goals.goal_after_failed_turn(work, goal, status)
 
 
 def _keep_receipts(work: TurnWork, goal: Goal) -> Goal:
     """Return a goal with what its turn has done so far."""
     task = goal.current
-    goal = goal.replaced(taint=goal.taint or work.turn.taint)
     if task is None:
         return goal.replaced(receipts=_together(goal.receipts, work))
     return goal.with_task(task.replaced(receipts=_together(task.receipts, work)))
@@ -296,7 +293,9 @@ def _pause_interrupted_goal(
     key = "goal_rejected" if rejected else f"goal_{status.value}"
     reason = system_phrase(key, work.profile.agent.language)
     waiting = goal.pause or Pause(reason=reason, by="opencrab", at=now)
-    goal = _keep_receipts(work, goal).replaced(pause=waiting.replaced(turn_waits=False))
+    goal = _keep_receipts(work, goal).replaced(
+        pause=waiting.replaced(turn_waits=False), taint=goal.taint or work.turn.taint
+    )
     told.extend(self_goals.goal_pause_reason_for_owner(goal))
     board.put_goal(goal)
     dequeue_goal_and_begin_next(
