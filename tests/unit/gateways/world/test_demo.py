@@ -201,4 +201,4 @@ def test_another_server_is_left_and_tried_again(land: Land) -> None:
         land.world.run(once)
         land.world.stopping.clear()
         assert line.sent == []
-    assert "world_lost" in land.told
+    assert "lost" in land.told

@@ -61,7 +61,7 @@ def test_an_agents_place_is_shown(program: Program, language: str, words: tuple[
 @pytest.mark.parametrize(
     ("language", "kind", "said"),
     [
-        ("en", "account", "told a balance of 99, 55 was expected"),
+        ("en", "account", "reported a balance of 99, 55 was expected"),
         ("ja", "account", "残高は 55 のはずですが、ワールドは 99"),
         ("en", "prices", "change its prices within a cycle"),
         ("ja", "prices", "サイクルの途中で値段"),

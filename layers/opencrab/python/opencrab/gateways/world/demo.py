@@ -85,13 +85,13 @@ class DemoWorld:
             try:
                 socket = connect()
             except Unavailable as error:
-                self.tell("world_waits", {"why": error.message})
+                self.tell("waits", {"why": error.message})
                 self.stopping.wait(_RETRY_SECONDS)
                 continue
             try:
                 _Session(self, socket).live(hours)
             except Unavailable as error:
-                self.tell("world_lost", {"why": error.message})
+                self.tell("lost", {"why": error.message})
                 self.stopping.wait(_RETRY_SECONDS)
             finally:
                 socket.close()
@@ -160,7 +160,7 @@ class _Session:
         after, messages = admit_citizens(world.state, found)
         if messages:
             world.change(after, messages)
-        world.tell("world_joined", {"count": len(found)})
+        world.tell("joined", {"count": len(found)})
 
     def _pass_hour(self, hours: int | None) -> bool:
         """Begin the next hour; return False if all hours are over, and everything is told."""
@@ -171,7 +171,7 @@ class _Session:
             return not world.stopping.is_set()
         world.change(*begin_next_hour(world.state))
         self._next_hour = self._now() + world.hour_seconds * _MS
-        world.tell("world_hour", {"state": world.state})
+        world.tell("hour", {"state": world.state})
         return True
 
     def _send_mail(self) -> None:
@@ -210,7 +210,7 @@ class _Session:
             self._sent[digest] = self._now() - RESEND_MS + _RETRY_SECONDS * _MS
             return
         if told["type"] == "refused":
-            self._world.tell("world_refused", {"why": str(told.get("error", ""))[:200]})
+            self._world.tell("refused", {"why": str(told.get("error", ""))[:200]})
         self._sent.pop(digest, None)
         self._world.store.mark_done(digest)
 

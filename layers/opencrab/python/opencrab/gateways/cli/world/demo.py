@@ -12,6 +12,14 @@ from opencrab.ports.demo_world import DemoWorldProcess
 
 HOUR, DAY = 3_600, 24
 FOLDER = "world-demo"
+_TOLD = {
+    "waits": "world_waits",
+    "lost": "world_lost",
+    "joined": "world_joined",
+    "refused": "world_refused",
+    "hour": "world_hour",
+}
+"""Sentences about what happens in the world, by the name of the event."""
 
 
 @cli_command
@@ -24,7 +32,8 @@ def run_demo_world(
         float | None, cli_option("End after so many simulated days; default: never.")
     ] = None,
     trust: Annotated[
-        int | None, cli_option("Trust it: most cost a day that each founder may send unasked.")
+        int | None,
+        cli_option("Trust it: most cost a day that each founder may send without approval."),
     ] = None,
     folder: Annotated[
         Path | None, cli_option("Where the world keeps itself; default: DATA/world-demo.")
@@ -89,12 +98,12 @@ def _tell(terminal: Terminal, key: str, facts: dict[str, Any]) -> None:
     """Say what happens in the world, on standard error."""
     state = facts.get("state")
     if state is None:
-        terminal.print_note(key, **facts)
+        terminal.print_note(_TOLD[key], **facts)
         return
     day, hour = divmod(state.cycle - 1, DAY)
     held = sum(each.balance for each in state.citizens.values())
     terminal.print_note(
-        key,
+        _TOLD[key],
         day=day + 1,
         hour=hour,
         cycle=state.cycle,

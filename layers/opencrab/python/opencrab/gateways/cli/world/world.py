@@ -14,6 +14,8 @@ from opencrab.gateways.cli.world.demo import run_demo_world
 
 WorldView = dict[str, Any]
 
+_DOUBTS = {"account": "world_doubt_account", "prices": "world_doubt_prices"}
+
 
 @cli_command
 def show_agent_world(terminal: Terminal, agent: AgentName) -> None:
@@ -94,7 +96,7 @@ def draw_agent_world(terminal: Terminal, world: WorldView) -> None:
         )
     )
     if doubt is not None:
-        terminal.print_sentence(f"world_doubt_{doubt['kind']}", **doubt)
+        terminal.print_sentence(_DOUBTS[doubt["kind"]], **doubt)
 
 
 def _or_dash(value: object) -> str:
