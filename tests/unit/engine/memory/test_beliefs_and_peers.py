@@ -32,16 +32,16 @@ def held(claim: str, *, tainted: bool = False) -> Belief:
 
 def test_notes_outlive_only_the_turn_that_wrote_them(runtime: Runtime) -> None:
     facts = runtime.home.facts
-    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t1") is None
+    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t1", ()) is None
     noted = WorkingMemory(text="下書き", turn_id="t1", at=NOW)
     facts.commit(new_fact("mika", WORKING, WORKING, noted))
-    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t1") is None
+    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t1", ()) is None
     assert working_memory.working_memory(runtime.home, "mika") == noted
-    gone = working_memory.clear_working_memory_after_turn(facts, "mika", "t2")
+    gone = working_memory.clear_working_memory_after_turn(facts, "mika", "t2", ())
     assert gone is not None
     facts.commit(gone)
     assert working_memory.working_memory(runtime.home, "mika") is None
-    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t2") is None
+    assert working_memory.clear_working_memory_after_turn(facts, "mika", "t2", ()) is None
     with pytest.raises(NotFound):
         working_memory.working_memory(runtime.home, "nobody")
 
