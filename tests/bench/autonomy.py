@@ -41,7 +41,6 @@ from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.observe import load_turn_work
 from opencrab.engine.turn.prompt.surroundings_text import WakingMoment, render_surroundings
 from opencrab.engine.turn.prompt_cache import Surroundings
-from opencrab.ports.models.model import TrustedText
 from tests.bench.turns import cpu_ms
 from tests.bench.world import World
 
@@ -116,9 +115,7 @@ def decide_ms() -> float:
     vitals = heartbeat_signs_document(signs(agent_id), None)
     unread = [new_fact(agent_id, HAPPENING, event.id, event) for event in events()]
     notes = WorkingMemory(text="あとで調べること\n" * 200, at=NOW)
-    moment = WakingMoment(
-        Language.JA, NOW, "Asia/Tokyo", Drives(), tainted=True, reason=TrustedText("goal")
-    )
+    moment = WakingMoment(Language.JA, NOW, "Asia/Tokyo", Drives(), tainted=True)
 
     def decide() -> None:
         around = Surroundings(

@@ -209,10 +209,13 @@ def test_the_price_sheet_counts_the_requests_and_the_log_of_a_turn() -> None:
     assert used[Meters.SQS_REQUESTS] == requests["sqs SendMessage"] + RECEIVED_AND_DELETED
     assert used[Meters.S3_WRITES] == requests["s3 PutObject"]
     assert used[Meters.S3_READS] == requests["s3 HeadObject"]
+    # A worker lists an agent's vault once in ten minutes: a thousandth of a turn's price.
+    assert requests["s3 ListObjectsV2"] <= 1
     assert not {name for name in requests if name.startswith(("sqs", "s3"))} - {
         "sqs SendMessage",
         "s3 PutObject",
         "s3 HeadObject",
+        "s3 ListObjectsV2",
     }
     invocations = sum(run.invocations for run in sheet().turn.functions.values())
     said = len(turn.log.encode()) + LINE_BYTES * turn.log.count("\n")

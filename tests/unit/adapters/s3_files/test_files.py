@@ -2,6 +2,7 @@
 
 import pytest
 
+from opencrab.adapters.s3_files.files import FOLDER_KEPT
 from opencrab.domain.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from opencrab.domain.identifier import content_hash
 from opencrab.ports.workspace.files import ABSENT, FileInfo
@@ -42,6 +43,16 @@ def test_a_version_is_etag_and_version_id(s3: World) -> None:
     head = s3.s3.head_object(Bucket=s3.bucket, Key=key("a"))
     assert written.version == f"{head['ETag'].strip(chr(34))}:{head['VersionId']}"
     assert head["Metadata"] == {"sha256": written.sha256}
+
+
+def test_whether_a_folder_has_files_is_listed_once_in_ten_minutes(s3: World) -> None:
+    assert not s3.files.has_files("mika", "海")
+    s3.put_by_hand("海/a.md", b"x")
+    assert not s3.files.has_files("mika", "海")
+    s3.clock.advance(FOLDER_KEPT.total_seconds())
+    assert s3.files.has_files("mika", "海")
+    s3.files.delete("mika", "海/a.md")
+    assert not s3.files.has_files("mika", "海")
 
 
 @pytest.mark.parametrize("content", ["手で置いた", "put by hand"])

@@ -88,7 +88,6 @@ def test_a_soul_describes_itself_in_english() -> None:
     soul = Soul(persona_name="Ken", drives=Drives(risk_tolerance=1))
     assert soul.describe(Language.EN).splitlines() == [
         "Persona: Ken",
-        "Thinking style: practical (secondary: analytical)",
         "Drives (0 to 1): risk tolerance 1.0",
     ]
 
@@ -99,8 +98,8 @@ def test_what_reads_as_neutral_is_not_described(language: Language, nearly: floa
     soul = Soul(persona_name="蟹", personality=Personality(openness=nearly))
     rows = soul.describe(language).splitlines()
     assert [row.partition(":")[0] for row in rows] in (
-        ["ペルソナ", "思考スタイル"],
-        ["Persona", "Thinking style"],
+        ["ペルソナ"],
+        ["Persona"],
     )
 
 

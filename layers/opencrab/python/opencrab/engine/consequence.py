@@ -5,7 +5,7 @@ and the core calls them in that order. A hook that writes returns its writes: th
 the core's own transaction, or of none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -71,8 +71,13 @@ class FollowUp:
 class TurnConsequence(Generic[R_contra, W_contra]):
     """The hooks of one capability; each does nothing unless it is overridden."""
 
-    def on_message(self, runtime: R_contra, session: Session, message: Message) -> None:
-        """React to an owner's new message, which may interrupt the agent's own work."""
+    def on_message(
+        self, runtime: R_contra, session: Session, message: Message, profiles: Iterable[Profile]
+    ) -> None:
+        """React to an owner's new message, which may interrupt the agents' own work.
+
+        `profiles` are those of the agents that answer, as they were read for the message.
+        """
 
     def on_begin(self, work: W_contra) -> None:
         """React to a worker claiming the turn, before any of its steps runs."""

@@ -10,7 +10,7 @@ repeat of a write that was cut off anywhere ends it.
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from opencrab.adapters.s3_files.bucket import (
@@ -46,6 +46,9 @@ from opencrab.ports.workspace.ledger import LedgerEntry, WorkspaceLedger
 
 ROUNDS = 5
 """How often a write begins anew when others change the same file at the same time."""
+
+FOLDER_KEPT = timedelta(minutes=10)
+"""How long it is remembered whether a folder has files, so that not every turn pays for a list."""
 
 _log = logging.getLogger(__name__)
 
@@ -99,6 +102,7 @@ class S3Files:
         self._ledger = ledger
         self._clock = clock
         self._deleted_versions_kept = deleted_versions_kept
+        self._folders: dict[tuple[str, str], tuple[datetime, bool]] = {}
 
     def info(self, agent_id: str, path: str) -> FileInfo | None:
         return self._look(_place(agent_id, path))
@@ -165,8 +169,13 @@ class S3Files:
         return tuple(sorted(found, key=lambda info: info.path))
 
     def has_files(self, agent_id: str, prefix: str) -> bool:
-        below = f"{_root(agent_id)}{workspace_folder_path(prefix)}/"
-        return any(self._bucket.listed(below, at_most=1))
+        folder, now = workspace_folder_path(prefix), self._clock.now()
+        looked_at, found = self._folders.get((agent_id, folder), (None, False))
+        if looked_at is None or not now - FOLDER_KEPT < looked_at <= now:
+            below = f"{_root(agent_id)}{folder}/"
+            found = any(self._bucket.listed(below, at_most=1))
+            self._folders[agent_id, folder] = (now, found)
+        return found
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:
         place = _place(agent_id, path)
@@ -263,6 +272,8 @@ class S3Files:
         A failure is only logged, as the file itself is right: the next write of this file or the
         next recount corrects the ledger.
         """
+        for key in [key for key in tuple(self._folders) if key[0] == place.agent_id]:
+            self._folders.pop(key, None)
         try:
             for _ in range(ROUNDS):
                 settled = entry.with_file_info(stored, self._clock.now()).without_reservation(token)

@@ -29,12 +29,10 @@ class Role(StrEnum):
 
 _ROLES = {
     Language.JA: {
-        Role.DISCUSSANT: "議論参加者",
         Role.FACILITATOR: "ファシリテーター",
         Role.OBSERVER: "オブザーバー",
     },
     Language.EN: {
-        Role.DISCUSSANT: "discussant",
         Role.FACILITATOR: "facilitator",
         Role.OBSERVER: "observer",
     },
@@ -63,8 +61,12 @@ class Identity(Value, defer_build=False):
         return self
 
     def describe(self, language: Language) -> str:
-        """Format the identity as text for a system prompt."""
-        role = self.custom_role or _ROLES[language][self.role]
+        """Format the identity as text for a system prompt.
+
+        The usual role is left out: it tells a model nothing.
+        """
+        usual = self.role is Role.DISCUSSANT
+        role = self.custom_role or (None if usual else _ROLES[language][self.role])
         labels = (
             ("名前", "役割", "職種", "所属")
             if language is Language.JA

@@ -156,19 +156,20 @@ class Soul(Value, defer_build=False):
     def describe(self, language: Language) -> str:
         """Format the soul as text for a system prompt, the same text for equal souls.
 
-        A number that reads as neutral is left out: it tells a model nothing.
+        What is neutral or usual is left out: it tells a model nothing.
         """
         label = _LABELS[language]
         social, thinking = self.social_style, self.thinking_style
         axes = _told_numbers(social, ("assertiveness", "responsiveness"), label)
         style = f"{label['style']}: {social.style}" + (f" ({axes})" if axes else "")
+        modes = f"{thinking.primary} ({label['secondary']}: {thinking.secondary})"
         traits = _told_numbers(self.personality, Personality.model_fields, label)
         drives = _told_numbers(self.weights, Drives.model_fields, label)
         rows = [
             f"{label['persona']}: {self.persona_name}",
             style if axes or social.style_name else "",
             f"{label['personality']}: {traits}" if traits else "",
-            f"{label['thinking']}: {thinking.primary} ({label['secondary']}: {thinking.secondary})",
+            f"{label['thinking']}: {modes}" if thinking != ThinkingStyle() else "",
             thinking.description,
             f"{label['drives']}: {drives}" if drives else "",
         ]

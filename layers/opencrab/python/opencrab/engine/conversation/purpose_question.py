@@ -12,8 +12,8 @@ from opencrab.engine.turn.work import TurnWork
 PURPOSE_QUESTION = "purpose_question"
 """Kind and id of the document that says that an agent's owner was asked."""
 
-_FIRST_LINES = 12
-"""It is asked near the beginning of a conversation, so that long ones cost no read."""
+_FIRST_LINES = 4
+"""It is asked at the beginning of a conversation, so that all other turns cost no read."""
 
 
 class PurposeQuestion(Value):

@@ -1,12 +1,13 @@
 """The effects of a turn on its goal: when the turn begins, pauses, ends or is abandoned."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 from opencrab.domain.access.authority import Source
+from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import Message
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
@@ -71,16 +72,17 @@ class _End:
 class GoalConsequence(Consequence):
     """Advances a goal when its turn ended well, and pauses it when the turn was interrupted."""
 
-    def on_message(self, runtime: Runtime, session: Session, message: Message) -> None:
+    def on_message(
+        self, runtime: Runtime, session: Session, message: Message, profiles: Iterable[Profile]
+    ) -> None:
         """Pause this session's goal for an owner's message; elsewhere goals give way to it."""
         if session.goal is None:
-            interrupt_goals_for_owner(runtime, session)
+            interrupt_goals_for_owner(runtime, session, profiles)
             return
-        agent_id = session.agent_ids[0]
-        with suppress(Conflict, NotFound):
-            language = runtime.home.agents.get(agent_id).agent.language
-            why = system_phrase("interrupted", language, text=message.text[:200])
-            pause_goal(runtime, agent_id, session.goal, by=message.principal_id, reason=why)
+        for agent in (profile.agent for profile in profiles):
+            why = system_phrase("interrupted", agent.language, text=message.text[:200])
+            with suppress(Conflict, NotFound):
+                pause_goal(runtime, agent.id, session.goal, by=message.principal_id, reason=why)
 
     def on_begin(self, work: TurnWork) -> None:
         """Stop or pause a turn whose goal was cancelled or paused before the turn began."""

@@ -50,6 +50,7 @@ def planned_goal_text(
     """
     what, described = _format_goal_text("asked_step", language, what=name)
     mark = f"{SUCCESS_MARKS[language]}{conditions}" if conditions else ""
+    words = "" if words.strip() == name.strip() else words
     told = _WORDS["happened"][language].format(what=event) if event else ""
     return what, "\n".join(filter(None, (mark, words, told, described)))
 

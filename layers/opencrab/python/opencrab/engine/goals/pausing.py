@@ -1,9 +1,10 @@
 """Pausing: stops a goal and its turn until somebody resumes them."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
 
-from opencrab.domain.agents.agent_state import MIND, AgentState
+from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, Conflict, NotFound, Unavailable
@@ -75,7 +76,9 @@ def pause_goal(runtime: Runtime, agent_id: str, label: str, *, by: str, reason: 
     raise Conflict(f"concurrent updates to goal {label!r}; retries exhausted", cure="try again")
 
 
-def interrupt_goals_for_owner(runtime: Runtime, session: Session) -> None:
+def interrupt_goals_for_owner(
+    runtime: Runtime, session: Session, profiles: Iterable[Profile]
+) -> None:
     """Stop the turns that carry out goals of a conversation's agents, so that the owner is first.
 
     By each agent's policy it ends now or after its step; with `queue` it goes on beside the answer.
@@ -84,18 +87,16 @@ def interrupt_goals_for_owner(runtime: Runtime, session: Session) -> None:
     """
     if session.discusses:
         return
-    for agent_id in session.agent_ids:
+    for profile in profiles:
+        agent, current = profile.agent, profile.mind.agenda.current
+        if current is None or agent.interrupt is Interrupt.QUEUE:
+            continue
         with suppress(NotFound, Unavailable):
-            known = runtime.home.facts.get(agent_id, MIND, MIND)
-            current = None if known is None else known.read(AgentState).agenda.current
-            if current is None:
-                continue
-            interrupt = runtime.home.agents.get(agent_id).agent.interrupt
-            goal = require_goal_document(runtime.home.facts, agent_id, current).read(Goal)
-            if interrupt is Interrupt.QUEUE or goal.turn_id is None or goal.pause is not None:
+            goal = require_goal_document(runtime.home.facts, agent.id, current).read(Goal)
+            if goal.turn_id is None or goal.pause is not None:
                 continue
             if runtime.home.journal.header(goal.turn_id).status is TurnStatus.RUNNING:
-                stop = Stop.for_next_message(interrupt, runtime.clock.now())
+                stop = Stop.for_next_message(agent.interrupt, runtime.clock.now())
                 runtime.home.journal.stop(goal.turn_id, stop)
 
 

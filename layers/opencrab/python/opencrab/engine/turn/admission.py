@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, TypedDict, Unpack
 
 from opencrab.domain.access.authority import Authority, Source, taints_reading_turn
+from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.message import (
     QUOTES,
     Audience,
@@ -70,9 +71,10 @@ def admit_turns_of_message(
     now, taint = runtime.clock.now(), inherited.get("taint", False)
     # Either is enough: the words of an outsider, or an origin that had read them (ADR 0017).
     inherits = {**inherited, "taint": taint or taints_reading_turn(message.authority)}
+    profiles = _answering(runtime.home.agents, session, message, only)
     turns = tuple(
-        _turn(session_id, message, agent_id, now).replaced(trigger=trigger, **inherits)
-        for agent_id in _answering(runtime.home.agents, session, message, only)
+        _turn(session_id, message, profile.agent.id, now).replaced(trigger=trigger, **inherits)
+        for profile in profiles
     )
     message_id, body_hash = turns[0].group, turns[0].body_hash
     line = _line(session_id, message_id, message, now).replaced(taint=taint)
@@ -88,7 +90,7 @@ def admit_turns_of_message(
     # A repeat of a message whose turn is over must interrupt nothing that began since.
     if from_owner and not stored[0].status.is_end:
         for on_message in runtime.consequences.on_message:
-            on_message(runtime, session, message)
+            on_message(runtime, session, message, profiles)
     # Where the queue is another store: stored first, queued after. A crash in between leaves turns
     # that nobody works on, and the sweep finds them by their lease, which begins as lapsed (ADR
     # 0003).
@@ -171,11 +173,10 @@ def instruct_session(home: Home, instruction: Instruction, line: Line) -> Instru
 
 def _answering(
     agents: Agents, session: Session, message: Message, only: tuple[str, ...] | None
-) -> tuple[str, ...]:
-    answering = []
-    for agent_id in session.agent_ids if only is None else only:
-        if agent_id != message.sender.id and _answers(agents, agent_id):
-            answering.append(agent_id)
+) -> tuple[Profile, ...]:
+    wanted = session.agent_ids if only is None else only
+    found = (_found(agents, agent_id) for agent_id in wanted if agent_id != message.sender.id)
+    answering = [profile for profile in found if profile is not None and profile.agent.answers]
     if not answering:
         raise Conflict(
             f"session {session.id!r} has no active agent",
@@ -184,11 +185,11 @@ def _answering(
     return tuple(answering)
 
 
-def _answers(agents: Agents, agent_id: str) -> bool:
+def _found(agents: Agents, agent_id: str) -> Profile | None:
     try:
-        return agents.get(agent_id).agent.answers
+        return agents.get(agent_id)
     except NotFound:
-        return False
+        return None
 
 
 def _body_hash(session_id: str, message: Message) -> str:

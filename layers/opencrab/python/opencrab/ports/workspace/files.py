@@ -73,7 +73,7 @@ class Files(Protocol):
     def has_files(self, agent_id: str, prefix: str) -> bool:
         """Check whether a file is below a folder; False for a file or what is not there.
 
-        It is quicker than a list.
+        It is quicker than a list, and may be ten minutes late about what other processes did.
         """
 
     def delete(self, agent_id: str, path: str, *, condition: str | None = None) -> None:

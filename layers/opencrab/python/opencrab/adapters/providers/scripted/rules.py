@@ -138,9 +138,13 @@ def _lines_to_carry_out(request: ChatRequest, words: str) -> tuple[str, ...]:
     named = [turn.name for turn in request.turns if isinstance(turn, ChatMessage) and turn.name]
     if not words.startswith(_WOKEN) and (not named or named[-1] != _OPENCRAB):
         return (words,)
-    # A first line in brackets names the goal, or says why a heartbeat began the turn.
     lines = words.removeprefix(_WOKEN).splitlines()
-    return tuple(lines[1:] if lines and lines[0].startswith("[") else lines)
+    if not lines or not lines[0].startswith("["):
+        return tuple(lines)
+    # A first line in brackets says why a heartbeat began the turn, or ends with the goal's name.
+    parts = lines[0].split(": ")
+    endings = (": ".join(parts[place:]) for place in range(1, len(parts)))
+    return (*endings, *lines[1:])
 
 
 def _written_path(words: str) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any
 from opencrab.domain.agents.agent import Agent
 from opencrab.domain.autonomy.settings import Shares
 from opencrab.domain.conversation.message import Audience, Instruction, Line, LineKind
+from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.errors import TooLarge
 from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
 from opencrab.domain.memory.search_row import search_row_of_core_memory
@@ -226,6 +227,9 @@ def _about(work: TurnWork) -> str:
     if goal is not None:
         wanted = goal.instruction if goal.given else goal.name
         return "\n".join((wanted, goal.current.name if goal.current else ""))
+    if work.session.status is SessionStatus.ENDED:
+        # Only OpenCrab speaks there, such as for a discussion's outcome.
+        return ""
     trigger = next((x for x in work.history if x.sequence == work.turn.trigger_line), None)
     return trigger.text if trigger else ""
 

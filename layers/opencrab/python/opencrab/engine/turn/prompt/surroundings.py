@@ -34,9 +34,7 @@ from opencrab.ports.agents import Agents
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
 from opencrab.ports.models.model import (
-    NO_TEXT,
     PromptText,
-    label_text_for_model,
 )
 from opencrab.ports.peers import find_notices
 from opencrab.ports.turn.action import one_line
@@ -52,6 +50,9 @@ _NAMES = (
     (PROMISE_BOARD, PROMISE_BOARD),
 )
 _MILLION = 1_000_000
+_SAID = 500
+"""So much of the purpose and the instructions is compared with the names of goals."""
+
 _UNTOLD = "private"
 """The source of events that are not told to others."""
 
@@ -159,28 +160,22 @@ def orientation_text(
     `memory_used` are the tokens of the memory's share that core memories take.
     """
     turn, agent = work.turn, work.profile.agent
-    autonomy = work.runtime.rules.autonomy
-    woke = next((line for line in work.history if line.sequence == turn.trigger_line), None)
-    beats = turn.trigger is Trigger.HEARTBEAT
+    served = None if around.served is None else around.served.read(Goal)
     moment = WakingMoment(
         language=agent.language,
         now=now,
         zone=agent_time_zone(agent, work.runtime.rules.time_zone),
         drives=work.profile.soul.weights,
         tainted=turn.taint,
-        reason=NO_TEXT
-        if not beats or woke is None
-        else label_text_for_model(
-            one_line(woke.text, 500), tainted=woke.taints_reader(turn.agent_id)
-        ),
         budget=_budget(work, agent),
+        said=tuple(one_line(text, _SAID) for text in (agent.heartbeat.instructions, agent.purpose)),
+        served="" if served is None else served.id,
     )
-    return render_surroundings(around, moment, autonomy, memory_used)
+    return render_surroundings(around, moment, work.runtime.rules.autonomy, memory_used)
 
 
 def _budget(work: TurnWork, agent: Agent) -> PromptText:
     limits = work.limits
     day = limits.agent_day(agent.day_limit_micro_usd) / _MILLION
-    left = max(limits.turn_micro_usd - work.turn.spent, 0) / _MILLION
     share = limits.heartbeat_percent
-    return waking_prompt_text("budget_left", agent.language, left=left, day=day, share=share)
+    return waking_prompt_text("budget", agent.language, day=day, share=share)

@@ -14,6 +14,7 @@ from opencrab.domain.autonomy.settings import Autonomy
 from opencrab.domain.goals.goal import ActionReceipt, Goal
 from opencrab.domain.goals.priority import Score
 from opencrab.domain.goals.selection import rank_goals
+from opencrab.domain.goals.value_estimate import Horizon
 from opencrab.domain.memory.peer import peer_trust
 from opencrab.domain.memory.salient_beliefs import BriefBelief
 from opencrab.domain.value import Language
@@ -43,15 +44,20 @@ the rest."""
 
 @dataclass(frozen=True)
 class WakingMoment:
-    """The moment of waking: time, reason, drives, and whether the turn is tainted already."""
+    """The moment of waking: time, drives, and whether the turn is tainted already.
+
+    `said` are the texts of which the prompt tells elsewhere, so that goals of these words are not
+    listed; nor is the goal `served`.
+    """
 
     language: Language
     now: datetime
     zone: str
     drives: Drives
     tainted: bool
-    reason: PromptText = NO_TEXT
     budget: PromptText = NO_TEXT
+    said: tuple[str, ...] = ()
+    served: str = ""
 
 
 _TEXTS = Texts(__file__)
@@ -88,19 +94,14 @@ def render_surroundings(
 
 def _head(around: Surroundings, moment: WakingMoment, autonomy: Autonomy) -> PromptText:
     language = moment.language
-    here = moment.now.astimezone(ZoneInfo(moment.zone))
-    now = f"{here:%Y-%m-%d %H:%M} {moment.zone}"
     rows = [waking_prompt_text("head", language)]
-    if moment.reason:
-        rows.append(waking_prompt_text("why", language, what=moment.reason))
-    rows.append(waking_prompt_text("now", language, what=TrustedText(now)))
     in_vain = around.signs.in_vain if around.signs is not None else 0
     if in_vain >= autonomy.warn_after:
         rows.append(
             waking_prompt_text("in_vain", language, count=in_vain, most=autonomy.dormant_after)
         )
     if moment.budget:
-        rows.append(waking_prompt_text("budget", language, what=moment.budget))
+        rows.append(moment.budget)
     return join_texts_for_model("\n", rows)
 
 
@@ -128,11 +129,20 @@ def _notices(around: Surroundings, moment: WakingMoment) -> PromptText:
 
 def _goals(around: Surroundings, moment: WakingMoment) -> PromptText:
     language = moment.language
-    order = rank_goals(around.goals, around.capability, moment.drives, moment.now)
+    told = (goal for goal in around.goals if not _is_told_elsewhere(goal, moment))
+    order = rank_goals(told, around.capability, moment.drives, moment.now)
     rows = [_goal(goal, score, moment) for goal, score in order[:GOALS]]
     if len(order) > GOALS:
         rows.append(waking_prompt_text("more_goals", language, count=len(order) - GOALS))
     return _titled_list(waking_prompt_text("goals", language), rows)
+
+
+def _is_told_elsewhere(goal: Goal, moment: WakingMoment) -> bool:
+    """Check whether a goal is the one of this turn, or an aspiration in words that were said."""
+    if goal.horizon is not Horizon.ASPIRATION:
+        return goal.id == moment.served
+    begins = goal.name.removesuffix("…")
+    return any(text.startswith(begins) for text in moment.said)
 
 
 def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
@@ -144,9 +154,10 @@ def _goal(goal: Goal, score: Score, moment: WakingMoment) -> PromptText:
         if goal.deadline
         else ""
     )
-    kind = f"{goal.horizon}/{goal.source}/{goal.status}"
+    kind = goal.horizon.value if goal.horizon is Horizon.ASPIRATION else goal.source.value
+    state = "" if goal.pause is None else f", {waking_prompt_text('paused', language)}"
     return label_text_for_model(
-        f"- {goal.id} {score.priority:.1f} [{kind}]{due} {told}",
+        f"- {goal.id} {score.priority:.1f} ({kind}{state}){due} {told}",
         tainted=goal.taint and not hidden,
     )
 
