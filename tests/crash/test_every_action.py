@@ -149,6 +149,10 @@ CALLS: dict[str, tuple[Call, ...]] = {
 """For each action calls of one turn, of which the last one is its own."""
 
 
+BESIDE = {"talk_to_peer"}
+"""Actions on which another agent answers in the session, before or after the turn has ended."""
+
+
 class Everywhere:
     """A web of one page, and a search that finds it."""
 
@@ -228,7 +232,7 @@ def _left(errand: Errand, agent_id: str, turn_id: str, session_id: str) -> str:
             for info in home.files.list(agent_id)
         },
         "facts": {kind: [f.body for f in home.facts.page(agent_id, kind)] for kind in kinds},
-        "lines": [(x.kind, x.text) for x in home.journal.lines(session_id, limit=100)],
+        "lines": _lines(errand, session_id, [r.name for r in records if isinstance(r, CallResult)]),
         "purpose": home.agents.get(agent_id).agent.purpose,
         "grades": [row.quality_score for row in home.usage.rows(agent_id) if row.quality_score],
     }
@@ -238,6 +242,13 @@ def _left(errand: Errand, agent_id: str, turn_id: str, session_id: str) -> str:
     # A longer name costs more, and so does a call that was made again.
     text = re.sub(r'"spent_micro_usd": \d+', '"spent_micro_usd": …', text)
     return re.sub(r"\d{4}-\d\d-\d\d(T[0-9:.]+(Z|\+00:00))?|[0-9a-z]{26}|[0-9a-f]{40}", "…", text)
+
+
+def _lines(errand: Errand, session_id: str, called: list[str]) -> list[tuple[str, str]]:
+    """What was said and done in the session; in any order where others speak beside the turn."""
+    lines = errand.house.home.journal.lines(session_id, limit=100)
+    told = [(line.kind.value, line.text) for line in lines]
+    return sorted(told) if BESIDE & set(called) else told
 
 
 def kill(point: str) -> None:

@@ -121,7 +121,7 @@ def test_what_it_gives_up_is_no_longer_among_its_open_goals(world: World) -> Non
 
 
 STEP = {Language.JA: "オーナーの指示を行う: ", Language.EN: "Do what your owner asked for: "}
-TOWARDS = {Language.JA: "次の一歩を踏み出す: ", Language.EN: "Take the next step towards: "}
+TOWARDS = {Language.JA: "次の一歩を踏み出す: ", Language.EN: "Work towards: "}
 
 
 def _ends(at: GoalBoard, goal: Goal, when: datetime) -> None:

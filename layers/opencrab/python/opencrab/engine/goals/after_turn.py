@@ -325,7 +325,8 @@ def _advance_after_success(
     if (waits := goal_waiting_for_peers(work, board, goal)) is not None:
         return waits.replaced(receipts=_together(goal.receipts, work))
     done = _complete_with_report(work, goal, end, told)
-    if done.status is GoalStatus.COMPLETED and is_goal_unanswered(board, done):
+    heard = work.turn.channel is not None and bool(end.speech)
+    if done.status is GoalStatus.COMPLETED and is_goal_unanswered(board, done, heard=heard):
         told.clear()
         return done.replaced(status=GoalStatus.ABANDONED)
     return done

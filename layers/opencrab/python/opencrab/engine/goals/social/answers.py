@@ -17,6 +17,9 @@ from opencrab.engine.turn.work import TurnWork
 TALKING = "talk_to_peer"
 """The name of the action that asks another agent."""
 
+_REACHING = frozenset({TALKING, "invite_to_discussion"})
+"""Actions by which a social goal reaches somebody."""
+
 _TALKS = 200
 _AT_ONCE = 2
 """The most talks whose answers one goal waits for: a turn's end has room for few documents."""
@@ -38,13 +41,17 @@ def goal_waiting_for_peers(work: TurnWork, board: GoalBoard, goal: Goal) -> Goal
     return goal.replaced(status=GoalStatus.PENDING, rests_until=board.now + PATIENCE)
 
 
-def is_goal_unanswered(board: GoalBoard, goal: Goal) -> bool:
-    """Check whether a social goal asked other agents, and none of them has answered."""
-    asked = goal.source is GoalSource.SOCIAL and any(
-        each.action == TALKING for each in goal.receipts
-    )
-    if not asked:
+def is_goal_unanswered(board: GoalBoard, goal: Goal, *, heard: bool) -> bool:
+    """Check whether an agent's own social goal reached nobody, or asked and got no answer.
+
+    `heard` says that its turn spoke where somebody reads it.
+    """
+    if goal.source is not GoalSource.SOCIAL or not is_self_set_goal(goal):
         return False
+    receipts = (*goal.receipts, *(each for task in goal.tasks for each in task.receipts))
+    done = {each.action for each in receipts}
+    if TALKING not in done:
+        return not (heard or _REACHING & done)
     return not any(fact.read(PeerTalk).answer_turn for fact in _talks(board, goal))
 
 
