@@ -1,10 +1,13 @@
 """Who waits in a channel hears of every end, first by an answer to their question, and once."""
 
+import pytest
+
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import Channel, Utterance
 from opencrab.domain.conversation.message import Channel as Place
 from opencrab.domain.turn.turn import Turn, TurnStatus
+from opencrab.domain.value import Language
 from opencrab.engine.approvals import approvals
 from opencrab.engine.approvals.approvals import Decider
 from opencrab.engine.goals.instructions import (
@@ -12,14 +15,17 @@ from opencrab.engine.goals.instructions import (
     NewInstruction,
     start_instruction_as_goal,
 )
+from opencrab.engine.phrases import system_phrase
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.conversation.channel import Panel
-from tests.crash.outside import Reply
+from tests.crash.outside import Reply, Script
 from tests.crash.scenarios import message
 from tests.e2e.house import House
 
 ROOM = Channel(kind="room", address="42/7", awaited=True)
 OWNER = Decider(id="owner", is_owner=True)
+SILENT: Script = (Reply(calls=(("send_noreact", {}),)),)
+EMPTY: Script = (Reply(text=""),)
 
 
 class Room:
@@ -83,14 +89,22 @@ def test_a_speech_that_ends_the_turn_closes_too(house: House) -> None:
 
 def test_who_waits_is_told_that_a_silent_turn_has_ended(house: House) -> None:
     room = Room(house)
-    house.session(house.agent("crab", (Reply(text=""),)))
+    house.session(house.agent("crab", SILENT))
     asks(house)
     assert room.told == [("", True, True)]
 
 
-def test_where_nobody_waits_a_silent_turn_delivers_nothing(house: House) -> None:
+def test_who_waits_is_told_that_an_answer_was_empty(house: House) -> None:
     room = Room(house)
-    house.session(house.agent("crab", (Reply(text=""),)))
+    house.session(house.agent("crab", EMPTY))
+    asks(house)
+    assert room.told == [(system_phrase("unusable", Language.EN), True, True)]
+
+
+@pytest.mark.parametrize("answer", [SILENT, EMPTY])
+def test_where_nobody_waits_a_silent_turn_delivers_nothing(house: House, answer: Script) -> None:
+    room = Room(house)
+    house.session(house.agent("crab", answer))
     asks(house, ROOM.replaced(awaited=False))
     assert room.heard == []
 

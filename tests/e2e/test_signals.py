@@ -197,12 +197,12 @@ def test_where_the_owner_ended_the_trial_of_memories_no_search_hides_any_and_not
     for ended in (False, True):
         if ended:
             stop_experiment(house.runtime, "crab", "memories", "owner")
-        for _ in range(6):
+        for _ in range(5):
             before = house.calls.total()
             half.say("太郎さんに何を出そう?", script, "jiro")
             requests.setdefault(ended, []).append(house.calls.total() - before)
     assert set(requests[True]) <= set(requests[False])
-    tried, shown = told(house)[2:8], told(house)[8:]
+    tried, shown = told(house)[2:7], told(house)[7:]
     assert {(each.could_hide, each.hidden) for each in tried} == {(True, False), (True, True)}
     assert {(each.could_hide, each.hidden) for each in shown} == {(False, False)}
     assert all(each.found for each in shown)

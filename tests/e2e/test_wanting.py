@@ -50,7 +50,7 @@ NAMES = {
 }
 
 
-STEP = {Language.EN: "next step", Language.JA: "次の一歩"}
+STEP = {Language.EN: "Work towards", Language.JA: "次の一歩"}
 
 
 def social(house: House, collaboration: float) -> None:

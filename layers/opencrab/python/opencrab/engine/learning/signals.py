@@ -57,6 +57,8 @@ LOOKING_INWARD = NO_DEEDS | {
     "learning",
     "llm",
     "meta",
+    "notices",
+    "peers",
     "recall",
 }
 """Groups of actions that do not count for a turn's reward, so that an agent cannot raise it itself.

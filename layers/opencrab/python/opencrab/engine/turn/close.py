@@ -115,8 +115,13 @@ def close_empty_turn(work: TurnWork, result: ModelResult, turn: Turn) -> None:
 
 
 def _answers_person(work: TurnWork) -> bool:
-    """Check whether a person waits for this turn's answer, and for no other agent's."""
+    """Check whether a person waits for this turn's answer, and for no other agent's.
+
+    In a channel that is who asked a question there: to other words silence is an answer.
+    """
     turn = work.turn
+    if turn.channel is not None and not turn.channel.awaited:
+        return False
     is_asked = not turn.is_autonomous and turn.task is None and not work.session.discusses
     return is_asked and turn.authority is not Authority.PEER
 
