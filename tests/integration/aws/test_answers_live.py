@@ -49,7 +49,8 @@ def subscribed(worker: Function, scope: Scope = Scope.READ) -> None:
 def one(worker: Function, answer: str, happens: Callable[[int], object]) -> list[Saying]:
     """An agent that says one answer word by word."""
     house = worker.house
-    house.session(house.agent("mika", (Reply(text=answer),)))
+    agent = house.agent("mika", (Reply(text=answer),))
+    house.session(house.home.agents.save(agent.replaced(purpose="灯台を守る")))
     return speak(house, happens)
 
 

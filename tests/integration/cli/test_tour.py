@@ -52,7 +52,7 @@ def test_a_conversation_is_scripted_looked_at_and_ended(house: House, guide: Gui
         return said.out
 
     create = ["agents", "create", "--name", guide.name, "--persona", guide.persona]
-    opencrab(*create, "--traits", "openness=0.9,hobby=将棋")
+    opencrab(*create, "--purpose", guide.persona, "--traits", "openness=0.9,hobby=将棋")
     assert guide.name in opencrab("agents", "list", "--json")
     shown = opencrab("agents", "show", guide.name)
     for text in (guide.persona, "━━━━━━━━━╌ 0.9", "将棋"):
