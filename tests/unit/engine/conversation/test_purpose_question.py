@@ -26,8 +26,9 @@ def follows(work: TurnWork, **changes: object) -> FollowUp:
     return PurposeQuestionConsequence().on_close(work, replace(ending, **changes))  # type: ignore[arg-type]
 
 
-def speaks(work: TurnWork, language: Language) -> TurnWork:
-    agent = work.profile.agent.replaced(language=language)
+def speaks(work: TurnWork, language: Language = Language.EN, orders: str = "…") -> TurnWork:
+    heartbeat = work.profile.agent.heartbeat.replaced(instructions=orders)
+    agent = work.profile.agent.replaced(language=language, heartbeat=heartbeat)
     work.profile = work.profile.replaced(agent=agent)
     return work
 
@@ -51,10 +52,12 @@ def test_it_asks_where_its_heartbeat_speaks(asking: World) -> None:
 
 
 def test_it_asks_nobody_else_and_not_without_an_answer(asking: World) -> None:
-    stranger = asking.begun(principal_id="guest", authority=Authority.PUBLIC)
+    stranger = speaks(asking.begun(principal_id="guest", authority=Authority.PUBLIC))
     assert follows(stranger) == FollowUp()
-    work = asking.begun()
+    work = speaks(asking.begun())
     assert follows(work, status=TurnStatus.FAILED) == follows(work, speech="") == FollowUp()
+    assert follows(work) != FollowUp()
+    assert follows(speaks(asking.begun(), orders=" ")) == FollowUp(), "it does what it is told"
     agent = work.profile.agent.replaced(purpose="海を守る")
     work.profile = work.profile.replaced(agent=agent)
     assert follows(work) == FollowUp()

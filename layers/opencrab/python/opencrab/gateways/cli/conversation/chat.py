@@ -53,6 +53,8 @@ def chat(
         from opencrab.gateways.cli.conversation.interactive_chat import Dialogue
 
         place = session or _last(terminal, someone, new, last)
+        if place is None and someone is not None and not someone["purpose"]:
+            terminal.print_note("no_purpose", name=someone["name"])
         Dialogue(terminal, someone, place, speaker, attachments).run()
         return
     from opencrab.gateways.cli.conversation.script_chat import ScriptSpeaker, join_piped_chat_text
