@@ -249,8 +249,8 @@ MUTANTS = (
     Mutant(
         id="admission-answers-itself",
         module="opencrab.engine.turn.admission",
-        old="if agent_id != message.sender.id and _answers(agents, agent_id):",
-        new="if _answers(agents, agent_id):",
+        old="for agent_id in wanted if agent_id != message.sender.id)",
+        new="for agent_id in wanted)",
         fault="an agent answers its own message",
     ),
     Mutant(
