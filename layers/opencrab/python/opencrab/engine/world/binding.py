@@ -305,7 +305,7 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
     before = stored.read(WorldBinding)
     agent_id = before.agent_id
     meant = effect_of_world_message(before, envelope)
-    standing, kept = _standing_after(runtime, agent_id, envelope, now)
+    standing, kept = _standing_after(runtime, before, envelope, now)
     meant = _with_account(meant, standing)
     seen = new_fact(
         agent_id,
@@ -324,12 +324,13 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
 
 
 def _standing_after(
-    runtime: Runtime, agent_id: str, envelope: WorldEnvelope, now: datetime
+    runtime: Runtime, world: WorldBinding, envelope: WorldEnvelope, now: datetime
 ) -> tuple[WorldStanding, Document]:
     """Return an agent's standing after a message, and its document; a new doubt is logged."""
+    agent_id, payload = world.agent_id, world_value_from_wire(envelope.body)
     stored = stored_world_standing(runtime.home.facts, agent_id)
     before = WorldStanding() if stored is None else stored.read(WorldStanding)
-    standing = before.after_message(world_value_from_wire(envelope.body), now)
+    standing = before.after_message(payload, now, key_id=world.key_id)
     if standing.doubt != before.doubt:
         log.warning(
             "world contradicts itself, not trusted any more: agent=%s, world=%s, doubt=%s",
