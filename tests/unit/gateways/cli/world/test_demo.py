@@ -46,7 +46,9 @@ def lives(server: Server, *agents: dict[str, Any], trust: Any = None) -> None:
     for each in agents:
         bound = ok({"key_id": "a" * 64, "trust": trust})
         server.on(f"PUT /agents/{each['id']}/world", bound)
-        server.on(f"PUT /agents/{each['id']}/world/policy", ok({"key_id": "a" * 64, "trust": TRUSTED}))
+        server.on(
+            f"PUT /agents/{each['id']}/world/policy", ok({"key_id": "a" * 64, "trust": TRUSTED})
+        )
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "your own"), ("ja", "別のエージェント")])

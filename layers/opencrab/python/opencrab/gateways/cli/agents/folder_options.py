@@ -5,7 +5,6 @@ from pathlib import Path
 
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
-
 _ATTACHED = {"vault": "folder_attached_vault", "workspace": "folder_attached_workspace"}
 _DETACHED = {"vault": "folder_detached_vault", "workspace": "folder_detached_workspace"}
 
