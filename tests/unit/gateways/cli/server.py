@@ -169,7 +169,8 @@ class Program:
 
     def _ended(self, args: Sequence[str], environment: Mapping[str, str]) -> int:
         """Run the command; its exit code."""
-        given = (name for name in ("sheet", "now", "prices", "demo_world") if getattr(self, name) is not None)
+        names = ("sheet", "now", "prices", "demo_world")
+        given = (name for name in names if getattr(self, name) is not None)
         spoken = {**self.environment, **environment}
         locale = (spoken.get(name, "") for name in _LOCALE)
         asked = (*locale, *(word for word in args if word in {"ja", "en"}))

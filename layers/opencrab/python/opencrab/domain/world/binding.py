@@ -18,7 +18,7 @@ WORLD_KEY = "world_key"
 """The kind of installation documents that name the agent of a key, by the key's id."""
 
 GIVEN = "world_seed_sources"
-"""The kind of the document that stores an agent's seed sources, if it has any; its id is `WORLD`."""
+"""The kind of the document that stores an agent's seed sources; its id is `WORLD`."""
 
 SEEN = "world_seen"
 """The kind of documents that prevent a message from being handled twice, by its nonce."""
