@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opencrab.adapters.demo_world.store import FILE, DemoStore
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.world.demo.state import DemoMessage, DemoState
 
 A = "a" * 64
@@ -32,6 +33,14 @@ def test_what_is_stored_is_there_again(tmp_path: Path) -> None:
     assert again.ledger(A) == [(1, 1, 1), (2, 1, 2)]
     assert stat.S_IMODE((tmp_path / "world" / FILE).stat().st_mode) == 0o600
     again.close()
+
+
+def test_a_world_runs_in_one_process_only(tmp_path: Path) -> None:
+    first = DemoStore(tmp_path)
+    with pytest.raises(Unavailable, match="another process"):
+        DemoStore(tmp_path)
+    first.close()
+    DemoStore(tmp_path).close()
 
 
 def test_a_message_is_handled_once_or_not_at_all(tmp_path: Path) -> None:

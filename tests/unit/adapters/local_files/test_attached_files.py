@@ -146,3 +146,17 @@ def test_forgetting_a_path_reaches_the_versions_of_a_detached_folder(
     files.detach("mika", VAULT)
     assert files.delete_versions("mika", "vault/朝会.md") == 1
     assert (vault / "朝会.md").read_text(encoding="utf-8") == "昼"
+
+
+def test_versions_of_a_folder_that_is_not_there_for_now_stay(
+    files: AttachedFiles, vault: Path, clock: FakeClock
+) -> None:
+    """Such as one on a disk that is unplugged; those of other agents' files end as usual."""
+    month = timedelta(days=30)
+    files.attach(AttachedFolder("mika", VAULT, str(vault)))
+    files.write("mika", "vault/朝会.md", "昼".encode())
+    vault.rename(vault.with_name("away"))
+    for moment in (clock.now(), clock.now() + 5_000 * month):
+        assert files.end_deleted_versions(moment, month) == 0
+    vault.with_name("away").rename(vault)
+    assert len(files.versions("mika", "vault/朝会.md")) == 2

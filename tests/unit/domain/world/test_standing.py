@@ -12,7 +12,7 @@ NOW = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
 def told(standing: WorldStanding, **payload: Any) -> WorldStanding:
-    return standing.after_message(payload, NOW)
+    return standing.after_message(payload, NOW, key_id="a" * 64)
 
 
 def entry(number: int, change: int, balance: int) -> dict[str, int]:

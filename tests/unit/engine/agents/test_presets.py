@@ -4,9 +4,11 @@ import pytest
 
 from opencrab.domain.value import Language
 from opencrab.engine.agents.presets import (
+    WORLD_ROLE,
     Preset,
     agent_from_preset,
     founder_presets,
+    is_founder,
     newcomer_agent_presets,
 )
 
@@ -55,3 +57,12 @@ def test_a_founder_has_its_role_before_it_is_bound_to_a_world() -> None:
         assert made.identity.job_title == founder.words[Language.JA].title
     newcomer = agent_from_preset(newcomer_agent_presets()[0], Language.JA)
     assert newcomer.identity.metadata == {}
+
+
+def test_a_founder_is_known_by_its_role_or_its_purpose() -> None:
+    """Those of the release before have no role yet; a namesake has neither."""
+    first, *_ = founder_presets()
+    assert is_founder(first, {WORLD_ROLE: "EXPLORER"}, "mine now")
+    for words in first.words.values():
+        assert is_founder(first, {}, words.purpose)
+    assert not is_founder(first, {}, "write my invoices")

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from opencrab.domain.conversation.session import Hearing
-from opencrab.domain.errors import Refused
+from opencrab.domain.errors import Conflict, Refused
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS, Memory
 from opencrab.engine.learning.knowledge_seeds import CATEGORY, PARTS, read_knowledge_seeds
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.world.binding import bind_to_world
+from opencrab.engine.world_outbox import stored_world
 from opencrab.ports.web import WebPage
 from tests.contract.homes import sqlite
 from tests.crash.outside import Reply
@@ -54,8 +55,8 @@ def bind(house: House, *sources: str) -> list[tuple[int, bool]]:
     assert house.runtime.world is not None
     kingdom = house.runtime.world.transport
     assert isinstance(kingdom, ReferenceWorld)
-    world = bind_to_world(house.runtime, "crab", kingdom.binding(seed_sources=sources))
-    found = read_knowledge_seeds(house.runtime, world)
+    bind_to_world(house.runtime, "crab", kingdom.binding(seed_sources=sources))
+    found = read_knowledge_seeds(house.runtime, "crab")
     assert [each.source for each in found] == list(sources)
     return [(each.memories, bool(each.problem)) for each in found]
 
@@ -119,3 +120,34 @@ def test_a_long_file_becomes_several_memories_but_not_without_end(house: House) 
     write(house, "notes/long.md", "\n\n".join(words).encode())
     assert bind(house, "file:notes/long.md") == [(PARTS, False)]
     assert all(len(each.content) <= MEMORY_CHARACTERS for each in memories(house))
+
+
+def test_the_release_before_reads_the_binding_of_an_agent_that_is_given_seeds(house: House) -> None:
+    """It knows no seed sources, and refuses fields that it does not know."""
+    bind(house, "file:notes/law.md")
+    stored = stored_world(house.home.facts, "crab")
+    assert stored is not None
+    assert stored.body is not None
+    assert set(stored.body["genome"]) <= {
+        "role",
+        "drives",
+        "knowledge_seeds",
+        "parent",
+        "spawned_at",
+    }
+    with pytest.raises(Conflict):
+        bind(house, "file:notes/other.md")
+
+
+def test_of_a_file_only_its_owner_and_the_agent_hear_unless_it_is_published(house: House) -> None:
+    for path, words in (
+        ("notes/diary.md", "昨日は休んだ。"),
+        ("public/law.md", "通貨は増えない。"),
+    ):
+        write(house, path, words.encode())
+    assert bind(house, "file:notes/diary.md", "file:public/law.md", PAGE) == [(1, False)] * 3
+    assert {each.content: each.hearing for each in memories(house)} == {
+        "昨日は休んだ。": Hearing.PRIVATE,
+        "通貨は増えない。": Hearing.PUBLIC,
+        "市場は朝に開く。": Hearing.PUBLIC,
+    }

@@ -280,3 +280,15 @@ def test_a_price_list_that_changes_in_mid_cycle_is_kept_out_and_told(
         receive_world_message(house.runtime, kingdom.say(crab.key_id, "WORLD_STATE", bad))
     assert world_standing(house.home.facts, "crab") == standing
     assert world_of_agent(house.runtime.home, "crab").state["cycle"] == 4
+
+
+def test_the_account_of_another_agent_is_not_its_own(
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
+) -> None:
+    """Such as in the answer to a question for another agent's balance."""
+    for owner, entry, balance in ((crab.key_id, 1, 100), ("f" * 64, 2, 7)):
+        account = {"entry": entry, "change": 100, "balance": balance}
+        told = {"kind": "paid", "agent_id": bytes.fromhex(owner), "account": account}
+        receive_world_message(house.runtime, kingdom.say(crab.key_id, "EVENT", told))
+    assert world_standing(house.home.facts, "crab").doubt is None
+    assert world_of_agent(house.runtime.home, "crab").balance == 100

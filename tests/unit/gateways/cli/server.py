@@ -20,6 +20,7 @@ from opencrab.domain.access.instance import CHALLENGE_HEADER, instance_access_pr
 from opencrab.domain.usage.aws_cost import PriceSheet
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import NewestPrices, Options, UpOptions
+from opencrab.ports.demo_world import DemoWorldProcess
 
 CTRL_C = "\x03"
 """A line that is no line: the person presses Ctrl-C."""
@@ -142,6 +143,7 @@ class Program:
     sheet: Callable[[], PriceSheet] | None = None
     now: Callable[[], datetime] | None = None
     prices: NewestPrices | None = None
+    demo_world: Callable[[Path, int], DemoWorldProcess] | None = None
 
     def run(self, *args: str, typed: str | bytes = "", **environment: str) -> Said:
         """A command as a script runs it: nobody looks, and a pipe speaks."""
@@ -167,7 +169,8 @@ class Program:
 
     def _ended(self, args: Sequence[str], environment: Mapping[str, str]) -> int:
         """Run the command; its exit code."""
-        given = (name for name in ("sheet", "now", "prices") if getattr(self, name) is not None)
+        names = ("sheet", "now", "prices", "demo_world")
+        given = (name for name in names if getattr(self, name) is not None)
         spoken = {**self.environment, **environment}
         locale = (spoken.get(name, "") for name in _LOCALE)
         asked = (*locale, *(word for word in args if word in {"ja", "en"}))

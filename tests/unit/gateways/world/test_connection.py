@@ -181,6 +181,42 @@ def test_agents_messages_are_resent_until_acknowledged_and_marked_once(
     assert world_of_agent(house.home, "crab").units == 2
 
 
+def test_a_world_hears_only_agents_that_are_bound_with_its_key(
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
+) -> None:
+    house.agent("squid", (Reply(text="…"),))
+    impostor = ReferenceWorld(house.clock, world_id=crab.world_id)
+    squid = impostor.admit(bind_to_world(house.runtime, "squid", impostor.binding()))
+    joined(house, kingdom).receive_envelope(kingdom.allocation(crab, 4))
+    claim(house, 1, house.clock.now())
+    connection = joined(house, impostor)
+    assert connection.world is not None
+    assert [each.key_id for each in connection.world.citizens] == [squid.key_id]
+    assert connection.due_envelopes() == []
+    assert len(joined(house, kingdom).due_envelopes()) == 1
+
+
+def test_an_agent_that_says_much_keeps_no_other_from_being_heard(
+    house: House, kingdom: ReferenceWorld, crab: WorldBinding
+) -> None:
+    house.agent("squid", (Reply(text="…"),))
+    squid = kingdom.admit(bind_to_world(house.runtime, "squid", kingdom.binding()))
+    opened = StoredEnvelopes(house.home.facts, house.clock)
+    told = WorldEnvelope(
+        world_id="kingdom",
+        code=0x0601,
+        sender=squid.key_id,
+        recipient="Mint",
+        nonce="0" * 32,
+        at=house.clock.now(),
+    )
+    for number in range(limits.UNACKNOWLEDGED):
+        opened.send(b"much %d" % number, told.replaced(nonce=f"{number:032x}"))
+    later = told.replaced(sender=crab.key_id, at=house.clock.now())
+    opened.send(b"at last", later)
+    assert b"at last" in joined(house, kingdom).due_envelopes()
+
+
 def test_a_new_message_wakes_the_connection(
     house: House, kingdom: ReferenceWorld, crab: WorldBinding
 ) -> None:
@@ -218,7 +254,7 @@ def test_a_silent_world_is_not_written_to_without_end(
         opened.send(b"raw", told.replaced(nonce=f"{number:032x}"))
     with pytest.raises(Unavailable, match="not acknowledged"):
         opened.send(b"raw", told.replaced(nonce="f" * 32))
-    opened.send(b"raw", told.replaced(world_id="empire"))
+    opened.send(b"raw", told.replaced(sender="a" * 64))
 
 
 def test_a_world_that_floods_is_told_to_wait(

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from opencrab.domain.agents.soul import Personality, Soul
-from tests.unit.gateways.cli.server import Program, Server, ok, page
+from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view
 
 ADA = agent_view(
@@ -28,9 +28,9 @@ class Judge:
         self.cost = cost
         self.asked: list[tuple[str, int]] = []
         server.on("GET /agents", page(ADA, PLAIN))
-        server.on("POST /agents/a1/soul/trait-pair", self._pair)
+        server.on("POST /agents/a1/soul/trait-pair", self.answer)
 
-    def _pair(self, request: httpx.Request) -> httpx.Response:
+    def answer(self, request: httpx.Request) -> httpx.Response:
         body: dict[str, Any] = json.loads(request.content)
         self.asked.append((body["name"], body["question"]))
         share = 1.0 if body["name"] == "openness" else 0.5
@@ -88,6 +88,24 @@ def test_nothing_is_asked_once_the_money_is_spent(program: Program, server: Serv
     said = program.run("agents", "evaluate-persona", "Ada", "--yes")
     assert judge.asked == [("openness", 0), ("neuroticism", 0)]
     assert "not asked, because the budget is spent: risk tolerance, depth vs breadth" in said.out
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "not asked"), ("ja", "質問していない")])
+def test_what_was_paid_for_is_shown_if_a_later_call_fails(
+    program: Program, server: Server, language: str, words: str
+) -> None:
+    judge = Judge(server)
+    pair = judge.answer
+
+    def fail_second(request: httpx.Request) -> httpx.Response:
+        return problem(429, "the day is spent") if judge.asked else pair(request)
+
+    server.on("POST /agents/a1/soul/trait-pair", fail_second)
+    args = ("--language", language, "agents", "evaluate-persona", "Ada", "--yes")
+    said = program.run(*args)
+    assert said.code != 0
+    assert "the day is spent" in said.err
+    assert (words in said.out, "$0.001" in said.out) == (True, True), said.out
 
 
 def test_nobody_is_asked_without_a_yes(program: Program, judge: Judge) -> None:

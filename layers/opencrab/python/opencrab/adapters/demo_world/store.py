@@ -4,6 +4,8 @@ What a message changes, that it was handled, and what the world answers is one t
 world neither forgets nor repeats anything.
 """
 
+import fcntl
+import os
 import sqlite3
 import threading
 from collections.abc import Sequence
@@ -11,9 +13,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from opencrab.domain.errors import Unavailable
 from opencrab.domain.world.demo.state import DemoMessage, DemoState
 
-FILE = "world.db"
+FILE, LOCK = "world.db", "world.lock"
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS state (one INTEGER PRIMARY KEY CHECK (one = 1), body TEXT NOT NULL);
@@ -37,10 +40,14 @@ class WorldMail:
 
 
 class DemoStore:
-    """The file of one demo world; it is created with its folder, readable by its owner only."""
+    """The file of one demo world; it is created with its folder, readable by its owner only.
+
+    Only one process opens it, as each keeps the state in memory; raises Unavailable for a second.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._held = _hold(folder)
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(
             folder / FILE, isolation_level=None, timeout=30, check_same_thread=False
@@ -53,6 +60,7 @@ class DemoStore:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+        os.close(self._held)
 
     def identity(self) -> tuple[str, str] | None:
         """Return the world's private and public key, None before they were made."""
@@ -128,6 +136,20 @@ class DemoStore:
             "SELECT entry, change, balance FROM ledger WHERE key_id=? ORDER BY entry", (key_id,)
         ).fetchall()
         return [(int(entry), int(change), int(balance)) for entry, change, balance in rows]
+
+
+def _hold(folder: Path) -> int:
+    """Lock the folder for this object; the kernel releases the lock when the process ends."""
+    handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise Unavailable(
+            f"the demo world in {str(folder)!r} runs in another process already",
+            cure="stop it, or choose another folder with --folder",
+        ) from error
+    return handle
 
 
 def _json(value: DemoState | DemoMessage) -> str:

@@ -19,6 +19,7 @@ from opencrab.adapters.local_files.disk import REAL_DISK, Disk
 from opencrab.adapters.local_files.files import MEBIBYTE, LocalFiles
 from opencrab.adapters.local_files.folder_files import FolderFiles
 from opencrab.adapters.local_files.history import VersionHistory
+from opencrab.domain.errors import Invalid
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.workspace.path import workspace_folder_path, workspace_path
 from opencrab.ports.workspace.attached_folders import AttachedFolder, AttachedPlace
@@ -128,16 +129,18 @@ class AttachedFiles:
     def end_deleted_versions(self, now: datetime, kept: timedelta) -> int:
         """Delete the versions of all agents' files that were deleted `kept` ago; return how many.
 
-        Those of a folder that was detached end like those of deleted files.
+        Those of a folder that was detached end like those of deleted files; those of one that is
+        not there for now stay.
         """
         ended = self._own.end_deleted_versions(now, kept)
         present = {self._kept(each): each for each in self._attached}
         for place in self._all_kept():
             each = present.get(place)
             history = VersionHistory(place, self._quota_bytes)
-            for agent_id in history.agents():
-                paths = self._open(each).paths() if each and each.agent_id == agent_id else ()
-                ended += history.end_deleted(agent_id, paths, now=now, kept=kept)
+            with suppress(Invalid):
+                for agent_id in history.agents():
+                    paths = self._open(each).paths() if each and each.agent_id == agent_id else ()
+                    ended += history.end_deleted(agent_id, paths, now=now, kept=kept)
         return ended
 
     def _of(self, agent_id: str, path: str) -> LocalFiles | FolderFiles:

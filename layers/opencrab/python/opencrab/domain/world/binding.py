@@ -17,6 +17,9 @@ WORLD = "world"
 WORLD_KEY = "world_key"
 """The kind of installation documents that name the agent of a key, by the key's id."""
 
+GIVEN = "world_seed_sources"
+"""The kind of the document that stores an agent's seed sources; its id is `WORLD`."""
+
 SEEN = "world_seen"
 """The kind of documents that prevent a message from being handled twice, by its nonce."""
 
@@ -65,18 +68,24 @@ class WorldRole(StrEnum):
 class Genome(Value):
     """An agent's properties at its creation; they never change (Kingdom 3.2).
 
-    `knowledge_seeds` are entries of the world that it reads first, `seed_sources` what it is given
-    to know here; `parent` is the key id of the agent that spawned it.
+    `knowledge_seeds` are entries of the world that it reads first; `parent` is the key id of the
+    agent that spawned it.
     """
 
     role: WorldRole
     drives: Drives
     knowledge_seeds: Annotated[tuple[Hash, ...], Field(max_length=SEEDS)] = ()
-    seed_sources: Annotated[tuple[SeedSource, ...], Field(max_length=SEED_SOURCES)] = Field(
-        default=(), exclude_if=lambda sources: not sources
-    )
     parent: Hash | None = None
     spawned_at: datetime
+
+
+class GivenKnowledge(Value):
+    """What an agent is given to know here when it is bound; it never changes.
+
+    A document of its own, as the release before reads a genome without it.
+    """
+
+    sources: Annotated[tuple[SeedSource, ...], Field(max_length=SEED_SOURCES)] = ()
 
 
 class SentWorldMessage(Value):

@@ -13,7 +13,7 @@ ACKNOWLEDGED = "world_acknowledged"
 """The kind of the documents that remain of acknowledged messages, so that none is sent anew."""
 
 UNACKNOWLEDGED = 500
-"""The limit of unacknowledged messages to one world."""
+"""The limit of unacknowledged messages of one agent to its world."""
 
 
 class OutgoingEnvelope(Value):
@@ -42,7 +42,12 @@ def outgoing_envelope(raw: bytes, envelope: WorldEnvelope) -> OutgoingEnvelope:
     )
 
 
+def outgoing_prefix(sender: str) -> str:
+    """Return how the ids of the documents of an agent's messages begin; it has one world."""
+    return f"{sender}."
+
+
 def outgoing_envelope_id(envelope: WorldEnvelope) -> str:
-    """Return the id of an envelope's document: ordered by world, then by time."""
+    """Return the id of an envelope's document: ordered by sender, then by time."""
     milliseconds = int(envelope.at.timestamp() * 1_000)
-    return f"{envelope.world_id}.{milliseconds:015d}.{envelope.nonce}"
+    return f"{outgoing_prefix(envelope.sender)}{milliseconds:015d}.{envelope.nonce}"

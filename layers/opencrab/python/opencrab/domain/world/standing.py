@@ -119,12 +119,17 @@ class WorldStanding(Value):
             return None
         return self.replaced(trust=self.trust.replaced(day=day, spent=spent))
 
-    def after_message(self, payload: Mapping[str, Any], now: datetime) -> "WorldStanding":
-        """Return the standing after a message of the world, as JSON; raise Invalid."""
+    def after_message(
+        self, payload: Mapping[str, Any], now: datetime, *, key_id: str
+    ) -> "WorldStanding":
+        """Return the standing after a message of the world, as JSON; raise Invalid.
+
+        The account in a message about another agent than `key_id` is that agent's.
+        """
         told = self.replaced(heard_at=now)
         if "prices" in payload and "cycle" in payload:
             told = told.with_prices(_prices(payload["prices"]), payload["cycle"], now)
-        if "account" in payload:
+        if "account" in payload and payload.get("agent_id", key_id) == key_id:
             told = told.with_entry(*_entry(payload["account"]), now)
         return told
 

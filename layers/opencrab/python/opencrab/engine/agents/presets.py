@@ -53,6 +53,14 @@ def founder_presets() -> tuple[FounderPreset, ...]:
     return _load_preset_file().founders
 
 
+def is_founder(preset: FounderPreset, metadata: Mapping[str, object], purpose: str) -> bool:
+    """Check whether an agent of a founder's name is the founder, and not an agent of the owner's.
+
+    Founders of earlier releases have no role yet, but the preset's purpose.
+    """
+    return WORLD_ROLE in metadata or purpose in {each.purpose for each in preset.words.values()}
+
+
 def newcomer_agent_presets() -> tuple[Preset, ...]:
     """Return the presets that are offered to new users."""
     return _load_preset_file().presets

@@ -12,11 +12,12 @@ from opencrab.domain.document import new_fact
 from opencrab.domain.errors import Invalid, NotFound, OpenCrabError, Refused
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.memory.memory import MEMORY_CHARACTERS, Memory
-from opencrab.domain.world.binding import WorldBinding
+from opencrab.domain.workspace.path import is_published_workspace_path, workspace_path
 from opencrab.domain.world.standing import ReadSeed
 from opencrab.engine.memory.curation import MemoryCurator, NewMemory
 from opencrab.engine.memory.records import find_memory
 from opencrab.engine.runtime import Runtime
+from opencrab.engine.world.binding import seed_sources_of_agent
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +30,10 @@ PARTS = 20
 """The most memories that are made of one seed; the rest of a longer one is not read."""
 
 
-def read_knowledge_seeds(runtime: Runtime, world: WorldBinding) -> tuple[ReadSeed, ...]:
-    """Read the seeds of a bound agent's genome that were not read yet; safe to repeat."""
-    return tuple(_read(runtime, world.agent_id, source) for source in world.genome.seed_sources)
+def read_knowledge_seeds(runtime: Runtime, agent_id: str) -> tuple[ReadSeed, ...]:
+    """Read the seed sources of a bound agent that were not read yet; safe to repeat."""
+    sources = seed_sources_of_agent(runtime.home.facts, agent_id)
+    return tuple(_read(runtime, agent_id, source) for source in sources)
 
 
 def _read(runtime: Runtime, agent_id: str, source: str) -> ReadSeed:
@@ -46,7 +48,10 @@ def _read(runtime: Runtime, agent_id: str, source: str) -> ReadSeed:
             raise Invalid(f"{source!r} has no text")
         owner = runtime.home.agents.get(agent_id).agent.owner or _OWNER
         curator = MemoryCurator(runtime, agent_id, owner=owner, foreign=foreign)
-        found = ReadSeed(source=source, memories=sum(_add(curator, part) for part in parts))
+        hearing = _hearing(source)
+        found = ReadSeed(
+            source=source, memories=sum(_add(curator, part, hearing) for part in parts)
+        )
         runtime.home.facts.commit(new_fact(agent_id, SEED_READ, mark, found))
     except OpenCrabError as error:
         log.warning(
@@ -56,10 +61,17 @@ def _read(runtime: Runtime, agent_id: str, source: str) -> ReadSeed:
     return found
 
 
-def _add(curator: MemoryCurator, part: str) -> bool:
+def _hearing(source: str) -> Hearing:
+    """Return who may hear of a seed: of a file only its owner and the agent, if not published."""
+    kind, _, name = source.partition(":")
+    is_private = kind == "file" and not is_published_workspace_path(workspace_path(name))
+    return Hearing.PRIVATE if is_private else Hearing.PUBLIC
+
+
+def _add(curator: MemoryCurator, part: str, hearing: Hearing) -> bool:
     """Add a part; return False for one that the agent knows, or that says nothing."""
     try:
-        curator.add(NewMemory(content=part, category=CATEGORY, hearing=Hearing.PUBLIC))
+        curator.add(NewMemory(content=part, category=CATEGORY, hearing=hearing))
     except Invalid:
         return False
     return True

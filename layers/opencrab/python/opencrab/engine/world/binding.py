@@ -16,6 +16,7 @@ from opencrab.domain.errors import Changed, Conflict, NotFound, Refused, Unavail
 from opencrab.domain.value import Identifier, Unit, Value
 from opencrab.domain.world.binding import (
     FUTURE,
+    GIVEN,
     KEYS,
     PAST,
     REMEMBERED,
@@ -25,6 +26,7 @@ from opencrab.domain.world.binding import (
     WORLD,
     WORLD_KEY,
     Genome,
+    GivenKnowledge,
     Hash,
     SeedSource,
     SeenMessage,
@@ -107,7 +109,7 @@ def bind_to_world(runtime: Runtime, agent_id: str, new: NewBinding) -> WorldBind
             return bind_to_world(runtime, agent_id, new)
     else:
         world = stored.read(WorldBinding)
-        _require_same(world, new)
+        _require_same(world, seed_sources_of_agent(runtime.home.facts, agent_id), new)
     _set_agent_world(runtime, profile, world)
     return world
 
@@ -129,6 +131,12 @@ def world_of_agent(home: Home, agent_id: str) -> WorldBinding:
     if stored is None:
         raise NotFound(f"agent {agent_id!r} is bound to no world", cure="bind it to one first")
     return stored.read(WorldBinding)
+
+
+def seed_sources_of_agent(facts: Documents, agent_id: str) -> tuple[str, ...]:
+    """Return what a bound agent is given to know, () for none."""
+    stored = facts.get(agent_id, GIVEN, WORLD)
+    return () if stored is None else stored.read(GivenKnowledge).sources
 
 
 def world_balance(facts: Documents, agent_id: str) -> int | None:
@@ -201,7 +209,6 @@ def _create_world_binding(
             role=new.role,
             drives=profile.soul.weights,
             knowledge_seeds=new.knowledge_seeds,
-            seed_sources=new.seed_sources,
             parent=new.parent,
             spawned_at=clock.now(),
         ),
@@ -209,16 +216,18 @@ def _create_world_binding(
         reputation=new.reputation,
     )
     key = new_fact(INSTALLATION_FACTS, WORLD_KEY, pair.key_id, WorldKey(agent_id=agent.id))
-    facts.commit(new_fact(agent.id, WORLD, WORLD, world), key)
+    given = GivenKnowledge(sources=new.seed_sources)
+    seeds = (new_fact(agent.id, GIVEN, WORLD, given),) if given.sources else ()
+    facts.commit(new_fact(agent.id, WORLD, WORLD, world), key, *seeds)
     log.info(
         "agent bound to world: agent=%s, world=%s, key=%s", agent.id, new.world_id, pair.key_id
     )
     return world
 
 
-def _require_same(world: WorldBinding, new: NewBinding) -> None:
+def _require_same(world: WorldBinding, sources: tuple[str, ...], new: NewBinding) -> None:
     genome = world.genome
-    seeds = (genome.knowledge_seeds, genome.seed_sources)
+    seeds = (genome.knowledge_seeds, sources)
     there = (world.world_id, world.keys, genome.role, *seeds, genome.parent)
     given = (new.knowledge_seeds, new.seed_sources)
     if there != (new.world_id, new.keys, new.role, *given, new.parent):
@@ -305,7 +314,7 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
     before = stored.read(WorldBinding)
     agent_id = before.agent_id
     meant = effect_of_world_message(before, envelope)
-    standing, kept = _standing_after(runtime, agent_id, envelope, now)
+    standing, kept = _standing_after(runtime, before, envelope, now)
     meant = _with_account(meant, standing)
     seen = new_fact(
         agent_id,
@@ -324,12 +333,13 @@ def _take(runtime: Runtime, stored: Document, opened: OpenEnvelope) -> None:
 
 
 def _standing_after(
-    runtime: Runtime, agent_id: str, envelope: WorldEnvelope, now: datetime
+    runtime: Runtime, world: WorldBinding, envelope: WorldEnvelope, now: datetime
 ) -> tuple[WorldStanding, Document]:
     """Return an agent's standing after a message, and its document; a new doubt is logged."""
+    agent_id, payload = world.agent_id, world_value_from_wire(envelope.body)
     stored = stored_world_standing(runtime.home.facts, agent_id)
     before = WorldStanding() if stored is None else stored.read(WorldStanding)
-    standing = before.after_message(world_value_from_wire(envelope.body), now)
+    standing = before.after_message(payload, now, key_id=world.key_id)
     if standing.doubt != before.doubt:
         log.warning(
             "world contradicts itself, not trusted any more: agent=%s, world=%s, doubt=%s",

@@ -17,6 +17,7 @@ from opencrab.domain.world.outgoing import (
     OutgoingEnvelope,
     outgoing_envelope,
     outgoing_envelope_id,
+    outgoing_prefix,
 )
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
@@ -39,7 +40,7 @@ class StoredEnvelopes:
         names = ((OUTGOING, wanted), (ACKNOWLEDGED, wanted))
         if self._facts.get_many(INSTALLATION_FACTS, *names):
             return
-        if len(self.pending(envelope.world_id)) >= UNACKNOWLEDGED:
+        if len(self.pending(envelope.sender)) >= UNACKNOWLEDGED:
             raise Unavailable(
                 f"world {envelope.world_id!r} has not acknowledged {UNACKNOWLEDGED} messages",
                 cure="wait until it is connected again",
@@ -56,10 +57,11 @@ class StoredEnvelopes:
         for wake in waiting:
             wake()
 
-    def pending(self, world_id: str, limit: int = UNACKNOWLEDGED) -> tuple[Document, ...]:
-        """Return the messages that a world has not acknowledged, oldest first."""
-        page = self._facts.page(INSTALLATION_FACTS, OUTGOING, after=f"{world_id}.", limit=limit)
-        return tuple(fact for fact in page if fact.id.startswith(f"{world_id}."))
+    def pending(self, sender: str, limit: int = UNACKNOWLEDGED) -> tuple[Document, ...]:
+        """Return an agent's messages that its world has not acknowledged, oldest first."""
+        begin = outgoing_prefix(sender)
+        page = self._facts.page(INSTALLATION_FACTS, OUTGOING, after=begin, limit=limit)
+        return tuple(fact for fact in page if fact.id.startswith(begin))
 
     def mark_acknowledged(self, pending: Document) -> None:
         """Mark a message as acknowledged, once; repeating it changes nothing."""

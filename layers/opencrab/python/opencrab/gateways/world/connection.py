@@ -9,7 +9,7 @@ import json
 import logging
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from opencrab.domain.document import Document
@@ -101,12 +101,14 @@ class WorldConnection:
         self.outgoing.mark_acknowledged(found[0])
 
     def due_envelopes(self) -> list[bytes]:
-        """Return the messages to send now: new ones, and those without an answer for too long."""
-        if self.world is None:
-            return []
+        """Return the messages to send now: new ones, and those without an answer for too long.
+
+        They are those of the agents that are bound with this world's key: another world may have
+        the same id.
+        """
         now = self.runtime.clock.monotonic_ms()
         due = list[bytes]()
-        for stored in self.outgoing.pending(self.world.world_id, IN_FLIGHT):
+        for stored in self._pending():
             raw = stored.read(OutgoingEnvelope).frame
             digest = content_hash(raw)
             sent = self._sent.get(digest)
@@ -114,6 +116,12 @@ class WorldConnection:
                 self._sent[digest] = (stored, now)
                 due.append(raw)
         return due
+
+    def _pending(self) -> Iterator[Document]:
+        """Yield the oldest messages of each agent, so that none waits for another's."""
+        citizens = () if self.world is None else self.world.citizens
+        for each in citizens:
+            yield from self.outgoing.pending(each.key_id, max(IN_FLIGHT // len(citizens), 1))
 
     def _take(self, raw: bytes) -> tuple[str, dict[str, str]]:
         """Take a message; return the kind of the answer and what it says."""

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
+_ATTACHED = {"vault": "folder_attached_vault", "workspace": "folder_attached_workspace"}
+_DETACHED = {"vault": "folder_detached_vault", "workspace": "folder_detached_workspace"}
+
 
 def attach_folders_from_terminal(
     terminal: Terminal, agent_id: str, folders: Mapping[str, str | None]
@@ -17,6 +20,6 @@ def attach_folders_from_terminal(
         kept = terminal.client.put("agents", agent_id, "folders", place, body={"folder": whole})
         if not (terminal.options.json or terminal.options.quiet):
             real = {each["place"]: each["folder"] for each in kept["items"]}
-            sentence = "folder_detached" if is_own else "folder_attached"
-            terminal.print_sentence(f"{sentence}_{place}", folder=real.get(place))
+            sentence = (_DETACHED if is_own else _ATTACHED)[place]
+            terminal.print_sentence(sentence, folder=real.get(place))
     return bool(named)

@@ -19,6 +19,9 @@ class Reach(StrEnum):
     NOBODY = "nobody"
 
 
+_POLICIES = {"owner": "peers_owner", "nobody": "peers_nobody", "listed": "peers_listed"}
+
+
 @cli_command
 def agent_peers(
     terminal: Terminal,
@@ -45,7 +48,7 @@ def agent_peers(
     if terminal.options.json:
         terminal.json(policy)
         return
-    terminal.print_sentence(f"peers_{policy['reach']}", name=found["name"])
+    terminal.print_sentence(_POLICIES[policy["reach"]], name=found["name"])
     if not policy["in_reach"] and policy["reach"] != "nobody":
         terminal.print_sentence("peers_none")
     for each in policy["in_reach"]:

@@ -49,10 +49,14 @@ def evaluate_persona(
     if not yes:
         _agree(terminal, agent, len(traits) * questions, budget)
     run = _Run(terminal, agent, budget)
-    for question in range(questions):
-        for trait in traits:
-            run.ask(trait, question)
-    terminal.show(run.told(traits), _draw)
+    try:
+        for question in range(questions):
+            for trait in traits:
+                run.ask(trait, question)
+    finally:
+        # What was paid for is shown, also if a call failed or somebody pressed Ctrl-C.
+        if run.pairs:
+            terminal.show(run.told(traits), _draw)
 
 
 @dataclass
@@ -132,7 +136,9 @@ def _draw(terminal: Terminal, found: Found) -> None:
         terminal.print_sentence("persona_models", model=pair["model"], judge=pair["judge"])
     if found["not_asked"]:
         left = ", ".join(map(words.term, found["not_asked"]))
-        terminal.print_sentence("persona_not_asked", traits=left)
+        is_spent = found["spent_micro_usd"] >= found["budget_micro_usd"]
+        key = "persona_not_asked" if is_spent else "persona_broken_off"
+        terminal.print_sentence(key, traits=left)
     terminal.print_sentence(
         "eval_spent",
         spent=format_dollars_for_terminal(found["spent_micro_usd"]),

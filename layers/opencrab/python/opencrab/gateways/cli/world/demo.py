@@ -67,9 +67,10 @@ def _bind_founders(
 ) -> dict[str, str]:
     """Create the founders that are missing and bind them; return their names by their keys."""
     from opencrab.domain.value import Language
-    from opencrab.engine.agents.presets import agent_from_preset, founder_presets
+    from opencrab.engine.agents.presets import agent_from_preset, founder_presets, is_founder
 
     language, names = Language(terminal.options.language.for_agents), dict[str, str]()
+    asks = False
     known = {agent["name"]: agent for agent in living_agents_for_terminal(terminal)}
     for each in founder_presets():
         told = {words.name for words in each.words.values()}
@@ -77,6 +78,9 @@ def _bind_founders(
         if agent is None:
             body = agent_from_preset(each, language).model_dump(mode="json", exclude_unset=True)
             agent = terminal.client.post("agents", body=body)
+        elif not is_founder(each, agent["identity"]["metadata"], agent["purpose"]):
+            terminal.print_note("world_namesake", name=agent["name"])
+            continue
         place = ("agents", agent["id"], "world")
         body = {"world_id": world.world_id, "keys": [world.public_key], "role": each.role.value}
         try:
@@ -86,10 +90,11 @@ def _bind_founders(
             continue
         if trust is not None:
             policy = {"trusted": True, "daily_limit": trust}
-            terminal.client.put(*place, "policy", body=policy)
+            bound = terminal.client.put(*place, "policy", body=policy)
+        asks = asks or bound["trust"] is None
         names[bound["key_id"]] = agent["name"]
     terminal.print_note("world_founders", count=len(names))
-    if trust is None:
+    if asks:
         terminal.print_note("world_asks_hint")
     return names
 

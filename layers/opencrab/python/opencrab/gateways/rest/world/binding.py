@@ -73,7 +73,7 @@ def put_agent_world(api: Api, _caller: Owner, agent_id: Id, body: Strict[NewBind
     )
 
     world = bind_to_world(api.runtime, agent_id, body)
-    return _view(api, world, read_knowledge_seeds(api.runtime, world))
+    return _view(api, world, read_knowledge_seeds(api.runtime, agent_id))
 
 
 @router.put("/policy")
