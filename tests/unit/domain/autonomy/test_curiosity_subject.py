@@ -2,13 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
-from opencrab.domain.autonomy.curiosity_subject import SOON, ExploredSubjects, SubjectKind
+from opencrab.domain.autonomy.curiosity_subject import SOON, CuriosityHistory, SubjectKind
 
 NOW = datetime(2026, 2, 17, 9, 0, tzinfo=UTC)
 
 
 def test_kinds_take_turns_and_those_never_asked_about_come_first() -> None:
-    explored = ExploredSubjects()
+    explored = CuriosityHistory()
     assert explored.kinds() == list(SubjectKind)
     explored = explored.after(SubjectKind.BELIEF, "b1", NOW)
     explored = explored.after(SubjectKind.FILE, "f1", NOW + timedelta(hours=1))
@@ -20,7 +20,7 @@ def test_kinds_take_turns_and_those_never_asked_about_come_first() -> None:
 
 
 def test_the_same_subject_does_not_come_again_soon() -> None:
-    explored = ExploredSubjects().after(SubjectKind.BELIEF, "b1", NOW)
+    explored = CuriosityHistory().after(SubjectKind.BELIEF, "b1", NOW)
     late = timedelta(microseconds=1)
     assert not explored.is_due(SubjectKind.BELIEF, "b1", NOW + SOON - late)
     assert explored.is_due(SubjectKind.BELIEF, "b1", NOW + SOON)
@@ -29,7 +29,7 @@ def test_the_same_subject_does_not_come_again_soon() -> None:
 
 
 def test_what_was_asked_about_is_kept_for_a_time_and_within_a_size() -> None:
-    explored = ExploredSubjects().after(SubjectKind.BELIEF, "old", NOW - SOON)
+    explored = CuriosityHistory().after(SubjectKind.BELIEF, "old", NOW - SOON)
     for number in range(150):
         at = NOW + timedelta(minutes=number)
         explored = explored.after(SubjectKind.BELIEF, f"b{number}", at)

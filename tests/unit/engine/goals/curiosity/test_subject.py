@@ -15,7 +15,7 @@ from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, remember_belief
 from opencrab.domain.memory.write_policy import GATE, MemoryCounts
 from opencrab.domain.value import Language
-from opencrab.engine.goals.curiosity.subject import find_exploration_reason
+from opencrab.engine.goals.curiosity.subject import find_curiosity_reason
 from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.goals.queue import GoalBoard
 from tests.unit.engine.goals.aims import aim, pursues
@@ -131,7 +131,7 @@ def test_an_agent_that_it_never_talked_to_is_asked_by_name(
     pursues(world, aim(9, source=GoalSource.SOCIAL))
     profile, later = world.runtime.home.agents.get("mika"), NOW + SOON
     board = GoalBoard.of(world.runtime.home.facts, profile, later)
-    assert find_exploration_reason(world.runtime, board, later) is None, "one is being met"
+    assert find_curiosity_reason(world.runtime, board, later) is None, "one is being met"
 
 
 def test_words_of_strangers_taint_the_goal(world: World) -> None:

@@ -26,7 +26,7 @@ class SubjectKind(StrEnum):
     FILE = "file"
 
 
-class ExploredSubjects(Value):
+class CuriosityHistory(Value):
     """The subjects that curiosity asked about lately, by kind and place, with the time.
 
     `read_to` is the place after which it looks on, by kind; places are ids and never words.
@@ -49,7 +49,7 @@ class ExploredSubjects(Value):
         at = self.asked.get(_key(kind, place))
         return at is None or not at <= now < at + SOON
 
-    def after(self, kind: SubjectKind, place: str, now: datetime) -> "ExploredSubjects":
+    def after(self, kind: SubjectKind, place: str, now: datetime) -> "CuriosityHistory":
         """Return what is stored after a subject was asked about now."""
         known = {key: at for key, at in self.asked.items() if at <= now < at + SOON}
         known.pop(_key(kind, place), None)

@@ -114,9 +114,9 @@ def generate_exploration_goal(runtime: Runtime, board: GoalBoard, now: datetime)
     if not _has_room(board, wish):
         return None
     # Only when an agent explores, and not for every worker.
-    from opencrab.engine.goals.curiosity.subject import find_exploration_reason  # noqa: PLC0415
+    from opencrab.engine.goals.curiosity.subject import find_curiosity_reason  # noqa: PLC0415
 
-    reason = find_exploration_reason(runtime, board, now)
+    reason = find_curiosity_reason(runtime, board, now)
     if reason is not None:
         wish = _wish(board, GoalSource.CURIOSITY, reason.name, reason.words)
         wish = wish.replaced(taint=reason.tainted)

@@ -4,13 +4,13 @@ These are beliefs that it never tested, things known only by name, memories left
 it never talked to, and files that it did not make. Kinds take turns, and so do those of one kind.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from opencrab.domain.agents.time_zone import agent_time_zone
-from opencrab.domain.autonomy.curiosity_subject import CURIOSITY, ExploredSubjects, SubjectKind
+from opencrab.domain.autonomy.curiosity_subject import CURIOSITY, CuriosityHistory, SubjectKind
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.goals.goal import GoalSource
 from opencrab.domain.identifier import stable_id
@@ -40,11 +40,11 @@ class CuriositySubject:
     place: str
     what: str
     tainted: bool = False
-    facts: dict[str, object] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class ExplorationReason:
+class CuriosityReason:
     """Name and description of an exploration goal, and the document to write with the goal."""
 
     name: str
@@ -57,14 +57,14 @@ class ExplorationReason:
 class _Known:
     """What is stored, as far as one read shows it: so empty kinds cost no read of their own."""
 
-    explored: ExploredSubjects
+    explored: CuriosityHistory
     stored: Document | None
     filled: frozenset[SubjectKind]
 
 
-def find_exploration_reason(
+def find_curiosity_reason(
     runtime: Runtime, board: GoalBoard, now: datetime
-) -> ExplorationReason | None:
+) -> CuriosityReason | None:
     """Return the goal about the next unknown subject; None if nothing unknown is stored.
 
     It reads what was asked about lately, then one kind after another until there is a subject.
@@ -85,7 +85,7 @@ def find_exploration_reason(
         asked = (
             stored.with_body(after) if stored else new_fact(agent.id, CURIOSITY, CURIOSITY, after)
         )
-        return ExplorationReason(name, words, subject.tainted, asked)
+        return CuriosityReason(name, words, subject.tainted, asked)
     return None
 
 
@@ -105,7 +105,7 @@ def _read_known(runtime: Runtime, board: GoalBoard) -> _Known:
         SubjectKind.FILE: True,
     }
     return _Known(
-        explored=ExploredSubjects() if explored is None else explored.read(ExploredSubjects),
+        explored=CuriosityHistory() if explored is None else explored.read(CuriosityHistory),
         stored=explored,
         filled=frozenset(kind for kind, has in filled.items() if has),
     )

@@ -30,7 +30,8 @@ class BeliefView(View):
     """A belief of the agent with its confidence: 0 is certainly false, 1 certainly true.
 
     `evidence` is the newest evidence for or against it, with the turns in which it was found.
-    `tainted`: it rests on untrusted text.
+    `tainted`: it rests on untrusted text. `test` are the conditions by which code tests it, and
+    `test_holds` is what they showed last, null if they showed nothing yet.
     """
 
     id: str
@@ -45,6 +46,8 @@ class BeliefView(View):
     turn_id: str
     session_id: str
     person_id: str
+    test: str = ""
+    test_holds: bool | None = None
 
 
 class PeerSummary(View):
@@ -96,7 +99,14 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
     items, cursor = page_of(
         BELIEFS, found, query.limit, lambda each: f"{each.confidence}/{each.id}"
     )
-    return Page(items=tuple(map(BeliefView.of, items)), next_cursor=cursor)
+    tests = beliefs_and_peers.declared_tests_of_beliefs(api.runtime.home, agent_id)
+    shown = (
+        BeliefView.of(each, test=test.test, test_holds=test.holds)
+        if (test := tests.get(each.id)) is not None
+        else BeliefView.of(each)
+        for each in items
+    )
+    return Page(items=tuple(shown), next_cursor=cursor)
 
 
 @router.delete("/beliefs/{belief_id}", status_code=204)
