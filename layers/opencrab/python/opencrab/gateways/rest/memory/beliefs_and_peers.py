@@ -4,6 +4,8 @@ import math
 import re
 from datetime import datetime
 
+from opencrab.domain.memory.belief import Belief
+from opencrab.domain.turn.declared_test import DeclaredTest
 from opencrab.engine.memory import beliefs_and_peers, reading, working_memory
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import http_routes_below
@@ -100,12 +102,7 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
         BELIEFS, found, query.limit, lambda each: f"{each.confidence}/{each.id}"
     )
     tests = beliefs_and_peers.declared_tests_of_beliefs(api.runtime.home, agent_id)
-    shown = (
-        BeliefView.of(each, test=test.test, test_holds=test.holds)
-        if (test := tests.get(each.id)) is not None
-        else BeliefView.of(each)
-        for each in items
-    )
+    shown = (_belief_view(each, tests.get(each.id)) for each in items)
     return Page(items=tuple(shown), next_cursor=cursor)
 
 
@@ -179,6 +176,12 @@ def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryV
 def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
     """Clear an agent's working memory."""
     working_memory.clear_working_memory(api.runtime.home, agent_id)
+
+
+def _belief_view(belief: Belief, test: DeclaredTest | None) -> BeliefView:
+    if test is None:
+        return BeliefView.of(belief, test="", test_holds=None)
+    return BeliefView.of(belief, test=test.test, test_holds=test.holds)
 
 
 def _place(cursor: str | None) -> tuple[float, str] | None:
