@@ -2,18 +2,22 @@
 
 import pytest
 
+from opencrab.domain.erasure.request import ErasureRequest, ErasureScope
 from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief
 from opencrab.domain.memory.belief_index import belief_id_in_memory
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.turn.declared_test import DeclaredTests
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
+from opencrab.engine.erasure.erase import erase_data
 from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.memory.beliefs_and_peers import remove_belief_from_agent_memory
 from opencrab.engine.turn.observe import load_turn_work
+from opencrab.engine.turn.work import TurnWork
 from tests.crash.outside import Reply, Script
 from tests.e2e.house import House
 from tests.e2e.instructed import carried
+from tests.e2e.meddling import Killed, die, meddled
 from tests.e2e.wanting import begins, lives
 
 CLAIMS = {Language.EN: "The tide table is written down", Language.JA: "潮の表は書いてある"}
@@ -40,6 +44,12 @@ def explores(house: House) -> str:
     assert begun is not None
     carried(house, 3)
     return str(begun.turn_id)
+
+
+def orients(work: TurnWork) -> None:
+    """What a worker does before a turn's first prompt."""
+    for on_begin in work.runtime.consequences.on_begin:
+        on_begin(work)
 
 
 def belief(house: House, name: str) -> Belief:
@@ -103,8 +113,7 @@ def test_a_file_of_others_and_a_tainted_turn_test_no_trusted_belief(home: House)
     home.home.files.delete("crab", TIDE)
     goal_turn = home.turn(begun.turn_id).replaced(taint=True)
     work = load_turn_work(home.runtime, goal_turn, Transcript())
-    for on_begin in home.runtime.consequences.on_begin:
-        on_begin(work)
+    orients(work)
     assert (belief(home, name).refuted, holds(home)) == (0, [None])
 
 
@@ -114,8 +123,7 @@ def test_a_turn_that_is_delivered_twice_counts_once_and_the_prompt_follows(home:
     assert begun is not None
     for _ in range(2):
         work = load_turn_work(home.runtime, home.turn(begun.turn_id), Transcript())
-        for on_begin in home.runtime.consequences.on_begin:
-            on_begin(work)
+        orients(work)
         assert work.prompt.around is not None
         (brief,) = work.prompt.around.outlook.beliefs
         assert brief.confidence == pytest.approx(1 / 3)
@@ -129,8 +137,7 @@ def test_turns_check_a_few_tests_each_and_without_any_read_nothing_more(home: Ho
     home.calls.clear()
     work = load_turn_work(home.runtime, turn, Transcript())
     before = dict(home.calls)
-    for on_begin in home.runtime.consequences.on_begin:
-        on_begin(work)
+    orients(work)
     assert home.calls == before
     carried(home, 2)
     home.session(home.home.agents.get("crab").agent)
@@ -149,4 +156,23 @@ def test_turns_check_a_few_tests_each_and_without_any_read_nothing_more(home: Ho
 def test_a_belief_that_is_deleted_takes_its_test_along(home: House) -> None:
     name = declares(home, Language.EN, f"file:{TIDE}")
     remove_belief_from_agent_memory(home.home, "crab", name)
+    assert holds(home) == []
+
+
+def test_a_worker_that_dies_after_a_check_counts_it_once(house: House) -> None:
+    name = declares(house, Language.JA, f"file:{TIDE}", G1=LOOKS)
+    begun = begins(house, generate_exploration_goal)
+    dying = meddled(house, 1, die)
+    work = load_turn_work(dying, house.turn(begun.turn_id), Transcript())
+    with pytest.raises(Killed):
+        orients(work)
+    carried(house, 3)
+    known = belief(house, name)
+    assert (known.refuted, known.evidence[-1]) == (1, begun.turn_id)
+
+
+def test_a_test_goes_with_what_it_came_from(home: House) -> None:
+    declares(home, Language.EN, f"file:{TIDE}")
+    session = ErasureRequest(scope=ErasureScope.SESSION, id="s")
+    erase_data(home.runtime, "crab", session)
     assert holds(home) == []

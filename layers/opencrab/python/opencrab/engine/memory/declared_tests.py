@@ -130,7 +130,7 @@ def _keep(work: TurnWork, results: Mapping[str, bool], looked: set[str]) -> None
         if fact is None or test is None or _is_outdated(test, fact):
             tests = tests.without(belief_id)
         elif test.holds is not holds:
-            after = _revised(work, fact, holds=holds, now=now)
+            after = _revision_after_turn(work, fact, holds=holds, now=now)
             changes.append(fact.with_body(after))
             seen = remember_belief(seen, after)
             tests = tests.changed(belief_id, holds=holds, checked_at=now)
@@ -149,6 +149,6 @@ def _is_outdated(test: DeclaredTest, fact: Document) -> bool:
     return test.tainted and not fact.read(Belief).tainted
 
 
-def _revised(work: TurnWork, fact: Document, *, holds: bool, now: datetime) -> Belief:
+def _revision_after_turn(work: TurnWork, fact: Document, *, holds: bool, now: datetime) -> Belief:
     outcome = Outcome.SUCCESS if holds else Outcome.FAILURE
     return revise_belief(fact.read(Belief), outcome, (work.turn.id,), now)
