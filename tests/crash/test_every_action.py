@@ -113,7 +113,7 @@ CALLS: dict[str, tuple[Call, ...]] = {
     "get_current_llm_config": (("get_current_llm_config", {}),),
     "world_messages": (("world_messages", {"target": "Mint"}),),
     "world_send": (("world_send", {"message": "TRANSFER", "payload": {"to": "x", "amount": 1}}),),
-    "form_belief": (BELIEF,),
+    "form_belief": ((BELIEF[0], {**BELIEF[1], "test": "file:海.md"}),),
     "test_belief": (
         BELIEF,
         ("test_belief", {"belief_id": belief_id_in_memory("蟹は横に歩く"), "outcome": "success"}),
@@ -222,6 +222,7 @@ def _left(errand: Errand, agent_id: str, turn_id: str, session_id: str) -> str:
     kinds = (
         *("memory", "experience", "impression", "skill", "goal", "mind", "foreign_name"),
         *("memory_gate", "forgotten", "rewritten", "belief", "peer", "outlook", "working"),
+        "belief_tests",
         *("node", "edge", "knowledge", "adjustment"),
     )
     left = {

@@ -55,7 +55,7 @@ NOT_TAKEN: dict[str, tuple[str, ...]] = {
         "evaluate_response metrics_id", "compare_models models.[]", "select_llm model_alias",
         "select_llm reason", "evaluate_response better_model_suggestion",
         "compare_models task_type", "get_llm_metrics after", "recall_model_experiences before",
-        "search_notes modified_after",
+        "search_notes modified_after", "form_belief test",
     ),
     "an id whose pattern takes no such slug, or that must be there": (
         "test_belief belief_id as a slug", "plan_goal goal_id as a slug",

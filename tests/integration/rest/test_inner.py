@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from opencrab.domain.document import new_fact
-from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief
 from opencrab.domain.memory.belief_index import salient_beliefs_in_memory
 from opencrab.domain.memory.memory import EXPERIENCE, IMPRESSION, Experience, Impression
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
 from opencrab.domain.outcome import Outcome
+from opencrab.domain.turn.declared_test import DeclaredTest, DeclaredTests
 from opencrab.gateways.rest.http.page import http_page_cursor
 from tests.integration.rest.house import House, problem
 
@@ -67,6 +68,15 @@ def test_beliefs_are_listed_the_surest_first(house: House, agent: str) -> None:
         query = f"?limit=1&cursor={page['next_cursor']}" if page["next_cursor"] else ""
     assert seen == ["b2", "b3", "b1"]
     assert house.got(f"/agents/{house.agent()}/beliefs")["items"] == []
+
+
+def test_a_belief_is_shown_with_its_declared_test(house: House, agent: str) -> None:
+    test = DeclaredTest(belief_id="b2", test="file:茶.md", holds=False, declared_at=NOW)
+    tests = DeclaredTests(tests=(test,))
+    house.runtime.home.facts.commit(new_fact(agent, BELIEF_TESTS, BELIEF_TESTS, tests))
+    shown = {each["id"]: each for each in house.got(f"/agents/{agent}/beliefs")["items"]}
+    assert (shown["b2"]["test"], shown["b2"]["test_holds"]) == ("file:茶.md", False)
+    assert (shown["b1"]["test"], shown["b1"]["test_holds"]) == ("", None)
 
 
 @pytest.mark.parametrize("place", ["beliefs:x", "beliefs:9/b1", "beliefs:./b1", "peers:0.5/b1"])

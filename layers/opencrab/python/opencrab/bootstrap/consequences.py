@@ -14,6 +14,7 @@ from opencrab.engine.discussion.turn_taking import DiscussionConsequence
 from opencrab.engine.erasure.file_versions import ForgottenFileConsequence
 from opencrab.engine.goals.after_turn import GoalConsequence
 from opencrab.engine.learning.signals import SignalsConsequence
+from opencrab.engine.memory.belief_consequence import BeliefTestConsequence
 from opencrab.engine.memory.compaction.trigger import CompactionConsequence
 from opencrab.engine.peers.talking import PeerConsequence
 from opencrab.engine.runtime import Runtime
@@ -28,6 +29,7 @@ CONSEQUENCES: Consequences[Runtime, Any] = Consequences(
     CompactionConsequence(),
     HeartbeatConsequence(),
     WorldUnitConsequence(),
+    BeliefTestConsequence(),
     ForgottenFileConsequence(),
     PurposeQuestionConsequence(),
     SignalsConsequence(),

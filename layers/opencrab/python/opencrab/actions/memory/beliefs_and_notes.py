@@ -11,16 +11,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from opencrab.actions.memory.belief_claim import (
+    belief_of_claim,
+    evidence_of_turn,
+    visible_label,
+)
 from opencrab.actions.registry import Group
 from opencrab.domain.access.impact import Impact
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, NotFound, Refused, TooLarge
 from opencrab.domain.learning.skill_lifecycle import may_vouch_for_skill
-from opencrab.domain.memory.belief import BELIEF, CLAIM, EVIDENCE, Belief, Evidence, revise_belief
+from opencrab.domain.memory.belief import BELIEF, EVIDENCE, Belief, Evidence, revise_belief
 from opencrab.domain.memory.belief_index import (
     BELIEFS,
     PEERS,
-    belief_id_in_memory,
     belief_with_same_claim,
     salient_beliefs_change,
 )
@@ -46,9 +50,8 @@ from opencrab.domain.memory.working_memory import (
     WorkingMemory,
     write_working_memory,
 )
-from opencrab.domain.memory.write_policy import TAINTED_CONFIDENCE
 from opencrab.domain.outcome import Outcome
-from opencrab.domain.text.plain import text_on_one_line, visible_text
+from opencrab.domain.text.plain import visible_text
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Identifier, Name, ShortText, Text, Unit, Value
 from opencrab.ports.paging import all_pages
@@ -70,6 +73,7 @@ class FormBelief(Value):
     claim: ShortText = Field(description="One sentence that can turn out wrong")
     confidence: Unit | None = None
     evidence: Evidences = ()
+    test: ShortText = Field("", description="What code checks: file:a.md, action:NAME, balance>=20")
 
 
 class TestBelief(Value):
@@ -106,30 +110,19 @@ class RatePeer(Value):
 )
 def form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
     """Keep one claim that you hold to be true; the same claim again confirms it."""
-    new = _belief(arguments, context)
-    held = dict(_beliefs(new.id, context))
-    name = _same_claim(new, held, context)
-    if name is None:
-        if len(held) >= BELIEFS:
-            raise Refused(
-                f"limit reached: {BELIEFS} beliefs",
-                cure="confirm one that says nearly the same, or ask your owner to remove some",
-            )
-        fact = new_fact(context.agent.id, BELIEF, new.id, new)
-        return _keeping_belief(fact, new, context, confirmed=False)
-    stored = held[name]
-    known = stored.read(Belief)
-    if known.tainted and not new.tainted:
-        new = new.replaced(id=name)
-        return _keeping_belief(stored.with_body(new), new, context, confirmed=False)
-    if not context.clearance.whole and _needs_vouching(known, context):
-        return _belief_result(new, confirmed=False)
-    _require_vouching(known, context)
-    if context.turn.id in known.evidence:
-        return _shown_belief(new, known, context, confirmed=False)
-    after = revise_belief(known, Outcome.SUCCESS, new.evidence, context.clock.now())
-    kept = _keeping_belief(stored.with_body(after), after, context, confirmed=True)
-    return _shown_belief(new, after, context, confirmed=True).keeping(*kept.facts)
+    if not arguments.test:
+        return _form_belief(arguments, context)
+    # Few beliefs have a test, so not every worker loads it.
+    from opencrab.actions.memory.belief_test import (  # noqa: PLC0415
+        checked_belief_test,
+        declared_test_change,
+    )
+
+    test = checked_belief_test(arguments.test, context)
+    formed = _form_belief(arguments, context)
+    if formed.data is None:
+        return formed
+    return formed.keeping(declared_test_change(test, formed.data["belief_id"], context))
 
 
 @group.action(
@@ -149,7 +142,7 @@ def test_belief(arguments: TestBelief, context: ActionContext) -> ActionResult:
         )
     known = stored.read(Belief)
     _require_vouching(known, context)
-    evidence = _evidence(arguments.evidence, context)
+    evidence = evidence_of_turn(arguments.evidence, context)
     after = revise_belief(known, Outcome(arguments.outcome), evidence, context.clock.now())
     confirmed = after.confidence >= known.confidence
     return _keeping_belief(stored.with_body(after), after, context, confirmed=confirmed)
@@ -223,8 +216,8 @@ def link_knowledge(arguments: LinkKnowledge, context: ActionContext) -> ActionRe
         turn_id=turn.id,
         updated_at=now,
     )
-    origin = node(label=_label("origin", arguments.origin), content=content)
-    target = node(label=_label("target", arguments.target))
+    origin = node(label=visible_label("origin", arguments.origin), content=content)
+    target = node(label=visible_label("target", arguments.target))
     facts, agent_id = context.reach.facts, context.agent.id
     if content and not _may_reword(
         facts.get(agent_id, NODE, knowledge_node_id(origin.label)), context
@@ -284,36 +277,31 @@ def rate_peer(arguments: RatePeer, context: ActionContext) -> ActionResult:
     return told.keeping(fact, *_outlook(context, lambda outlook: remember_peer(outlook, after)))
 
 
-def _belief(arguments: FormBelief, context: ActionContext) -> Belief:
-    """Build a new belief from the arguments; a tainted one has at most TAINTED_CONFIDENCE."""
-    claim = _label("claim", arguments.claim)
-    if len(claim) > CLAIM:
-        raise TooLarge(
-            f"claim has {len(claim)} characters, at most {CLAIM} are allowed",
-            field="claim",
-            cure="say one thing in one sentence",
-        )
-    now, turn = context.clock.now(), context.turn
-    tainted = not may_vouch_for_skill(turn)
-    confidence = 0.5 if arguments.confidence is None else arguments.confidence
-    return Belief(
-        id=belief_id_in_memory(claim),
-        claim=claim,
-        confidence=min(confidence, TAINTED_CONFIDENCE) if tainted else confidence,
-        evidence=_evidence(arguments.evidence, context),
-        formed_at=now,
-        tainted=tainted,
-        turn_id=turn.id,
-        session_id=context.session.id,
-        person_id=turn.principal_id,
-    )
-
-
-def _evidence(given: tuple[str, ...], context: ActionContext) -> tuple[str, ...]:
-    """Return the given evidence, at most EVIDENCE - 1 pieces, followed by the turn's id."""
-    shown = (text_on_one_line(each) for each in given)
-    said = dict.fromkeys(each for each in shown if each)
-    return (*tuple(said)[: EVIDENCE - 1], context.turn.id)
+def _form_belief(arguments: FormBelief, context: ActionContext) -> ActionResult:
+    new = belief_of_claim(arguments.claim, arguments.confidence, arguments.evidence, context)
+    held = dict(_beliefs(new.id, context))
+    name = _same_claim(new, held, context)
+    if name is None:
+        if len(held) >= BELIEFS:
+            raise Refused(
+                f"limit reached: {BELIEFS} beliefs",
+                cure="confirm one that says nearly the same, or ask your owner to remove some",
+            )
+        fact = new_fact(context.agent.id, BELIEF, new.id, new)
+        return _keeping_belief(fact, new, context, confirmed=False)
+    stored = held[name]
+    known = stored.read(Belief)
+    if known.tainted and not new.tainted:
+        new = new.replaced(id=name)
+        return _keeping_belief(stored.with_body(new), new, context, confirmed=False)
+    if not context.clearance.whole and _needs_vouching(known, context):
+        return _belief_result(new, confirmed=False)
+    _require_vouching(known, context)
+    if context.turn.id in known.evidence:
+        return _shown_belief(new, known, context, confirmed=False)
+    after = revise_belief(known, Outcome.SUCCESS, new.evidence, context.clock.now())
+    kept = _keeping_belief(stored.with_body(after), after, context, confirmed=True)
+    return _shown_belief(new, after, context, confirmed=True).keeping(*kept.facts)
 
 
 def _same_claim(new: Belief, held: dict[str, Document], context: ActionContext) -> str | None:
@@ -388,10 +376,3 @@ def _count(context: ActionContext, kind: str) -> int:
 
 def _all(context: ActionContext, kind: str) -> Iterator[Document]:
     return all_pages(context.reach.facts, context.agent.id, kind)
-
-
-def _label(field: str, given: str) -> str:
-    label = text_on_one_line(given)
-    if not label:
-        raise Invalid(f"{field} is blank", field=field, cure="use visible characters")
-    return label

@@ -11,6 +11,9 @@ from opencrab.domain.value import Stripped, Unit, Value
 BELIEF = "belief"
 """The kind of documents that store beliefs."""
 
+BELIEF_TESTS = "belief_tests"
+"""Kind and id of the document that stores the declared tests of an agent's beliefs."""
+
 CLAIM, EVIDENCE = 500, 20
 
 Claim = Annotated[Stripped, StringConstraints(min_length=1, max_length=CLAIM)]

@@ -26,11 +26,9 @@ from opencrab.engine.agents.vital_signs import (
 )
 from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.self_goals import ends_own_goal_idle
+from opencrab.engine.goals.turn_evidence import has_stored_lesson
 from opencrab.engine.memory.working_memory import clear_working_memory_after_turn
 from opencrab.engine.turn.work import Consequence, TurnWork
-
-_LESSONS = frozenset({"learn_from_experience", "learn_from_peer", "reflect_and_learn"})
-"""Actions that store a new experience."""
 
 _PLANS = frozenset({"plan_goal", "add_goal", "finish_task", "fail_task", "report"})
 """Actions of the group "planning" that advance a goal or a task."""
@@ -51,7 +49,8 @@ class HeartbeatConsequence(Consequence):
 
     def on_close(self, work: TurnWork, ending: TurnEnding) -> FollowUp:
         signs = _signs_after_turn(work, ending.status, spoke=ending.has_spoken)
-        return FollowUp(facts=() if signs is None else (signs,))
+        lived = _experience_of_events(work, ending)
+        return FollowUp(facts=tuple(fact for fact in (signs, lived) if fact is not None))
 
     def after_close(self, work: TurnWork) -> None:
         _settle(work)
@@ -80,6 +79,17 @@ def _signs_after_turn(work: TurnWork, status: TurnStatus, *, spoke: bool) -> Doc
     if _is_new_experience(work, status, spoke=spoke):
         signs = signs.replaced(lived_at=now)
     return None if signs == before else heartbeat_signs_document(signs, stored)
+
+
+def _experience_of_events(work: TurnWork, ending: TurnEnding) -> Document | None:
+    """Return the experience of a turn that acted on events; None for most turns."""
+    around = work.prompt.around
+    if around is None or not around.events or ending.status is not TurnStatus.COMPLETED:
+        return None
+    # Few turns have read events, so not every worker loads it.
+    from opencrab.engine.autonomy.event_experience import experience_of_events  # noqa: PLC0415
+
+    return experience_of_events(work, around.events, work.runtime.clock.now())
 
 
 def _settle(work: TurnWork) -> None:
@@ -196,7 +206,7 @@ def _succeeded_actions(work: TurnWork) -> set[str]:
 
 def _is_new_experience(work: TurnWork, status: TurnStatus, *, spoke: bool) -> bool:
     """Check whether a turn stored a lesson or completed a goal that the agent set itself."""
-    if _LESSONS & _succeeded_actions(work):
+    if has_stored_lesson(work):
         return True
     goal = work.served
     return (

@@ -11,11 +11,12 @@ from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.domain.autonomy.schedule import SCHEDULE, Schedule
 from opencrab.domain.autonomy.vital_signs import VITALS, VitalSigns
 from opencrab.domain.document import Document
-from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief
 from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_in_memory
 from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK
 from opencrab.domain.memory.working_memory import WORKING, WorkingMemory
+from opencrab.domain.turn.declared_test import DeclaredTests
 from opencrab.engine.erasure.derived_peers import IsAffected, talks_and_notices_to_erase
 from opencrab.engine.erasure.derived_promises import promises_to_erase
 from opencrab.ports.documents import Documents
@@ -49,6 +50,7 @@ def beliefs_to_erase(home: Home, agent_id: str, means: IsAffected) -> DerivedBel
     peers = list(_peers(facts, agent_id, means, kept))
     if kept.changes:
         kept.changes[:0] = _outlook(facts, agent_id, beliefs, peers)
+    _tests(facts, agent_id, means, kept, {belief.id for belief in beliefs})
     _working(facts, agent_id, means, kept)
     _signs(facts, agent_id, means, kept, _happenings(facts, agent_id, means, kept))
     _schedules(facts, agent_id, means, kept)
@@ -81,6 +83,30 @@ def _beliefs(
             belief = belief.replaced(evidence=evidence)
             kept.changes.append(fact.with_body(belief))
         yield belief
+
+
+def _tests(
+    facts: Documents, agent_id: str, means: IsAffected, kept: DerivedBeliefs, beliefs: set[str]
+) -> None:
+    """Remove the declared tests of beliefs that go, and those whose own words go."""
+    stored = facts.get(agent_id, BELIEF_TESTS, BELIEF_TESTS)
+    if stored is None:
+        return
+    tests = stored.read(DeclaredTests)
+    gone = {
+        each.belief_id
+        for each in tests.tests
+        if each.belief_id not in beliefs
+        or means(
+            each.test,
+            turns=(each.turn_id,),
+            session_id=each.session_id,
+            people=(each.person_id,),
+            times=(each.declared_at,),
+        )
+    }
+    if gone:
+        kept.changes.append(stored.with_body(tests.without(*gone)))
 
 
 def _peers(

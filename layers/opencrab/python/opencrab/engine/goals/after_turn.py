@@ -44,6 +44,7 @@ from opencrab.engine.goals.social.answers import goal_waiting_for_peers, is_goal
 from opencrab.engine.goals.turn_evidence import (
     goals_started_by_turn,
     last_speech_of_turn,
+    record_given_goal,
     why_turn_plan_was_refused,
 )
 from opencrab.engine.phrases import fault_phrase, system_phrase
@@ -236,6 +237,7 @@ def _advance(work: TurnWork, board: GoalBoard, goal: Goal, end: _End, told: list
     elif goal.pause is not None:
         goal = goal.replaced(pause=goal.pause.replaced(turn_waits=False))
         told.extend(self_goals.goal_pause_reason_for_owner(goal))
+    record_given_goal(work, board, goal, failed, end.status)
     board.put_goal(goal)
     if goal.status.is_end or goal.pause is not None or self_goals.is_goal_resting(goal):
         dequeue_goal_and_begin_next(

@@ -92,7 +92,7 @@ def generate_goals(
 
 
 def generate_exploration_goal(runtime: Runtime, board: GoalBoard, now: datetime) -> Goal | None:
-    """Generate an exploration goal and begin it.
+    """Generate the goal to explore one unknown subject, or the unknown at large, and begin it.
 
     None if one is open, another goal is active, there is no room, or the last one ended too
     recently: the pause is the curiosity threshold times the interval.
@@ -100,15 +100,27 @@ def generate_exploration_goal(runtime: Runtime, board: GoalBoard, now: datetime)
     if board.agenda().current is not None:
         return None
     board.open_goals()
-    last = board.expectations().ended_at(GoalSource.CURIOSITY)
+    last, language = (
+        board.expectations().ended_at(GoalSource.CURIOSITY),
+        board.profile.agent.language,
+    )
     patience = curiosity.curiosity_threshold(board.profile.soul.weights.risk_tolerance)
     if (
         last is not None
         and last <= now < last + patience * runtime.rules.autonomy.curiosity_interval
     ):
         return None
-    name, words = goal_text(GoalSource.CURIOSITY, board.profile.agent.language)
-    wish = _wish(board, GoalSource.CURIOSITY, name, words)
+    wish = _wish(board, GoalSource.CURIOSITY, *goal_text(GoalSource.CURIOSITY, language))
+    if not _has_room(board, wish):
+        return None
+    # Only when an agent explores, and not for every worker.
+    from opencrab.engine.goals.curiosity.subject import find_curiosity_reason  # noqa: PLC0415
+
+    reason = find_curiosity_reason(runtime, board, now)
+    if reason is not None:
+        wish = _wish(board, GoalSource.CURIOSITY, reason.name, reason.words)
+        wish = wish.replaced(taint=reason.tainted)
+        board.add_document(reason.asked)
     goal = _put_up(board, wish, now)
     return None if goal is None else begin_or_queue_goal(board, goal)
 
@@ -322,16 +334,22 @@ def _reply_wish(
     return wish.replaced(taint=True)
 
 
-def _put_up(board: GoalBoard, wish: _GoalDraft, now: datetime) -> Goal | None:
-    """Open a goal from its draft; None if there is no room or the agent may not act unasked."""
-    agent, goals = board.profile.agent, board.open_goals()
+def _has_room(board: GoalBoard, wish: _GoalDraft) -> bool:
+    """Check whether the agent acts unasked and has room for one more goal like this."""
+    goals = board.open_goals()
     alike = sum(goal.horizon is wish.horizon for goal in goals)
     full = alike >= open_goal_limit(wish.horizon, Authority.SELF)
     enough = count_goals_from(running_goals(goals), wish.source) >= AT_ONCE.get(
         wish.source, len(goals) + 1
     )
-    if full or enough or not agent.heartbeat.acts_on_its_own:
+    return board.profile.agent.heartbeat.acts_on_its_own and not (full or enough)
+
+
+def _put_up(board: GoalBoard, wish: _GoalDraft, now: datetime) -> Goal | None:
+    """Open a goal from its draft; None if there is no room or the agent may not act unasked."""
+    if not _has_room(board, wish):
         return None
+    agent = board.profile.agent
     number = board.agenda().last_number + 1
     goal = Goal(
         id=f"G{number}",

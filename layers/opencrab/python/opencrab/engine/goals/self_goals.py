@@ -186,7 +186,7 @@ def record_goal_outcome(board: GoalBoard, goal: Goal) -> Goal:
         return goal
     goal = goal.replaced(satisfaction=came)
     if is_self_set_goal(goal):
-        lived = _experience(goal, goal.id, goal.name, came.outcome, board.now)
+        lived = experience_of_goal(goal, goal.id, goal.name, came.outcome, board.now)
         board.add_document(new_fact(goal.agent_id, EXPERIENCE, lived.id, lived))
     return goal
 
@@ -196,13 +196,20 @@ def record_failed_tasks(board: GoalBoard, goal: Goal, failed: Sequence[Task]) ->
     if not is_self_set_goal(goal):
         return
     for task in failed:
-        lived = _experience(goal, task.id, task.name, Outcome.FAILURE, board.now)
-        lesson = one_line(task.cause or task.name, _SENTENCE)
-        lived = lived.replaced(lesson=lesson, about_turn=task.turn_id or "")
+        lived = experience_of_failed_task(goal, task, board.now)
         board.add_document(new_fact(goal.agent_id, EXPERIENCE, lived.id, lived))
 
 
-def _experience(goal: Goal, label: str, name: str, outcome: Outcome, now: datetime) -> Experience:
+def experience_of_failed_task(goal: Goal, task: Task, now: datetime) -> Experience:
+    """Return the experience of a task that failed, whose lesson is the cause."""
+    lived = experience_of_goal(goal, task.id, task.name, Outcome.FAILURE, now)
+    lesson = one_line(task.cause or task.name, _SENTENCE)
+    return lived.replaced(lesson=lesson, about_turn=task.turn_id or "")
+
+
+def experience_of_goal(
+    goal: Goal, label: str, name: str, outcome: Outcome, now: datetime
+) -> Experience:
     """Return the experience of a goal or of one of its tasks, whose lesson is what was reported."""
     first_line = next((line for line in goal.report.splitlines() if line.strip()), goal.name)
     told = content_hash(f"{goal.session_id}#{label}".encode())

@@ -5,8 +5,9 @@ Trust affects attention and priority, never permissions: no access check reads i
 
 from dataclasses import dataclass
 
+from opencrab.domain.document import Document
 from opencrab.domain.errors import Changed, NotFound, Unavailable
-from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief
 from opencrab.domain.memory.belief_index import salient_beliefs_change, salient_beliefs_in_memory
 from opencrab.domain.memory.memory import IMPRESSION, Impression
 from opencrab.domain.memory.peer import PEER, Peer, peer_trust
@@ -16,6 +17,7 @@ from opencrab.domain.memory.salient_beliefs import (
     forget_belief,
     forget_peer,
 )
+from opencrab.domain.turn.declared_test import DeclaredTest, DeclaredTests
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.documents import Documents
 from opencrab.ports.home import Home
@@ -46,6 +48,13 @@ def beliefs_in_agent_memory(
     if after is not None:
         listed = [each for each in listed if each[:2] > (-after[0], after[1])]
     return tuple(each for _, _, each in listed[:limit])
+
+
+def declared_tests_of_beliefs(home: Home, agent_id: str) -> dict[str, DeclaredTest]:
+    """Return the declared tests of an agent's beliefs, by belief."""
+    stored = home.facts.get(agent_id, BELIEF_TESTS, BELIEF_TESTS)
+    tests = () if stored is None else stored.read(DeclaredTests).tests
+    return {each.belief_id: each for each in tests}
 
 
 def peers_in_agent_memory(
@@ -103,20 +112,27 @@ def _remove(home: Home, agent_id: str, kind: str, name: str) -> None:
     home.agents.get(agent_id)
     facts = home.facts
     for _ in range(_TRIES):
-        found = {
-            fact.kind: fact for fact in facts.get_many(agent_id, (kind, name), (OUTLOOK, OUTLOOK))
-        }
+        names = ((kind, name), (OUTLOOK, OUTLOOK), (BELIEF_TESTS, BELIEF_TESTS))
+        found = {fact.kind: fact for fact in facts.get_many(agent_id, *names)}
         if kind not in found:
             raise _nothing(agent_id, kind, name)
         stored = found.get(OUTLOOK)
         outlook = stored.read(SalientBeliefs) if stored else SalientBeliefs()
         after = forget_belief(outlook, name) if kind == BELIEF else forget_peer(outlook, name)
+        tests = _without_test(found.get(BELIEF_TESTS), name) if kind == BELIEF else ()
+        changes = (*salient_beliefs_change(agent_id, stored, after), *tests)
         try:
-            facts.commit(found[kind].removed(), *salient_beliefs_change(agent_id, stored, after))
+            facts.commit(found[kind].removed(), *changes)
         except Changed:
             continue
         return
     raise _busy(agent_id)
+
+
+def _without_test(stored: Document | None, belief_id: str) -> tuple[Document, ...]:
+    if stored is None or (tests := stored.read(DeclaredTests)).of_belief(belief_id) is None:
+        return ()
+    return (stored.with_body(tests.without(belief_id)),)
 
 
 def _nothing(agent_id: str, kind: str, name: str) -> NotFound:

@@ -29,6 +29,7 @@ class Surroundings:
     `capability` is the `capability_match` of goals that state none; `served` is the stored goal
     that the turn carries out. `known_peers` are the tainted peers that are agents here. `names` are
     those of agents by id, `answers` what other agents said for the goal, `notices` the new ones.
+    `declared_tests` is the document with the tests of beliefs.
     """
 
     signs: VitalSigns | None = None
@@ -43,6 +44,7 @@ class Surroundings:
     names: Mapping[str, str] = field(default_factory=dict)
     answers: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
+    declared_tests: Document | None = None
 
 
 @dataclass(frozen=True)

@@ -100,18 +100,24 @@ def _low_trust_reason(
     return SocialReason("social", name, is_prompt_peer_id_untrusted(home.agents, peers[who]))
 
 
-def _unmet_reason(home: Home, profile: Profile) -> SocialReason | None:
-    """Return an active agent in reach that this one never talked to, another for each agent."""
+def find_unmet_agents(home: Home, profile: Profile) -> tuple[Profile, ...]:
+    """Return the active agents in reach that this one never talked to, in an order of its own.
+
+    None for an agent that does not seek out others.
+    """
     agent = profile.agent
     if profile.soul.weights.collaboration < _OPEN:
-        return None
+        return ()
     met = {fact.id for fact in home.facts.page(agent.id, PEER_TALK, limit=_TALKS)}
-    unmet = [
+    unmet = (
         each
         for each in find_agents_in_reach(home.agents, home.facts, agent)
         if each.agent.id not in met and each.agent.status is AgentStatus.ACTIVE
-    ]
-    if not unmet:
-        return None
-    first = min(unmet, key=lambda each: stable_id("meets", agent.id, each.agent.id))
-    return SocialReason("unmet", first.identity.name)
+    )
+    return tuple(sorted(unmet, key=lambda each: stable_id("meets", agent.id, each.agent.id)))
+
+
+def _unmet_reason(home: Home, profile: Profile) -> SocialReason | None:
+    """Return an active agent in reach that this one never talked to, another for each agent."""
+    unmet = find_unmet_agents(home, profile)
+    return SocialReason("unmet", unmet[0].identity.name) if unmet else None

@@ -14,6 +14,7 @@ from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.expectation import EXPECTATIONS, Expectations
 from opencrab.domain.goals.goal import GOAL, Goal, goal_document_id, goal_id_of_label
 from opencrab.domain.goals.promise import PROMISE_BOARD, PromiseBoard
+from opencrab.domain.memory.belief import BELIEF_TESTS
 from opencrab.domain.memory.clearance import Clearance
 from opencrab.domain.memory.peer import Peer
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
@@ -48,6 +49,7 @@ _NAMES = (
     (OUTLOOK, OUTLOOK),
     (EXPECTATIONS, EXPECTATIONS),
     (PROMISE_BOARD, PROMISE_BOARD),
+    (BELIEF_TESTS, BELIEF_TESTS),
 )
 _MILLION = 1_000_000
 _SAID = 500
@@ -97,6 +99,7 @@ def read_prompt_surroundings(
         events=events,
         promises=None if promised is None else promised.read(PromiseBoard),
         served=served,
+        declared_tests=single.get(BELIEF_TESTS),
         known_peers=frozenset(
             peer.agent_id
             for peer in seen.peers

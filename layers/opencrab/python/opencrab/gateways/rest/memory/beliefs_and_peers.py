@@ -4,6 +4,8 @@ import math
 import re
 from datetime import datetime
 
+from opencrab.domain.memory.belief import Belief
+from opencrab.domain.turn.declared_test import DeclaredTest
 from opencrab.engine.memory import beliefs_and_peers, reading, working_memory
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import http_routes_below
@@ -30,7 +32,8 @@ class BeliefView(View):
     """A belief of the agent with its confidence: 0 is certainly false, 1 certainly true.
 
     `evidence` is the newest evidence for or against it, with the turns in which it was found.
-    `tainted`: it rests on untrusted text.
+    `tainted`: it rests on untrusted text. `test` are the conditions by which code tests it, and
+    `test_holds` is what they showed last, null if they showed nothing yet.
     """
 
     id: str
@@ -45,6 +48,8 @@ class BeliefView(View):
     turn_id: str
     session_id: str
     person_id: str
+    test: str = ""
+    test_holds: bool | None = None
 
 
 class PeerSummary(View):
@@ -96,7 +101,9 @@ def list_beliefs(api: Api, _caller: Owner, agent_id: Id, query: Paged) -> Page[B
     items, cursor = page_of(
         BELIEFS, found, query.limit, lambda each: f"{each.confidence}/{each.id}"
     )
-    return Page(items=tuple(map(BeliefView.of, items)), next_cursor=cursor)
+    tests = beliefs_and_peers.declared_tests_of_beliefs(api.runtime.home, agent_id)
+    shown = (_belief_view(each, tests.get(each.id)) for each in items)
+    return Page(items=tuple(shown), next_cursor=cursor)
 
 
 @router.delete("/beliefs/{belief_id}", status_code=204)
@@ -169,6 +176,12 @@ def get_working_memory(api: Api, _caller: Owner, agent_id: Id) -> WorkingMemoryV
 def clear_working_memory(api: Api, _caller: Owner, agent_id: Id) -> None:
     """Clear an agent's working memory."""
     working_memory.clear_working_memory(api.runtime.home, agent_id)
+
+
+def _belief_view(belief: Belief, test: DeclaredTest | None) -> BeliefView:
+    if test is None:
+        return BeliefView.of(belief, test="", test_holds=None)
+    return BeliefView.of(belief, test=test.test, test_holds=test.holds)
 
 
 def _place(cursor: str | None) -> tuple[float, str] | None:

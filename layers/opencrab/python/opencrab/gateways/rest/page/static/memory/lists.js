@@ -60,7 +60,9 @@ export function beliefs({ api, path, signal }) {
       await api.delete(`${path}/beliefs/${encodeURIComponent(each.id)}`);
       made.remove();
     };
+    const shown = each.test_holds === null ? "open" : each.test_holds ? "holds" : "fails";
     const made = element("li", {}, prose(each.claim),
+      each.test ? element("p", { class: "hint" }, text(`memory_test_${shown}`), " ", foreign(each.test)) : null,
       element("div", { class: "marks" }, element("span", { class: "badge" }, text("memory_confident", { share: percent(each.confidence) })), taint(each),
         element("span", { class: "hint" }, text("memory_tested", { confirmed: each.confirmed.toFixed(1), refuted: each.refuted.toFixed(1) }), " · ", time(each.formed_at), " ", turnLink(each)),
         action("memory_drop_belief", remove, { ask: "memory_drop_belief_question" })));
