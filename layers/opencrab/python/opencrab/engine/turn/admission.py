@@ -175,7 +175,7 @@ def _answering(
     agents: Agents, session: Session, message: Message, only: tuple[str, ...] | None
 ) -> tuple[Profile, ...]:
     wanted = session.agent_ids if only is None else only
-    found = (_found(agents, agent_id) for agent_id in wanted if agent_id != message.sender.id)
+    found = (_profile_of(agents, agent_id) for agent_id in wanted if agent_id != message.sender.id)
     answering = [profile for profile in found if profile is not None and profile.agent.answers]
     if not answering:
         raise Conflict(
@@ -185,7 +185,7 @@ def _answering(
     return tuple(answering)
 
 
-def _found(agents: Agents, agent_id: str) -> Profile | None:
+def _profile_of(agents: Agents, agent_id: str) -> Profile | None:
     try:
         return agents.get(agent_id)
     except NotFound:
