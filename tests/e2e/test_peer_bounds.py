@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from opencrab.domain.discussion.outcome import DISCUSSION_OUTCOME
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.goals.goal import GoalStatus
 from opencrab.domain.money.budget import agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.peers.notice import NOTICE, notice_board_id
 from opencrab.domain.peers.policy import PEER_POLICY, PeerPolicy, PeerReach
 from opencrab.domain.peers.talk import TALKS_A_DAY, peer_session_id
+from opencrab.domain.value import Language
 from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.contract.homes import sqlite
@@ -19,6 +21,8 @@ from tests.e2e.meeting import (
     CONVERSATION,
     SILENT,
     SOON,
+    UNMET,
+    Said,
     asks,
     drawn,
     goals,
@@ -114,7 +118,7 @@ def test_a_peer_turn_has_a_peers_rights_and_cannot_ask_others(home: House) -> No
     assert "error" in refused[0]
 
 
-def test_a_question_counts_on_the_day_of_both_and_on_the_share_of_own_turns(home: House) -> None:
+def test_a_question_counts_on_the_day_and_the_share_of_own_turns_of_both(home: House) -> None:
     pair(home)
     minutes(home, SOON)
     answered = drawn(home, agent_budget_scope("bo"))
@@ -122,6 +126,51 @@ def test_a_question_counts_on_the_day_of_both_and_on_the_share_of_own_turns(home
     own = [goal.spent_micro_usd for goal in goals(home)]
     assert drawn(home, agent_budget_scope("aki")) >= answered + sum(own)
     assert drawn(home, heartbeat_budget_scope("aki")) >= answered + sum(own)
+    assert drawn(home, heartbeat_budget_scope("bo")) == answered
+
+
+def test_what_a_person_had_asked_leaves_the_shares_of_own_turns_alone(home: House) -> None:
+    meets(home, "aki")
+    meets(home, "bo")
+    asks(home, use("talk_to_peer", peer="bo", purpose="x", message="y"), bo="hello")
+    home.say("please")
+    home.work()
+    home.later(61)
+    assert drawn(home, agent_budget_scope("bo")) > 0
+    for name in ("aki", "bo"):
+        assert drawn(home, heartbeat_budget_scope(name)) == 0
+
+
+def test_a_discussion_that_no_person_caused_is_paid_from_the_shares_of_own_turns(
+    home: House,
+) -> None:
+    players = pair(home)
+    words = iter(f"{first} {second}" for first in "潮波砂貝岩風雲月" for second in "森川雪花鳥魚")
+    invites = use("invite_to_discussion", agents=["Botan"], subject="海", message="波?")
+
+    def aki(text: str, step: int) -> Said:
+        own = UNMET[Language.EN] in text
+        return SILENT if step else invites if own else next(words)
+
+    players.says = {"aki": aki, "bo": lambda _text, _step: next(words)}
+    minutes(home, 2 * SOON)
+    for name in ("aki", "bo"):
+        spent = drawn(home, agent_budget_scope(name))
+        assert spent == drawn(home, heartbeat_budget_scope(name)) > 0
+    (held,) = (s for s in home.home.sessions.page(after=None, limit=9) if s.discusses)
+    assert {who for who, _ in spoken(home, held.id)[2:]} == {"aki", "bo"}
+    assert home.home.facts.get(INSTALLATION_FACTS, DISCUSSION_OUTCOME, held.id) is not None
+
+
+def test_a_discussion_that_a_person_had_opened_is_paid_from_the_days(home: House) -> None:
+    meets(home, "aki")
+    meets(home, "bo")
+    wanted = {"agents": ["bo"], "subject": "x", "message": "y"}
+    asks(home, use("invite_to_discussion", **wanted), bo="hello")
+    home.say("please")
+    home.work()
+    home.later(61)
+    assert drawn(home, agent_budget_scope("bo")) > 0
     assert drawn(home, heartbeat_budget_scope("bo")) == 0
 
 

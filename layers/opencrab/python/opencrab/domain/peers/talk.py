@@ -12,6 +12,7 @@ from opencrab.domain.conversation.loop_guard import NEARLY, conversation_minhash
 from opencrab.domain.conversation.session import RECENT, Marks, Participant, Session
 from opencrab.domain.errors import Refused
 from opencrab.domain.identifier import stable_id
+from opencrab.domain.money.budget import heartbeat_budget_scope
 from opencrab.domain.value import Identifier, Value
 
 TALK_ITEM, HEARD_ITEM = "talk-", "heard-"
@@ -43,6 +44,8 @@ DISCUSSIONS_A_DAY = 3
 
 OPENED_BY_ITSELF = "own"
 """Part of the id of a message that no person caused."""
+
+_UNASKED = "unasked-"
 
 _Recent = Annotated[tuple[Marks, ...], Field(max_length=RECENT)]
 
@@ -159,6 +162,21 @@ def peer_session(opener: str, peer_id: str, name: str, now: datetime) -> Session
         created_at=now,
         updated_at=now,
     )
+
+
+def opened_discussion_id(key: str, *, unasked: bool) -> str:
+    """Return the id of a discussion that an agent opens; it says whether no person caused it."""
+    return f"{_UNASKED if unasked else ''}{stable_id('invited', key)}"
+
+
+def discussion_turn_scopes(session: Session, agent_id: str) -> tuple[str, ...] | None:
+    """Return the budgets that pay an agent's turn in a discussion beside its day; None for none.
+
+    While no person has caused or joined it, that is its share of own turns: agents that invite each
+    other leave the rest of the day to those who ask them.
+    """
+    unasked = session.id.startswith(_UNASKED) and not session.round
+    return (heartbeat_budget_scope(agent_id),) if unasked else None
 
 
 def is_peer_session(session: Session) -> bool:

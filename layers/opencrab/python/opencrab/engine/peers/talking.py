@@ -28,7 +28,7 @@ from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.goals.social.answers import goal_changes_after_answer
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import InheritedContext, admit_turns_of_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.home import Home
 from opencrab.ports.texts import Texts
@@ -114,19 +114,25 @@ def hear_turn_of_peer(runtime: Runtime, item: DueItem) -> None:
 
 
 def _admit(runtime: Runtime, item: DueItem, caller: str, *, unasked: bool) -> None:
-    """Admit the turn of an item; the day of the agent that asked pays for it too."""
-    inherited: InheritedContext = {"hops": item.hops, "taint": item.taint, "payer": item.payer}
+    """Admit the turn of an item; the day of the agent that asked pays for it too.
+
+    What no person caused is paid from the shares of own turns of both.
+    """
+    both = tuple(dict.fromkeys((caller, *(item.only or ()))))
     # The caller's own turns draw from its day by themselves.
-    days = () if item.only == (caller,) else (agent_budget_scope(caller),)
-    if scopes := (*days, heartbeat_budget_scope(caller)) if unasked else days:
-        inherited["scopes"] = scopes
+    scopes = (agent_budget_scope(caller),) if len(both) > 1 else ()
+    if unasked:
+        scopes += tuple(map(heartbeat_budget_scope, both))
     admit_turns_of_message(
         runtime,
         item.session_id,
         item.message,
         trigger=item.trigger,
         only=item.only,
-        **inherited,
+        hops=item.hops,
+        taint=item.taint,
+        payer=item.payer,
+        scopes=scopes or None,
     )
 
 
