@@ -8,7 +8,7 @@ from opencrab.domain.goals.goal import GoalStatus
 from opencrab.domain.money.budget import agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.peers.notice import NOTICE, notice_board_id
 from opencrab.domain.peers.policy import PEER_POLICY, PeerPolicy, PeerReach
-from opencrab.domain.peers.talk import TALKS_A_DAY, peer_session_id
+from opencrab.domain.peers.talk import HEARD_ITEM, PATIENCE, TALKS_A_DAY, peer_session_id
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.turn.admission import admit_turns_of_message
@@ -288,3 +288,30 @@ def test_either_of_two_agents_continues_their_conversation_until_an_owner_ends_i
     admit_turns_of_message(home.runtime, "bo-s", message("please", "b2"))
     home.work()
     assert "ended for good" in results(home, "bo-s")[-1]
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_that_of_the_next_question(
+    home: House,
+) -> None:
+    meets(home, "aki")
+    meets(home, "bo")
+    players = asks(home, use("talk_to_peer", peer="bo", purpose="海", message="海"), bo="LATE")
+    home.say("please")
+    home.work()
+    home.later(61)
+    heard = [x for x in home.home.due.list_due(home.clock.now(), 99) if x.id.startswith(HEARD_ITEM)]
+    for item in heard:
+        home.home.due.remove(item.id)
+    home.clock.advance(PATIENCE.total_seconds())
+    players.says["aki"] = if_asked(use("talk_to_peer", peer="bo", purpose="風", message="風"))
+    home.say("please", "m2")
+    home.work()
+    for item in heard:
+        admit_due_item(home.runtime, item)
+    assert (len(heard), talk(home).hops, talk(home).answer_turn) == (1, 0, "")
+    players.says["bo"] = lambda _text, _step: "IN TIME"
+    home.later(61)
+    home.later(61)
+    answer = home.home.journal.header(talk(home).answer_turn)
+    lines = home.home.journal.lines(CONVERSATION, limit=99)
+    assert [line.text for line in lines if line.turn_id == answer.id] == ["IN TIME"]

@@ -141,7 +141,7 @@ def _count_turn(
 ) -> PeerTalk | None:
     """Count a turn in the talk that it belongs to; the caller's goal that waits for it goes on.
 
-    Both are one transaction. None if the talk is not known any more.
+    Both are one transaction. None if the talk is not known any more, or is about something else.
     """
     home, now = runtime.home, runtime.clock.now()
     marks = conversation_message_minhash(words) if words else ()
@@ -150,6 +150,9 @@ def _count_turn(
         if stored is None:
             return None
         before = stored.read(PeerTalk)
+        if turn.created_at < before.asked_at:
+            # It answers an earlier question, for which the agent did not wait any longer.
+            return None
         after = before.after_turn(turn.hops, turn.id, marks, now)
         if after == before:
             return after
@@ -169,9 +172,10 @@ def _tell_where_it_was_asked(
 ) -> bool:
     """Let the agent pass the answer on in the conversation where a person had it ask.
 
-    False if no person waits there: it asked by itself or for a goal, or the conversation is over.
+    That of an instruction is its goal's session. False if no person waits there: it asked by itself,
+    or the conversation is over.
     """
-    if talk.unasked or talk.goal:
+    if talk.unasked:
         return False
     language = runtime.home.agents.get(caller).agent.language
     with suppress(NotFound, Conflict):

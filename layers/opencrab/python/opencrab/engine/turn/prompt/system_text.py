@@ -58,15 +58,16 @@ def system_text(
     language = agent.language
     rules = _TEXTS["rules"][language]
     purpose = agent.purpose or _TEXTS["no_purpose"][language]
-    # Identity, purpose, soul and theme are set by owners and known users; set_purpose asks first
-    # in a tainted turn.
+    # Identity, purpose and soul are set by owners and known users; set_purpose asks first in a
+    # tainted turn. So is the theme, unless an agent opened the discussion.
     who: list[PromptText] = [
         TrustedText(profile.identity.describe(language)),
         TrustedText(f"{_TEXTS['purpose'][language]}: {purpose}"),
         TrustedText(profile.soul.describe(language)),
     ]
     theme = f"\n{_TEXTS['theme'][language]}: {_one_line(session.theme)}" if session.theme else ""
-    place = TrustedText(theme)
+    from_agent = session.discusses and session.created_by in session.all_time_agent_ids
+    place = label_text_for_model(theme, tainted=from_agent)
     if shares is not None:
         who = _in_order(who, shares.identity, language)
         used = estimated_tokens(rules) + estimated_tokens(place)
