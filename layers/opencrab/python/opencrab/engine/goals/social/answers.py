@@ -1,15 +1,16 @@
 """Goals that wait for another agent: they rest after a question, and go on with the answer.
 
 A social goal without a plan is completed by the answer itself, which the journal has, without a
-model; unanswered it is abandoned.
+model; unanswered it is abandoned. A promise goes on with the answer, or without it.
 """
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
+from opencrab.domain.goals.promise import is_promised_goal
 from opencrab.domain.peers.talk import PATIENCE, PEER_TALK, PeerTalk
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next
+from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
 from opencrab.engine.goals.self_goals import is_self_set_goal, record_goal_outcome
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import TurnWork
@@ -40,7 +41,7 @@ def goal_waiting_for_peers(work: TurnWork, board: GoalBoard, goal: Goal) -> Goal
 
 def is_goal_unanswered(board: GoalBoard, goal: Goal) -> bool:
     """Check whether a social goal asked other agents, and none of them has answered."""
-    asked = goal.source is GoalSource.SOCIAL and any(
+    asked = _is_for_an_answer(goal) and any(
         each.action == TALKING for each in goal.receipts
     )
     if not asked:
@@ -63,7 +64,10 @@ def goal_changes_after_answer(
     goal = board.goal(talk.goal)
     if goal is None or goal.status is not GoalStatus.PENDING or not _may_wait(goal):
         return (), ()
-    if goal.source is GoalSource.SOCIAL:
+    if is_promised_goal(goal):
+        # Others wait for what was promised, also if the agent has no heartbeats.
+        queue_goal(board, goal.replaced(rests_until=None))
+    elif _is_for_an_answer(goal):
         ended = goal.replaced(
             status=GoalStatus.COMPLETED if answer else GoalStatus.ABANDONED,
             report=answer,
@@ -77,6 +81,11 @@ def goal_changes_after_answer(
     else:
         board.put_goal(goal.replaced(rests_until=None))
     return board.facts, tuple(board.due)
+
+
+def _is_for_an_answer(goal: Goal) -> bool:
+    """Check whether a goal is to turn to another agent; what was promised to others is not."""
+    return goal.source is GoalSource.SOCIAL and not is_promised_goal(goal)
 
 
 def _may_wait(goal: Goal) -> bool:

@@ -1,0 +1,62 @@
+"""A promise for which its agent asks another one: the answer helps, and is not the promised deed."""
+
+import pytest
+
+from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
+from opencrab.domain.goals.promise import PromiseStatus
+from opencrab.domain.peers.talk import PEER_TALK, PeerTalk
+from opencrab.domain.value import Language
+from tests.e2e.house import House
+from tests.e2e.players import Decision, wrapped
+from tests.e2e.release import DUE, PASS, Release, past
+
+ASKED = {Language.EN: "What has changed?", Language.JA: "何が変わりましたか。"}
+TOLD = {Language.EN: "The tides are new.", Language.JA: "潮が新しくなりました。"}
+
+
+def helped(house: House, language: Language, *, answers: bool = True) -> Release:
+    """Nami asks Umi before she does what she promised, which she does once Umi has answered."""
+    release = Release(house, language)
+    before, asks = release.decide, wrapped(
+        "talk_to_peer", peer="umi", purpose="v2", message=ASKED[language]
+    )
+
+    def decide(name: str, shown: str) -> Decision:
+        if name == "umi" and ASKED[language] in shown:
+            return TOLD[language] if answers else PASS
+        if name != "nami" or "G1" not in shown or "answer_task" in shown:
+            return PASS if name == "nami" and ASKED[language] in shown else before(name, shown)
+        talk = house.home.facts.get("nami", PEER_TALK, "umi")
+        if talk is None:
+            return asks
+        return before(name, shown) if talk.read(PeerTalk).answer_turn else "…"
+
+    release.players.decide = decide
+    return release
+
+
+def goal(house: House) -> Goal:
+    (fact,) = house.home.facts.page("nami", GOAL)
+    return fact.read(Goal)
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_an_answer_does_not_keep_a_promise_and_its_goal_goes_on_with_it(
+    home: House, language: Language
+) -> None:
+    release = helped(home, language)
+    release.play()
+    done = goal(home)
+    assert home.home.files.info("nami", "notes.md") is not None
+    assert (done.status, done.runs) == (GoalStatus.COMPLETED, 2)
+    kept = release.promise("nami")
+    assert kept.status is PromiseStatus.KEPT
+    assert any("ws_write notes.md" in each for each in kept.evidence)
+
+
+def test_a_silent_peer_ends_no_promise_and_to_have_asked_it_keeps_none(home: House) -> None:
+    release = helped(home, Language.EN, answers=False)
+    release.play()
+    assert goal(home).status is not GoalStatus.ABANDONED
+    past(DUE, home)
+    assert release.promise("nami").status is PromiseStatus.BROKEN
