@@ -21,7 +21,6 @@ from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.agents.vital_signs import make_agent_dormant
-from opencrab.engine.autonomy.instruction_plan import withdraw_instruction_plan
 from opencrab.engine.autonomy.schedules import create_schedule, schedules_of_agent
 from tests.contract.homes import HOMES
 from tests.crash.outside import Reply, Script
@@ -373,19 +372,3 @@ def test_long_instructions_with_orders_in_them_stay_a_quotation(house: House) ->
     assert text.count("[instructions end]") == 1
     assert text.endswith("\n[instructions end]")
     assert plan(house).asked_at < house.clock.now() + timedelta(0)
-
-
-def test_a_wording_that_comes_back_is_planned_again(house: House) -> None:
-    living(house, "crab", SILENT)
-    house.provider.plan = answer({"name": "Greet", "when": "0 8 * * *"})
-    for wording in ("Greet daily at 8", "Write nothing", "Greet daily at 8"):
-        ask(house, wording)
-        minutes(house, 5, step=30)
-    assert (plan(house).planned, len(house.provider.planning)) == (True, 3)
-    assert [each.when for each in schedules(house)] == ["0 8 * * *"]
-    ask(house, "")
-    withdraw_instruction_plan(house.runtime, "crab")
-    assert schedules(house) == ()
-    ask(house, "Greet daily at 8")
-    minutes(house, 5, step=30)
-    assert [each.when for each in schedules(house)] == ["0 8 * * *"]

@@ -1,4 +1,4 @@
-"""A promise for which its agent asks another one: the answer helps, and is not the promised deed."""
+"""A promise for which its agent asks another one: the answer helps, and is not the deed."""
 
 import pytest
 
@@ -17,8 +17,9 @@ TOLD = {Language.EN: "The tides are new.", Language.JA: "潮が新しくなり�
 def helped(house: House, language: Language, *, answers: bool = True) -> Release:
     """Nami asks Umi before she does what she promised, which she does once Umi has answered."""
     release = Release(house, language)
-    before, asks = release.decide, wrapped(
-        "talk_to_peer", peer="umi", purpose="v2", message=ASKED[language]
+    before, asks = (
+        release.decide,
+        wrapped("talk_to_peer", peer="umi", purpose="v2", message=ASKED[language]),
     )
 
     def decide(name: str, shown: str) -> Decision:
@@ -60,3 +61,21 @@ def test_a_silent_peer_ends_no_promise_and_to_have_asked_it_keeps_none(home: Hou
     assert goal(home).status is not GoalStatus.ABANDONED
     past(DUE, home)
     assert release.promise("nami").status is PromiseStatus.BROKEN
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_what_was_promised_and_is_there_in_time_was_kept_whatever_the_turn_said(
+    home: House, language: Language
+) -> None:
+    release = Release(home, language, done_when="file:notes.md")
+    before = release.decide
+
+    def decide(name: str, shown: str) -> Decision:
+        decided = before(name, shown)
+        return PASS if name == "nami" and decided in ("Done.", "はい。") else decided
+
+    release.players.decide = decide
+    release.play()
+    assert goal(home).status is GoalStatus.ABANDONED
+    kept = release.promise("nami")
+    assert (kept.status, kept.evidence) == (PromiseStatus.KEPT, ("file:notes.md",))

@@ -140,7 +140,7 @@ def _evidence(runtime: Runtime, promise: Promise, goal: Goal | None) -> tuple[st
     """
     in_time = is_goal_done_in_time(promise, goal)
     if _checks(promise) and not promise.vacuous:
-        late = goal is not None and goal.status.is_end and not in_time
+        late = goal is not None and goal.ended_at is not None and goal.ended_at > promise.due
         held = not late and _first_unmet(runtime, promise) is None
         return (one_line(promise.done_when, _PIECE),) if held else ()
     if goal is None or not in_time:

@@ -172,7 +172,7 @@ def _tell_where_it_was_asked(
 ) -> bool:
     """Let the agent pass the answer on in the conversation where a person had it ask.
 
-    That of an instruction is its goal's session. False if no person waits there: it asked by itself,
+    That of an instruction is its goal's session. False if no person waits: it asked by itself,
     or the conversation is over.
     """
     if talk.unasked:

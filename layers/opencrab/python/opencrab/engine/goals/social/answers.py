@@ -41,9 +41,7 @@ def goal_waiting_for_peers(work: TurnWork, board: GoalBoard, goal: Goal) -> Goal
 
 def is_goal_unanswered(board: GoalBoard, goal: Goal) -> bool:
     """Check whether a social goal asked other agents, and none of them has answered."""
-    asked = _is_for_an_answer(goal) and any(
-        each.action == TALKING for each in goal.receipts
-    )
+    asked = _is_for_an_answer(goal) and any(each.action == TALKING for each in goal.receipts)
     if not asked:
         return False
     return not any(fact.read(PeerTalk).answer_turn for fact in _talks(board, goal))
