@@ -2,10 +2,12 @@
 
 import pytest
 
+from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.goals.goal import GOAL, Goal, GoalStatus
 from opencrab.domain.goals.promise import PromiseStatus
 from opencrab.domain.peers.talk import PEER_TALK, PeerTalk
 from opencrab.domain.value import Language
+from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from tests.e2e.house import House
 from tests.e2e.players import Decision, wrapped
 from tests.e2e.release import DUE, PASS, Release, past
@@ -79,3 +81,22 @@ def test_what_was_promised_and_is_there_in_time_was_kept_whatever_the_turn_said(
     assert goal(home).status is GoalStatus.ABANDONED
     kept = release.promise("nami")
     assert (kept.status, kept.evidence) == (PromiseStatus.KEPT, ("file:notes.md",))
+
+
+def test_a_promise_whose_judgement_the_release_before_did_away_with_is_judged_later(
+    home: House,
+) -> None:
+    release = Release(home, Language.EN)
+    release.play()
+    for item in home.home.due.list_due(DUE, 99):
+        home.home.due.remove(item.id)
+    past(DUE, home)
+    assert release.promise("kai").status is PromiseStatus.OPEN
+    umi = home.home.agents.get("umi").agent
+    home.home.agents.save(umi.replaced(heartbeat=Heartbeat(instructions="Plan.")))
+    create_agent_vital_signs(home.runtime, home.home.agents.get("umi"))
+    home.clock.advance(3_600)
+    for _ in range(4):
+        home.later(61)
+    assert release.promise("kai").status is PromiseStatus.BROKEN
+    assert release.trust("nami", "kai") == release.trust("umi", "kai") == (1, 2)
