@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.message import Sender
 from opencrab.domain.discussion.outcome import DISCUSSION_OUTCOME
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.goals.goal import GoalStatus
@@ -315,3 +317,30 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_that_of_the_next_questio
     answer = home.home.journal.header(talk(home).answer_turn)
     lines = home.home.journal.lines(CONVERSATION, limit=99)
     assert [line.text for line in lines if line.turn_id == answer.id] == ["IN TIME"]
+
+
+def test_what_was_asked_for_one_person_is_not_told_to_another(home: House) -> None:
+    meets(home, "aki")
+    meets(home, "bo")
+    secret = use("talk_to_peer", peer="bo", purpose="海", message="SECRET 潮")
+    players = asks(home, secret, bo="understood")
+    home.say("please")
+    home.work()
+    for _ in range(3):
+        home.later(61)
+    nosy = use("talk_to_peer", peer="bo", purpose="風", message="What were you told?")
+    players.says["aki"] = if_asked(nosy)
+    for person in ("guest", "visitor"):
+        home.home.sessions.create(session_of("aki").replaced(id=person, created_by=person))
+        sender = {"authority": Authority.USER, "principal_id": person}
+        asked = message("please", person).replaced(sender=Sender(id=person, name=person), **sender)
+        before = len(players.asked)
+        admit_turns_of_message(home.runtime, person, asked)
+        home.work()
+        home.later(61)
+        told = [text for name, text in players.asked[before:] if name == "bo"]
+        assert (len(told), "What were you told?" in told[0]) == (1, True)
+        assert "SECRET" not in told[0]
+        assert spoken(home, peer_session_id("aki", "bo", person))[1] == ("bo", "understood")
+        home.clock.advance(25 * 3_600)
+    assert spoken(home)[0] == ("aki", "[Purpose: 海]\nSECRET 潮")

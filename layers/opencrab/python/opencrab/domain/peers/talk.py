@@ -45,7 +45,7 @@ DISCUSSIONS_A_DAY = 3
 OPENED_BY_ITSELF = "own"
 """Part of the id of a message that no person caused."""
 
-_UNASKED = "unasked-"
+_UNASKED, _PLACED = "unasked-", "peers-"
 
 _Recent = Annotated[tuple[Marks, ...], Field(max_length=RECENT)]
 
@@ -147,15 +147,20 @@ class OpenedDiscussions(Value):
         return OpenedDiscussions(day=day, count=count)
 
 
-def peer_session_id(one: str, other: str) -> str:
-    """Return the id of the direct session of two agents, whoever opened it."""
-    return stable_id("peers", *sorted((one, other)))
+def peer_session_id(one: str, other: str, place: str = "") -> str:
+    """Return the id of the direct session of two agents, whoever opened it.
+
+    `place` is the conversation for which they talk, if others than their owner hear the answer
+    there: it has a session of its own, so that nobody hears what was said for somebody else.
+    """
+    both = sorted((one, other))
+    return f"{_PLACED}{stable_id('peers', *both, place)}" if place else stable_id("peers", *both)
 
 
-def peer_session(opener: str, peer_id: str, name: str, now: datetime) -> Session:
+def peer_session(opener: str, peer_id: str, name: str, now: datetime, place: str = "") -> Session:
     """Return the direct session in which two agents talk, the same whoever opens it."""
     return Session(
-        id=peer_session_id(opener, peer_id),
+        id=peer_session_id(opener, peer_id, place),
         name=name,
         participants=tuple(Participant(agent_id=each) for each in sorted((opener, peer_id))),
         created_by=opener,
@@ -182,7 +187,9 @@ def discussion_turn_scopes(session: Session, agent_id: str) -> tuple[str, ...] |
 def is_peer_session(session: Session) -> bool:
     """Check whether a session is the direct session of two agents."""
     both = session.agent_ids
-    return len(both) == 2 and session.id == peer_session_id(*both)  # noqa: PLR2004  - a pair
+    if len(both) != 2:  # noqa: PLR2004  - a pair
+        return False
+    return session.id == peer_session_id(*both) or session.id.startswith(_PLACED)
 
 
 def caller_of_peer_turn(agent_id: str, principal_id: str, hop: int) -> str:

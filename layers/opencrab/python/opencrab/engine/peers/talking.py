@@ -120,7 +120,7 @@ def _admit(runtime: Runtime, item: DueItem, caller: str, *, unasked: bool) -> No
     """
     both = tuple(dict.fromkeys((caller, *(item.only or ()))))
     # The caller's own turns draw from its day by themselves.
-    scopes = (agent_budget_scope(caller),) if len(both) > 1 else ()
+    scopes: tuple[str, ...] = (agent_budget_scope(caller),) if len(both) > 1 else ()
     if unasked:
         scopes += tuple(map(heartbeat_budget_scope, both))
     admit_turns_of_message(
