@@ -65,9 +65,7 @@ def system_text(
         TrustedText(f"{_TEXTS['purpose'][language]}: {purpose}"),
         TrustedText(profile.soul.describe(language)),
     ]
-    theme = f"\n{_TEXTS['theme'][language]}: {_one_line(session.theme)}" if session.theme else ""
-    from_agent = session.discusses and session.created_by in session.all_time_agent_ids
-    place = label_text_for_model(theme, tainted=from_agent)
+    place = _theme(session, language) if session.theme else NO_TEXT
     if shares is not None:
         who = _in_order(who, shares.identity, language)
         used = estimated_tokens(rules) + estimated_tokens(place)
@@ -81,6 +79,12 @@ def system_text(
         theme=place,
     )
     return join_texts_for_model("\n\n", (filled, orders, memories, skills))
+
+
+def _theme(session: Session, language: Language) -> PromptText:
+    from_agent = session.discusses and session.created_by in session.all_time_agent_ids
+    said = f"\n{_TEXTS['theme'][language]}: {_one_line(session.theme)}"
+    return label_text_for_model(said, tainted=from_agent)
 
 
 def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> list[PromptText]:
