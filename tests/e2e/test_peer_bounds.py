@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+from opencrab.domain.access.authority import Authority
+from opencrab.domain.conversation.message import Sender
+from opencrab.domain.discussion.outcome import DISCUSSION_OUTCOME
 from opencrab.domain.document import INSTALLATION_FACTS, new_fact
 from opencrab.domain.goals.goal import GoalStatus
 from opencrab.domain.money.budget import agent_budget_scope, heartbeat_budget_scope
 from opencrab.domain.peers.notice import NOTICE, notice_board_id
 from opencrab.domain.peers.policy import PEER_POLICY, PeerPolicy, PeerReach
-from opencrab.domain.peers.talk import TALKS_A_DAY, peer_session_id
+from opencrab.domain.peers.talk import HEARD_ITEM, PATIENCE, TALKS_A_DAY, peer_session_id
+from opencrab.domain.value import Language
 from opencrab.engine.autonomy.due_items import admit_due_item
 from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.contract.homes import sqlite
@@ -19,6 +23,8 @@ from tests.e2e.meeting import (
     CONVERSATION,
     SILENT,
     SOON,
+    UNMET,
+    Said,
     asks,
     drawn,
     goals,
@@ -114,7 +120,7 @@ def test_a_peer_turn_has_a_peers_rights_and_cannot_ask_others(home: House) -> No
     assert "error" in refused[0]
 
 
-def test_a_question_counts_on_the_day_of_both_and_on_the_share_of_own_turns(home: House) -> None:
+def test_a_question_counts_on_the_day_and_the_share_of_own_turns_of_both(home: House) -> None:
     pair(home)
     minutes(home, SOON)
     answered = drawn(home, agent_budget_scope("bo"))
@@ -122,6 +128,51 @@ def test_a_question_counts_on_the_day_of_both_and_on_the_share_of_own_turns(home
     own = [goal.spent_micro_usd for goal in goals(home)]
     assert drawn(home, agent_budget_scope("aki")) >= answered + sum(own)
     assert drawn(home, heartbeat_budget_scope("aki")) >= answered + sum(own)
+    assert drawn(home, heartbeat_budget_scope("bo")) == answered
+
+
+def test_what_a_person_had_asked_leaves_the_shares_of_own_turns_alone(home: House) -> None:
+    meets(home, "aki")
+    meets(home, "bo")
+    asks(home, use("talk_to_peer", peer="bo", purpose="x", message="y"), bo="hello")
+    home.say("please")
+    home.work()
+    home.later(61)
+    assert drawn(home, agent_budget_scope("bo")) > 0
+    for name in ("aki", "bo"):
+        assert drawn(home, heartbeat_budget_scope(name)) == 0
+
+
+def test_a_discussion_that_no_person_caused_is_paid_from_the_shares_of_own_turns(
+    home: House,
+) -> None:
+    players = pair(home)
+    words = iter(f"{first} {second}" for first in "潮波砂貝岩風雲月" for second in "森川雪花鳥魚")
+    invites = use("invite_to_discussion", agents=["Botan"], subject="海", message="波?")
+
+    def aki(text: str, step: int) -> Said:
+        own = UNMET[Language.EN] in text
+        return SILENT if step else invites if own else next(words)
+
+    players.says = {"aki": aki, "bo": lambda _text, _step: next(words)}
+    minutes(home, 2 * SOON)
+    for name in ("aki", "bo"):
+        spent = drawn(home, agent_budget_scope(name))
+        assert spent == drawn(home, heartbeat_budget_scope(name)) > 0
+    (held,) = (s for s in home.home.sessions.page(after=None, limit=9) if s.discusses)
+    assert {who for who, _ in spoken(home, held.id)[2:]} == {"aki", "bo"}
+    assert home.home.facts.get(INSTALLATION_FACTS, DISCUSSION_OUTCOME, held.id) is not None
+
+
+def test_a_discussion_that_a_person_had_opened_is_paid_from_the_days(home: House) -> None:
+    meets(home, "aki")
+    meets(home, "bo")
+    wanted = {"agents": ["bo"], "subject": "x", "message": "y"}
+    asks(home, use("invite_to_discussion", **wanted), bo="hello")
+    home.say("please")
+    home.work()
+    home.later(61)
+    assert drawn(home, agent_budget_scope("bo")) > 0
     assert drawn(home, heartbeat_budget_scope("bo")) == 0
 
 
@@ -239,3 +290,57 @@ def test_either_of_two_agents_continues_their_conversation_until_an_owner_ends_i
     admit_turns_of_message(home.runtime, "bo-s", message("please", "b2"))
     home.work()
     assert "ended for good" in results(home, "bo-s")[-1]
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_that_of_the_next_question(
+    home: House,
+) -> None:
+    meets(home, "aki")
+    meets(home, "bo")
+    players = asks(home, use("talk_to_peer", peer="bo", purpose="海", message="海"), bo="LATE")
+    home.say("please")
+    home.work()
+    home.later(61)
+    heard = [x for x in home.home.due.list_due(home.clock.now(), 99) if x.id.startswith(HEARD_ITEM)]
+    for item in heard:
+        home.home.due.remove(item.id)
+    home.clock.advance(PATIENCE.total_seconds())
+    players.says["aki"] = if_asked(use("talk_to_peer", peer="bo", purpose="風", message="風"))
+    home.say("please", "m2")
+    home.work()
+    for item in heard:
+        admit_due_item(home.runtime, item)
+    assert (len(heard), talk(home).hops, talk(home).answer_turn) == (1, 0, "")
+    players.says["bo"] = lambda _text, _step: "IN TIME"
+    home.later(61)
+    home.later(61)
+    answer = home.home.journal.header(talk(home).answer_turn)
+    lines = home.home.journal.lines(CONVERSATION, limit=99)
+    assert [line.text for line in lines if line.turn_id == answer.id] == ["IN TIME"]
+
+
+def test_what_was_asked_for_one_person_is_not_told_to_another(home: House) -> None:
+    meets(home, "aki")
+    meets(home, "bo")
+    secret = use("talk_to_peer", peer="bo", purpose="海", message="SECRET 潮")
+    players = asks(home, secret, bo="understood")
+    home.say("please")
+    home.work()
+    for _ in range(3):
+        home.later(61)
+    nosy = use("talk_to_peer", peer="bo", purpose="風", message="What were you told?")
+    players.says["aki"] = if_asked(nosy)
+    for person in ("guest", "visitor"):
+        home.home.sessions.create(session_of("aki").replaced(id=person, created_by=person))
+        sender = {"authority": Authority.USER, "principal_id": person}
+        asked = message("please", person).replaced(sender=Sender(id=person, name=person), **sender)
+        before = len(players.asked)
+        admit_turns_of_message(home.runtime, person, asked)
+        home.work()
+        home.later(61)
+        told = [text for name, text in players.asked[before:] if name == "bo"]
+        assert (len(told), "What were you told?" in told[0]) == (1, True)
+        assert "SECRET" not in told[0]
+        assert spoken(home, peer_session_id("aki", "bo", person))[1] == ("bo", "understood")
+        home.clock.advance(25 * 3_600)
+    assert spoken(home)[0] == ("aki", "[Purpose: 海]\nSECRET 潮")

@@ -11,6 +11,8 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.peers.talk import PATIENCE, PEER_TALK
 from opencrab.domain.value import Language
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
+from opencrab.engine.goals.instructions import NewInstruction, start_instruction_as_goal
+from tests.crash.errand import OWNER
 from tests.e2e.beating import minutes
 from tests.e2e.house import House
 from tests.e2e.meeting import (
@@ -198,4 +200,29 @@ def test_a_person_who_had_an_agent_ask_hears_the_answer_in_the_same_conversation
     assert home.wall.shown[-1][1] == f"PASSED ON {ANSWER[language]}"
     told = home.home.journal.lines("s", limit=100)[-1]
     assert (told.taint, told.authority) == (True, Authority.PEER)
+    assert home.home.facts.page("aki", HAPPENING) == ()
+
+
+@pytest.mark.parametrize("language", Language)
+def test_who_gave_an_instruction_hears_the_answer_in_its_session(
+    home: House, language: Language
+) -> None:
+    meets(home, "aki", language, enabled=False)
+    meets(home, "bo", language, enabled=False)
+    players = Players()
+    question = use("talk_to_peer", peer="Botan", purpose="潮", message=QUESTION[language])
+    steps = (question, ("report", {"summary": "asked"}))
+
+    def aki(text: str, step: int) -> Said:
+        told = ANSWER[language] in text and "G1" in text
+        return f"PASSED ON {ANSWER[language]}" if told else (*steps, SILENT, SILENT)[step]
+
+    players.says = {"aki": aki, "bo": lambda _text, _step: ANSWER[language]}
+    home.provider.wrap = players.model
+    asked = NewInstruction(instruction="潮")
+    goal = start_instruction_as_goal(home.runtime, "aki", asked, OWNER, key="k")
+    home.work()
+    for _ in range(3):
+        home.later(61)
+    assert spoken(home, goal.session_id)[-1] == ("aki", f"PASSED ON {ANSWER[language]}")
     assert home.home.facts.page("aki", HAPPENING) == ()

@@ -16,10 +16,13 @@ _AGENTS, _PAGE = 1_000, 100
 def find_agents_in_reach(agents: Agents, facts: Documents, agent: Agent) -> tuple[Profile, ...]:
     """Return the agents that an agent may reach, in order of their ids, without their state."""
     found = paginate(agents.page, after=None, limit=_PAGE, key=lambda profile: profile.agent.id)
-    policies = {
-        fact.id: fact.read(PeerPolicy) for fact in all_pages(facts, INSTALLATION_FACTS, PEER_POLICY)
-    }
-    return agents_in_reach(agent, islice(found, _AGENTS), policies)
+    return agents_in_reach(agent, islice(found, _AGENTS), find_peer_policies(facts))
+
+
+def find_peer_policies(facts: Documents) -> dict[str, PeerPolicy]:
+    """Return the peer policies that owners have set, by agent."""
+    found = all_pages(facts, INSTALLATION_FACTS, PEER_POLICY)
+    return {fact.id: fact.read(PeerPolicy) for fact in found}
 
 
 def find_notices(facts: Documents, agent: Agent) -> tuple[Notice, ...]:

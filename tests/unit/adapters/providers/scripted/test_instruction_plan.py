@@ -28,6 +28,11 @@ def plan(text: str) -> tuple[PlannedGoal, ...]:
         ("Say hello every Monday at 9am", "Say hello", "0 9 * * 1"),
         ("Every 2 hours look for news.", "look for news", "@every 2h"),
         ("every morning greet", "greet", "0 8 * * *"),
+        ("Once a day write a.md: hello", "write a.md: hello", "0 8 * * *"),
+        ("Look for news once a week at 9", "Look for news", "0 9 * * 1"),
+        ("Once an hour look for news", "look for news", "@every 1h"),
+        ("1日に1回、a.mdに「やあ」と書いて", "a.mdに「やあ」と書いて", "0 8 * * *"),
+        ("週に一度、9時に掃除する", "掃除する", "0 9 * * 1"),
         ("毎日8時にa.mdに「やあ」と書いて", "a.mdに「やあ」と書いて", "0 8 * * *"),
         ("毎朝7時半にa.mdを見直す。", "a.mdを見直す", "30 7 * * *"),
         ("毎週月曜日の午後3時に掃除する", "掃除する", "0 15 * * 1"),
@@ -38,6 +43,22 @@ def test_a_time_in_a_sentence_becomes_the_goals_time(text: str, words: str, time
     (goal,) = plan(text)
     assert (goal.words, goal.times, goal.flaw) == (words, times, None)
     assert goal.done_when == ("file:a.md" if "a.md" in words else "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Write a.md: every day is a good day",
+        "Write a.md: once upon a time",
+        "a.mdに「毎日が楽しい」と書いて",
+        "Report on a.md",
+        "When a.md changes, read a.md",
+        "a.mdが来たら読んで",
+    ],
+)
+def test_what_is_written_is_no_time_and_a_file_no_event(text: str) -> None:
+    (goal,) = plan(text)
+    assert (goal.words, goal.times, goal.event, goal.once) == (text, "", "", False)
 
 
 @pytest.mark.parametrize("text", ["Say hello once", "一度だけ「やあ」と言って"])

@@ -11,7 +11,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.soul import Soul
 from opencrab.domain.approvals.policy import ApprovalPolicy
-from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.conversation.session import Mode, Participant, Session
 from opencrab.domain.goals.goal import GOAL, GoalSource, GoalStatus, goal_document_id
 from opencrab.domain.models.routing import CallOptions, Routing, RoutingBasis, Use
 from opencrab.domain.turn.turn import Trigger
@@ -268,3 +268,15 @@ def test_the_reason_of_each_call_is_asked_for_under_the_strict_policy(
     strict = agent.replaced(policy=ApprovalPolicy.STRICT)
     work.profile = work.profile.replaced(agent=strict)
     assert asked in reason_prompt_note(work)
+
+
+@pytest.mark.parametrize("language", [Language.JA, Language.EN])
+def test_the_subject_of_a_discussion_that_an_agent_opened_is_in_foreign_words(
+    language: Language,
+) -> None:
+    both = (Participant(agent_id="agent-7"), Participant(agent_id="agent-8"))
+    opened = session("潮").replaced(participants=both, mode=Mode.AUTONOMOUS, hop_limit=6)
+    shown = system_text(profile(language), opened.replaced(created_by="agent-8"))
+    assert shown.tainted
+    assert "潮" in shown
+    assert not system_text(profile(language), opened).tainted

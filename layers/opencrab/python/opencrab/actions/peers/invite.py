@@ -1,5 +1,6 @@
 """Opening a discussion: a session of its own with the named agents and a subject."""
 
+from itertools import combinations
 from typing import Annotated
 
 from pydantic import Field
@@ -7,13 +8,15 @@ from pydantic import Field
 from opencrab.actions.peers.directory import find_agent_by_name, require_insider
 from opencrab.actions.peers.talk import group, message_to_agent, sender_of_agent
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.agents.agent import Profile
 from opencrab.domain.conversation.session import Mode, Participant, Session
 from opencrab.domain.document import Document, new_fact
-from opencrab.domain.errors import Invalid
-from opencrab.domain.identifier import stable_id
-from opencrab.domain.peers.talk import DISCUSSIONS, OpenedDiscussions
+from opencrab.domain.errors import Invalid, Refused
+from opencrab.domain.peers.policy import may_meet
+from opencrab.domain.peers.talk import DISCUSSIONS, OpenedDiscussions, opened_discussion_id
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import ShortText, Value
+from opencrab.ports.peers import find_peer_policies
 from opencrab.ports.turn.action import ActionContext, one_line
 
 __all__ = ["group", "invite_to_discussion"]
@@ -44,10 +47,11 @@ def invite_to_discussion(arguments: InviteToDiscussion, context: ActionContext) 
     if not (subject and arguments.message.strip()):
         raise Invalid("subject or message is blank", field="message", cure="write words")
     peers = [find_agent_by_name(context, name) for name in arguments.agents]
+    _require_that_all_may_meet(context, peers)
     invited = tuple(dict.fromkeys(peer.agent.id for peer in peers))
     now, agent_id = context.clock.now(), context.agent.id
     session = Session(
-        id=stable_id("invited", context.key),
+        id=opened_discussion_id(context.key, unasked=context.turn.is_autonomous),
         mode=Mode.AUTONOMOUS,
         theme=subject,
         participants=tuple(Participant(agent_id=each) for each in (*invited, agent_id)),
@@ -64,6 +68,17 @@ def invite_to_discussion(arguments: InviteToDiscussion, context: ActionContext) 
         .keeping(_count(context))
         .sending(item.replaced(session=session, session_id=session.id))
     )
+
+
+def _require_that_all_may_meet(context: ActionContext, peers: list[Profile]) -> None:
+    """Raise Refused if the policies of two of the invited agents do not permit each other."""
+    policies = find_peer_policies(context.reach.facts)
+    for one, other in combinations(peers, 2):
+        if one.agent.id != other.agent.id and not may_meet(one.agent, other.agent, policies):
+            raise Refused(
+                f"{one.identity.name} and {other.identity.name} may not reach each other",
+                cure="leave one of them out, or talk to each with talk_to_peer",
+            )
 
 
 def _count(context: ActionContext) -> Document:

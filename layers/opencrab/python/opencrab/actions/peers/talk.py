@@ -66,7 +66,8 @@ def talk_to_peer(arguments: TalkToPeer, context: ActionContext) -> ActionResult:
         None if stored is None else stored.read(PeerTalk), marks, peer.identity.name, now
     )
     sender = sender_of_agent(context)
-    session = peer_session(agent.id, peer_id, _session_name(sender, peer), now)
+    place = "" if context.clearance.whole else context.session.id
+    session = peer_session(agent.id, peer_id, _session_name(sender, peer), now, place)
     _require_open(context, session.id, peer.identity.name)
     talk = PeerTalk(
         peer_id=peer_id,

@@ -92,11 +92,12 @@ class InstructionPlan(Value):
 
     `planned` says that a model has answered; else it was asked at `asked_at`, or its answers failed
     so many times. `note` is what it tells the owner. `place` is what the schedules were made for:
-    time zone and channel.
+    time zone and channel. `begun_at` tells the plan from an earlier one for the same wording.
     """
 
     key: str
     asked_at: datetime
+    begun_at: datetime | None = None
     planned: bool = False
     goals: Annotated[tuple[PlannedGoal, ...], Field(max_length=MOST_GOALS)] = ()
     note: Received = ""

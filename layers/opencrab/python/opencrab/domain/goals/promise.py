@@ -5,7 +5,7 @@ decides whether it was kept, by what the journal has of that goal or by a condit
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
@@ -29,6 +29,7 @@ PROMISE_BOARD = "promise_board"
 BOARD = 20
 """The most promises of each kind on a board: open ones before settled ones, then the newest."""
 
+_JUDGED_WITHIN = timedelta(hours=1)
 _OPENCRAB = Sender(id="opencrab", name="OpenCrab")
 _SESSION = "promise-"
 _WHAT = 120
@@ -113,6 +114,12 @@ class PromiseBoard(Value):
         if own:
             return self.replaced(made=_place_on_board(self.made, promise))
         return self.replaced(received=_place_on_board(self.received, promise))
+
+    def unsettled(self, now: datetime) -> tuple[BriefPromise, ...]:
+        """Return the promises that should have been judged an hour ago."""
+        both = (*self.made, *self.received)
+        late = (each for each in both if each.status is PromiseStatus.OPEN)
+        return tuple(each for each in late if each.due + _JUDGED_WITHIN < now)
 
     def without(self, gone: Iterable[str]) -> "PromiseBoard":
         """Return the board without these promises."""

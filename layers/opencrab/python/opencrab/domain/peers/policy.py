@@ -41,17 +41,21 @@ class PeerPolicy(Value):
         return self.reach is PeerReach.OWNER and own.owner == other.owner
 
 
+def may_meet(one: Agent, other: Agent, policies: Mapping[str, PeerPolicy]) -> bool:
+    """Check whether the policies of two agents both permit the other."""
+    default = PeerPolicy()
+    pairs = ((one, other), (other, one))
+    return all(policies.get(own.id, default).permits(own, peer) for own, peer in pairs)
+
+
 def agents_in_reach(
     agent: Agent, others: Iterable[Profile], policies: Mapping[str, PeerPolicy]
 ) -> tuple[Profile, ...]:
     """Return the agents that an agent may reach: both policies permit it, and none has retired."""
-    default = PeerPolicy()
-    own = policies.get(agent.id, default)
     return tuple(
         each
         for each in others
         if each.agent.id != agent.id
         and each.agent.answers
-        and own.permits(agent, each.agent)
-        and policies.get(each.agent.id, default).permits(each.agent, agent)
+        and may_meet(agent, each.agent, policies)
     )

@@ -12,6 +12,7 @@ from opencrab.domain.conversation.loop_guard import NEARLY, conversation_minhash
 from opencrab.domain.conversation.session import RECENT, Marks, Participant, Session
 from opencrab.domain.errors import Refused
 from opencrab.domain.identifier import stable_id
+from opencrab.domain.money.budget import heartbeat_budget_scope
 from opencrab.domain.value import Identifier, Value
 
 TALK_ITEM, HEARD_ITEM = "talk-", "heard-"
@@ -43,6 +44,8 @@ DISCUSSIONS_A_DAY = 3
 
 OPENED_BY_ITSELF = "own"
 """Part of the id of a message that no person caused."""
+
+_UNASKED, _PLACED = "unasked-", "peers-"
 
 _Recent = Annotated[tuple[Marks, ...], Field(max_length=RECENT)]
 
@@ -144,15 +147,20 @@ class OpenedDiscussions(Value):
         return OpenedDiscussions(day=day, count=count)
 
 
-def peer_session_id(one: str, other: str) -> str:
-    """Return the id of the direct session of two agents, whoever opened it."""
-    return stable_id("peers", *sorted((one, other)))
+def peer_session_id(one: str, other: str, place: str = "") -> str:
+    """Return the id of the direct session of two agents, whoever opened it.
+
+    `place` is the conversation for which they talk, if others than their owner hear the answer
+    there: it has a session of its own, so that nobody hears what was said for somebody else.
+    """
+    both = sorted((one, other))
+    return f"{_PLACED}{stable_id('peers', *both, place)}" if place else stable_id("peers", *both)
 
 
-def peer_session(opener: str, peer_id: str, name: str, now: datetime) -> Session:
+def peer_session(opener: str, peer_id: str, name: str, now: datetime, place: str = "") -> Session:
     """Return the direct session in which two agents talk, the same whoever opens it."""
     return Session(
-        id=peer_session_id(opener, peer_id),
+        id=peer_session_id(opener, peer_id, place),
         name=name,
         participants=tuple(Participant(agent_id=each) for each in sorted((opener, peer_id))),
         created_by=opener,
@@ -161,10 +169,27 @@ def peer_session(opener: str, peer_id: str, name: str, now: datetime) -> Session
     )
 
 
+def opened_discussion_id(key: str, *, unasked: bool) -> str:
+    """Return the id of a discussion that an agent opens; it says whether no person caused it."""
+    return f"{_UNASKED if unasked else ''}{stable_id('invited', key)}"
+
+
+def discussion_turn_scopes(session: Session, agent_id: str) -> tuple[str, ...] | None:
+    """Return the budgets that pay an agent's turn in a discussion beside its day; None for none.
+
+    While no person has caused or joined it, that is its share of own turns: agents that invite each
+    other leave the rest of the day to those who ask them.
+    """
+    unasked = session.id.startswith(_UNASKED) and not session.round
+    return (heartbeat_budget_scope(agent_id),) if unasked else None
+
+
 def is_peer_session(session: Session) -> bool:
     """Check whether a session is the direct session of two agents."""
     both = session.agent_ids
-    return len(both) == 2 and session.id == peer_session_id(*both)  # noqa: PLR2004  - a pair
+    if len(both) != 2:  # noqa: PLR2004  - a pair
+        return False
+    return session.id == peer_session_id(*both) or session.id.startswith(_PLACED)
 
 
 def caller_of_peer_turn(agent_id: str, principal_id: str, hop: int) -> str:

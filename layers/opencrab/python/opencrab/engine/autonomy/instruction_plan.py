@@ -198,7 +198,8 @@ def _begin_plan(runtime: Runtime, agent: Agent, key: str, now: datetime) -> None
 
     A request whose plan is not stored yet waits for it: a crash between both loses nothing.
     """
-    facts, plan = runtime.home.facts, InstructionPlan(key=key, asked_at=now)
+    facts = runtime.home.facts
+    plan = InstructionPlan(key=key, asked_at=now, begun_at=now)
     if not _is_frozen(runtime.home, agent.id):
         _request_plan(runtime.home, agent.id, plan)
     stored = _plan_document(facts, agent.id)

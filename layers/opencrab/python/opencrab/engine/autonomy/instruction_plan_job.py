@@ -188,7 +188,7 @@ class InstructionPlanJob(TurnJob):
 
 
 def _open_plan_turn(runtime: Runtime, agent_id: str, key: str) -> None:
-    """Open and queue the turn that asks for a plan, one for each failure before.
+    """Open and queue the turn that asks for a plan: one, and one more after each failure.
 
     Raises Changed while the review that asked has not stored it yet.
     """
@@ -200,7 +200,9 @@ def _open_plan_turn(runtime: Runtime, agent_id: str, key: str) -> None:
         return
     if plan is None or plan.key != key:
         raise Changed("the instruction plan is not stored yet")
-    turn_id = stable_id("instructions", agent_id, key, str(plan.failures), plan.why)
+    # The owner may have had this wording before: the turn for that plan has ended.
+    begun = "" if plan.begun_at is None else plan.begun_at.isoformat()
+    turn_id = stable_id("instructions", agent_id, key, str(plan.failures), plan.why, begun)
     turn = Turn(
         id=turn_id,
         agent_id=agent_id,

@@ -24,6 +24,7 @@ from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.errors import Changed, Conflict, NotFound, Refused, Unavailable
 from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import MEMORY, MEMORY_CHARACTERS, Memory, Provenance
+from opencrab.domain.peers.talk import discussion_turn_scopes
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.discussion.after_turn import record_discussion_results
@@ -190,6 +191,7 @@ def _admit(runtime: Runtime, session: Session, message: Message, agent_id: str) 
         payer=session.payer,
         only=(agent_id,),
         after_end=True,
+        scopes=discussion_turn_scopes(session, agent_id),
     )
 
 

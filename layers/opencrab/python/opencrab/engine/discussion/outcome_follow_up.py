@@ -23,6 +23,8 @@ from opencrab.engine.turn.work import TurnWork
 from opencrab.ports.texts import Texts
 
 _TEXTS = Texts(__file__)
+_AT_ONCE = 2
+"""The most promises that one turn has judged belatedly: its end has room for few items."""
 
 
 def follow_up_promises(work: TurnWork, ending: TurnEnding) -> FollowUp:
@@ -31,7 +33,11 @@ def follow_up_promises(work: TurnWork, ending: TurnEnding) -> FollowUp:
         return _follow_up_outcome_turn(work, ending)
     if is_task_answer_turn(work.turn):
         return _follow_up_task_answers(work)
-    due = (*_due_items_of_ended_promises(work, ending.facts), *_due_items_of_withdrawals(work))
+    due = (
+        *_due_items_of_ended_promises(work, ending.facts),
+        *_due_items_of_withdrawals(work),
+        *_due_items_of_unsettled_promises(work),
+    )
     return FollowUp(due=due)
 
 
@@ -125,6 +131,14 @@ def _due_items_of_withdrawals(work: TurnWork) -> list[DueItem]:
         settling_due_item(session_id, f"gone-{work.turn.id}", now)
         for session_id in dict.fromkeys(_results(work, "withdraw_promise", "session_id"))
     ]
+
+
+def _due_items_of_unsettled_promises(work: TurnWork) -> list[DueItem]:
+    """Return due items for promises that nobody judged; the release before drops theirs."""
+    now, around = work.runtime.clock.now(), work.prompt.around
+    board = None if around is None else around.promises
+    late = () if board is None else board.unsettled(now)[:_AT_ONCE]
+    return [settling_due_item(each.session_id, f"late-{each.id}", now) for each in late]
 
 
 def _results(work: TurnWork, action: str, name: str) -> list[str]:

@@ -20,7 +20,10 @@ class OutcomeConsequence(Consequence):
             for step in work.transcript.steps
             for call in step.answer.calls
         )
-        if not (about_goals or withdraws or work.turn.source is Source.PEER):
+        around = work.prompt.around
+        board = None if around is None else around.promises
+        late = board is not None and board.unsettled(work.runtime.clock.now())
+        if not (about_goals or withdraws or late or work.turn.source is Source.PEER):
             return FollowUp()
         from opencrab.engine.discussion.outcome_follow_up import (  # noqa: PLC0415 - seldom needed
             follow_up_promises,

@@ -34,6 +34,7 @@ from opencrab.ports.turn.action import one_line
 _STEPS = 4 * PARTICIPANTS
 """The most steps of one promise: it is announced, judged, and told to each; some are retried."""
 
+_ASKING = frozenset({"talk_to_peer", "ask_for_help"})
 _EVIDENCE = 5
 _PIECE = 300
 
@@ -139,7 +140,7 @@ def _evidence(runtime: Runtime, promise: Promise, goal: Goal | None) -> tuple[st
     """
     in_time = is_goal_done_in_time(promise, goal)
     if _checks(promise) and not promise.vacuous:
-        late = goal is not None and goal.status.is_end and not in_time
+        late = goal is not None and goal.ended_at is not None and goal.ended_at > promise.due
         held = not late and _first_unmet(runtime, promise) is None
         return (one_line(promise.done_when, _PIECE),) if held else ()
     if goal is None or not in_time:
@@ -151,7 +152,9 @@ def _evidence(runtime: Runtime, promise: Promise, goal: Goal | None) -> tuple[st
 
 
 def _is_deed(runtime: Runtime, receipt: ActionReceipt) -> bool:
-    """Check whether an action did something: to read is no deed."""
+    """Check whether an action did something: to read or to ask another agent is no deed."""
+    if receipt.action in _ASKING:
+        return False
     action = runtime.actions.find(receipt.action)
     return action is None or action.effect is not Effect.PURE
 

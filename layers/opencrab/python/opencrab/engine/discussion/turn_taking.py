@@ -22,6 +22,7 @@ from opencrab.domain.discussion.turn_taking import (
     speaking_hazard,
 )
 from opencrab.domain.errors import Conflict, NotFound
+from opencrab.domain.peers.talk import discussion_turn_scopes
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.transcript import turn_session_change
 from opencrab.domain.turn.turn import Trigger
@@ -107,6 +108,7 @@ def give_floor_for_due_item(runtime: Runtime, item: DueItem) -> None:
             taint=item.taint,
             payer=item.payer,
             only=(agent_id,),
+            scopes=discussion_turn_scopes(session, agent_id),
         )
     _tell_the_named(runtime, session, lines, agent_id, item.message.channel)
 

@@ -346,7 +346,8 @@ def _complete_with_report(work: TurnWork, goal: Goal, end: _End, told: list[str]
     receipts = _together(goal.receipts, work)
     if self_goals.gives_up_own_goal(work, goal, end.status):
         return goal.replaced(status=GoalStatus.ABANDONED, receipts=receipts, ended_at=now)
-    if end.status is TurnStatus.IDLE and not goal.tasks:
+    silent = end.status is TurnStatus.IDLE and not self_goals.is_goal_met(goal, work)
+    if silent and not goal.tasks:
         reason = system_phrase("goal_idle", language)
         return goal.replaced(pause=Pause(reason=reason, by="opencrab", at=now), receipts=receipts)
     if (why := why_turn_plan_was_refused(work)) is not None and not (goal.tasks or receipts):

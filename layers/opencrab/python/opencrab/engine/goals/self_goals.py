@@ -15,7 +15,10 @@ from opencrab.domain.identifier import content_hash, new_ulid
 from opencrab.domain.memory.memory import EXPERIENCE, Experience
 from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.action import Effect
-from opencrab.domain.turn.success_condition import first_unmet_success_condition
+from opencrab.domain.turn.success_condition import (
+    first_unmet_success_condition,
+    success_conditions_of_goal,
+)
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.phrases import system_phrase
@@ -85,10 +88,20 @@ def leave_goal_to_next_heartbeat(goal: Goal) -> Goal:
 
 
 def gives_up_own_goal(work: TurnWork, goal: Goal, status: TurnStatus) -> bool:
-    """Check whether a silent turn means that the agent gives up its own unplanned goal."""
+    """Check whether a silent turn means that the agent gives up its own unplanned goal.
+
+    It does not if the goal says by what code sees that it is reached, and it is.
+    """
     if not is_self_set_goal(goal) or goal.tasks or work.turn.task != goal.id:
         return False
-    return status is TurnStatus.IDLE and not goal.status.is_end
+    return status is TurnStatus.IDLE and not goal.status.is_end and not is_goal_met(goal, work)
+
+
+def is_goal_met(goal: Goal, work: TurnWork) -> bool:
+    """Check whether a self-set goal has success conditions, and actions for it meet them all."""
+    if not (is_self_set_goal(goal) and success_conditions_of_goal(goal.instruction)):
+        return False
+    return not (goal.children or is_goal_unmet(goal, work))
 
 
 def ends_own_goal_idle(work: TurnWork, goal: Goal, status: TurnStatus, *, spoke: bool) -> bool:

@@ -63,7 +63,8 @@ LOOKING_INWARD = NO_DEEDS | {
 }
 """Groups of actions that do not count for a turn's reward, so that an agent cannot raise it itself.
 
-Speaking, planning, taking notes, grading and remembering succeed whatever their quality.
+Speaking, asking others, planning, taking notes, grading and remembering succeed whatever their
+quality.
 """
 
 _UNDONE = frozenset({CallState.FAILED, CallState.UNKNOWN})

@@ -28,7 +28,7 @@ from opencrab.engine.consequence import FollowUp, TurnEnding
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.goals.social.answers import goal_changes_after_answer
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.admission import InheritedContext, admit_turns_of_message
+from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.work import Consequence, TurnWork
 from opencrab.ports.home import Home
 from opencrab.ports.texts import Texts
@@ -114,19 +114,25 @@ def hear_turn_of_peer(runtime: Runtime, item: DueItem) -> None:
 
 
 def _admit(runtime: Runtime, item: DueItem, caller: str, *, unasked: bool) -> None:
-    """Admit the turn of an item; the day of the agent that asked pays for it too."""
-    inherited: InheritedContext = {"hops": item.hops, "taint": item.taint, "payer": item.payer}
+    """Admit the turn of an item; the day of the agent that asked pays for it too.
+
+    What no person caused is paid from the shares of own turns of both.
+    """
+    both = tuple(dict.fromkeys((caller, *(item.only or ()))))
     # The caller's own turns draw from its day by themselves.
-    days = () if item.only == (caller,) else (agent_budget_scope(caller),)
-    if scopes := (*days, heartbeat_budget_scope(caller)) if unasked else days:
-        inherited["scopes"] = scopes
+    scopes: tuple[str, ...] = (agent_budget_scope(caller),) if len(both) > 1 else ()
+    if unasked:
+        scopes += tuple(map(heartbeat_budget_scope, both))
     admit_turns_of_message(
         runtime,
         item.session_id,
         item.message,
         trigger=item.trigger,
         only=item.only,
-        **inherited,
+        hops=item.hops,
+        taint=item.taint,
+        payer=item.payer,
+        scopes=scopes or None,
     )
 
 
@@ -135,7 +141,7 @@ def _count_turn(
 ) -> PeerTalk | None:
     """Count a turn in the talk that it belongs to; the caller's goal that waits for it goes on.
 
-    Both are one transaction. None if the talk is not known any more.
+    Both are one transaction. None if the talk is not known any more, or is about something else.
     """
     home, now = runtime.home, runtime.clock.now()
     marks = conversation_message_minhash(words) if words else ()
@@ -144,6 +150,9 @@ def _count_turn(
         if stored is None:
             return None
         before = stored.read(PeerTalk)
+        if turn.created_at < before.asked_at:
+            # It answers an earlier question, for which the agent did not wait any longer.
+            return None
         after = before.after_turn(turn.hops, turn.id, marks, now)
         if after == before:
             return after
@@ -163,9 +172,10 @@ def _tell_where_it_was_asked(
 ) -> bool:
     """Let the agent pass the answer on in the conversation where a person had it ask.
 
-    False if no person waits there: it asked by itself or for a goal, or the conversation is over.
+    That of an instruction is its goal's session. False if no person waits: it asked by itself,
+    or the conversation is over.
     """
-    if talk.unasked or talk.goal:
+    if talk.unasked:
         return False
     language = runtime.home.agents.get(caller).agent.language
     with suppress(NotFound, Conflict):

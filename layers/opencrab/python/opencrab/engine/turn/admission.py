@@ -42,7 +42,7 @@ class InheritedContext(TypedDict, total=False):
     task: str | None
     taint: bool
     payer: str | None
-    scopes: tuple[str, ...]
+    scopes: tuple[str, ...] | None
 
 
 _PEOPLE = frozenset({Source.REST, Source.WEBSOCKET, Source.DISCORD, Source.CLI})

@@ -22,6 +22,13 @@ _CLOCK_JA = (
     r"(?P<half>午前|午後)?(?P<h>\d{1,2})(?:時(?:(?P<m>\d{1,2})分|(?P<m30>半))?|:(?P<m2>\d{2}))"
 )
 
+_FILE_ENDING = r"(?![a-z_.]*\.(?:csv|html?|json|md|pdf|py|txt|ya?ml)(?![a-z]))"
+_EVENT = rf"{_FILE_ENDING}(?P<type>[a-z]+(?:\.[a-z_]+)*\.(?:[a-z_]+|\*))"
+_CONTENT = re.compile(
+    r"(?<=[\w/]\.\w\w)\w{0,18}\s*[:\uff1a].*|「[^」]*」|『[^』]*』|\"[^\"]*\"", re.DOTALL
+)
+"""What is written to a file or said: no time stands there."""
+
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
 
@@ -62,20 +69,26 @@ _RULES: tuple[Rule, ...] = (
     _rule(r"\b(?:every evening|every night)\b", _rule_for("0 20 * * *")),
     _rule(r"\b(?:daily|every day|each day|every morning)\b", _rule_for("0 8 * * *")),
     _rule(r"\bevery (?:(?P<n>\d{1,3}) )?(?P<unit>minute|hour|day)s?\b", _every),
-    _rule(r"\bhourly\b", _rule_for("@every 1h")),
+    _rule(rf"\bonce (?:a|every) day(?: at {_CLOCK})?", _time),
+    _rule(rf"\bonce (?:a|every) week(?: at {_CLOCK})?", lambda found: _time(found, "* * 1")),
+    _rule(r"\b(?:once (?:an|every) hour|hourly)\b", _rule_for("@every 1h")),
     _rule(rf"毎週(?P<day>[{_WEEK_JA}])曜日?の?(?:{_CLOCK_JA}に?)?", _on_day),
+    _rule(rf"(?:1|一)日に?(?:1|一)[回度](?:だけ)?、?(?:{_CLOCK_JA}に)?", _time),
+    _rule(
+        rf"週に?(?:1|一)[回度](?:だけ)?、?(?:{_CLOCK_JA}に)?", lambda found: _time(found, "* * 1")
+    ),
     _rule(rf"毎[日朝晩夜](?:の)?{_CLOCK_JA}に?", _time),
     _rule(r"毎[晩夜]", _rule_for("0 20 * * *")),
     _rule(r"毎[日朝]", _rule_for("0 8 * * *")),
     _rule(r"(?P<n>\d{1,3})(?P<unit>分|時間|日)(?:ごと|おき)に?", _every),
     _rule(r"毎時(?:間)?", _rule_for("@every 1h")),
     _rule(
-        r"\b(?:when(?:ever)?|on)(?: an?)?(?: event)? (?P<type>[a-z]+\.[a-z_.]+\*?)"
-        r"(?: (?:comes|happens|arrives))?",
+        r"(?:(?:\bwhen(?:ever)?|^on)(?: an?)?(?: event)?|\bon(?: an?)? event) "
+        rf"{_EVENT}(?: (?:comes|happens|arrives))?",
         lambda found: f"event {found['type'].lower()}",
     ),
     _rule(
-        r"(?P<type>[a-z]+\.[a-z_.]+\*?)\s?(?:が)?(?:来たら|起きたら|届いたら|のとき)",
+        rf"{_EVENT}\s?(?:が)?(?:来たら|起きたら|届いたら|のとき)",
         lambda found: f"event {found['type'].lower()}",
     ),
     _rule(r"\b(?:just |only )?once\b", _rule_for("once")),
@@ -114,9 +127,10 @@ def scripted_plan(instructions: str, path_of: Callable[[str], str | None]) -> st
 
 def _without_time(sentence: str) -> tuple[str, str]:
     """Return a sentence without its time, and the time as a plan writes it; "" for none."""
+    # As long as the sentence, so that a place in one is the same in the other.
+    told = _CONTENT.sub(lambda content: "\0" * len(content[0]), sentence)
     for pattern, when in _RULES:
-        # The words of a file are no time: a time comes first, or after what is to be done.
-        found = pattern.search(sentence)
+        found = pattern.search(told)
         if found is not None:
             words = f"{sentence[: found.start()]} {sentence[found.end() :]}".strip(_SEPARATORS)
             return words or sentence, when(found)

@@ -1,15 +1,16 @@
 """Goals that wait for another agent: they rest after a question, and go on with the answer.
 
 A social goal without a plan is completed by the answer itself, which the journal has, without a
-model; unanswered it is abandoned.
+model; unanswered it is abandoned. A promise goes on with the answer, or without it.
 """
 
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.goals.goal import Goal, GoalSource, GoalStatus
+from opencrab.domain.goals.promise import is_promised_goal
 from opencrab.domain.peers.talk import PATIENCE, PEER_TALK, PeerTalk
 from opencrab.domain.turn.due_item import DueItem
-from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next
+from opencrab.engine.goals.queue import GoalBoard, dequeue_goal_and_begin_next, queue_goal
 from opencrab.engine.goals.self_goals import is_self_set_goal, record_goal_outcome
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.work import TurnWork
@@ -46,7 +47,7 @@ def is_goal_unanswered(board: GoalBoard, goal: Goal, *, heard: bool) -> bool:
 
     `heard` says that its turn spoke where somebody reads it.
     """
-    if goal.source is not GoalSource.SOCIAL or not is_self_set_goal(goal):
+    if not (_is_for_an_answer(goal) and is_self_set_goal(goal)):
         return False
     receipts = (*goal.receipts, *(each for task in goal.tasks for each in task.receipts))
     done = {each.action for each in receipts}
@@ -70,7 +71,10 @@ def goal_changes_after_answer(
     goal = board.goal(talk.goal)
     if goal is None or goal.status is not GoalStatus.PENDING or not _may_wait(goal):
         return (), ()
-    if goal.source is GoalSource.SOCIAL:
+    if is_promised_goal(goal):
+        # Others wait for what was promised, also if the agent has no heartbeats.
+        queue_goal(board, goal.replaced(rests_until=None))
+    elif _is_for_an_answer(goal):
         ended = goal.replaced(
             status=GoalStatus.COMPLETED if answer else GoalStatus.ABANDONED,
             report=answer,
@@ -84,6 +88,11 @@ def goal_changes_after_answer(
     else:
         board.put_goal(goal.replaced(rests_until=None))
     return board.facts, tuple(board.due)
+
+
+def _is_for_an_answer(goal: Goal) -> bool:
+    """Check whether a goal is to turn to another agent; what was promised to others is not."""
+    return goal.source is GoalSource.SOCIAL and not is_promised_goal(goal)
 
 
 def _may_wait(goal: Goal) -> bool:

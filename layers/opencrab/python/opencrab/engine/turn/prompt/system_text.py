@@ -58,15 +58,14 @@ def system_text(
     language = agent.language
     rules = _TEXTS["rules"][language]
     purpose = agent.purpose or _TEXTS["no_purpose"][language]
-    # Identity, purpose, soul and theme are set by owners and known users; set_purpose asks first
-    # in a tainted turn.
+    # Identity, purpose and soul are set by owners and known users; set_purpose asks first in a
+    # tainted turn. So is the theme, unless an agent opened the discussion.
     who: list[PromptText] = [
         TrustedText(profile.identity.describe(language)),
         TrustedText(f"{_TEXTS['purpose'][language]}: {purpose}"),
         TrustedText(profile.soul.describe(language)),
     ]
-    theme = f"\n{_TEXTS['theme'][language]}: {_one_line(session.theme)}" if session.theme else ""
-    place = TrustedText(theme)
+    place = _theme(session, language) if session.theme else NO_TEXT
     if shares is not None:
         who = _in_order(who, shares.identity, language)
         used = estimated_tokens(rules) + estimated_tokens(place)
@@ -80,6 +79,12 @@ def system_text(
         theme=place,
     )
     return join_texts_for_model("\n\n", (filled, orders, memories, skills))
+
+
+def _theme(session: Session, language: Language) -> PromptText:
+    from_agent = session.discusses and session.created_by in session.all_time_agent_ids
+    said = f"\n{_TEXTS['theme'][language]}: {_one_line(session.theme)}"
+    return label_text_for_model(said, tainted=from_agent)
 
 
 def _in_order(texts: Sequence[PromptText], room: int, language: Language) -> list[PromptText]:
