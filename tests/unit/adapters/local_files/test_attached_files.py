@@ -160,3 +160,15 @@ def test_versions_of_a_folder_that_is_not_there_for_now_stay(
         assert files.end_deleted_versions(moment, month) == 0
     vault.with_name("away").rename(vault)
     assert len(files.versions("mika", "vault/朝会.md")) == 2
+
+
+def test_what_is_forgotten_is_deleted_also_while_the_folder_is_not_there(
+    files: AttachedFiles, vault: Path
+) -> None:
+    """The older versions lie in the data folder."""
+    files.attach(AttachedFolder("mika", VAULT, str(vault)))
+    files.write("mika", "vault/朝会.md", "昼".encode())
+    vault.rename(vault.with_name("away"))
+    assert files.delete_versions("mika", "vault/朝会.md") == 1
+    vault.with_name("away").rename(vault)
+    assert len(files.versions("mika", "vault/朝会.md")) == 1

@@ -186,8 +186,9 @@ class FolderFiles:
 
     def delete_versions(self, agent_id: str, path: str, version: str | None = None) -> int:
         with self._lock, translate_disk_errors(self.top):
-            current = self._current(agent_id, path)
-            if current is not None and current.version == version:
+            # All older ones are deleted also while the folder is not there.
+            current = None if version is None else self._current(agent_id, path)
+            if version is not None and current is not None and current.version == version:
                 raise current_file_version_error(path, version)
             ended = self._history.erase(agent_id, path, version)
             if version is not None and not ended:

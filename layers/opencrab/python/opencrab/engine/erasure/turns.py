@@ -9,7 +9,7 @@ from opencrab.domain.approvals.approval import DECIDED, OPEN
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.document import INSTALLATION_FACTS, Document, new_fact
 from opencrab.domain.erasure.request import MARKS_KEPT, ErasureRequest
-from opencrab.domain.errors import NotFound
+from opencrab.domain.errors import Invalid, NotFound
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.turn.action import FileWritten
 from opencrab.domain.turn.record import ApprovalRequest, BlobPointer, CallResult, Record
@@ -209,7 +209,12 @@ def files_remaining_after_erasure(files: Files, named: Iterable[str]) -> Iterato
     """Yield those of the files that still exist."""
     for each in named:
         agent_id, _, path = each.partition(":")
-        if files.info(agent_id, path) is not None:
+        try:
+            exists = files.info(agent_id, path) is not None
+        except Invalid:
+            # In a folder of the owner that is not there for now.
+            exists = True
+        if exists:
             yield each
 
 

@@ -1,5 +1,6 @@
 """Preconditions of tasks: a task whose precondition does not hold fails before it begins."""
 
+from opencrab.domain.errors import Invalid
 from opencrab.domain.goals.condition import first_unmet_goal_condition
 from opencrab.domain.goals.goal import Goal, Task, TaskStatus
 from opencrab.domain.value import Language
@@ -36,9 +37,14 @@ def _missing(files: Files, goal: Goal, task: Task) -> str | None:
         other = goal.task(task_id)
         return other is not None and other.status is TaskStatus.DONE
 
-    return first_unmet_goal_condition(
-        task.precondition, lambda path: files.info(goal.agent_id, path) is not None, is_done
-    )
+    def exists(path: str) -> bool:
+        try:
+            return files.info(goal.agent_id, path) is not None
+        except Invalid:
+            # In a folder of the owner that is not there for now.
+            return False
+
+    return first_unmet_goal_condition(task.precondition, exists, is_done)
 
 
 def _fail_unmet_task(task: Task, missing: str, language: Language) -> Task:
