@@ -9,11 +9,12 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.curiosity_subject import SOON
 from opencrab.domain.document import new_fact
 from opencrab.domain.goals.goal import Goal, GoalSource
-from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief
 from opencrab.domain.memory.knowledge_graph import KNOWLEDGE, NODE, GraphSize, KnowledgeNode
 from opencrab.domain.memory.memory import MEMORY, Memory
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs, remember_belief
 from opencrab.domain.memory.write_policy import GATE, MemoryCounts
+from opencrab.domain.turn.declared_test import DeclaredTest, DeclaredTests
 from opencrab.domain.value import Language
 from opencrab.engine.goals.curiosity.subject import find_curiosity_reason
 from opencrab.engine.goals.generation import generate_exploration_goal
@@ -140,6 +141,15 @@ def test_words_of_strangers_taint_the_goal(world: World) -> None:
     goal = explores(world)
     assert goal.name.endswith("蟹1は横に歩く")
     assert goal.taint
+
+
+def test_a_belief_that_code_tests_is_none_to_ask_about(world: World) -> None:
+    lives(world)
+    believes(world, claim(1), claim(2))
+    test = DeclaredTest(belief_id="b1", test="file:a.md", declared_at=NOW)
+    tests = new_fact("mika", BELIEF_TESTS, BELIEF_TESTS, DeclaredTests(tests=(test,)))
+    world.runtime.home.facts.commit(tests)
+    assert explores(world).name.endswith("蟹2は横に歩く")
 
 
 def test_it_reads_only_when_a_goal_is_about_to_be_set(world: World) -> None:

@@ -14,11 +14,12 @@ from opencrab.domain.autonomy.curiosity_subject import CURIOSITY, CuriosityHisto
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.goals.goal import GoalSource
 from opencrab.domain.identifier import stable_id
-from opencrab.domain.memory.belief import BELIEF, Belief
+from opencrab.domain.memory.belief import BELIEF, BELIEF_TESTS, Belief
 from opencrab.domain.memory.knowledge_graph import KNOWLEDGE, NODE, GraphSize, KnowledgeNode
 from opencrab.domain.memory.memory import CORE, MEMORY, Memory
 from opencrab.domain.memory.salient_beliefs import OUTLOOK, SalientBeliefs
 from opencrab.domain.memory.write_policy import GATE, MemoryCounts
+from opencrab.domain.turn.declared_test import DeclaredTests
 from opencrab.engine.goals.curiosity.subject_text import curiosity_goal_text
 from opencrab.engine.goals.queue import GoalBoard
 from opencrab.engine.goals.social.reasons import find_unmet_agents
@@ -26,7 +27,7 @@ from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.large_result import FOLDER
 
 _PAGE = 100
-_NAMES = ((CURIOSITY, CURIOSITY), (OUTLOOK, OUTLOOK), (KNOWLEDGE, KNOWLEDGE), (GATE, GATE))
+_NAMES = tuple((kind, kind) for kind in (CURIOSITY, OUTLOOK, KNOWLEDGE, GATE, BELIEF_TESTS))
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,15 @@ class CuriosityReason:
 
 @dataclass(frozen=True)
 class _Known:
-    """What is stored, as far as one read shows it: so empty kinds cost no read of their own."""
+    """What is stored, as far as one read shows it: so empty kinds cost no read of their own.
+
+    `tested` are the beliefs that code tests.
+    """
 
     explored: CuriosityHistory
     stored: Document | None
     filled: frozenset[SubjectKind]
+    tested: frozenset[str]
 
 
 def find_curiosity_reason(
@@ -75,7 +80,11 @@ def find_curiosity_reason(
         if kind not in known.filled:
             continue
         found = _FINDERS[kind](runtime, board, known.explored.read_to.get(kind, ""))
-        due = (each for each in found if known.explored.is_due(kind, each.place, now))
+        due = (
+            each
+            for each in found
+            if each.place not in known.tested and known.explored.is_due(kind, each.place, now)
+        )
         if (subject := next(due, None)) is None:
             continue
         facts = {**subject.facts, "id": subject.place}
@@ -96,6 +105,7 @@ def _read_known(runtime: Runtime, board: GoalBoard) -> _Known:
     believes = OUTLOOK in stored and bool(stored[OUTLOOK].read(SalientBeliefs).beliefs)
     knows = KNOWLEDGE in stored and stored[KNOWLEDGE].read(GraphSize).nodes > 0
     remembers = GATE in stored and stored[GATE].read(MemoryCounts).kept > 0
+    tests = stored[BELIEF_TESTS].read(DeclaredTests).tests if BELIEF_TESTS in stored else ()
     meets = not any(goal.source is GoalSource.SOCIAL for goal in board.open_goals())
     filled = {
         SubjectKind.BELIEF: believes,
@@ -108,6 +118,7 @@ def _read_known(runtime: Runtime, board: GoalBoard) -> _Known:
         explored=CuriosityHistory() if explored is None else explored.read(CuriosityHistory),
         stored=explored,
         filled=frozenset(kind for kind, has in filled.items() if has),
+        tested=frozenset(test.belief_id for test in tests),
     )
 
 
