@@ -16,7 +16,7 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.agents.creation import NewAgent, create_agent
 from opencrab.engine.simulation.day import simulate_day
-from opencrab.engine.simulation.results import SimulationResult
+from opencrab.engine.simulation.result import SimulationResult
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import Options
 

@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from opencrab.engine.simulation.share_of_day import OwnCall, ShareUse, share_use
+from opencrab.engine.simulation.share_of_day import ShareCall, ShareUse, share_use
 
 NINE = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
-def call(hour: float, cost: int) -> OwnCall:
-    return OwnCall(at=NINE + timedelta(hours=hour), cost=cost)
+def call(hour: float, cost: int) -> ShareCall:
+    return ShareCall(at=NINE + timedelta(hours=hour), cost=cost)
 
 
 @pytest.mark.parametrize(

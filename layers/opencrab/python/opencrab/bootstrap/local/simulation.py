@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opencrab.adapters.system_clock import FakeClock
     from opencrab.domain.value import Language
     from opencrab.engine.runtime import Runtime
-    from opencrab.engine.simulation.results import SimulationResult
+    from opencrab.engine.simulation.result import SimulationResult
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 """Start of every simulation, a Monday."""

@@ -10,21 +10,21 @@ from opencrab.domain.goals.promise import PromiseStatus
 from opencrab.domain.usage.ledger import UsageRow
 from opencrab.engine.agents.vital_signs import stored_agent_vital_signs
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.simulation.goal_ends import goal_ends, promises_of_agent
+from opencrab.engine.simulation.goal_ending import goal_ends, promises_of_agent
 from opencrab.engine.simulation.owner import SimulatedOwner
 from opencrab.engine.simulation.reasons import (
     schedules_of_agent,
     simulated_turn,
     simulated_turns_without_reason,
 )
-from opencrab.engine.simulation.results import (
+from opencrab.engine.simulation.result import (
     SimulatedLife,
     SimulationResult,
     part_of_whole,
     total_of_lives,
 )
 from opencrab.engine.simulation.share_of_day import ShareUse, calls_on_shares, shares_of_agents
-from opencrab.engine.simulation.trust_separation import PairTrust, stored_trust, trust_auc
+from opencrab.engine.simulation.trust_comparison import PairTrust, stored_trust, trust_auc
 from opencrab.engine.simulation.world import SimulatedWorld
 from opencrab.ports.documents import Documents
 from opencrab.ports.paging import all_pages, paginate

@@ -15,7 +15,7 @@ from opencrab.engine.conversation.delivery import deliver_session_utterance
 from opencrab.engine.runtime import Rules, Runtime
 from opencrab.engine.simulation.account import simulation_account
 from opencrab.engine.simulation.owner import SimulatedOwner
-from opencrab.engine.simulation.results import SimulationResult
+from opencrab.engine.simulation.result import SimulationResult
 from opencrab.engine.simulation.world import SimulatedWorld
 from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace

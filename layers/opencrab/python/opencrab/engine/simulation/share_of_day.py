@@ -21,16 +21,16 @@ class ShareUse(Value):
     calls_beyond: int = 0
 
 
-class OwnCall(Value):
+class ShareCall(Value):
     """A model call that counts on an agent's share: its own, or one that its question caused."""
 
     at: datetime
     cost: MicroUsd
 
 
-def calls_on_shares(journal: Journal, rows: Iterable[UsageRow]) -> dict[str, list[OwnCall]]:
+def calls_on_shares(journal: Journal, rows: Iterable[UsageRow]) -> dict[str, list[ShareCall]]:
     """Return the calls that count on each agent's share, by the journal's headers."""
-    found = defaultdict[str, list[OwnCall]](list)
+    found = defaultdict[str, list[ShareCall]](list)
     for row in rows:
         try:
             turn = journal.header(row.turn_id)
@@ -40,11 +40,11 @@ def calls_on_shares(journal: Journal, rows: Iterable[UsageRow]) -> dict[str, lis
         if turn.source is Source.HEARTBEAT:
             scopes.add(heartbeat_budget_scope(turn.agent_id))
         for scope in scopes:
-            found[scope.removeprefix(_KIND)].append(OwnCall(at=row.at, cost=row.cost))
+            found[scope.removeprefix(_KIND)].append(ShareCall(at=row.at, cost=row.cost))
     return found
 
 
-def share_use(calls: Iterable[OwnCall], limits: Sequence[tuple[datetime, MicroUsd]]) -> ShareUse:
+def share_use(calls: Iterable[ShareCall], limits: Sequence[tuple[datetime, MicroUsd]]) -> ShareUse:
     """Return what an agent used of its share; `limits` are those in force, by time.
 
     A limit that was lowered below what was spent already forbids the next call.
@@ -60,7 +60,7 @@ def share_use(calls: Iterable[OwnCall], limits: Sequence[tuple[datetime, MicroUs
 
 
 def shares_of_agents(
-    calls: Mapping[str, list[OwnCall]], limits: Mapping[str, Sequence[tuple[datetime, MicroUsd]]]
+    calls: Mapping[str, list[ShareCall]], limits: Mapping[str, Sequence[tuple[datetime, MicroUsd]]]
 ) -> dict[str, ShareUse]:
     """Return what each agent used of its share."""
     return {agent_id: share_use(calls.get(agent_id, ()), limits[agent_id]) for agent_id in limits}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import PriceSheet
     from opencrab.domain.value import Language
-    from opencrab.engine.simulation.results import SimulationResult
+    from opencrab.engine.simulation.result import SimulationResult
     from opencrab.ports.backup import Backups
     from opencrab.ports.demo_world import OpenDemoWorld
 

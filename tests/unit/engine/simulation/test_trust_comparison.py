@@ -2,7 +2,7 @@
 
 import pytest
 
-from opencrab.engine.simulation.trust_separation import trust_auc
+from opencrab.engine.simulation.trust_comparison import trust_auc
 
 
 @pytest.mark.parametrize(
