@@ -16,7 +16,7 @@ from opencrab.engine.goals.instructions import InstructionGiver
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.money.budgets import budget_limits
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.simulation.random_number import simulated_chance
+from opencrab.engine.simulation.seeded_random import simulated_chance
 from opencrab.ports.texts import Texts
 
 OWNER = "simulation"

@@ -7,7 +7,7 @@ from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.event import HAPPENING, AgentEvent
 from opencrab.engine.agents.vital_signs import queue_event_for_agent
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.simulation.random_number import simulated_chance
+from opencrab.engine.simulation.seeded_random import simulated_chance
 from opencrab.ports.paging import all_pages
 
 _CHANCES = 1_000_000
