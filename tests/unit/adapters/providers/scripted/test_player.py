@@ -62,15 +62,23 @@ def reads(
 def promised(language: Language, path: str = "plans/a.md") -> str:
     texts = text_of("actions/discussion_outcome")
     goal = texts["goal"][language].format(names="Umi", due="2026-01-05 12:00", what=path)
-    return f"[G3] Start: {path}\n{goal}" + texts["goal_done"][language].format(what=f"file:{path}")
+    done = texts["goal_done"][language].format(what=f"file:{path}")
+    return f"[G3] Start: {path}\n{goal}{done}"
+
+
+def acts(prompt: PlayerPrompt, *breakers: str) -> tuple[str, dict[str, Any]]:
+    """Return the call that the player makes."""
+    answer = play(prompt, frozenset(breakers))
+    assert not isinstance(answer, str)
+    return answer
 
 
 @LANGUAGES
 def test_a_keeper_writes_the_file_that_it_promised_and_reports_it(language: Language) -> None:
     told = promised(language)
-    name, arguments = play(reads(told, language), frozenset())
+    name, arguments = acts(reads(told, language))
     assert (name, arguments["path"]) == ("ws_write", "plans/a.md")
-    then = play(reads(told, language, ("ws_write", arguments, "{}")), frozenset())
+    then = acts(reads(told, language, ("ws_write", arguments, "{}")))
     assert then[0] == "report"
 
 
@@ -80,11 +88,11 @@ def test_promises_are_kept_by_seed(
     language: Language, breakers: tuple[str, ...], share: float
 ) -> None:
     told = [reads(promised(language, f"plans/{n}.md"), language) for n in range(400)]
-    answers = [play(each, frozenset(breakers)) for each in told]
+    answers = [acts(each, *breakers) for each in told]
     kept = sum(answer[0] == "ws_write" for answer in answers)
     assert kept / len(answers) == pytest.approx(share, abs=0.07)
     assert {answer[0] for answer in answers} == {"ws_write", "report", "send_noreact"}
-    assert [play(each, frozenset(breakers)) for each in told] == answers
+    assert [acts(each, *breakers) for each in told] == answers
 
 
 def test_one_of_four_breaks_promises_so_that_four_of_five_are_kept() -> None:
@@ -100,11 +108,11 @@ def test_it_asks_the_agent_that_its_goal_names(language: Language) -> None:
     texts = text_of("engine/goals/generation_text")
     words = texts["words"]["unmet"][language].format(what="Umi")
     trigger = f"[G3] Start: {texts['names']['unmet'][language].format(what='Umi')}\n{words}"
-    first = play(reads(trigger, language), frozenset())
+    first = acts(reads(trigger, language))
     assert first == ("use_action", {"name": "list_peers", "arguments": {}})
     peers = {"peers": [{"name": "Nami", "id": "a1"}, {"name": "Umi", "id": "a2"}]}
     listed = ("use_action", first[1], json.dumps(peers))
-    name, arguments = play(reads(trigger, language, listed), frozenset())
+    name, arguments = acts(reads(trigger, language, listed))
     assert (name, arguments["name"]) == ("use_action", "talk_to_peer")
     assert arguments["arguments"]["peer"] == "a2"
 
@@ -119,14 +127,14 @@ def test_it_offers_a_file_once_in_a_discussion_and_then_declares_to_be_done(
     assert "plans/0105-10-" in offer
     said = reads(trigger, language)
     again = PlayerPrompt(**{**vars(said), "told": (("", offer),)})
-    assert play(again, frozenset()) == ("declare_done", {})
+    assert acts(again) == ("declare_done", {})
 
 
 @LANGUAGES
 def test_the_outcome_gives_each_the_file_that_it_offered(language: Language) -> None:
     trigger = text_of("engine/discussion/outcome", "write", language)
     before = ("Umi (a2): I will write plans/u.md.", "Nami (a3): plans/n.md を書きます。")
-    name, arguments = play(reads(trigger, language, before=before), frozenset())
+    name, arguments = acts(reads(trigger, language, before=before))
     assert (name, arguments["name"]) == ("use_action", "write_outcome")
     tasks = arguments["arguments"]["tasks"]
     assert {task["who"]: task["done_when"] for task in tasks} == {
@@ -140,12 +148,12 @@ def test_the_outcome_gives_each_the_file_that_it_offered(language: Language) -> 
 def test_it_takes_over_every_task_that_it_is_asked_about(language: Language) -> None:
     trigger = text_of("engine/discussion/outcome", "ask", language)
     trigger = trigger.replace("{tasks}", "2. a\n4. b")
-    first = play(reads(trigger, language), frozenset())
+    first = acts(reads(trigger, language))
     assert first[1]["arguments"] == {"task": 2, "takes_over": True}
-    second = play(reads(trigger, language, ("use_action", first[1], "{}")), frozenset())
+    second = acts(reads(trigger, language, ("use_action", first[1], "{}")))
     assert second[1]["arguments"] == {"task": 4, "takes_over": True}
     done = [("use_action", each[1], "{}") for each in (first, second)]
-    assert play(reads(trigger, language, *done), frozenset())[0] == "send_noreact"
+    assert acts(reads(trigger, language, *done))[0] == "send_noreact"
 
 
 @LANGUAGES
@@ -158,7 +166,7 @@ def test_another_agents_question_is_answered_with_words(language: Language) -> N
 def test_only_some_opportunities_are_seized(language: Language) -> None:
     name = text_of("engine/goals/generation_text", "names", "opportunity", language)
     told = [reads(f"[G{n}] Start: {name.format(what=n)}", language) for n in range(1, 41)]
-    found = {play(each, frozenset())[0] for each in told}
+    found = {acts(each)[0] for each in told}
     assert {"ws_write", "send_noreact"} <= found
 
 

@@ -78,7 +78,7 @@ def simulated_turn(journal: Journal, row: UsageRow) -> SimulatedTurn:
         at=turn.created_at,
         trigger=turn.trigger,
         task=turn.task,
-        heard=_heard(journal, turn.session_id, turn.agent_id, turn.trigger_line),
+        heard=_has_heard_others(journal, turn.session_id, turn.agent_id, turn.trigger_line),
     )
 
 
@@ -87,7 +87,7 @@ def schedules_of_agent(home: Home, agent_id: str) -> list[Schedule]:
     return [fact.read(Schedule) for fact in all_pages(home.facts, agent_id, SCHEDULE)]
 
 
-def _heard(journal: Journal, session_id: str, agent_id: str, line: int) -> bool | None:
+def _has_heard_others(journal: Journal, session_id: str, agent_id: str, line: int) -> bool | None:
     """Check whether another one spoke up to a line; None if all lines are the agent's own."""
     lines = journal.lines(session_id, after=max(line - _LATELY, 0), limit=_LATELY)
     nobody = {agent_id, OPENCRAB.id}

@@ -74,7 +74,7 @@ class PlayerPrompt:
             now=datetime.fromisoformat(f"{now[1] if now else _NO_TIME}+00:00"),
             trigger=_SPEAKER.sub("", trigger.text, count=1),
             note=note,
-            told=_told(request.turns[: place + 1]),
+            told=_list_words(request.turns[: place + 1]),
             calls=_calls(request.turns[place:]),
         )
 
@@ -150,7 +150,7 @@ def is_player_mark(mark: str, text: str) -> bool:
     return any(words in text for words in _MARK[mark].values())
 
 
-def _told(turns: tuple[ChatMessage | CallReturn, ...]) -> tuple[tuple[str, str], ...]:
+def _list_words(turns: tuple[ChatMessage | CallReturn, ...]) -> tuple[tuple[str, str], ...]:
     """Return who said what until now; "" is the agent itself."""
     told = []
     for turn in turns:

@@ -85,7 +85,7 @@ class LaunchRelay(Protocol):
 
 
 class Simulation(Protocol):
-    """A function that simulates agents for some hours; the same seed gives the same result.
+    """A function that simulates some hours; the same seed gives the same result.
 
     `tell` is called with the number of every hour that has passed.
     """
