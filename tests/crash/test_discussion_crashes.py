@@ -119,7 +119,7 @@ def test_nothing_goes_wrong(calm: tuple[dict[str, Any], int]) -> None:
         "goals": [1, 1, 0],
         "promises": [1, 1, 0],
         "status": [PromiseStatus.KEPT, PromiseStatus.BROKEN],
-        "trust": [(2, 2), (1, 2)],
+        "trust": [(2, 2), (0, 2)],
     }
 
 

@@ -26,6 +26,7 @@ from opencrab.domain.goals.promise import (
     settling_due_item,
 )
 from opencrab.domain.memory.memory import MEMORY, Memory
+from opencrab.domain.memory.peer import PEER, Peer
 from opencrab.domain.value import Language
 from opencrab.engine.agents.settings import freeze_or_unfreeze_agents
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
@@ -61,10 +62,13 @@ def test_a_broken_promise_costs_trust_and_a_kept_one_earns_it(
     assert release.trust("umi", "kai") == (1, 1)
     past(DUE, house)
     assert release.promise("kai").status is PromiseStatus.BROKEN
-    assert release.trust("umi", "kai") == release.trust("nami", "kai") == (1, 2)
+    assert release.trust("umi", "kai") == release.trust("nami", "kai") == (0, 2)
     assert release.trust("kai", "nami") == release.trust("umi", "nami") == (2, 2)
     past(DUE + timedelta(hours=1), house)
-    assert release.trust("umi", "kai") == (1, 2)
+    assert release.trust("umi", "kai") == (0, 2)
+    known = house.home.facts.get("umi", PEER, "kai")
+    assert known is not None
+    assert known.read(Peer).last_at == release.promise("kai").made_at
 
 
 def test_a_task_is_declined_with_a_reason_or_not_answered(home: House) -> None:

@@ -48,8 +48,8 @@ MUTANTS = (
     Mutant(
         id="limit-is-failure",
         module="opencrab.engine.discussion.after_turn",
-        old="Outcome.SUCCESS if session.ended_by in _AGREED else Outcome.UNKNOWN",
-        new="Outcome.SUCCESS if session.ended_by in _AGREED else Outcome.PARTIAL",
+        old="Outcome.SUCCESS if was_discussion_agreed(session) else Outcome.UNKNOWN",
+        new="Outcome.SUCCESS if was_discussion_agreed(session) else Outcome.PARTIAL",
         fault="a discussion that reaches a limit costs everybody trust",
     ),
     Mutant(

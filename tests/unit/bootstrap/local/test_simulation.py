@@ -15,11 +15,23 @@ from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Language
 from opencrab.engine.agents.creation import NewAgent, create_agent
-from opencrab.engine.simulation.day import SimulationResult, simulate_day
+from opencrab.engine.simulation.day import simulate_day
+from opencrab.engine.simulation.result import SimulationResult
 from opencrab.gateways.cli.app import build_cli
 from opencrab.gateways.cli.terminal.options import Options
 
-FIELDS = {"beats", "turns", "model_calls", "model_calls_without_reason", "spend_micro_usd"}
+FIELDS = {
+    "trust_auc",
+    "checked_share",
+    "kept",
+    "calls_beyond_share",
+    "goal_ends",
+    "beats",
+    "turns",
+    "model_calls",
+    "model_calls_without_reason",
+    "spend_micro_usd",
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +46,21 @@ def test_agents_with_instructions_live_and_mostly_sleep(day: SimulationResult) -
     assert day.goals_by_source
     assert day.idle_share > 0.9
     assert 0 < day.spend_micro_usd < 2 * 250_000
+
+
+def test_agents_meet_keep_or_break_promises_and_end_goals_by_conditions(
+    day: SimulationResult,
+) -> None:
+    assert {"owner", "role", "social"} <= day.goals_by_source.keys()
+    assert day.promises == 2
+    assert day.checked_share >= 0.6
+    assert [life.breaks_promises for life in day.by_agent.values()].count(True) == 1
+    assert all(life.trust is not None for life in day.by_agent.values())
+
+
+def test_the_share_of_the_day_is_used_and_never_exceeded(day: SimulationResult) -> None:
+    assert all(0 < life.most_of_share < 1 for life in day.by_agent.values())
+    assert day.calls_beyond_share == 0
 
 
 def test_no_model_is_asked_without_a_reason(day: SimulationResult) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opencrab.domain.usage.aws_cost import PriceSheet
     from opencrab.domain.value import Language
     from opencrab.engine.discord.diagnosis import Check
-    from opencrab.engine.simulation.day import SimulationResult
+    from opencrab.engine.simulation.result import SimulationResult
     from opencrab.gateways.cli.terminal.options import RelayWay, UpOptions
     from opencrab.ports.demo_world import DemoWorldProcess
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opencrab.adapters.system_clock import FakeClock
     from opencrab.domain.value import Language
     from opencrab.engine.runtime import Runtime
-    from opencrab.engine.simulation.day import SimulationResult
+    from opencrab.engine.simulation.result import SimulationResult
 
 START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 """Start of every simulation, a Monday."""
@@ -33,9 +33,11 @@ def run_local_day_simulation(
     With more agents than founders the founders repeat. `tell` is called after every hour. Raises
     Invalid for a number out of range.
     """
+    from opencrab.adapters.providers.scripted.player import breakers_among
     from opencrab.engine.agents.creation import create_agent
     from opencrab.engine.agents.presets import agent_from_preset, founder_presets
     from opencrab.engine.simulation.day import MOST_AGENTS, MOST_HOURS, simulate_day
+    from opencrab.engine.simulation.owner import OWNER, instructed_agent
 
     if not 1 <= agents <= MOST_AGENTS:
         raise Invalid(f"--agents must be from 1 to {MOST_AGENTS}, not {agents}", field="agents")
@@ -43,20 +45,26 @@ def run_local_day_simulation(
         raise Invalid(
             f"--hours must be above 0 and at most {MOST_HOURS}, not {hours:g}", field="hours"
         )
+    known = founder_presets()
+    founders = [known[place % len(known)] for place in range(agents)]
+    called = [each.words[language].name for each in founders]
+    # With more agents than founders they repeat, with a number: promises are kept by name.
+    rounds = [place // len(known) for place in range(agents)]
+    called = [f"{name} {n + 1}" if n else name for name, n in zip(called, rounds, strict=True)]
+    breakers = breakers_among(seed, tuple(called))
     with (
         _quietly(),
         TemporaryDirectory() as folder,
-        simulated_local_installation(Path(folder), seed) as (runtime, clock),
+        simulated_local_installation(Path(folder), seed, breakers) as (runtime, clock),
     ):
-        names, known = dict[str, str](), founder_presets()
-        for place in range(agents):
-            new = agent_from_preset(known[place % len(known)], language)
-            created = create_agent(
-                runtime, new, owner="simulation", agent_id=f"founder-{place + 1:04d}"
-            ).agent
-            again = f" {place // len(known) + 1}" if place >= len(known) else ""
-            names[created.id] = f"{created.name}{again}"
-        return simulate_day(runtime, clock, names, hours=hours, seed=seed, tell=tell)
+        names = dict[str, str]()
+        for place, (preset, name) in enumerate(zip(founders, called, strict=True)):
+            new = instructed_agent(agent_from_preset(preset, language, name), place)
+            agent_id = f"founder-{place + 1:04d}"
+            names[agent_id] = create_agent(runtime, new, owner=OWNER, agent_id=agent_id).agent.name
+        return simulate_day(
+            runtime, clock, names, hours=hours, seed=seed, breakers=breakers, tell=tell
+        )
 
 
 @contextmanager
@@ -72,7 +80,9 @@ def _quietly() -> "Iterator[None]":
 
 
 @contextmanager
-def simulated_local_installation(folder: Path, seed: int) -> "Iterator[tuple[Runtime, FakeClock]]":
+def simulated_local_installation(
+    folder: Path, seed: int, breakers: frozenset[str] = frozenset()
+) -> "Iterator[tuple[Runtime, FakeClock]]":
     """Yield a complete installation in a folder, with a simulated model and a fixed clock."""
     from opencrab import settings
     from opencrab.actions import GROUPS, Registry
@@ -97,7 +107,7 @@ def simulated_local_installation(folder: Path, seed: int) -> "Iterator[tuple[Run
             Runtime(
                 home=home,
                 clock=clock,
-                models=OnlyModel(SimulatedModel(seed)),
+                models=OnlyModel(SimulatedModel(seed, breakers)),
                 actions=Registry(GROUPS, skills),
                 rules=configured_engine_rules(settings.load_settings({})),
                 skills=skills,

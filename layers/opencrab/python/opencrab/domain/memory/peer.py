@@ -40,25 +40,28 @@ class Peer(Value):
 
 
 def peer_trust(peer: Peer, now: datetime, prior: float) -> float:
-    """Compute the share of collaborations that went well, fading with time since the last one.
+    """Compute the share of collaborations that went well, fading to `prior` with the time since.
 
-    successes ÷ interactions · exp(−0.001 · minutes since) (Kingdom 10.3); `prior` without any
-    interaction. A last one in the future counts as now.
+    prior + (successes ÷ interactions − prior) · exp(−0.001 · minutes since): the rate is that of
+    Kingdom 10.3, but an agent that was not met for long becomes unknown again, and is not
+    distrusted more than a stranger. `prior` without any interaction; a last one in the future
+    counts as now.
     """
     if peer.interactions == 0:
         return prior
     since = 0.0 if peer.last_at is None else max((now - peer.last_at) / _MINUTE, 0.0)
     share = min(peer.successes / peer.interactions, 1.0)
-    return share * math.exp(-FADING_A_MINUTE * since)
+    return prior + (share - prior) * math.exp(-FADING_A_MINUTE * since)
 
 
 def peer_trust_after_collaboration(
-    peer: Peer, outcome: Outcome, session_id: str, now: datetime
+    peer: Peer, outcome: Outcome, session_id: str, now: datetime, *, undoes_success: bool = False
 ) -> Peer:
     """Return the peer after one more collaboration; only the outcome success counts as success.
 
     A session counts once: its outcome reported again changes nothing; without a session each one
-    counts. An unknown outcome is no interaction and changes only the time.
+    counts. An unknown outcome is no interaction and changes only the time. With `undoes_success` an
+    earlier one turned out to be none.
     """
     if session_id and session_id == peer.last_session:
         return peer
@@ -67,7 +70,7 @@ def peer_trust_after_collaboration(
         return peer.replaced(last_at=last_at)
     return peer.replaced(
         interactions=peer.interactions + 1,
-        successes=peer.successes + (outcome is Outcome.SUCCESS),
+        successes=max(peer.successes + (outcome is Outcome.SUCCESS) - undoes_success, 0),
         last_at=last_at,
         last_session=session_id or peer.last_session,
     )

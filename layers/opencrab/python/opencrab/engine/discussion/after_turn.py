@@ -52,13 +52,18 @@ def record_discussion_results(runtime: Runtime, session: Session) -> None:
     """Record an ended discussion in each participant's trust in the others, once."""
     if session.ended_by is None or not session.discusses:
         return
-    outcome = Outcome.SUCCESS if session.ended_by in _AGREED else Outcome.UNKNOWN
+    outcome = Outcome.SUCCESS if was_discussion_agreed(session) else Outcome.UNKNOWN
     there = [p.agent_id for p in session.participants if p.turns and p.role != OBSERVER]
     for agent_id in there:
         for other in there:
             if other != agent_id:
                 _meet(runtime.home.facts, agent_id, other, session, outcome)
     notify_agents_of_discussion_end(runtime, session)
+
+
+def was_discussion_agreed(session: Session) -> bool:
+    """Check whether a discussion ended so that it counts as a success for those who took part."""
+    return session.ended_by in _AGREED
 
 
 def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome: Outcome) -> None:
@@ -73,7 +78,14 @@ def _meet(facts: Documents, agent_id: str, other: str, session: Session, outcome
 
 
 def peer_trust_change(
-    facts: Documents, agent_id: str, other: str, outcome: Outcome, *, session_id: str, at: datetime
+    facts: Documents,
+    agent_id: str,
+    other: str,
+    outcome: Outcome,
+    *,
+    session_id: str,
+    at: datetime,
+    undoes_success: bool = False,
 ) -> tuple[Document, ...]:
     """Return the writes by which an agent's trust in another one changes; () if it does not.
 
@@ -81,7 +93,9 @@ def peer_trust_change(
     """
     stored = facts.get(agent_id, PEER, other)
     before = Peer(agent_id=other) if stored is None else stored.read(Peer)
-    after = peer_trust_after_collaboration(before, outcome, session_id, at)
+    after = peer_trust_after_collaboration(
+        before, outcome, session_id, at, undoes_success=undoes_success
+    )
     if after == before:
         return ()
     if stored is not None:

@@ -26,7 +26,7 @@ from opencrab.domain.goals.promise import (
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.action import Effect
 from opencrab.engine.agents.events import notify_agent_of_promise_end
-from opencrab.engine.discussion.after_turn import peer_trust_change
+from opencrab.engine.discussion.after_turn import peer_trust_change, was_discussion_agreed
 from opencrab.engine.goals.instructions import cancel_goal
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.turn.action import one_line
@@ -99,7 +99,7 @@ def _tell_next(runtime: Runtime, stored: Document, promise: Promise) -> bool:
     if not own:
         notify_agent_of_promise_end(runtime, agent_id, promise)
         if promise.status is not PromiseStatus.WITHDRAWN:
-            at = promise.ended_at or runtime.clock.now()
+            at = _last_contact(promise, runtime.clock.now())
             changes += peer_trust_change(
                 facts,
                 agent_id,
@@ -107,10 +107,30 @@ def _tell_next(runtime: Runtime, stored: Document, promise: Promise) -> bool:
                 promise.status.outcome,
                 session_id="",
                 at=at,
+                undoes_success=_undoes_agreement(runtime, promise),
             )
     told = promise.replaced(told=(*promise.told, agent_id))
     facts.commit(stored.with_body(told), *changes)
     return True
+
+
+def _last_contact(promise: Promise, now: datetime) -> datetime:
+    """Return when a promise's agent last did something for the others.
+
+    To break it is nothing done: it lowers trust, and does not renew what fades.
+    """
+    if promise.status is PromiseStatus.BROKEN:
+        return promise.made_at
+    return promise.ended_at or now
+
+
+def _undoes_agreement(runtime: Runtime, promise: Promise) -> bool:
+    """Check whether a promise was broken whose discussion had counted as a success."""
+    if promise.status is not PromiseStatus.BROKEN:
+        return False
+    with suppress(NotFound):
+        return was_discussion_agreed(runtime.home.sessions.get(promise.session_id))
+    return False
 
 
 def _judge(runtime: Runtime, promise: Promise, now: datetime) -> Promise:

@@ -13,11 +13,13 @@ from opencrab.gateways.cli.terminal.text import clean_terminal_text
 _MILLION = 1_000_000
 _HEAD = (
     "head_sim_name",
-    "head_sim_beats",
-    "head_sim_idle",
     "head_sim_turns",
     "head_sim_calls",
     "head_sim_spent",
+    "head_sim_share",
+    "head_sim_checked",
+    "head_sim_promises",
+    "head_sim_trust",
     "head_sim_goals",
 )
 
@@ -69,11 +71,13 @@ def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
     for name, life in found["by_agent"].items():
         table.add_row(
             clean_terminal_text(name),
-            str(life["beats"]),
-            f"{life['idle_share']:.2%}",
             str(life["turns"]),
             str(life["model_calls"]),
             f"${life['spend_micro_usd'] / _MILLION:.4f}",
+            f"{life['most_of_share']:.0%}",
+            f"{life['goal_ends'].get('checked', 0)}/{sum(life['goal_ends'].values())}",
+            _promises(terminal, life),
+            _or_dash(life["trust"]),
             _goals(life["goals"]),
         )
     terminal.draw(table)
@@ -87,6 +91,25 @@ def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
         spent=f"{found['spend_micro_usd'] / _MILLION:.4f}",
         goals=_goals(found["goals_by_source"]) or "-",
     )
+    terminal.print_sentence(
+        "simulated_ends",
+        checked=f"{found['checked_share']:.0%}",
+        ended=sum(found["goal_ends"].values()),
+        kept=found["kept"],
+        promises=found["promises"],
+        auc=_or_dash(found["trust_auc"]),
+        beyond=found["calls_beyond_share"],
+    )
+
+
+def _promises(terminal: Terminal, life: dict[str, Any]) -> str:
+    """Return how many promises an agent kept of how many, and whether it is made to break them."""
+    told = f"{life['kept']}/{life['promises']}"
+    return f"{told} {terminal.words('sim_breaker')}" if life["breaks_promises"] else told
+
+
+def _or_dash(number: float | None) -> str:
+    return "-" if number is None else f"{number:.2f}"
 
 
 def _goals(by_source: dict[str, int]) -> str:

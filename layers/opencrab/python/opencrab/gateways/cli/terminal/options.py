@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from opencrab.domain.money.budget import Price
     from opencrab.domain.usage.aws_cost import PriceSheet
     from opencrab.domain.value import Language
-    from opencrab.engine.simulation.day import SimulationResult
+    from opencrab.engine.simulation.result import SimulationResult
     from opencrab.ports.backup import Backups
     from opencrab.ports.demo_world import OpenDemoWorld
 
@@ -85,7 +85,7 @@ class LaunchRelay(Protocol):
 
 
 class Simulation(Protocol):
-    """A function that simulates agents for some hours; the same seed gives the same result.
+    """A function that simulates some hours; the same seed gives the same result.
 
     `tell` is called with the number of every hour that has passed.
     """

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.autonomy.schedule import ScheduleDraft, new_schedule
 from opencrab.domain.goals.goal import Goal, GoalSource
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.simulation.day import SimulatedTurn, simulated_turns_without_reason
+from opencrab.engine.simulation.reasons import SimulatedTurn, simulated_turns_without_reason
 
 NINE = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
@@ -81,3 +82,21 @@ def test_a_turn_for_a_goal_needs_this_goal_to_be_open() -> None:
         )
         == set()
     )
+
+
+def test_a_turn_among_others_needs_that_somebody_spoke_before() -> None:
+    spoken, silent = (look(minute).replaced(heard=minute == 1) for minute in (1, 2))
+    assert simulated_turns_without_reason([spoken, silent], [], {}) == {"look-2"}
+
+
+def test_a_turn_of_a_schedule_needs_its_time() -> None:
+    draft = ScheduleDraft(name="meet", when="30 9 * * *", instructions="meet")
+    daily = new_schedule("s1", "crab", draft, NINE)
+    turns = [look(minute, Trigger.SCHEDULE) for minute in (29, 30, 31, 40)]
+    found = simulated_turns_without_reason(turns, [], {}, [daily])
+    assert found == {"look-29", "look-40"}
+
+
+def test_instructions_are_planned_once() -> None:
+    turns = [look(minute, Trigger.COMPACTION) for minute in (2, 1)]
+    assert simulated_turns_without_reason(turns, [], {}) == {"look-2"}
