@@ -67,7 +67,7 @@ def _progress(terminal: Terminal, hours: float) -> Callable[[int], None]:
 def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
     from rich.table import Table
 
-    table = Table(*map(terminal.words, _HEAD), box=None)
+    table = Table(*map(terminal.words, _HEAD), box=None, padding=(0, 1, 0, 0))
     for name, life in found["by_agent"].items():
         table.add_row(
             clean_terminal_text(name),
@@ -78,7 +78,7 @@ def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
             f"{life['goal_ends'].get('checked', 0)}/{sum(life['goal_ends'].values())}",
             _promises(terminal, life),
             _or_dash(life["trust"]),
-            _goals(life["goals"]),
+            _goals(life["goals"], "\n"),
         )
     terminal.draw(table)
     terminal.print_sentence(
@@ -105,15 +105,15 @@ def _tell(terminal: Terminal, found: dict[str, Any]) -> None:
 def _promises(terminal: Terminal, life: dict[str, Any]) -> str:
     """Return how many promises an agent kept of how many, and whether it is made to break them."""
     told = f"{life['kept']}/{life['promises']}"
-    return f"{told} {terminal.words('sim_breaker')}" if life["breaks_promises"] else told
+    return f"{told}\n{terminal.words('sim_breaker')}" if life["breaks_promises"] else told
 
 
 def _or_dash(number: float | None) -> str:
     return "-" if number is None else f"{number:.2f}"
 
 
-def _goals(by_source: dict[str, int]) -> str:
-    return ", ".join(f"{source} {count}" for source, count in by_source.items())
+def _goals(by_source: dict[str, int], between: str = ", ") -> str:
+    return between.join(f"{source} {count}" for source, count in by_source.items())
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"learning": learning.simulate_learning}
