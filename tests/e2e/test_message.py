@@ -10,8 +10,9 @@ from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.domain.value import Language
 from opencrab.engine.turn import control
+from opencrab.engine.turn.admission import admit_turns_of_message
 from tests.crash.outside import Reply
-from tests.crash.scenarios import LONG, TALK, TEXT, WRITE
+from tests.crash.scenarios import LONG, TALK, TEXT, WRITE, message
 from tests.e2e.house import House
 
 
@@ -144,7 +145,10 @@ def test_who_waits_is_told_that_a_model_said_nothing(
     house: House, language: Language, told: str
 ) -> None:
     house.session(house.agent("crab", (Reply(" "),), language))
-    turns = house.say("hello", channel="wall")
+    said = message("hello", "m1", "wall")
+    assert said.channel is not None
+    awaited = said.replaced(channel=said.channel.replaced(awaited=True))
+    turns = admit_turns_of_message(house.runtime, "s", awaited)
     house.work()
     assert house.statuses(turns) == [TurnStatus.IDLE]
     assert [text.startswith(told) for _, text in house.wall.shown] == [True]

@@ -99,4 +99,4 @@ def test_a_promise_whose_judgement_the_release_before_did_away_with_is_judged_la
     for _ in range(4):
         home.later(61)
     assert release.promise("kai").status is PromiseStatus.BROKEN
-    assert release.trust("nami", "kai") == release.trust("umi", "kai") == (1, 2)
+    assert release.trust("nami", "kai") == release.trust("umi", "kai") == (0, 2)

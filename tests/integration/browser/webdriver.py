@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,13 @@ class Browser:
         return str(found[_ELEMENT])
 
     def click(self, selector: str) -> None:
-        """Click an element, once it can be seen."""
-        self.call("POST", f"/element/{self.shown(selector)}/click")
+        """Click an element, once it can be seen; again if the page drew it anew meanwhile."""
+        for tries_left in (2, 1, 0):
+            answer = self.client.request("POST", f"/element/{self.shown(selector)}/click", json={})
+            value = answer.json()["value"]
+            if answer.status_code == HTTPStatus.OK:
+                return
+            assert tries_left and value["error"] == "stale element reference", value
 
     def type(self, selector: str, text: str) -> None:
         """Type into an element, once it can be seen."""
