@@ -82,7 +82,8 @@ class Browser:
             value = answer.json()["value"]
             if answer.status_code == HTTPStatus.OK:
                 return
-            assert tries_left and value["error"] == "stale element reference", value
+            assert value["error"] == "stale element reference", value
+            assert tries_left, value
 
     def type(self, selector: str, text: str) -> None:
         """Type into an element, once it can be seen."""
