@@ -1,6 +1,7 @@
 """Sums of ledger rows, made without tallies: what summaries must say."""
 
 from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
 
 from opencrab.domain.turn.record import CallState
 from opencrab.domain.turn.task_type import turn_complexity_level
@@ -40,5 +41,6 @@ def groups_of_rows(rows: Sequence[UsageRow], by: Grouping) -> dict[str, CallSumm
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(sum(known) / len(known), 3) if known else None
+    """The mean of decimal numbers, added up exactly: floats would round a half either way."""
+    known = [Decimal(str(value)) for value in values if value is not None]
+    return round(float(sum(known)) / len(known), 3) if known else None
