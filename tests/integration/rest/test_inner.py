@@ -88,7 +88,7 @@ def test_a_cursor_of_another_list_is_refused(house: House, agent: str, place: st
 
 def test_a_peer_is_shown_with_the_trust_of_now(house: House, agent: str) -> None:
     ken, new = house.got(f"/agents/{agent}/peers")["items"]
-    assert ken["trust"] == pytest.approx(0.5 + 0.25 * math.exp(-1), rel=0.01)
+    assert ken["trust"] == pytest.approx(0.75 * math.exp(-1), rel=0.01)
     assert (ken["successes"], ken["interests"]) == (3, ["海"])
     assert (new["trust"], new["last_at"]) == (0.5, None)
     page = house.got(f"/agents/{agent}/peers?limit=1")

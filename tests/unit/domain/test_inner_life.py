@@ -46,33 +46,27 @@ def test_curiosity_comes_over_one_right_after_the_threshold(risk: float) -> None
 @given(age=ages, prior=units)
 def test_the_prior_counts_only_where_nobody_has_met(age: timedelta, prior: float) -> None:
     assert peer_trust(Peer(agent_id="ken"), NOW, prior) == prior
-    assert peer_trust(peer(-abs(age), 1, 0), NOW, prior) == 0
+    assert peer_trust(peer(age, 1, 0), NOW, prior) == 0
 
 
 @given(age=ages, count=counts, prior=units)
-def test_trust_is_the_share_of_successes_fading_to_the_prior_with_time(
+def test_trust_is_the_share_of_successes_fading_with_time(
     age: timedelta, count: tuple[int, int], prior: float
 ) -> None:
     found = peer_trust(peer(age, *count), NOW, prior)
     minutes = max(age.total_seconds() / 60, 0)
     assert 0 <= found <= 1
-    faded = math.exp(-0.001 * minutes)
-    assert found == pytest.approx(count[1] / count[0] * faded + prior * (1 - faded))
+    assert found == pytest.approx(count[1] / count[0] * math.exp(-0.001 * minutes))
 
 
 @given(ages=st.tuples(ages, ages), count=counts)
-def test_waiting_only_brings_trust_closer_to_that_in_a_stranger(
+def test_trust_never_grows_by_waiting(
     ages: tuple[timedelta, timedelta], count: tuple[int, int]
 ) -> None:
     recent, long_ago = sorted(ages)
-    before, after = (peer_trust(peer(age, *count), NOW, 0.5) - 0.5 for age in (recent, long_ago))
-    assert abs(after) <= abs(before)
-    assert after * before >= 0
-
-
-def test_a_friend_that_was_long_away_is_trusted_more_than_one_that_failed_today() -> None:
-    friend, failed = peer(timedelta(days=2), 4, 4), peer(HOUR, 4, 1)
-    assert peer_trust(friend, NOW, 0.5) > peer_trust(failed, NOW, 0.5)
+    assert peer_trust(peer(long_ago, *count), NOW, 0.5) <= peer_trust(
+        peer(recent, *count), NOW, 0.5
+    )
 
 
 def test_a_success_may_turn_out_to_be_none() -> None:

@@ -1,7 +1,5 @@
 """list_peers: who is there, what for, and what is known of them, for those whom it concerns."""
 
-from datetime import timedelta
-
 import pytest
 
 from opencrab.domain.access.authority import Authority
@@ -26,16 +24,6 @@ def test_agents_are_listed_with_purpose_trust_and_last_contact(home: House) -> N
     assert (caro["trust"], caro["talk"]) == ("unknown", "open")
     assert bo["last_contact"] == caro["last_contact"] == "2026-01-05T09:00+00:00"
     assert not result.taint
-
-
-def test_an_agent_that_was_long_away_is_listed_with_the_trust_in_a_stranger(home: House) -> None:
-    gathered(home, "aki", "bo")
-    long_ago = home.clock.now() - timedelta(days=9)
-    met = Peer(agent_id="bo", interactions=2, successes=2, last_at=long_ago)
-    home.home.facts.commit(new_fact("aki", PEER, "bo", met))
-    result = act(home, "list_peers")
-    assert result.data is not None
-    assert result.data["peers"][0]["trust"] == 0.5
 
 
 def test_who_has_retired_is_not_listed(home: House) -> None:

@@ -144,5 +144,4 @@ class Runtime:
             world=None if self.world is None else WorldOutbox(self.world, self.home.facts),
             readiness=self.directory,
             time_zone=self.rules.time_zone,
-            peer_prior=self.rules.autonomy.peer_prior,
         )

@@ -80,14 +80,14 @@ def find_agent_by_name(context: ActionContext, name: str) -> Profile:
 def _peer(
     context: ActionContext, profile: Profile, peer: Peer | None, talk: PeerTalk | None
 ) -> dict[str, object]:
-    agent, now, prior = profile.agent, context.clock.now(), context.reach.peer_prior
+    agent, now = profile.agent, context.clock.now()
     met = [each for each in (peer and peer.last_at, talk and talk.asked_at) if each]
     shown: dict[str, object] = {"name": profile.identity.name, "id": agent.id}
     if purpose := _purpose(context.agent, agent):
         shown["purpose"] = purpose
     # Without a collaboration there is only a prior, which says nothing about this agent.
     worked = peer is not None and peer.interactions > 0
-    shown["trust"] = round(peer_trust(peer, now, prior), 2) if peer and worked else "unknown"
+    shown["trust"] = round(peer_trust(peer, now, 0.0), 2) if peer and worked else "unknown"
     shown["last_contact"] = max(met).isoformat(timespec="minutes") if met else None
     if talk is not None and talk.is_open(now):
         shown["talk"] = "open"

@@ -40,18 +40,16 @@ class Peer(Value):
 
 
 def peer_trust(peer: Peer, now: datetime, prior: float) -> float:
-    """Compute the share of collaborations that went well, fading to `prior` with the time since.
+    """Compute the share of collaborations that went well, fading with time since the last one.
 
-    prior + (successes ÷ interactions − prior) · exp(−0.001 · minutes since): the rate is that of
-    Kingdom 10.3, but an agent that was not met for long becomes unknown again, and is not
-    distrusted more than a stranger. `prior` without any interaction; a last one in the future
-    counts as now.
+    successes ÷ interactions · exp(−0.001 · minutes since) (Kingdom 10.3); `prior` without any
+    interaction. A last one in the future counts as now.
     """
     if peer.interactions == 0:
         return prior
     since = 0.0 if peer.last_at is None else max((now - peer.last_at) / _MINUTE, 0.0)
     share = min(peer.successes / peer.interactions, 1.0)
-    return prior + (share - prior) * math.exp(-FADING_A_MINUTE * since)
+    return share * math.exp(-FADING_A_MINUTE * since)
 
 
 def peer_trust_after_collaboration(

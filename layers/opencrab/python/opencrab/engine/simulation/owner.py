@@ -9,12 +9,14 @@ from datetime import datetime
 
 from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.money.budget import agent_budget_scope, heartbeat_budget_scope
+from opencrab.domain.peers.policy import PeerPolicy, PeerReach
 from opencrab.domain.value import Language, MicroUsd
 from opencrab.engine.agents.creation import NewAgent
 from opencrab.engine.agents.settings import change_agent
 from opencrab.engine.goals.instructions import InstructionGiver
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal
 from opencrab.engine.money.budgets import budget_limits
+from opencrab.engine.peers.policy import set_peer_policy
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.simulation.seeded_random import simulated_chance
 from opencrab.ports.texts import Texts
@@ -24,6 +26,7 @@ OWNER = "simulation"
 
 _TEXTS, _TOPICS = Texts(__file__), Texts(__file__, "topic")
 _MEETING_EVERY, _MEETS, _CALM_EVERY, _CALM = 2, 1, 4, 2
+_ALONE_EVERY, _ALONE = 8, 6
 _FIRST_MEETING, _APART = 10, 3
 _DAY = 24
 _GOALS_PER_HOUR = 0.02
@@ -67,9 +70,12 @@ class SimulatedOwner:
         self.limits: defaultdict[str, list[tuple[datetime, MicroUsd]]] = defaultdict(list)
 
     def begin(self, agent_ids: tuple[str, ...]) -> None:
-        """Note the limits with which the simulation begins."""
-        for agent_id in agent_ids:
+        """Note the limits with which the simulation begins; let every eighth agent be alone."""
+        for place, agent_id in enumerate(agent_ids):
             self._note_limit(agent_id)
+            if place % _ALONE_EVERY == _ALONE:
+                alone = PeerPolicy(reach=PeerReach.NOBODY)
+                set_peer_policy(self._runtime.home, agent_id, alone)
 
     def pass_hour(self, agent_ids: tuple[str, ...], hour: int) -> None:
         """Give goals to some agents, cut a budget, or restore one on the next day."""

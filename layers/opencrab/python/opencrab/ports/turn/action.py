@@ -72,7 +72,6 @@ class ActionReach:
     world: WorldPost | None = None
     readiness: Readiness | None = None
     time_zone: str = "UTC"
-    peer_prior: float = 0.5
 
 
 @dataclass(frozen=True)

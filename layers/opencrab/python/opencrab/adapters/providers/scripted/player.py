@@ -16,7 +16,7 @@ from opencrab.adapters.providers.scripted.player_prompt import (
     player_chance,
 )
 
-KEEPER, BREAKER = 0.96, 0.32
+KEEPER, BREAKER = 0.98, 0.26
 """The share of its promises that a keeper and a breaker keeps: 80 % of all, with 1 of 4 breakers.
 """
 

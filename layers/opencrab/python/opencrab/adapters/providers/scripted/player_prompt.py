@@ -3,13 +3,13 @@
 Everything comes from the one request. The player has no other source, and keeps nothing.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from opencrab.domain.statistics.hash_bucket import hash_fraction
 from opencrab.domain.value import Language
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
 from opencrab.ports.texts import Texts
@@ -141,8 +141,7 @@ class PlayerPrompt:
 
 def player_chance(seed: int, *parts: object) -> float:
     """Return a pseudo-random number from 0 to 1, the same for the same arguments."""
-    digest = hashlib.sha256("\n".join(map(str, (seed, *parts))).encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
+    return hash_fraction(*map(str, (seed, *parts)))
 
 
 def is_player_mark(mark: str, text: str) -> bool:
