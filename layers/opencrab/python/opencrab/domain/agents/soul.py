@@ -181,6 +181,14 @@ class Soul(Value, defer_build=False):
         return "\n".join(row for row in rows if row)
 
 
+def is_number_told(values: Value, name: str) -> bool:
+    """Check whether a number of a part of a soul is in its prompt: if it does not read as neutral.
+
+    `values` is the part: the personality, the social style or the drives.
+    """
+    return bool(_told_numbers(values, (name,), {name: name}))
+
+
 def _told_numbers(values: Value, names: Iterable[str], label: Mapping[str, str]) -> str:
     """Format the numbers that differ from their neutral value when written with one digit."""
     neutral = type(values)()

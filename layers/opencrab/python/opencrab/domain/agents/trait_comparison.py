@@ -6,7 +6,7 @@ Each pair of answers is judged in both orders, because judges prefer a position 
 
 from enum import StrEnum
 
-from opencrab.domain.agents.soul import Drives, Personality, Soul
+from opencrab.domain.agents.soul import Drives, Personality, Soul, is_number_told
 from opencrab.domain.errors import Invalid
 from opencrab.domain.statistics.confidence import wilson_interval
 from opencrab.domain.value import Unit, Value
@@ -61,15 +61,16 @@ def compared_souls(soul: Soul, name: TraitName) -> tuple[Soul, Soul]:
     The drives stay what they are. Raises Invalid if the number reads as neutral.
     """
     soul = soul.replaced(drives=soul.weights)
-    part, neutral = _part_of(name)
+    part = _part_of(name)
     values = getattr(soul, part)
-    distance = abs(getattr(values, name) - neutral)
-    if f"{distance:.1f}" == "0.0":
+    if not is_number_told(values, name.value):
         raise Invalid(
             f"{name.value} is neutral, so the prompt does not contain it",
             field="name",
             cure=f"choose another number, or set {name.value}",
         )
+    neutral = getattr(type(values)(), name.value)
+    distance = abs(getattr(values, name.value) - neutral)
     high, low = (
         soul.replaced(**{part: values.replaced(**{name.value: neutral + far})})
         for far in (distance, -distance)
@@ -79,13 +80,10 @@ def compared_souls(soul: Soul, name: TraitName) -> tuple[Soul, Soul]:
 
 def told_traits(soul: Soul) -> tuple[TraitName, ...]:
     """Return the numbers of a soul that its prompt contains."""
-    found = list[TraitName]()
-    for name in TraitName:
-        part, neutral = _part_of(name)
-        values = soul.weights if part == "drives" else getattr(soul, part)
-        if f"{abs(getattr(values, name) - neutral):.1f}" != "0.0":
-            found.append(name)
-    return tuple(found)
+    soul = soul.replaced(drives=soul.weights)
+    return tuple(
+        name for name in TraitName if is_number_told(getattr(soul, _part_of(name)), name.value)
+    )
 
 
 def pair_share(verdicts: tuple[bool | None, bool | None]) -> float:
@@ -104,8 +102,8 @@ def trait_share(shares: list[float]) -> TraitShare:
     return TraitShare(pairs=len(shares), share=share, low=low, high=high)
 
 
-def _part_of(name: TraitName) -> tuple[str, float]:
-    """Return the part of a soul that has this number, and the number's neutral value."""
+def _part_of(name: TraitName) -> str:
+    """Return the part of a soul that has this number."""
     if name in Personality.model_fields:
-        return "personality", 0.5
-    return ("drives", 0.5) if name in Drives.model_fields else ("social_style", 0.0)
+        return "personality"
+    return "drives" if name in Drives.model_fields else "social_style"

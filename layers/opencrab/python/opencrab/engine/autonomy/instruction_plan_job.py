@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.agents.agent import Agent, AgentStatus, Profile
 from opencrab.domain.agents.time_zone import agent_time_zone
 from opencrab.domain.autonomy.instruction_answer import parse_instruction_answer
@@ -18,7 +18,7 @@ from opencrab.domain.autonomy.instruction_plan import (
     InstructionPlan,
     instruction_key,
 )
-from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Changed, NotFound, Unavailable
 from opencrab.domain.identifier import stable_id
@@ -36,7 +36,11 @@ from opencrab.engine.autonomy.instruction_plan_prompt import (
 from opencrab.engine.consequence import ExtraWrites
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.background import TurnJob
+from opencrab.engine.turn.background import (
+    TurnJob,
+    background_turn_of_agent,
+    placeholder_session_of_turn,
+)
 from opencrab.engine.turn.prompt.request import prompt_answer_token_limit
 from opencrab.engine.turn.prompt.single_question import single_question_prompt_request
 from opencrab.engine.turn.work import NO_DEEDS, QuestionJob, TurnWork
@@ -176,7 +180,7 @@ class InstructionPlanJob(TurnJob):
         turn: Turn,
         profile: Profile,  # noqa: ARG002
     ) -> tuple[Turn, Session, QuestionJob]:
-        return turn, _no_session(turn), PlanTurn(turn.group.removeprefix(_GROUP))
+        return turn, placeholder_session_of_turn(turn), PlanTurn(turn.group.removeprefix(_GROUP))
 
     def after_end(self, runtime: Runtime, turn: Turn) -> None:
         """Make the plan's schedules, and let the next heartbeat review the goals."""
@@ -203,19 +207,7 @@ def _open_plan_turn(runtime: Runtime, agent_id: str, key: str) -> None:
     # The owner may have had this wording before: the turn for that plan has ended.
     begun = "" if plan.begun_at is None else plan.begun_at.isoformat()
     turn_id = stable_id("instructions", agent_id, key, str(plan.failures), plan.why, begun)
-    turn = Turn(
-        id=turn_id,
-        agent_id=agent_id,
-        session_id="",
-        trigger=Trigger.COMPACTION,
-        source=Source.HEARTBEAT,
-        authority=Authority.SELF,
-        principal_id=agent_id,
-        group=f"{_GROUP}{key}",
-        body_hash=turn_id,
-        lease_until=now,
-        created_at=now,
-    )
+    turn = background_turn_of_agent(agent_id, turn_id, f"{_GROUP}{key}", now)
     enqueue_turn(home, home.journal.open(turn))
 
 
@@ -229,14 +221,3 @@ def _is_deed(actions: Actions, name: str) -> bool:
     """Check whether success of an action shows that something was done: no talking or planning."""
     action = actions.find(name)
     return action is not None and action.group not in NO_DEEDS
-
-
-def _no_session(turn: Turn) -> Session:
-    """Return a placeholder session for a turn without one; it is never stored or delivered."""
-    return Session(
-        id=turn.id,
-        participants=(Participant(agent_id=turn.agent_id),),
-        created_by=turn.agent_id,
-        created_at=turn.created_at,
-        updated_at=turn.created_at,
-    )

@@ -6,8 +6,10 @@ Each kind is registered as a `BackgroundJob`, which opens its turns and does wha
 import json
 import logging
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from opencrab.domain.access.authority import Authority, Source
+from opencrab.domain.conversation.session import Participant, Session
 from opencrab.domain.errors import Changed, Invalid, NotFound, Stopped, Superseded
 from opencrab.domain.memory.clearance import NOTHING_WITHHELD
 from opencrab.domain.turn.transcript import Transcript
@@ -31,6 +33,34 @@ _ABOUT = ("period", "instructions")
 
 TurnJob = BackgroundJob[Runtime, QuestionJob]
 """The base class of a capability's own kind of background turn."""
+
+
+def background_turn_of_agent(agent_id: str, turn_id: str, group: str, now: datetime) -> Turn:
+    """Return a background turn, not stored yet, that an agent has outside of all sessions."""
+    return Turn(
+        id=turn_id,
+        agent_id=agent_id,
+        session_id="",
+        trigger=Trigger.COMPACTION,
+        source=Source.HEARTBEAT,
+        authority=Authority.SELF,
+        principal_id=agent_id,
+        group=group,
+        body_hash=turn_id,
+        lease_until=now,
+        created_at=now,
+    )
+
+
+def placeholder_session_of_turn(turn: Turn) -> Session:
+    """Return a session for a turn without one; it is never stored or delivered."""
+    return Session(
+        id=turn.id,
+        participants=(Participant(agent_id=turn.agent_id),),
+        created_by=turn.agent_id,
+        created_at=turn.created_at,
+        updated_at=turn.created_at,
+    )
 
 
 def run_background_turn(runtime: Runtime, delivery: Delivery, pace: Pace) -> MessageOutcome:

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from opencrab.domain.access.authority import Authority, Source
 from opencrab.domain.agents.agent import Agent, Profile
-from opencrab.domain.conversation.session import Participant, Session
+from opencrab.domain.conversation.session import Session
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.erasure.request import RECORDS_KEPT
 from opencrab.domain.errors import Conflict, TooLarge, Unavailable
@@ -46,7 +45,11 @@ from opencrab.engine.learning.report.wording_prompt import (
 from opencrab.engine.learning.snapshot import NightlyContext
 from opencrab.engine.queueing import enqueue_turn
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.background import TurnJob
+from opencrab.engine.turn.background import (
+    TurnJob,
+    background_turn_of_agent,
+    placeholder_session_of_turn,
+)
 from opencrab.engine.turn.prompt.request import prompt_answer_token_limit
 from opencrab.engine.turn.prompt.single_question import single_question_prompt_request
 from opencrab.engine.turn.prompt.truncation import truncate_prompt_lines
@@ -187,7 +190,7 @@ class WordingJob(TurnJob):
     def prepare(
         self, runtime: Runtime, turn: Turn, profile: Profile
     ) -> tuple[Turn, Session, QuestionJob]:
-        return turn, _nowhere(turn, profile), WordingTurn.of(runtime, turn, profile.agent)
+        return turn, placeholder_session_of_turn(turn), WordingTurn.of(runtime, turn, profile.agent)
 
     def after_end(self, runtime: Runtime, turn: Turn) -> None:
         """Insert the wording, or why there is none, into the report."""
@@ -234,34 +237,11 @@ def _open_words(home: Home, clock: Clock, agent_id: str, period: str) -> None:
     if not agent.answers or not agent.llm.aim.worded:
         return
     turn_id = stable_id("words", agent_id, name)
-    turn = Turn(
-        id=turn_id,
-        agent_id=agent_id,
-        session_id="",
-        trigger=Trigger.COMPACTION,
-        source=Source.HEARTBEAT,
-        authority=Authority.SELF,
-        principal_id=agent_id,
-        group=f"{_GROUP}{name}",
-        body_hash=turn_id,
-        lease_until=now,
-        created_at=now,
-    )
+    turn = background_turn_of_agent(agent_id, turn_id, f"{_GROUP}{name}", now)
     opened = home.journal.open(turn)
     if opened.status.is_end:
         _show_words(home, clock, opened)
     enqueue_turn(home, opened)
-
-
-def _nowhere(turn: Turn, profile: Profile) -> Session:
-    """Return a placeholder session for a turn without one; it is never stored or delivered."""
-    return Session(
-        id=turn.id,
-        participants=(Participant(agent_id=profile.agent.id),),
-        created_by=profile.agent.id,
-        created_at=turn.created_at,
-        updated_at=turn.created_at,
-    )
 
 
 def _show_words(home: Home, clock: Clock, turn: Turn) -> None:
