@@ -17,6 +17,7 @@ from opencrab.domain.value import Language
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatMessage, ChatModel, ChatRequest
 from tests.e2e.house import START, House
+from tests.e2e.talking import Instead
 
 QUESTION = {Language.EN: "Which tides do you know?", Language.JA: "どの潮を知っていますか。"}
 ANSWER = {Language.EN: "High tide is at nine.", Language.JA: "満潮は九時です。"}
@@ -41,16 +42,8 @@ class Players:
 
 
 @dataclass(frozen=True)
-class _Playing:
-    model: ChatModel
+class _Playing(Instead):
     players: Players
-
-    @property
-    def info(self) -> Any:
-        return self.model.info
-
-    def encode(self, request: ChatRequest) -> bytes:
-        return self.model.encode(request)
 
     def chat(
         self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED

@@ -7,6 +7,7 @@ from typing import Any, cast
 from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import UNWATCHED, AnswerWatch, ChatMessage, ChatModel, ChatRequest
+from tests.e2e.talking import Instead
 
 Decision = str | tuple[str, dict[str, Any]]
 """Words, or the name of an action with its arguments."""
@@ -34,16 +35,8 @@ class Players:
 
 
 @dataclass(frozen=True)
-class _Player:
-    model: ChatModel
+class _Player(Instead):
     players: Players
-
-    @property
-    def info(self) -> Any:
-        return self.model.info
-
-    def encode(self, request: ChatRequest) -> bytes:
-        return self.model.encode(request)
 
     def chat(
         self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED

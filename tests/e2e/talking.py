@@ -30,7 +30,7 @@ class Talk:
 
 
 @dataclass(frozen=True)
-class _Instead:
+class Instead:
     """A model that stands before another one, and answers in its place."""
 
     model: ChatModel
@@ -44,7 +44,7 @@ class _Instead:
 
 
 @dataclass(frozen=True)
-class Telling(_Instead):
+class Telling(Instead):
     """A model that says of itself that it took so many tokens."""
 
     usage: Usage
@@ -56,7 +56,7 @@ class Telling(_Instead):
 
 
 @dataclass(frozen=True)
-class Talking(_Instead):
+class Talking(Instead):
     """A model of this talk."""
 
     talk: Talk

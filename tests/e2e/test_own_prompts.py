@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -31,6 +31,7 @@ from tests.contract.homes import sqlite
 from tests.crash.errand import RICH
 from tests.e2e.beating import minutes, tell
 from tests.e2e.house import START, House
+from tests.e2e.talking import Instead
 
 LARGEST = {Language.EN: 2_500, Language.JA: 2_600}
 """Tokens of a prompt of its own without the history, as our estimate counts them."""
@@ -111,18 +112,11 @@ class Asked:
         return "\n".join((str(self.request.system), *texts))
 
 
-class Worker:
+@dataclass(frozen=True)
+class Worker(Instead):
     """A model that writes a file, reports, and remembers what it was asked."""
 
-    def __init__(self, model: ChatModel, asked: list[Asked]) -> None:
-        self.model, self.asked = model, asked
-
-    @property
-    def info(self) -> Any:
-        return self.model.info
-
-    def encode(self, request: ChatRequest) -> bytes:
-        return str(request.system).encode()
+    asked: list[Asked]
 
     def chat(
         self, request: ChatRequest, body: bytes, watch: AnswerWatch = UNWATCHED
