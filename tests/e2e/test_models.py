@@ -127,9 +127,48 @@ def test_a_lasting_choice_holds_for_later_turns(house: House, duration: str, by:
     done(house, *house.say("and now?", "m2"))
     assert [(row.provider, row.chosen_by) for row in rows(house)] == [
         ("fake", "agent"),
-        ("fake", "agent"),
+        ("third", "turn"),
         ("third", by),
     ]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "asked"),
+    [
+        ("thinking", "Prove that the square root of two is irrational."),
+        ("thinking", "来週の引っ越しの計画を立てて"),
+        ("analysis", "Summarise the minutes of Monday."),
+        ("analysis", "この二つの見積もりを比較して"),
+        ("creative", "秋の俳句を詠んで"),
+    ],
+)
+def test_a_lasting_choice_for_a_purpose_answers_what_is_of_that_purpose_and_nothing_else(
+    house: House, purpose: str, asked: str
+) -> None:
+    wish = {"purpose": purpose, "model_alias": "fast", "reason": "速い", "duration": "this_session"}
+    crab(house, (Reply(calls=(("select_llm", wish),)), Reply("chosen")))
+    for place, text in enumerate(("hello", asked, "good night")):
+        house.clock.advance(1)
+        done(house, *house.say(text, f"m{place}"))
+    assert [(row.provider, row.purpose, row.chosen_by) for row in rows(house)][2:4] == [
+        ("third", purpose, "session"),
+        ("fake", "conversation", "agent"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "purpose", ["thinking", "conversation", "analysis", "tool_calling", "creative"]
+)
+def test_a_choice_holds_for_the_rest_of_its_turn_whatever_its_purpose(
+    house: House, purpose: str
+) -> None:
+    wish = {"purpose": purpose, "model_alias": "smart", "reason": "hard"}
+    crab(house, (Reply(calls=(("select_llm", wish),)), Reply("and now?")))
+    reads = Reply(calls=(("ws_list", {}),))
+    house.scripts["backup"] = (Reply("unused"), reads, Reply("smart に考えました"))
+    done(house, *house.say("hello"))
+    by = [(row.provider, row.chosen_by) for row in rows(house)]
+    assert by == [("fake", "agent"), ("other", "turn"), ("other", "turn")]
 
 
 def test_a_choice_that_is_switched_off_is_not_there(house: House) -> None:

@@ -109,7 +109,7 @@ def test_deeds_are_counted_and_talking_planning_and_nonsense_are_none(home: Hous
     done(home, *home.say("go"))
     (each,) = told(home)
     assert (each.done, each.undone, each.repairs) == (2, 1, 1)
-    assert [served.purpose for served in each.served] == [Use.CONVERSATION, Use.TOOL_CALLING]
+    assert [served.purpose for served in each.served] == [Use.CONVERSATION]
 
 
 @pytest.mark.parametrize(

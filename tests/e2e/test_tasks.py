@@ -264,7 +264,6 @@ def test_a_goal_whose_only_plan_was_refused_waits_and_says_why(home: House, *, o
 def test_each_call_of_a_task_acts_and_is_asked_for_its_reason(
     home: House, language: Language
 ) -> None:
-    """Its first call too: with the model and the temperature of tool calling."""
     crab(home, language)
     instruct(home, WORDS[language][0])
     carried(home)
@@ -274,6 +273,6 @@ def test_each_call_of_a_task_acts_and_is_asked_for_its_reason(
         records = home.home.journal.load(task.turn_id).records
         uses += [record.purpose for record in records if isinstance(record, ModelIntent)]
     assert len(uses) >= 2 * len(goal(home).tasks)
-    assert set(uses) == {Use.TOOL_CALLING}
+    assert set(uses) == {Use.CONVERSATION}, "no model is named for tool calls"
     asked = [str(request.turns[-1]) for request in home.provider.seen]
     assert all("<think>" in text for text in asked)

@@ -156,13 +156,13 @@ def test_a_turn_that_acts_and_then_answers_is_one_turn_of_its_model(tmp_path: Pa
     school.close()
     analysis = found["analysis"]
     assert analysis["totals"]["calls"] == 8
-    assert set(analysis["by_purpose"]) == {"conversation", "tool_calling"}
+    assert set(analysis["by_purpose"]) == {"conversation"}
     quality = found["weeks"][0]["quality"]
     assert quality["n"] == 4
     assert analysis["totals"]["quality"] == quality
     assert analysis["quality_by_model"] == {"scripted:rules": quality}
     shown = (*analysis["by_model"].values(), *analysis["by_purpose"].values())
-    assert [each["quality"] for each in shown] == [quality] * 3
+    assert [each["quality"] for each in shown] == [quality] * 2
 
 
 def test_groups_and_focus_are_as_they_are_asked_for(lived: tuple[School, str]) -> None:

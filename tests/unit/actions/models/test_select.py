@@ -38,7 +38,12 @@ def _chosen(at: ActionContext, **arguments: str) -> ActionContext:
 def test_a_choice_is_an_effect_and_changes_nothing_else(at: ActionContext, duration: str) -> None:
     result = run(_chosen(at), "select_llm", **CHOICE, duration=duration)
     assert result.success
-    assert result.data == {"selected": "smart", "purpose": "thinking", "duration": duration}
+    assert result.data == {
+        "selected": "smart",
+        "purpose": "thinking",
+        "duration": duration,
+        "reason": CHOICE["reason"],
+    }
     assert result.side_effects == (
         ModelChosen(
             use=Use.THINKING,
@@ -166,6 +171,9 @@ def test_the_configuration_tells_who_chose(at: ActionContext) -> None:
     result = run(replace(at, choices=(choice,)), "get_current_llm_config")
     assert result.data is not None
     assert result.data["models"]["creative"] == {"model": "fast", "chosen_by": "turn"}
+    assert result.data["models"]["thinking"] == {"model": "fast", "chosen_by": "turn"}, "the rest"
+    result = run(at, "get_current_llm_config")
+    assert result.data is not None
     assert result.data["models"]["thinking"] == {"model": "smart", "chosen_by": "use"}
     assert result.data["models"]["analysis"] == {"model": "openai:gpt", "chosen_by": "default"}
     assert "embedding" not in result.data["models"]
@@ -177,12 +185,11 @@ def test_the_configuration_tells_what_was_drawn_where_nobody_chose(at: ActionCon
         ModelAssignment(use=use, task_type="code", model="home", probability=0.5)
         for use in (Use.THINKING, Use.CREATIVE)
     )
-    choice = ModelChosen(use=Use.CREATIVE, model="fast", duration=Duration.THIS_TURN)
-    told = replace(at, basis=RoutingBasis(lots=lots), choices=(choice,))
-    result = run(told, "get_current_llm_config")
+    basis = RoutingBasis(lots=lots, session={Use.CREATIVE: "fast"})
+    result = run(replace(at, basis=basis), "get_current_llm_config")
     assert result.data is not None
     models = result.data["models"]
-    assert models["creative"] == {"model": "fast", "chosen_by": "turn"}
+    assert models["creative"] == {"model": "fast", "chosen_by": "session"}
     assert models["thinking"] == {
         "model": "smart",
         "chosen_by": "use",

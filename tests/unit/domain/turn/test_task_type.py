@@ -72,9 +72,25 @@ def test_the_kind_of_a_task_is_told_by_its_words(text: str, kind: TaskType) -> N
     assert turn_think_context(text, Trigger.MESSAGE).task_type is kind
 
 
-def test_creative_work_has_its_own_model_and_going_on_after_actions_another() -> None:
-    assert turn_think_context("俳句を詠んで", Trigger.MESSAGE).use is Use.CREATIVE
-    assert turn_think_context("hello", Trigger.MESSAGE, acting=True).use is Use.TOOL_CALLING
+@pytest.mark.parametrize(
+    ("text", "use"),
+    [
+        ("俳句を詠んで", Use.CREATIVE),
+        ("a haiku about a dilemma", Use.CREATIVE),
+        ("議事録を要約して", Use.ANALYSIS),
+        ("prove that there are infinitely many primes", Use.THINKING),
+        ("来週の引っ越しの計画を立てて", Use.THINKING),
+        ("The plan is to eat pizza.", Use.CONVERSATION),
+        ("卒業証明書をなくした", Use.CONVERSATION),
+    ],
+)
+@pytest.mark.parametrize("acting", [False, True])
+def test_a_kind_of_task_has_one_use_before_and_after_actions(
+    text: str,
+    use: Use,
+    acting: bool,  # noqa: FBT001
+) -> None:
+    assert turn_think_context(text, Trigger.MESSAGE, acting=acting).use is use
 
 
 def test_simple_code_is_not_for_the_dearest_model() -> None:
@@ -111,6 +127,17 @@ def tiers_of(name: str) -> dict[int, list[int]]:
         came = [turn_think_context(text, Trigger.MESSAGE).tier for text in texts]
         found[tier] = [came.count(each) for each in (1, 2, 3)]
     return found
+
+
+def test_the_page_on_models_says_which_use_messages_get_that_the_rule_was_not_written_for() -> None:
+    uses = (Use.THINKING, Use.ANALYSIS, Use.CREATIVE, Use.CONVERSATION)
+    labelled = tomllib.loads(Path(__file__).with_name("unseen_uses.toml").read_text("utf-8"))
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    for meant in uses:
+        texts = [text for language in labelled.values() for text in language[meant.value]]
+        came = [turn_think_context(text, Trigger.MESSAGE).use for text in texts]
+        row = " | ".join(f"{came.count(use)}" for use in uses)
+        assert all(f"| `{meant.value}` | {row} |" in told for told in pages), (meant, row)
 
 
 def test_the_messages_for_which_the_rule_was_written_go_to_their_tiers() -> None:

@@ -52,12 +52,12 @@ def _version(arguments: SelectLlm, context: ActionContext) -> dict[str, Any]:
     impact=Impact.SELF,
     effect=Effect.KEYED,
     sentences=("Think with {model_alias} for {purpose}", "{purpose}に{model_alias}を使う"),
-    ja="考えるときに使う言語モデルを用途ごとに選びます。次の思考から有効です。",
+    ja="用途ごとに使う言語モデルを選びます。このターンの残りは、用途にかかわらずそのモデルです。",
     prepare=_version,
     offered=_may_select,
 )
 def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
-    """Choose the language model that you think with for one purpose, from your next thought on."""
+    """Choose a language model for a purpose; the rest of this turn has it, whatever its purpose."""
     _check(arguments, context)
     if arguments.duration is Duration.PERMANENT:
         _remember(arguments, context)
@@ -72,6 +72,7 @@ def select_llm(arguments: SelectLlm, context: ActionContext) -> ActionResult:
         selected=arguments.model_alias,
         purpose=arguments.purpose,
         duration=arguments.duration.value,
+        reason=arguments.reason,
     )
 
 

@@ -1,6 +1,6 @@
 """Routing: which model is meant for what, who may change that, and who is asked when one fails."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -123,20 +123,37 @@ class Routing(Value):
         """Return the call options of a use."""
         return self.manners.get(use, _PLAIN)
 
+    def use_of_call(
+        self, use: Use, basis: RoutingBasis, choices: Sequence[ModelChosen], task_type: str
+    ) -> Use:
+        """Return the use of a call that continues after tool calls, where `use` is the turn's.
+
+        It is `tool_calling` if a model was named for that, and none more specifically for the
+        turn's own use; otherwise the turn keeps its model.
+        """
+        if Use.TOOL_CALLING in {choice.use for choice in choices}:
+            return Use.TOOL_CALLING
+        acting = self.chosen(Use.TOOL_CALLING, basis, choices, task_type).by
+        own = self.chosen(use, basis, choices, task_type).by
+        named = acting in {"session", "permanent", "learned", "use"}
+        return Use.TOOL_CALLING if named and _RULES.index(acting) <= _RULES.index(own) else use
+
     def chosen(
         self,
         use: Use,
         basis: RoutingBasis,
-        choices: Iterable[ModelChosen] = (),
+        choices: Sequence[ModelChosen] = (),
         task_type: str = "",
     ) -> ChosenModel:
         """Return the model of the most specific choice for a use; `choices` are those of the turn.
 
-        A learned split holds for its type of task only, and never overrides an explicit choice.
+        A choice of the turn holds for the rest of it whatever its use, unless another was made for
+        this one. A learned split holds for its type of task only, and never overrides an explicit
+        choice.
         """
-        in_turn = [choice.model for choice in choices if choice.use is use]
-        if in_turn:
-            return ChosenModel(model=in_turn[-1], by="turn")
+        if use is not Use.EMBEDDING and choices:
+            for_use = [choice.model for choice in choices if choice.use is use]
+            return ChosenModel(model=(for_use or [choices[-1].model])[-1], by="turn")
         for by, models in (("session", basis.session), ("permanent", basis.models)):
             if use in models:
                 return ChosenModel(model=models[use], by=by)
@@ -150,3 +167,5 @@ class Routing(Value):
 
 
 _PLAIN = CallOptions()
+_RULES = ("turn", "session", "permanent", "learned", "agent", "use", "default")
+"""The rules of `Routing.chosen`, the most specific first."""

@@ -1,7 +1,7 @@
 """Task types: what kind of work a model call is, decided by code and not by a model.
 
-A new design and whatever is complex need the best model, routine work and simple choices the
-fastest, all other work the standard one.
+A new design, a proof, a plan, a dilemma and whatever is complex need the best model, routine work
+and simple choices the fastest, all other work the standard one.
 """
 
 import re
@@ -24,6 +24,7 @@ class TaskType(StrEnum):
 
     CONVERSATION = "conversation"
     DESIGN = "design"
+    REASONING = "reasoning"
     CODE = "code"
     ANALYSIS = "analysis"
     CREATIVE = "creative"
@@ -43,16 +44,19 @@ class ThinkContext(Value):
         """The tier of model that it needs: 1 best, 2 standard, 3 fastest (Kingdom's)."""
         if self.task_type in {TaskType.ROUTINE, TaskType.DECISION}:
             return 3
-        return 1 if self.task_type is TaskType.DESIGN or self.complexity > COMPLEX else 2
+        if self.task_type in {TaskType.DESIGN, TaskType.REASONING}:
+            return 1
+        return 1 if self.complexity > COMPLEX else 2
 
     @property
     def use(self) -> Use:
-        """The use whose model is called."""
+        """The use of the turn's model, which `Routing.use_of_call` may turn into `tool_calling`."""
         if self.tier != 2:  # noqa: PLR2004  - the usual one
             return Use.THINKING if self.tier == 1 else Use.ANALYSIS
-        if self.task_type is TaskType.CREATIVE:
-            return Use.CREATIVE
-        return Use.TOOL_CALLING if self.acting else Use.CONVERSATION
+        return _USES.get(self.task_type, Use.CONVERSATION)
+
+
+_USES = {TaskType.CREATIVE: Use.CREATIVE, TaskType.ANALYSIS: Use.ANALYSIS}
 
 
 def turn_complexity_level(complexity: float) -> str:
@@ -71,11 +75,13 @@ def turn_think_context(text: str, trigger: Trigger, *, acting: bool = False) -> 
     complexity = _complexity(words)
     if trigger in _ROUTINE:
         return ThinkContext(task_type=TaskType.ROUTINE, complexity=complexity, acting=acting)
-    found = next(
-        (kind for kind, pattern in _KINDS if re.search(pattern, words, re.IGNORECASE)), None
-    )
+    kinds = (kind for kind, pattern in _KINDS if re.search(pattern, words, re.IGNORECASE))
+    found = next(kinds, None)
     if found is TaskType.DECISION and complexity > _PLAIN_CHOICE:
         found = None
+    if found is TaskType.REASONING and TaskType.CREATIVE in kinds:
+        # A story about a dilemma, a song about a plan.
+        found = TaskType.CREATIVE
     return ThinkContext(
         task_type=found or TaskType.CONVERSATION, complexity=complexity, acting=acting
     )
@@ -99,6 +105,14 @@ _DESIGNED = (
 
 _ENDS = r"(?:ください|下さい|ほしい|欲しい|もらえ|くれ|[。、!\uff01\n]|$)"
 _PLEASE = rf"(?:して|を考えて|を提案して){_ENDS}"
+_PLANNED = (
+    r"(?:(?!(?:to|about|for|of|on|in|with|from|called|named)\b)[\w/'-]+ ){0,4}"
+    r"(?:plan|strategy|roadmap|itinerary)\b(?!\.\w)"
+)
+_MADE = (
+    rf"(?:(?:立て|考え|作っ|つくっ|作成し|練っ|組ん|組み立て|提案し|書い|出し)て{_ENDS}|"
+    r"(?:立て|考え|作り|つくり|練り|組み)たい|願い(?:します|でき|したい))"
+)
 
 _KINDS = (
     (
@@ -130,6 +144,29 @@ _KINDS = (
         ),
     ),
     (
+        # A proof, a plan that is asked for, or a choice that somebody cannot make.
+        TaskType.REASONING,
+        _words(
+            r"prove (?:that|it|this|why|the|there|or disprove)|proof (?:of|that)|disprove|"
+            r"(?:derive|deduce) (?:the|a|an|that|this|from)|logic puzzle|"
+            r"think (?:hard|carefully|step by step)|(?:think|reason) (?:this |it )?through|"
+            r"dilemma|torn between|"
+            r"(?:can(?:'|’)?t|cannot|help me|hard to|struggling to) (?:decide|choose)|"
+            r"should (?:i|we) [^.?!\n]{3,120}\bor (?:should|rather|stay|keep|just|not|would)\b|"
+            rf"(?:make|draft|draw up|write|work out|give|come up with|create|build|outline|propose|"
+            rf"prepare|sketch|suggest) (?:me |us )?(?:a|an|the|our|my) {_PLANNED}|"
+            rf"(?:need|want) (?:a|an) {_PLANNED}|"
+            rf"{_ASKING}(?:help me (?:to )?)?plan (?:out )?(?:my|our|the|a|an|how)",
+            r"証明(?:し(?:て|たい|なさい|ろ)|せよ|を(?:書|考|示|し)|でき(?:ます|る))|導出(?:し|せよ)|"
+            r"論理パズル|(?:じっくり|よく|順を追って|筋道を立てて)考えて|ジレンマ|板挟み|"
+            r"(?:迷って|決めかねて|悩んで)(?:い|る|ま|て)|"
+            r"べき(?:です|でしょう)?か[、,]?[^。?!\uff1f\uff01\n]{0,60}べき(?:です|でしょう)?か|"
+            r"か[、,]?それとも[^。\n]{0,60}(?:べき|いい|良い|よい)|"
+            r"(?:計画|プラン|戦略|ロードマップ|段取り|旅程|対策)[^。?!\uff1f\uff01\n]{0,12}"
+            rf"{_MADE}",
+        ),
+    ),
+    (
         TaskType.CODE,
         _words(
             r"refactor\w*|implement\w*|debug\w*|stack ?trace|traceback|unit tests?|code review|"
@@ -147,8 +184,11 @@ _KINDS = (
     (
         TaskType.ANALYSIS,
         _words(
-            r"analy[sz]e|summari[sz]e|compare|evaluate|pros and cons",
-            r"分析|要約|まとめて|比較して|評価して",
+            r"analy[sz]e|analysis of|summari[sz]e|sum (?:it |this |that |them )?up|summary of|"
+            r"tl;?dr|recap|key points|main points|compare|comparison|contrast|evaluate|assess|"
+            r"pros and cons|advantages and disadvantages",
+            rf"分析|要約|(?:まとめ|比べ|整理し|集計し)て{_ENDS}|比較(?:し|表|を)|評価して|要点|"
+            r"かいつまんで|長所と短所|(?:メリット|利点)と(?:デメリット|欠点)",
         ),
     ),
 )

@@ -19,6 +19,7 @@ from opencrab.domain.models.optimization import LearningMode
 from opencrab.domain.models.routing import ModelAssignment, ModelChosen, RoutingBasis, Use
 from opencrab.domain.models.traffic_split import Mix
 from opencrab.domain.statistics.hash_bucket import draw_hash_bucket
+from opencrab.domain.turn.task_type import ThinkContext
 from opencrab.domain.turn.transcript import ModelAttempt
 from opencrab.ports.models.model import ChatModel, Models, selectable_model_choices
 
@@ -58,6 +59,19 @@ class ModelPick:
     again: int = 0
     probe: BreakerState | None = None
     health: BreakerState | None = None
+
+
+def use_of_model_call(
+    models: Models, context: ThinkContext, basis: RoutingBasis, choices: Sequence[ModelChosen]
+) -> Use:
+    """Return the use of a call: its turn's, or `tool_calling` for a conversation that acts.
+
+    That only if a model is named for it. Thought, analysis and creative work stay with the model
+    that began them.
+    """
+    if not context.acting or context.use is not Use.CONVERSATION:
+        return context.use
+    return models.routing.use_of_call(context.use, basis, choices, context.task_type.value)
 
 
 def first_routed_model(

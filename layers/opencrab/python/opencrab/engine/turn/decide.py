@@ -9,7 +9,7 @@ from opencrab.domain.errors import Exhausted, Invalid, OpenCrabError, Refused, S
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.models.health import BreakerState, record_model_failure
-from opencrab.domain.models.routing import CallOptions, RoutingBasis
+from opencrab.domain.models.routing import CallOptions, RoutingBasis, Use
 from opencrab.domain.money.budget import BudgetDraw, Limits
 from opencrab.domain.turn.record import CallState, ModelAnswer, ModelIntent, ModelResult
 from opencrab.domain.turn.task_type import ThinkContext, turn_think_context
@@ -60,6 +60,7 @@ class _Call:
     body: bytes
     amount: MicroUsd
     context: ThinkContext
+    use: Use
     chosen_by: str
     health: BreakerState | None
 
@@ -101,11 +102,12 @@ def _ask_next_model(work: TurnWork, step_state: StepState) -> int | None:
     models, context = work.runtime.models, _context(work)
     work.limits = _limits(work, step_state)
     look = work.look(step_state)
+    use = router.use_of_model_call(models, context, look.basis, work.transcript.choices)
     leader, chosen_by = router.first_routed_model(
-        models, context.use, look.basis, work.transcript.choices, context.task_type.value
+        models, use, look.basis, work.transcript.choices, context.task_type.value
     )
     listed = router.fallback_models(models, leader, work.profile.agent)
-    manner = models.routing.call_options(context.use)
+    manner = models.routing.call_options(use)
     # Read once: after the wait the call is made at once.
     wished, work.retry_after_seconds = work.retry_after_seconds, None
     while True:
@@ -124,7 +126,7 @@ def _ask_next_model(work: TurnWork, step_state: StepState) -> int | None:
             listed = tuple(other for other in listed if other.info.name != picked.model.info.name)
             continue
         by = chosen_by if picked.model.info.name == leader.info.name else "fallback"
-        call = _Call(picked.model, listed, request, body, amount, context, by, picked.health)
+        call = _Call(picked.model, listed, request, body, amount, context, use, by, picked.health)
         _ask(work, call, _reserve_or_release_probe(work, call, picked, look))
         return None
 
@@ -237,7 +239,7 @@ def _reserve(
         request_hash=content_hash(call.body),
         reserved=call.amount,
         heard=heard,
-        purpose=context.use,
+        purpose=call.use,
         task_type=context.task_type.value,
         complexity=context.complexity,
         tier=context.tier,
@@ -263,7 +265,7 @@ def _reserve(
 
 def _probability(call: _Call, basis: RoutingBasis) -> float:
     """Return the probability with which a traffic split drew the model; 1 if it was not drawn."""
-    lot = basis.assignment_for(call.context.use, call.context.task_type.value)
+    lot = basis.assignment_for(call.use, call.context.task_type.value)
     return lot.probability if lot is not None and call.chosen_by == "learned" else 1.0
 
 
