@@ -79,8 +79,8 @@ def test_a_skill_is_created_changed_retired_and_restored(house: House) -> None:
     agent = house.agent()
     path = f"/agents/{agent}/skills"
     made = house.made(path, BODY)
-    assert (made["name"], made["status"], made["version"]) == ("good-questions", "candidate", "1")
-    assert (made["waits"], made["effectiveness"]) == (False, None)
+    assert (made["name"], made["status"], made["version"]) == ("good-questions", "active", "1")
+    assert (made["waits"], made["effectiveness"], made["withheld_percent"]) == (False, None, 0)
     assert (made["source_type"], made["guidance"]) == ("feedback", BODY["guidance"])
     assert made["taught_by"] == made["approved_by"] != ""
     problem(house.call("POST", path, BODY), 409, "name")
@@ -97,6 +97,16 @@ def test_a_skill_is_created_changed_retired_and_restored(house: House) -> None:
     assert done(house, "POST", f"{one}/restore")["status"] == "candidate"
     problem(house.call("POST", f"{one}/restore"), 409, "status")
     assert done(house, "PUT", f"{path}/another", body)["version"] == "1"
+
+
+def test_a_skill_names_its_actions_and_is_tried_if_its_owner_says_so(house: House) -> None:
+    path = f"/agents/{house.agent()}/skills"
+    body = {**BODY, "name": "効果的な質問", "actions": ["ws_read", "send_speech"], "trial": True}
+    made = house.made(path, body)
+    assert (made["status"], made["withheld_percent"]) == ("candidate", 50)
+    assert made["description"].startswith("効果的な質問: ")
+    assert made["guidance"].endswith("Actions: ws_read, send_speech")
+    problem(house.call("POST", path, {**BODY, "actions": ["no_such"]}), 422, "actions")
 
 
 def test_a_request_that_is_repeated_is_done_once(house: House) -> None:

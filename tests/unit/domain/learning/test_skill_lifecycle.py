@@ -198,7 +198,9 @@ def test_an_owner_vouches_for_what_waits_and_for_what_he_writes() -> None:
     assert approval.version == 2
     with pytest.raises(Conflict, match="no approval is pending"):
         approve_skill(approval, "owner", LATER)
-    assert owner_skill(taught(teaching=FOREIGN), "owner").status is SkillStatus.CANDIDATE
+    assert owner_skill(taught(teaching=FOREIGN), "owner").status is SkillStatus.ACTIVE
+    tried = owner_skill(taught(teaching=FOREIGN), "owner", trial=True)
+    assert tried.status is SkillStatus.CANDIDATE
 
 
 def test_toggling_says_what_it_shall_be_or_turns_it_round_and_ends_a_trial() -> None:
@@ -342,6 +344,9 @@ DEEDS: dict[str, Deed] = {
 }
 OWNERS: dict[str, Deed] = {
     "owner writes": lambda stored: owner_skill(taught(stored, OWN, OWN_WORDS), "owner"),
+    "owner tries": lambda stored: owner_skill(
+        taught(stored, OWN, OWN_WORDS), "owner", trial=True
+    ),
     "owner approves": known(lambda skill: approve_skill(skill, "owner", LATER)),
     "owner switches": known(lambda skill: toggle_skill(skill, LATER)),
     "owner retires": known(lambda skill: retire_skill(skill, LATER, owner="owner")),
@@ -378,4 +383,4 @@ def test_foreign_words_count_only_after_an_owner_approved_them(deeds: list[str])
             assert not stored.status.is_live
         was_active = before is not None and before.status is SkillStatus.ACTIVE
         if stored.status is SkillStatus.ACTIVE and not was_active:
-            assert deed in {"owner switches", "night promotes"}
+            assert deed in {"owner writes", "owner switches", "night promotes"}

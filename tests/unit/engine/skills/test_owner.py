@@ -112,7 +112,7 @@ def test_who_is_never_alone_is_told_after_five_tries(keeper: SkillOwner) -> None
 
 
 def test_a_change_that_is_none_writes_nothing(keeper: SkillOwner) -> None:
-    keeper.put(WHAT)
+    keeper.put(WHAT, trial=True)
     versions = [keeper.toggle("good-questions", on=True).skill.version for _ in range(2)]
     assert versions == [2, 2]
 
@@ -125,7 +125,7 @@ def test_what_an_owner_switches_on_is_on_for_good_until_he_takes_it_back(
         return kept.skill.status, kept.on, mind_of(keeper).pinned
 
     pins = ("skill:good-questions",)
-    assert standing(keeper.put(WHAT)) == (SkillStatus.CANDIDATE, True, ())
+    assert standing(keeper.put(WHAT, trial=True)) == (SkillStatus.CANDIDATE, True, ())
     settled = SkillStatus.ACTIVE, True, pins
     assert standing(keeper.toggle("good-questions", on=True)) == settled
     assert standing(keeper.put(WHAT)) == settled
@@ -136,7 +136,7 @@ def test_what_an_owner_switches_on_is_on_for_good_until_he_takes_it_back(
 
 
 def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: SkillOwner) -> None:
-    keeper.put(WHAT)
+    keeper.put(WHAT, trial=True)
     fact = keeper.runtime.home.facts.get("mika", SKILL, "good-questions")
     assert fact is not None
     active = promote_candidate_skill(fact.read(AcquiredSkill), NOW)
@@ -145,13 +145,24 @@ def test_an_active_skill_that_is_switched_on_once_more_is_pinned(keeper: SkillOw
     assert mind_of(keeper).pinned == ("skill:good-questions",)
 
 
+def test_an_owners_skill_is_used_at_once_and_tried_only_if_the_owner_says_so(
+    keeper: SkillOwner,
+) -> None:
+    for trial, status in ((False, SkillStatus.ACTIVE), (True, SkillStatus.CANDIDATE)):
+        kept = keeper.put(WHAT, trial=trial)
+        assert isinstance(kept.skill, AcquiredSkill)
+        assert kept.skill.status is status
+        (indexed,) = mind_of(keeper).skills
+        assert indexed.on_trial is trial
+
+
 def test_owners_who_fill_the_trials_at_once_fill_them_once(keeper: SkillOwner) -> None:
     few = replace(
         keeper.runtime, rules=replace(keeper.runtime.rules, trials=TrialSettings(candidates=1))
     )
     keeper = replace(keeper, runtime=few)
     other = WHAT.replaced(name="other")
-    kept = busy(keeper, lambda _facts: keeper.put(other)).put(WHAT).skill
+    kept = busy(keeper, lambda _facts: keeper.put(other, trial=True)).put(WHAT, trial=True).skill
     assert isinstance(kept, AcquiredSkill)
     assert (kept.status, kept.waits) == (SkillStatus.DISABLED, True)
     assert [(each.name, each.on_trial) for each in mind_of(keeper).skills] == [("other", True)]

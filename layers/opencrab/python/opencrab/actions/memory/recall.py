@@ -200,9 +200,12 @@ def _left(
 
     The hash bucket depends on the turn alone, so all searches of one turn include or exclude
     memories. A search for memories only is never part of the hold-out, nor are core memories, which
-    are in the prompt. With a hold-out of 0 percent no turn is counted for the comparison.
+    are in the prompt, nor what an owner put in outside of any session. With a hold-out of 0 percent
+    no turn is counted for the comparison.
     """
-    others = tuple(each for each in found if each.row.kind is not RowKind.MEMORY)
+    others = tuple(
+        each for each in found if each.row.kind is not RowKind.MEMORY or not each.row.session_id
+    )
     percent = memory_holdout_percent(context.mind, context.trials)
     could_hide = percent > 0 and len(others) < len(found) and query.kinds != {RowKind.MEMORY}
     hidden = could_hide and hash_fraction("memory", context.turn.id) * 100 < percent

@@ -27,6 +27,7 @@ from opencrab.domain.identifier import new_ulid
 from opencrab.domain.learning.signals import learned_skills_withheld_from_turn
 from opencrab.domain.learning.skill_lifecycle import (
     SkillTeaching,
+    guidance_naming_actions,
     may_vouch_for_skill,
     no_skill,
     restore_skill,
@@ -156,7 +157,11 @@ def create_my_skill(arguments: CreateMySkill, context: ActionContext) -> ActionR
         arguments.name,
         arguments.description,
         situation_pattern=arguments.situation_pattern,
-        guidance=_naming_actions(arguments, context),
+        guidance=guidance_naming_actions(
+            arguments.guidance,
+            arguments.actions,
+            lambda name: context.actions.find(name) is not None,
+        ),
     )
     return store_skill(what, context, _teaching(context, SourceType.REFLECTION), arguments.name)
 
@@ -278,16 +283,6 @@ def _teaching(
         turn_id=turn.id,
         vouched=may_vouch_for_skill(turn) and source is not SourceType.PEER,
     )
-
-
-def _naming_actions(arguments: CreateMySkill, context: ActionContext) -> str:
-    """Return the guidance with its list of actions; raises Invalid if an action is unknown."""
-    unknown = [name for name in arguments.actions if context.actions.find(name) is None]
-    if unknown:
-        raise Invalid(f"there is no action {unknown[0]!r}", field="actions", cure="omit it")
-    if not arguments.actions or not arguments.guidance.strip():
-        return arguments.guidance
-    return f"{visible_text(arguments.guidance)}\n\nActions: {', '.join(arguments.actions)}"
 
 
 def _sentence(field: str, text: str) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from opencrab.domain.access.authority import Authority
@@ -108,6 +108,24 @@ def skill_lesson(
     return SkillLesson(name=name, description=told, situation_pattern=pattern, guidance=guidance)
 
 
+def guidance_naming_actions(
+    guidance: str, actions: Iterable[str], is_action: Callable[[str], bool]
+) -> str:
+    """Return the guidance with the actions that it uses at its end.
+
+    Raises Invalid for an action that does not exist.
+    """
+    names = tuple(actions)
+    unknown = next((name for name in names if not is_action(name)), None)
+    if unknown is not None:
+        raise Invalid(
+            f"there is no action {unknown!r}", field="actions", cure="see the list of actions"
+        )
+    if not names or not guidance.strip():
+        return guidance
+    return f"{visible_text(guidance)}\n\nActions: {', '.join(names)}"
+
+
 def may_vouch_for_skill(turn: Turn) -> bool:
     """Check whether skills learned in a turn need no approval before their trial.
 
@@ -156,10 +174,14 @@ def teach_skill(
     )
 
 
-def owner_skill(skill: AcquiredSkill, owner: str) -> AcquiredSkill:
-    """Return a skill that an owner wrote: a candidate, unless it is switched off."""
-    is_off = skill.status is SkillStatus.DISABLED
-    status = SkillStatus.DISABLED if is_off else SkillStatus.CANDIDATE
+def owner_skill(skill: AcquiredSkill, owner: str, *, trial: bool = False) -> AcquiredSkill:
+    """Return a skill that an owner wrote: active, a candidate if it is to be tried first.
+
+    One that is switched off stays so.
+    """
+    status = SkillStatus.CANDIDATE if trial else SkillStatus.ACTIVE
+    if skill.status is SkillStatus.DISABLED:
+        status = SkillStatus.DISABLED
     return skill.replaced(status=status, tainted=False, approved_by=owner)
 
 

@@ -83,9 +83,17 @@ class SkillOwner:
         return _acquired_skill_entry(found[1])
 
     def put(
-        self, what: SkillLesson, *, version: int | None = None, only_new: bool = False
+        self,
+        what: SkillLesson,
+        *,
+        trial: bool = False,
+        version: int | None = None,
+        only_new: bool = False,
     ) -> SkillState:
-        """Create or replace a skill; it needs no approval, since an owner wrote it."""
+        """Create or replace a skill; it needs no approval, since an owner wrote it.
+
+        With `trial` it is withheld from a share of the turns that it fits, to measure its effect.
+        """
         self._require_free(what.name)
 
         def write(stored: AcquiredSkill | None) -> AcquiredSkill:
@@ -97,7 +105,7 @@ class SkillOwner:
                 source_type=SourceType.FEEDBACK, taught_by=self.owner, vouched=True
             )
             skill = teach_skill(stored, what, teaching, self.runtime.clock.now())
-            return owner_skill(skill, self.owner)
+            return owner_skill(skill, self.owner, trial=trial)
 
         return self._change(what.name, write, version)
 

@@ -58,18 +58,23 @@ def add_skill(
     text: Annotated[
         str | None, cli_option("The skill's text, in Markdown; default: standard input.")
     ] = None,
+    trial: Annotated[
+        bool, typer.Option("--trial", help="Withhold it from some fitting turns, to measure it.")
+    ] = False,
 ) -> None:
     """Give an agent a skill."""
     place = _place(terminal, agent)
     guidance = text_from_argument_or_pipe(
         terminal, text, needed="skill_text_needed", option="--text"
     )
-    body = {
+    body: dict[str, Any] = {
         "name": skill,
         "description": description,
         "situation_pattern": when,
         "guidance": guidance,
     }
+    if trial:
+        body["trial"] = True
     added = terminal.client.post(*place, body=body)
     terminal.print_result(added, "skill_added", name=added["name"], status=_status(terminal, added))
 

@@ -8,7 +8,11 @@ from fastapi import Depends, Path, Response
 from pydantic import Field
 
 from opencrab.domain.errors import Conflict, Invalid
-from opencrab.domain.learning.skill_lifecycle import SkillLesson, skill_lesson
+from opencrab.domain.learning.skill_lifecycle import (
+    SkillLesson,
+    guidance_naming_actions,
+    skill_lesson,
+)
 from opencrab.domain.name import NewName
 from opencrab.domain.skills.skill import (
     AcquiredSkill,
@@ -52,7 +56,7 @@ Looking = Annotated[SkillOwner, Depends(_looker)]
 
 
 class SkillPut(Value, defer_build=False):
-    """A skill's text; an owner's skill needs no approval before its trial."""
+    """A skill's text; an owner's skill needs neither approval nor a trial."""
 
     description: Description
     situation_pattern: Pattern = Field(
@@ -61,14 +65,25 @@ class SkillPut(Value, defer_build=False):
         "words of one of them, in Japanese its text",
     )
     guidance: Annotated[Text, Field(min_length=1)] = Field(description="Markdown, 8 KB at most")
+    actions: tuple[str, ...] = Field(
+        default=(), max_length=20, description="actions that it uses, named at its end"
+    )
+    trial: bool = Field(
+        default=False,
+        description="measure its effect first: until that is known, it is withheld from a random "
+        "share of the turns that it fits (`withheld_percent`)",
+    )
 
-    def lesson(self, name: str) -> SkillLesson:
+    def lesson(self, name: str, keeper: SkillOwner) -> SkillLesson:
         """Return the skill under a name, without invisible characters; raises Invalid."""
+        find = keeper.runtime.actions.find
         return skill_lesson(
             name,
             self.description,
             situation_pattern=self.situation_pattern,
-            guidance=self.guidance,
+            guidance=guidance_naming_actions(
+                self.guidance, self.actions, lambda action: find(action) is not None
+            ),
         )
 
 
@@ -97,8 +112,9 @@ class _Read(Value):
 class SkillSummary(Value):
     """A skill without its text; `version` counts the changes of an acquired one.
 
-    A `candidate` is on trial: it is withheld from a share of the turns that it fits. One that
-    `waits` becomes a candidate when there is room. `effectiveness` is in points of 100.
+    A `candidate` is on trial: it is withheld from `withheld_percent` of the turns that it fits,
+    any other from none. One that `waits` becomes a candidate when there is room. `effectiveness` is
+    in points of 100.
     """
 
     name: str
@@ -117,6 +133,7 @@ class SkillSummary(Value):
     retired_by: str | None = None
     usage_count: int = 0
     waits: bool = False
+    withheld_percent: int = 0
     effectiveness: Effectiveness | None = None
     worded_at: datetime | None = None
     last_used_at: datetime | None = None
@@ -138,7 +155,7 @@ def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
     """
     items, cursor = page_list(LISTING, query, keeper.all, lambda kept: kept.skill.name)
     language = _language(keeper)
-    shown = tuple(SkillSummary(**_skill_summary(kept, language)) for kept in items)
+    shown = tuple(SkillSummary(**_skill_summary(kept, language, keeper)) for kept in items)
     return Page(items=shown, next_cursor=cursor)
 
 
@@ -146,12 +163,14 @@ def list_skills(keeper: Looking, query: Paged) -> Page[SkillSummary]:
 def create_skill(keeper: Keeping, once: Repeatable, body: Strict[NewSkill]) -> Response:
     """Create a skill.
 
-    The response has the name under which it is stored.
+    The response has the name under which it is stored. An owner's skill is used from the next turn
+    that it fits on, or tried first with `trial`.
     """
-    what = body.lesson(body.name)
+    what = body.lesson(body.name, keeper)
 
     def make(*, only_new: bool = True) -> SkillView:
-        return _view(keeper.put(what, only_new=only_new), _language(keeper))
+        put = keeper.put(what, trial=body.trial, only_new=only_new)
+        return _view(put, keeper)
 
     return once.answer(body, make, status=201, again=lambda: make(only_new=False))
 
@@ -171,8 +190,9 @@ def put_skill(keeper: Keeping, skill: Skill, body: Strict[SkillPut], edit: Edit)
 
     Standard skills cannot be changed.
     """
-    what, version = body.lesson(skill), edit.version
-    return _view_with_etag(edit.response, keeper, keeper.put(what, version=version))
+    what, version = body.lesson(skill, keeper), edit.version
+    put = keeper.put(what, trial=body.trial, version=version)
+    return _view_with_etag(edit.response, keeper, put)
 
 
 @router.delete("/{skill}")
@@ -192,7 +212,7 @@ def toggle_skill(
 
     It applies from the next turn on.
     """
-    return once.answer(body, lambda: _view(keeper.toggle(skill, on=body.on), _language(keeper)))
+    return once.answer(body, lambda: _view(keeper.toggle(skill, on=body.on), keeper))
 
 
 @router.post("/{skill}/approve", response_model=SkillView)
@@ -250,9 +270,9 @@ def _run_idempotent_change(
             kept = keeper.get(name)
             if not isinstance(kept.skill, AcquiredSkill) or kept.skill.status not in after:
                 raise
-        return _view(kept, _language(keeper))
+        return _view(kept, keeper)
 
-    return once.answer(body, lambda: _view(act(), _language(keeper)), again=again)
+    return once.answer(body, lambda: _view(act(), keeper), again=again)
 
 
 def _language(keeper: SkillOwner) -> Language:
@@ -263,17 +283,17 @@ def _language(keeper: SkillOwner) -> Language:
 def _view_with_etag(response: Response, keeper: SkillOwner, kept: SkillState) -> SkillView:
     if isinstance(kept.skill, AcquiredSkill):
         set_etag(response, kept.skill.version)
-    return _view(kept, _language(keeper))
+    return _view(kept, keeper)
 
 
-def _view(kept: SkillState, language: Language) -> SkillView:
-    skill = kept.skill
+def _view(kept: SkillState, keeper: SkillOwner) -> SkillView:
+    skill, language = kept.skill, _language(keeper)
     text = skill.text(language) if isinstance(skill, StandardSkill) else skill.guidance
-    return SkillView(**_skill_summary(kept, language), guidance=text)
+    return SkillView(**_skill_summary(kept, language, keeper), guidance=text)
 
 
-def _skill_summary(kept: SkillState, language: Language) -> dict[str, Any]:
-    skill = kept.skill
+def _skill_summary(kept: SkillState, language: Language, keeper: SkillOwner) -> dict[str, Any]:
+    skill, trials = kept.skill, keeper.runtime.rules.trials
     if isinstance(skill, StandardSkill):
         return {
             "name": skill.name,
@@ -285,4 +305,10 @@ def _skill_summary(kept: SkillState, language: Language) -> dict[str, Any]:
             "actions": skill.actions,
         }
     known = {name: value for name, value in skill if name in SkillSummary.model_fields}
-    return {**known, "kind": "acquired", "version": str(skill.version)}
+    tried = skill.status is SkillStatus.CANDIDATE
+    return {
+        **known,
+        "kind": "acquired",
+        "version": str(skill.version),
+        "withheld_percent": trials.skill_percent if tried else 0,
+    }
