@@ -172,9 +172,6 @@ def errand(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Errand]:
     made = Errand(sqlite, tmp_path_factory.mktemp("actions"))
     home = made.runtime.home
     made.house.agent("Ken", (Reply("九時です"),))
-    made.house.provider.routing = Routing(
-        default="fake:none", aliases={"fast": "fake:none"}, selectable=("fast",)
-    )
     made.runtime = replace(
         made.runtime,
         search=searching(home, made.house.clock, tmp_path_factory.mktemp("search")),
@@ -193,6 +190,9 @@ def play(errand: Errand, calls: tuple[Call, ...], trouble: Trouble) -> str:
     errand.problems, errand.turns, errand.trouble = [], {}, Trouble()
     name = f"crab-{errand.plays}"
     agent = errand.house.agent(name, (*tuple(Reply(calls=(call,)) for call in calls), Reply("ok")))
+    errand.house.provider.routing = Routing(
+        default="fake:none", aliases={"fast": f"fake:{name}"}, selectable=("fast",)
+    )
     policy = ("read", "self", "shared", "external")
     home = errand.house.home
     home.agents.save(agent.replaced(policy=policy))

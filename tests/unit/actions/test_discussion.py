@@ -20,6 +20,15 @@ def test_the_facilitator_guides_and_sets_the_phase(at: ActionContext) -> None:
     assert _error(leads, "broadcast_guidance", text=" ").startswith("text is blank")
 
 
+@pytest.mark.parametrize("more", [False, True])
+def test_guidance_ends_the_turn_unless_there_is_more(at: ActionContext, more: bool) -> None:  # noqa: FBT001
+    action = REGISTRY.find("broadcast_guidance")
+    assert action is not None
+    leads = replace(at, session=at.session.replaced(facilitator_id=at.agent.id))
+    given = action.arguments.model_validate({"text": "短く", "more": more})
+    assert action.ends_turn(given, action.run(given, leads)) is not more
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [("broadcast_guidance", {"text": "x"}), ("set_phase", {"phase": "concluded"})],

@@ -171,3 +171,9 @@ def test_without_drives_of_its_own_a_soul_has_those_of_its_personality() -> None
 def test_derived_drives_are_within_zero_and_one(personality: Personality) -> None:
     Drives.model_validate(soul_drives(personality).model_dump())
     assert soul_drives(Personality()) == Drives()
+
+
+def test_the_quadrant_of_those_who_drive_has_its_other_name_too() -> None:
+    assert SocialStyle.model_validate({"style_name": "Driver"}).style is SocialStyleName.DRIVING
+    with pytest.raises(ValidationError):
+        SocialStyle.model_validate({"style_name": "Drivers"})

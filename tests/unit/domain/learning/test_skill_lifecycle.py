@@ -344,9 +344,7 @@ DEEDS: dict[str, Deed] = {
 }
 OWNERS: dict[str, Deed] = {
     "owner writes": lambda stored: owner_skill(taught(stored, OWN, OWN_WORDS), "owner"),
-    "owner tries": lambda stored: owner_skill(
-        taught(stored, OWN, OWN_WORDS), "owner", trial=True
-    ),
+    "owner tries": lambda stored: owner_skill(taught(stored, OWN, OWN_WORDS), "owner", trial=True),
     "owner approves": known(lambda skill: approve_skill(skill, "owner", LATER)),
     "owner switches": known(lambda skill: toggle_skill(skill, LATER)),
     "owner retires": known(lambda skill: retire_skill(skill, LATER, owner="owner")),

@@ -22,22 +22,29 @@ class SettablePhase(StrEnum):
 
 class BroadcastGuidance(Value):
     text: MessageText = Field(description="What everybody should heed")
+    more: bool = Field(default=False, description="True if you go on, for example with set_phase")
 
 
 class SetPhase(Value):
     phase: SettablePhase
 
 
+def _is_last(arguments: BroadcastGuidance, _result: ActionResult) -> bool:
+    return not arguments.more
+
+
 @group.action(
     impact=Impact.SPEECH,
     effect=Effect.TRANSACTIONAL,
     sentences=("Guide the discussion: {text}", "議論の指針を伝える: {text}"),
-    ja="進行役として、議論の全エージェントに指針を伝えます。人には見えません。",
+    ja="進行役として議論の全エージェントに指針を伝えます。人には見えません。"
+    "more を true にしない限り、ターンは終わります。",
+    ends_turn=_is_last,
 )
 def broadcast_guidance(arguments: BroadcastGuidance, context: ActionContext) -> ActionResult:
     """As the facilitator, guide all agents of this discussion. People do not see it.
 
-    Your turn goes on.
+    Ends your turn unless `more` is true.
     """
     _require_facilitator(context)
     if not arguments.text.strip():

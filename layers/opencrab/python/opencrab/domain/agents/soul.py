@@ -37,6 +37,12 @@ class SocialStyle(Value):
     responsiveness: Signed = 0.0
     style_name: SocialStyleName | None = None
 
+    @field_validator("style_name", mode="before")
+    @classmethod
+    def _driver_is_driving(cls, given: object) -> object:
+        """Accept Merrill and Reid's own name of the quadrant, which the designs use too."""
+        return SocialStyleName.DRIVING if given == "Driver" else given
+
     @property
     def style(self) -> SocialStyleName:
         """The style set by hand, else the quadrant (zero counts as positive)."""
