@@ -67,6 +67,19 @@ def test_the_last_of_two_rows_for_one_place_stays(opened: Database) -> None:
         assert items.get("p", "a") == "2"
 
 
+def test_a_body_is_changed_without_the_listing_and_times_of_its_item(opened: Database) -> None:
+    row = ItemRow("p", "a", "1", "listing", ("due", NOW), NOW)
+    with opened.write_transaction() as items:
+        items.write(WriteBatch(new=[row]))
+        items.write(WriteBatch(bodies=[ItemRow("p", "a", JAPANESE), ItemRow("p", "b", "new")]))
+        rows = items.execute("SELECT * FROM item ORDER BY sk").fetchall()
+    now = sqlite_milliseconds(NOW)
+    assert rows == [
+        ("p", "a", JAPANESE, "listing", "due", now, now),
+        ("p", "b", "new", None, None, None, None),
+    ]
+
+
 def test_a_partition_expires_with_what_the_same_batch_puts(opened: Database) -> None:
     with opened.write_transaction() as items:
         items.put("p", "before", "1")

@@ -281,7 +281,9 @@ class SqliteJournal:
     def list_overdue(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         with self._database.read_transaction() as items:
             bodies = items.query_due("turn", now, limit)
-        return tuple(Turn.model_validate_json(body) for body in bodies)
+        # The due time may be behind the lease, by less than a minute.
+        turns = map(Turn.model_validate_json, bodies)
+        return tuple(turn for turn in turns if turn.lease_until and turn.lease_until <= now)
 
     def extend(self, turn: Turn, lease_until: datetime) -> bool:
         with self._database.write_transaction() as items:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from opencrab.domain.value import Value
+
 Place = tuple[str, str]
 """Partition key and sort key."""
 
@@ -31,16 +33,26 @@ class FeedItem(NamedTuple):
 
 @dataclass
 class WriteBatch:
-    """The writes of one transaction: `new` items must not exist, `put` items may.
+    """The writes of one transaction: `new` items must not exist, `put` and `bodies` may.
 
-    `removed` are keys to delete, `expiring` partitions with the time when all their items expire.
+    An item in `bodies` keeps its listing, due time and expiry if it exists, so that its body can be
+    changed without its indexes. `removed` are keys to delete, `expiring` partitions with the time when all their items expire.
     """
 
     new: list[ItemRow] = field(default_factory=list)
     put: list[ItemRow] = field(default_factory=list)
+    bodies: list[ItemRow] = field(default_factory=list)
     removed: list[Place] = field(default_factory=list)
     expiring: list[tuple[str, datetime]] = field(default_factory=list)
     feed: list[FeedItem] = field(default_factory=list)
+
+
+def stored_body(value: Value) -> str:
+    """Return a value as stored: without the fields that have their default, which readers add.
+
+    Not for values of a union, whose kind is such a field.
+    """
+    return value.model_dump_json(exclude_defaults=True)
 
 
 class AlreadyThere(Exception):

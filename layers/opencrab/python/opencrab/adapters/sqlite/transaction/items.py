@@ -22,6 +22,9 @@ _IN_PLACE = (
 )
 """A row stays on its page and only indexes that know it are written; REPLACE would move it."""
 
+_BODY_IN_PLACE = "ON CONFLICT (pk, sk) DO UPDATE SET body=excluded.body"
+"""No index knows a body, so none is written."""
+
 _COMPOUND = 400
 """SQLite takes no more than 500 parts in a compound SELECT."""
 
@@ -100,7 +103,10 @@ class SqliteItems:
             except sqlite3.IntegrityError as error:
                 raise AlreadyThere(self._first_there(batch.new)) from error
         if batch.put:
-            self._insert(batch.put, _IN_PLACE)
+            # One statement more would cost more than the index of listings.
+            self._insert([*batch.put, *batch.bodies], _IN_PLACE)
+        elif batch.bodies:
+            self._insert(batch.bodies, _BODY_IN_PLACE)
         for pk, sk in batch.removed:
             self.delete(pk, sk)
         for pk, expires_at in batch.expiring:

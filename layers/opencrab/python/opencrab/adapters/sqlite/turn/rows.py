@@ -1,7 +1,7 @@
 """Rows of turns: what a change of a turn reads and writes, and what the feed tells of it."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 
 from pydantic import TypeAdapter
@@ -18,6 +18,7 @@ from opencrab.adapters.sqlite.database import FeedItem, ItemRow, Place, SqliteIt
 from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
 from opencrab.adapters.sqlite.queue import due_queue_row
 from opencrab.adapters.sqlite.usage import CallCount, add_sqlite_usage_counts
+from opencrab.adapters.sqlite.write_batch import stored_body
 from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, turn_record_key
@@ -71,19 +72,44 @@ def turn_of_row(turn_id: str, body: str | None) -> Turn:
 
 
 def add_turn(
-    batch: WriteBatch, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
+    batch: WriteBatch,
+    turn: Turn,
+    *,
+    absent: bool = False,
+    before: TurnStatus | None = None,
+    stored: Turn | None = None,
 ) -> None:
-    """Add a header to a batch, with a feed entry if its status differs from `before`."""
-    alive = turn.status in {TurnStatus.QUEUED, TurnStatus.RUNNING}
-    due = ("turn", turn.lease_until) if alive and turn.lease_until else None
-    row = ItemRow(f"TURN#{turn.id}", "H", turn.model_dump_json(), due=due)
-    (batch.new if absent else batch.put).append(row)
+    """Add a header to a batch, with a feed entry if its status differs from `before`.
+
+    With `stored`, the header that it replaces, the index of due times stays as it is if the turn is
+    due in the same minute: each step moves the lease a little, and who lists turns looks at that.
+    """
+    lease = _lease(turn)
+    row = ItemRow(f"TURN#{turn.id}", "H", stored_body(turn), due=lease and ("turn", lease))
+    if absent:
+        batch.new.append(row)
+    elif stored is not None and _is_same_minute(_lease(stored), lease):
+        batch.bodies.append(row)
+    else:
+        batch.put.append(row)
     if turn.ended_at is not None:
         batch.expiring.append((row.pk, turn.ended_at + RETENTION))
     # Each step writes its header, and the feed tells only of what a reader can see of it.
     if turn.status is not before:
         moment = turn.ended_at or turn.lease_until or turn.created_at
         batch.feed.append(FeedItem(moment, "turn", turn.session_id, turn.id, turn.status.value))
+
+
+def _lease(turn: Turn) -> datetime | None:
+    """Return until when a worker has the turn; None if it has ended or waits."""
+    alive = turn.status in {TurnStatus.QUEUED, TurnStatus.RUNNING}
+    return turn.lease_until if alive else None
+
+
+def _is_same_minute(one: datetime | None, other: datetime | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one.replace(second=0, microsecond=0) == other.replace(second=0, microsecond=0)
 
 
 def _utterance_row(utterance: Utterance) -> ItemRow:
@@ -104,7 +130,7 @@ def add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> t
     for sequence, line in enumerate(lines, before + 1):
         opened = line.group_line if line.group_line is not None else sequence
         stored = line.replaced(sequence=sequence, group_line=opened)
-        body = stored.model_dump_json()
+        body = stored_body(stored)
         batch.new.append(ItemRow(f"SESSION#{line.session_id}", f"L#{sequence:010d}", body))
         batch.feed.append(FeedItem(line.at, "line", line.session_id, line.turn_id, body))
         placed.append(stored)
@@ -158,7 +184,7 @@ def changed_turn(
         add_sqlite_documents(batch, change.facts, stored)
     if change.lines:
         add_lines(batch, change.lines, last)
-    add_turn(batch, turn, before=before.status)
+    add_turn(batch, turn, before=before.status, stored=before)
     _add_others(batch, change, stored, counts)
     return turn, batch
 
@@ -170,7 +196,7 @@ def _add_others(
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
     batch.new += [
-        ItemRow(pk, turn_record_key(each), each.model_dump_json()) for each in change.records
+        ItemRow(pk, turn_record_key(each), _record_body(each)) for each in change.records
     ]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
@@ -183,8 +209,15 @@ def _add_others(
         session_id = change.turn.session_id
         before = session_of_sqlite_rows(session_id, stored)
         session = before.after_turn(change.session, change.at)
-        batch.put.append(sqlite_session_row(session))
+        batch.bodies.append(sqlite_session_row(session))
         add_sqlite_unanswered_messages(batch, before, session)
+
+
+def _record_body(record: Record) -> str:
+    """Return a record as stored; those of model calls, which are most, without their defaults."""
+    if isinstance(record, ModelIntent | ModelResult):
+        return f'{{"kind":"{record.kind}",{stored_body(record)[1:]}'
+    return record.model_dump_json()
 
 
 def _check(stored: Turn, change: TurnChange) -> None:
