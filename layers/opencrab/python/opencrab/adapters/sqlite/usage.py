@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from opencrab.adapters.sqlite.board import add_sqlite_budget_draws, sqlite_budget_keys
 from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
 from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
-from opencrab.adapters.sqlite.write_batch import stored_body
+from opencrab.adapters.sqlite.write_batch import padded_body, stored_body
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.money.budget import BudgetDraw
@@ -198,7 +198,7 @@ def add_sqlite_usage_counts(
         else:
             total = one.tally
         totals[one.place] = total
-        batch.bodies.append(ItemRow(*one.place, total.model_dump_json()))
+        batch.bodies.append(ItemRow(*one.place, padded_body(total)))
         if one.place not in stored:
             # By the day and once, so that a later call moves nothing in the index of expiries.
             day = one.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)

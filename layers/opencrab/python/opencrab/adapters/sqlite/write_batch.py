@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from opencrab.domain.value import Value
 
+_PADDING = 64
+
 Place = tuple[str, str]
 """Partition key and sort key."""
 
@@ -53,6 +55,16 @@ def stored_body(value: Value) -> str:
     Not for values of a union, whose kind is such a field.
     """
     return value.model_dump_json(exclude_defaults=True)
+
+
+def padded_body(value: Value, least: int = 0) -> str:
+    """Return a value as stored where it is changed often: with room for what a change adds.
+
+    A row that keeps its size is overwritten where it lies; one that grows moves its neighbours, and
+    a commit writes the pages of all of them.
+    """
+    body = stored_body(value)
+    return body.ljust(max(least, -(-len(body) // _PADDING) * _PADDING))
 
 
 class AlreadyThere(Exception):

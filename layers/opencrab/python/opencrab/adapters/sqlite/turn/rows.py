@@ -18,7 +18,7 @@ from opencrab.adapters.sqlite.database import FeedItem, ItemRow, Place, SqliteIt
 from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
 from opencrab.adapters.sqlite.queue import due_queue_row
 from opencrab.adapters.sqlite.usage import CallCount, add_sqlite_usage_counts
-from opencrab.adapters.sqlite.write_batch import stored_body
+from opencrab.adapters.sqlite.write_batch import padded_body, stored_body
 from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, turn_record_key
@@ -26,6 +26,9 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.turn.journal import TurnChange
 
 RETENTION = timedelta(days=35)
+HEADER_ROOM = 640
+"""What a usual header needs when its turn has ended, in characters."""
+
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
@@ -85,7 +88,7 @@ def add_turn(
     due in the same minute: each step moves the lease a little, and who lists turns looks at that.
     """
     lease = _lease(turn)
-    row = ItemRow(f"TURN#{turn.id}", "H", stored_body(turn), due=lease and ("turn", lease))
+    row = ItemRow(f"TURN#{turn.id}", "H", padded_body(turn, HEADER_ROOM), due=lease and ("turn", lease))
     if absent:
         batch.new.append(row)
     elif stored is not None and _is_same_minute(_lease(stored), lease):
