@@ -38,7 +38,16 @@ class Value(BaseModel):
 
     def replaced(self, **changes: Any) -> Self:
         """Return the value with some fields changed; the caller ensures valid types."""
-        return self.model_copy(update=changes)
+        # What `model_copy` does for a value without extra and private fields, in half its time: a
+        # turn makes forty such changes.
+        changed = object.__new__(type(self))
+        object.__setattr__(changed, "__dict__", {**self.__dict__, **changes})
+        object.__setattr__(
+            changed, "__pydantic_fields_set__", self.__pydantic_fields_set__ | changes.keys()
+        )
+        object.__setattr__(changed, "__pydantic_extra__", None)
+        object.__setattr__(changed, "__pydantic_private__", None)
+        return changed
 
 
 def is_json(value: Any) -> bool:

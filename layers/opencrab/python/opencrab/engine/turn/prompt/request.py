@@ -90,7 +90,10 @@ def build_turn_prompt_request(
     memories = _memories(work, water, shares)
     skills, around = work.prompt.skill_index or NO_TEXT, work.prompt.around
     orders = NO_TEXT if around is None else owner_instructions_text(work)
-    system = system_text(work.profile, work.session, skills, memories, shares, orders=orders)
+    system = work.prompt.system.get(memories)
+    if system is None:
+        system = system_text(work.profile, work.session, skills, memories, shares, orders=orders)
+        work.prompt.system[memories] = system
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
@@ -175,7 +178,12 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
         return ()
     profile, routing = work.profile, work.runtime.models.routing
     mind = work.prompt.mind or profile.mind
-    return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, mind)
+    # The settings of models may change between two calls, and nothing else of this.
+    known = work.prompt.offered
+    if known is None or known[0] is not routing:
+        found = work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, mind)
+        known = work.prompt.offered = (routing, found)
+    return known[1]
 
 
 def _find_skills(work: TurnWork) -> None:
@@ -369,7 +377,7 @@ def _content(record: CallResult, *, tainted: bool) -> PromptText:
 
 
 def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:
-    text = "".join(schema.model_dump_json() for schema in schemas)
+    text = "".join(schema.as_json for schema in schemas)
     return estimated_tokens(text) + estimated_tokens(system) + _PER_MESSAGE
 
 
