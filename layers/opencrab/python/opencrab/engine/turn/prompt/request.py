@@ -389,5 +389,5 @@ def _tokens(shown: Iterable[ChatMessage | CallReturn]) -> int:
         else:
             total += estimated_tokens(message.text) + _PER_MESSAGE
             for call in message.calls:
-                total += estimated_tokens(json.dumps(call.arguments, ensure_ascii=False))
+                total += estimated_tokens(call.arguments_as_json)
     return total
