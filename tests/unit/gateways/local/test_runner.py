@@ -84,7 +84,7 @@ def test_who_waits_for_the_end_of_turns_sleeps_through_their_steps(home: Home) -
             watch.watching("s1") as next_change,
             watch.watching("s1", settled=True) as next_end,
         ):
-            end = asyncio.create_task(next_end(PATIENCE * 2))
+            end = asyncio.ensure_future(next_end(PATIENCE * 2))
             turn = await asyncio.to_thread(running, home)
             await asyncio.wait_for(next_change(PATIENCE * 2), PATIENCE)
             # Whatever woke the one has run, and so has a task that it might have woken.

@@ -51,6 +51,13 @@ class Value(BaseModel):
         object.__setattr__(changed, "__pydantic_private__", None)
         return changed
 
+    def without_defaults(self) -> str:
+        """Return JSON without the fields that have their default, which readers add again.
+
+        Not for values of a union, whose kind is such a field.
+        """
+        return self.model_dump_json(exclude_defaults=True)
+
 
 def is_json(value: Any) -> bool:
     """Check whether a value survives JSON unchanged: finite, valid Unicode, not too deep."""

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from opencrab.adapters.sqlite.database import AlreadyThere, Database, ItemRow, Place, WriteBatch
 from opencrab.adapters.sqlite.documents import MIND_KEY, sqlite_document_key
-from opencrab.adapters.sqlite.write_batch import padded_body
 from opencrab.domain.access.session_access import SESSION_ACCESS, SessionAccess
 from opencrab.domain.agents.agent import Agent, Identity, Profile
 from opencrab.domain.agents.agent_state import AgentState
@@ -198,4 +197,5 @@ def add_sqlite_unanswered_messages(batch: WriteBatch, before: Session, after: Se
 
 def sqlite_session_row(session: Session) -> ItemRow:
     """Serialize a session to an item row."""
-    return ItemRow(f"SESSION#{session.id}", "S", padded_body(session), listing="session")
+    body = session.without_defaults()
+    return ItemRow(f"SESSION#{session.id}", "S", body, listing="session", room=1)

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from opencrab.adapters.sqlite.board import add_sqlite_budget_draws, sqlite_budget_keys
 from opencrab.adapters.sqlite.database import Database, ItemRow, Place, SqliteItems, WriteBatch
 from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
-from opencrab.adapters.sqlite.write_batch import padded_body, stored_body
 from opencrab.domain.document import Document
 from opencrab.domain.errors import NotFound
 from opencrab.domain.money.budget import BudgetDraw
@@ -104,7 +103,7 @@ class SqliteUsage:
 
 def sqlite_usage_row(row: UsageRow) -> ItemRow:
     """Serialize a usage row to an item row."""
-    return ItemRow(_partition(row.agent_id), row.id, stored_body(row))
+    return ItemRow(_partition(row.agent_id), row.id, row.without_defaults())
 
 
 def _row_in(items: SqliteItems, agent_id: str, row_id: str) -> UsageRow:
@@ -198,7 +197,7 @@ def add_sqlite_usage_counts(
         else:
             total = one.tally
         totals[one.place] = total
-        batch.bodies.append(ItemRow(*one.place, padded_body(total)))
+        batch.bodies.append(ItemRow(*one.place, total.without_defaults(), room=1))
         if one.place not in stored:
             # By the day and once, so that a later call moves nothing in the index of expiries.
             day = one.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)

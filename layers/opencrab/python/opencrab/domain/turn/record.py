@@ -15,7 +15,6 @@ from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import MicroUsd, Received, Value, is_json
 
-
 _JSON = json.JSONEncoder(ensure_ascii=False)
 """`json.dumps` makes one for each call that has options."""
 

@@ -18,7 +18,6 @@ from opencrab.adapters.sqlite.database import FeedItem, ItemRow, Place, SqliteIt
 from opencrab.adapters.sqlite.documents import add_sqlite_documents, sqlite_document_places
 from opencrab.adapters.sqlite.queue import due_queue_row
 from opencrab.adapters.sqlite.usage import CallCount, add_sqlite_usage_counts
-from opencrab.adapters.sqlite.write_batch import padded_body, stored_body
 from opencrab.domain.conversation.message import Line, Utterance
 from opencrab.domain.errors import NotFound, Stopped, Superseded
 from opencrab.domain.turn.record import ModelIntent, ModelResult, Record, turn_record_key
@@ -88,7 +87,8 @@ def add_turn(
     due in the same minute: each step moves the lease a little, and who lists turns looks at that.
     """
     lease = _lease(turn)
-    row = ItemRow(f"TURN#{turn.id}", "H", padded_body(turn, HEADER_ROOM), due=lease and ("turn", lease))
+    body, due = turn.without_defaults(), None if lease is None else ("turn", lease)
+    row = ItemRow(f"TURN#{turn.id}", "H", body, due=due, room=HEADER_ROOM)
     if absent:
         batch.new.append(row)
     elif stored is not None and _is_same_minute(_lease(stored), lease):
@@ -133,7 +133,7 @@ def add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> t
     for sequence, line in enumerate(lines, before + 1):
         opened = line.group_line if line.group_line is not None else sequence
         stored = line.replaced(sequence=sequence, group_line=opened)
-        body = stored_body(stored)
+        body = stored.without_defaults()
         batch.new.append(ItemRow(f"SESSION#{line.session_id}", f"L#{sequence:010d}", body))
         batch.feed.append(FeedItem(line.at, "line", line.session_id, line.turn_id, body))
         placed.append(stored)
@@ -198,9 +198,7 @@ def _add_others(
     """Add a change's writes that have no feed entry; raise Exhausted or NotFound."""
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
-    batch.new += [
-        ItemRow(pk, turn_record_key(each), _record_body(each)) for each in change.records
-    ]
+    batch.new += [ItemRow(pk, turn_record_key(each), _record_body(each)) for each in change.records]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
         boards.add_sqlite_budget_draws(batch, change.draws, stored)
@@ -219,7 +217,7 @@ def _add_others(
 def _record_body(record: Record) -> str:
     """Return a record as stored; those of model calls, which are most, without their defaults."""
     if isinstance(record, ModelIntent | ModelResult):
-        return f'{{"kind":"{record.kind}",{stored_body(record)[1:]}'
+        return f'{{"kind":"{record.kind}",{record.without_defaults()[1:]}'
     return record.model_dump_json()
 
 

@@ -88,12 +88,7 @@ def build_turn_prompt_request(
     water = prompt_token_limit(most, rules)
     shares = rules.autonomy.shares if work.turn.is_autonomous else None
     memories = _memories(work, water, shares)
-    skills, around = work.prompt.skill_index or NO_TEXT, work.prompt.around
-    orders = NO_TEXT if around is None else owner_instructions_text(work)
-    system = work.prompt.system.get(memories)
-    if system is None:
-        system = system_text(work.profile, work.session, skills, memories, shares, orders=orders)
-        work.prompt.system[memories] = system
+    system, around = _system(work, memories, shares), work.prompt.around
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
@@ -125,6 +120,18 @@ def build_turn_prompt_request(
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, rules.model_timeout_seconds),
     )
+
+
+def _system(work: TurnWork, memories: PromptText, shares: Shares | None) -> PromptText:
+    """Return the system text, which is the same for all calls of a turn with the same memories."""
+    prompt = work.prompt
+    if memories not in prompt.system:
+        skills = prompt.skill_index or NO_TEXT
+        orders = NO_TEXT if prompt.around is None else owner_instructions_text(work)
+        prompt.system[memories] = system_text(
+            work.profile, work.session, skills, memories, shares, orders=orders
+        )
+    return prompt.system[memories]
 
 
 def _world(known: KnownWorld, agent: Agent, look: PreCallState) -> PromptText:
