@@ -5,12 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import TypeAdapter
+
 from opencrab.adapters.local_files import Disk, LocalBlobs, LocalFiles
 from opencrab.adapters.sqlite.database import sqlite_milliseconds
 from opencrab.adapters.sqlite.home import open_sqlite_home
 from opencrab.adapters.sqlite.queue import SqliteQueue
 from opencrab.adapters.sqlite.transaction.pending_claim import PendingClaim
+from opencrab.adapters.sqlite.turn.rows import RECORD
 from opencrab.domain.agents.agent import Profile
+from opencrab.domain.conversation.message import Line
+from opencrab.domain.conversation.session import Session
+from opencrab.domain.turn.turn import Turn
 from opencrab.ports.home import Home
 from tests.crash.ground import Awaited, Hands, Stage
 from tests.crash.scheduling import Gate
@@ -22,6 +28,27 @@ def _nothing(_descriptor: int) -> None:
 
 
 QUICK = Disk(fsync=_nothing)
+
+
+def _whole(pk: str, sk: str, body: str) -> str:
+    """An item with the fields that have their default, which the file leaves out."""
+    kind: TypeAdapter[Any] | None = None
+    match pk.partition("#")[0], sk:
+        case "TURN", "H":
+            kind = TypeAdapter(Turn)
+        case "TURN", _:
+            kind = RECORD
+        case "SESSION", "S":
+            kind = TypeAdapter(Session)
+        case "SESSION", _ if sk.startswith("L#"):
+            kind = TypeAdapter(Line)
+    return body if kind is None else kind.dump_json(kind.validate_json(body)).decode()
+
+
+def _lapse(due_list: str, due_at: int, body: str) -> tuple[str, int]:
+    """From when the sweep may find an item; a turn may lie in its list too early."""
+    lease = Turn.model_validate_json(body).lease_until if due_list == "turn" else None
+    return due_list, due_at if lease is None else sqlite_milliseconds(lease)
 
 
 class SqliteGround:
@@ -76,7 +103,9 @@ class SqliteGround:
 
     def items(self) -> Iterator[tuple[str, str, str]]:
         with self.database.read_transaction() as items:
-            yield from items.execute("SELECT pk, sk, body FROM item").fetchall()
+            rows = items.execute("SELECT pk, sk, body FROM item").fetchall()
+        for pk, sk, body in rows:
+            yield pk, sk, _whole(pk, sk, body)
 
     def queued(self) -> dict[str, int]:
         with self.database.read_transaction() as items:
@@ -85,7 +114,8 @@ class SqliteGround:
     def awaited(self) -> Awaited:
         with self.database.read_transaction() as items:
             visible = items.execute("SELECT visible_at FROM queue").fetchall()
-            due = items.execute("SELECT due_list, due_at FROM item WHERE due_list>''").fetchall()
+            rows = items.execute("SELECT due_list, due_at, body FROM item WHERE due_list>''")
+            due = [_lapse(*row) for row in rows]
         held = (each.until for each in self._taken())
         return Awaited((*(at or 0 for (at,) in visible), *held), tuple(due))
 

@@ -308,7 +308,7 @@ def _kind(queue: str, body: str | None) -> str:
     if queue in {"deliveries", "nights"}:
         return {"deliveries": "delivery", "nights": "night"}[queue]
     turn = json.loads(body) if body else {"status": "", "group": ""}
-    if turn["status"] != "running":
+    if turn.get("status") != "running":
         return ""
     if queue == "turns":
         return "turn"

@@ -16,6 +16,7 @@ from opencrab.domain.conversation.session import Participant, Session
 from opencrab.gateways.local.runner import FeedWatch
 from opencrab.ports.home import Home
 from opencrab.ports.turn.journal import AdmittedMessage
+from tests.contract.example import ending, running
 from tests.contract.following import feed_of
 
 PATIENCE = 50.0
@@ -72,6 +73,29 @@ def test_a_waiter_wakes_when_its_session_changes_and_leaves_when_the_process_end
             return changed, ended
 
     assert asyncio.run(wait()) == (False, True)
+
+
+def test_who_waits_for_the_end_of_turns_sleeps_through_their_steps(home: Home) -> None:
+    watch = FeedWatch(feed_of(home))
+
+    async def wait() -> tuple[bool, bool]:
+        watch.start(asyncio.get_running_loop())
+        async with (
+            watch.watching("s1") as next_change,
+            watch.watching("s1", settled=True) as next_end,
+        ):
+            end = asyncio.ensure_future(next_end(PATIENCE * 2))
+            turn = await asyncio.to_thread(running, home)
+            await asyncio.wait_for(next_change(PATIENCE * 2), PATIENCE)
+            # Whatever woke the one has run, and so has a task that it might have woken.
+            await asyncio.sleep(0)
+            early = end.done()
+            await asyncio.to_thread(home.journal.commit, ending(turn))
+            ended = await asyncio.wait_for(end, PATIENCE)
+            watch.stop()
+            return early, ended
+
+    assert asyncio.run(wait()) == (False, False)
 
 
 class Moments:

@@ -38,7 +38,25 @@ class Value(BaseModel):
 
     def replaced(self, **changes: Any) -> Self:
         """Return the value with some fields changed; the caller ensures valid types."""
-        return self.model_copy(update=changes)
+        # What `model_copy` does for a value without extra and private fields, in half its time: a
+        # turn makes forty such changes.
+        fields, changed = self.__dict__, object.__new__(type(self))
+        if len(fields) > len(self.__pydantic_fields__):  # a cached property was of the old value
+            fields = {name: fields[name] for name in self.__pydantic_fields__}
+        object.__setattr__(changed, "__dict__", {**fields, **changes})
+        object.__setattr__(
+            changed, "__pydantic_fields_set__", self.__pydantic_fields_set__ | changes.keys()
+        )
+        object.__setattr__(changed, "__pydantic_extra__", None)
+        object.__setattr__(changed, "__pydantic_private__", None)
+        return changed
+
+    def without_defaults(self) -> str:
+        """Return JSON without the fields that have their default, which readers add again.
+
+        Not for values of a union, whose kind is such a field.
+        """
+        return self.model_dump_json(exclude_defaults=True)
 
 
 def is_json(value: Any) -> bool:

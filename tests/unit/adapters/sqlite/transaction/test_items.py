@@ -67,6 +67,33 @@ def test_the_last_of_two_rows_for_one_place_stays(opened: Database) -> None:
         assert items.get("p", "a") == "2"
 
 
+def test_a_body_is_changed_without_the_listing_and_times_of_its_item(opened: Database) -> None:
+    row = ItemRow("p", "a", "1", "listing", ("due", NOW), NOW)
+    with opened.write_transaction() as items:
+        items.write(WriteBatch(new=[row]))
+        items.write(WriteBatch(bodies=[ItemRow("p", "a", JAPANESE), ItemRow("p", "b", "new")]))
+        rows = items.execute("SELECT * FROM item ORDER BY sk").fetchall()
+    now = sqlite_milliseconds(NOW)
+    assert rows == [
+        ("p", "a", JAPANESE, "listing", "due", now, now),
+        ("p", "b", "new", None, None, None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("room", "characters", "kept"),
+    [(0, 5, 5), (1, 5, 64), (1, 65, 128), (640, 5, 640), (640, 641, 704)],
+)
+def test_a_body_that_changes_often_has_room_to_grow_in(
+    opened: Database, room: int, characters: int, kept: int
+) -> None:
+    body = "蟹" * characters
+    with opened.write_transaction() as items:
+        items.write(WriteBatch(new=[ItemRow("p", "a", body, room=room)]))
+        stored = items.get("p", "a")
+    assert stored == body.ljust(kept)
+
+
 def test_a_partition_expires_with_what_the_same_batch_puts(opened: Database) -> None:
     with opened.write_transaction() as items:
         items.put("p", "before", "1")

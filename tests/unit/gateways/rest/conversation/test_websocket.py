@@ -98,7 +98,9 @@ class Ending(PollingWatch):
     """A watch of a server that is about to end."""
 
     @asynccontextmanager
-    async def watching(self, session_id: str) -> AsyncIterator[NextChange]:
+    async def watching(
+        self, session_id: str, *, settled: bool = False
+    ) -> AsyncIterator[NextChange]:
         async def next_change(seconds: float) -> bool:
             return True
 

@@ -197,4 +197,5 @@ def add_sqlite_unanswered_messages(batch: WriteBatch, before: Session, after: Se
 
 def sqlite_session_row(session: Session) -> ItemRow:
     """Serialize a session to an item row."""
-    return ItemRow(f"SESSION#{session.id}", "S", session.model_dump_json(), listing="session")
+    body = session.without_defaults()
+    return ItemRow(f"SESSION#{session.id}", "S", body, listing="session", room=1)

@@ -186,7 +186,7 @@ def add_sqlite_budget_draws(
         if limit is not None and drawn.micro_usd > 0 and total > limit:
             raise budget_exhausted_error(drawn, total - drawn.micro_usd)
         totals[place] = total
-        batch.put.append(ItemRow(*place, str(total)))
+        batch.bodies.append(ItemRow(*place, str(total)))
 
 
 def sqlite_budget_keys(draws: Iterable[BudgetDraw]) -> list[Place]:

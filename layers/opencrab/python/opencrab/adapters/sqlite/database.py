@@ -23,7 +23,12 @@ from opencrab.adapters.sqlite.file import (
 )
 from opencrab.adapters.sqlite.guard import CommitGuard
 from opencrab.adapters.sqlite.marker import ALL_OVERWRITTEN, has_removed_rows, read_sqlite_marker
-from opencrab.adapters.sqlite.transaction.items import FEED, SqliteItems, sqlite_milliseconds
+from opencrab.adapters.sqlite.transaction.items import (
+    FEED,
+    BorrowedItems,
+    SqliteItems,
+    sqlite_milliseconds,
+)
 from opencrab.adapters.sqlite.transaction.topic import ChangeTopic
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
@@ -78,7 +83,7 @@ class Database:
         self._write_lock, self._scrubbing = threading.Lock(), threading.Lock()
         self._fault: OpenCrabError | None = None
         self.flush: Callable[[], None] = lambda: None
-        self._readers: LifoQueue[SqliteItems] = LifoQueue()
+        self._readers: LifoQueue[BorrowedItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
         self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
@@ -127,22 +132,16 @@ class Database:
                 _roll_back(connection)
                 raise
         # Only now: whoever is woken before the commit finds nothing, and sleeps on.
-        for topic in touched:
-            self.topic(topic).advance()
+        for name in touched:
+            if (topic := self._topics.get(name)) is not None:
+                topic.advance()
 
-    @contextmanager
-    def read_transaction(self) -> Iterator[SqliteItems]:
-        """Borrow a reader connection, which sees all earlier commits."""
+    def read_transaction(self) -> BorrowedItems:
+        """Borrow a reader connection for a `with` block; it sees all earlier commits."""
         try:
-            items = self._readers.get_nowait()
+            return self._readers.get_nowait()
         except Empty:
-            items = SqliteItems(self._open())
-        try:
-            yield items
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise explain_sqlite_error(self.path, error) from error
-        finally:
-            self._readers.put(items)
+            return BorrowedItems(self._open(), self.path, self._readers.put)
 
     def fault(self) -> OpenCrabError | None:
         """Return the error of the last write if the disk was full or broken, else None."""

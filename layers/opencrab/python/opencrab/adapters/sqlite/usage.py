@@ -103,7 +103,7 @@ class SqliteUsage:
 
 def sqlite_usage_row(row: UsageRow) -> ItemRow:
     """Serialize a usage row to an item row."""
-    return ItemRow(_partition(row.agent_id), row.id, row.model_dump_json())
+    return ItemRow(_partition(row.agent_id), row.id, row.without_defaults())
 
 
 def _row_in(items: SqliteItems, agent_id: str, row_id: str) -> UsageRow:
@@ -197,7 +197,7 @@ def add_sqlite_usage_counts(
         else:
             total = one.tally
         totals[one.place] = total
-        batch.put.append(ItemRow(*one.place, total.model_dump_json()))
+        batch.bodies.append(ItemRow(*one.place, total.without_defaults(), room=1))
         if one.place not in stored:
             # By the day and once, so that a later call moves nothing in the index of expiries.
             day = one.at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)

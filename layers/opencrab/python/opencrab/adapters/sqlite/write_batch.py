@@ -9,7 +9,10 @@ Place = tuple[str, str]
 
 
 class ItemRow(NamedTuple):
-    """An item to write; `due` is its due list and time."""
+    """An item to write; `due` is its due list and time.
+
+    A body that is changed often has `room`: so many characters at least, and in steps of 64.
+    """
 
     pk: str
     sk: str
@@ -17,6 +20,7 @@ class ItemRow(NamedTuple):
     listing: str | None = None
     due: tuple[str, datetime] | None = None
     expires_at: datetime | None = None
+    room: int = 0
 
 
 class FeedItem(NamedTuple):
@@ -31,13 +35,16 @@ class FeedItem(NamedTuple):
 
 @dataclass
 class WriteBatch:
-    """The writes of one transaction: `new` items must not exist, `put` items may.
+    """The writes of one transaction: `new` items must not exist, `put` and `bodies` may.
 
-    `removed` are keys to delete, `expiring` partitions with the time when all their items expire.
+    An item in `bodies` keeps its listing, due time and expiry if it exists, so that its body can be
+    changed without its indexes. `removed` are keys to delete, `expiring` partitions with the time
+    when all their items expire.
     """
 
     new: list[ItemRow] = field(default_factory=list)
     put: list[ItemRow] = field(default_factory=list)
+    bodies: list[ItemRow] = field(default_factory=list)
     removed: list[Place] = field(default_factory=list)
     expiring: list[tuple[str, datetime]] = field(default_factory=list)
     feed: list[FeedItem] = field(default_factory=list)

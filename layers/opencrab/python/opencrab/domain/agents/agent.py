@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
@@ -144,9 +145,15 @@ class Profile(Value):
         cls, agent: str, soul: str, identity: str, mind: AgentState | None = None
     ) -> "Profile":
         """Build a profile from its parts, each stored as JSON."""
-        return cls(
-            agent=Agent.model_validate_json(agent),
-            soul=Soul.model_validate_json(soul),
-            identity=Identity.model_validate_json(identity),
-            mind=mind or AgentState(),
-        )
+        parts = _read_parts(agent, soul, identity)
+        return cls(agent=parts[0], soul=parts[1], identity=parts[2], mind=mind or AgentState())
+
+
+@lru_cache(maxsize=128)
+def _read_parts(agent: str, soul: str, identity: str) -> tuple[Agent, Soul, Identity]:
+    """Return the parts of a profile, which seldom change and are read twice in each turn."""
+    return (
+        Agent.model_validate_json(agent),
+        Soul.model_validate_json(soul),
+        Identity.model_validate_json(identity),
+    )

@@ -3,6 +3,7 @@
 import json
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
@@ -13,6 +14,9 @@ from opencrab.domain.models.routing import RoutingBasis, Use
 from opencrab.domain.money.budget import Price, Usage
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import MicroUsd, Received, Value, is_json
+
+_JSON = json.JSONEncoder(ensure_ascii=False)
+"""`json.dumps` makes one for each call that has options."""
 
 
 class CallState(StrEnum):
@@ -42,6 +46,11 @@ class ActionCall(Value):
     @classmethod
     def _unread_unless_json(cls, arguments: Any) -> Any:
         return arguments if is_json(arguments) else None
+
+    @cached_property
+    def arguments_as_json(self) -> str:
+        """The arguments as JSON, made once: each prompt of a turn counts and sends them."""
+        return _JSON.encode(self.arguments)
 
     @property
     def argument_hash(self) -> str:

@@ -24,6 +24,7 @@ first.
 """
 
 _TRIES = 5
+_NOTHING = FollowUp()
 
 
 @dataclass(frozen=True)
@@ -182,9 +183,11 @@ def _close(
 
 def _ask_consequences(work: TurnWork, ending: TurnEnding) -> FollowUp:
     """Return what all consequences add to the end, asked in the order of their registration."""
-    merged = FollowUp()
+    merged = _NOTHING
     for on_close in work.runtime.consequences.on_close:
-        added = on_close(work, replace(ending, facts=merged.facts))
+        added = on_close(work, replace(ending, facts=merged.facts) if merged.facts else ending)
+        if added == _NOTHING:
+            continue
         merged = FollowUp(
             facts=(*merged.facts, *added.facts),
             due=(*merged.due, *added.due),

@@ -14,8 +14,9 @@ from opencrab.domain.goals.promise import PromiseBoard
 from opencrab.domain.memory.salient_beliefs import SalientBeliefs
 from opencrab.domain.memory.summary import SummaryTopic
 from opencrab.domain.memory.working_memory import WorkingMemory
+from opencrab.domain.models.routing import Routing
 from opencrab.domain.peers.notice import Notice
-from opencrab.ports.models.model import CallReturn, ChatMessage, Image, PromptText
+from opencrab.ports.models.model import ActionSchema, CallReturn, ChatMessage, Image, PromptText
 
 if TYPE_CHECKING:
     from opencrab.domain.world.binding import WorldBinding
@@ -100,7 +101,8 @@ class PromptInputs:
     `skill_index` lists the `skills_offered`; `skills` are those that fit the trigger, without
     `skills_held`, which the trial withholds; `skill_texts` are their texts. `earlier` is about the
     lines before the history. `mind` is the agent's state with the skills for its folders enabled.
-    `seen_events` are the ids of the events that the prompt lists.
+    `seen_events` are the ids of the events that the prompt lists. `offered` are the schemas of its
+    actions with the routing that they are for, `system` the system text by the memories in it.
     """
 
     shown: tuple[MessageGroup, ...] | None = None
@@ -115,3 +117,5 @@ class PromptInputs:
     around: Surroundings | None = None
     world: KnownWorld | None = None
     seen_events: tuple[str, ...] = ()
+    offered: tuple[Routing, tuple[ActionSchema, ...]] | None = None
+    system: dict[PromptText, PromptText] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from typing import Any
 import uvicorn
 
 from opencrab.domain.errors import OpenCrabError, Unavailable
+from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
 from opencrab.engine.autonomy.sweep import admit_due_items, run_autonomy_sweep
 from opencrab.engine.conversation.delivery import deliver_session_utterance
@@ -35,7 +36,7 @@ from opencrab.gateways.local.consumer import Consumer
 from opencrab.gateways.local.header_deadline import HeaderDeadlineProtocol
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
-from opencrab.ports.conversation.feed import ChangeFeed
+from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from opencrab.ports.turn.queue import Delivery
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,8 @@ _FRAME_BYTES = 65_536
 _WORDS_SECONDS = 0.04
 _BACKLOG = 2_048
 """That of uvicorn."""
+_SETTLED = "settled:"
+_UNSETTLED = frozenset({TurnStatus.QUEUED.value, TurnStatus.RUNNING.value})
 EVERY = "*"
 """Who waits for this waits for any session; the WebSocket does."""
 
@@ -74,13 +77,17 @@ class FeedWatch:
         self._woken = -_WORDS_SECONDS
 
     @asynccontextmanager
-    async def watching(self, session_id: str) -> AsyncIterator[Callable[[float], Awaitable[bool]]]:
+    async def watching(
+        self, session_id: str, *, settled: bool = False
+    ) -> AsyncIterator[Callable[[float], Awaitable[bool]]]:
         """Yield a function that sleeps until the session changes or the seconds are over.
 
-        It returns True when the process is about to end.
+        It returns True when the process is about to end. With `settled` it sleeps until a turn of
+        the session ends or waits for a person.
         """
         event = asyncio.Event()
-        self._waiting.setdefault(session_id, set()).add(event)
+        key = f"{_SETTLED}{session_id}" if settled else session_id
+        self._waiting.setdefault(key, set()).add(event)
 
         async def next_change(seconds: float) -> bool:
             with suppress(TimeoutError):
@@ -91,10 +98,10 @@ class FeedWatch:
         try:
             yield next_change
         finally:
-            waiting = self._waiting[session_id]
+            waiting = self._waiting[key]
             waiting.discard(event)
             if not waiting:
-                del self._waiting[session_id]
+                del self._waiting[key]
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Follow the feed in a thread and wake waiters on the event loop."""
@@ -140,13 +147,21 @@ class FeedWatch:
                 continue
             if entries and self._loop is not None and not self._loop.is_closed():
                 self._position = entries[-1].position
-                sessions = {EVERY, *(entry.session_id for entry in entries)}
-                self._loop.call_soon_threadsafe(self._wake, sessions)
+                changed = {EVERY, *(entry.session_id for entry in entries)}
+                changed |= {f"{_SETTLED}{each.session_id}" for each in entries if _settles(each)}
+                # Who begins to wait after this look reads afterwards, and finds the entries.
+                if not changed.isdisjoint(tuple(self._waiting)):
+                    self._loop.call_soon_threadsafe(self._wake, changed)
 
     def _wake(self, sessions: set[str]) -> None:
         for session_id in sessions & self._waiting.keys():
             for event in self._waiting[session_id]:
                 event.set()
+
+
+def _settles(entry: FeedEntry) -> bool:
+    """Check whether an entry says that a turn has ended or waits for a person."""
+    return entry.kind == "turn" and entry.body not in _UNSETTLED
 
 
 class Runner:

@@ -7,6 +7,7 @@ Model of Secure Information Flow", 1976).
 
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from opencrab.domain.agents.agent import Agent, aliases_selectable_by_agent
@@ -25,6 +26,11 @@ class ActionSchema(Value):
     name: str
     description: str
     parameters: dict[str, Any]
+
+    @cached_property
+    def as_json(self) -> str:
+        """The schema as JSON, made once: it is in each prompt of each agent that has the action."""
+        return self.model_dump_json()
 
 
 class PromptText(str):

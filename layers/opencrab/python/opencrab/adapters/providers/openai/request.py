@@ -68,9 +68,10 @@ def _messages(request: ChatRequest, info: ModelInfo) -> Iterator[dict[str, Any]]
         if isinstance(turn, CallReturn):
             yield _tool_result_message(turn, ids, info)
             continue
-        replay = turn.replay or {}
-        if replay.get("model") != request.model:
-            replay = {}
+        replay = turn.replay
+        if replay is None or replay.get("model") != request.model:
+            yield _chat_message(turn, ids, info)
+            continue
         ids |= _own_ids(turn.calls, replay)
         yield _chat_message(turn, ids, info) | {
             name: replay[name] for name in _REPLAYED if name in replay
@@ -87,7 +88,7 @@ def _own_ids(calls: tuple[ActionCall, ...], replay: Mapping[str, Any]) -> dict[s
 
 def _chat_message(turn: ChatMessage, ids: Mapping[str, str], info: ModelInfo) -> dict[str, Any]:
     message: dict[str, Any] = {"role": turn.role, "content": turn.text}
-    if _PARTICIPANT.fullmatch(turn.name):
+    if turn.name and _PARTICIPANT.fullmatch(turn.name):
         message["name"] = turn.name
     if turn.images and info.vision and turn.role == "user":
         words = [{"type": "text", "text": turn.text}] if turn.text else []
@@ -128,8 +129,9 @@ def _tool_call(call: ActionCall, ids: Mapping[str, str]) -> dict[str, Any]:
 
 def _arguments(call: ActionCall) -> str:
     """Return arguments as JSON; unreadable ones are wrapped, as servers parse them."""
-    arguments = {"unreadable": call.raw} if call.arguments is None else call.arguments
-    return json.dumps(arguments, ensure_ascii=False)
+    if call.arguments is None:
+        return json.dumps({"unreadable": call.raw}, ensure_ascii=False)
+    return call.arguments_as_json
 
 
 def _call_id(call_id: str) -> str:

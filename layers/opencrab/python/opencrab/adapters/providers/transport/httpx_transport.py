@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from ssl import SSLContext
 from time import monotonic
@@ -181,7 +182,7 @@ def _request(
     """Build a request; its timeouts are deadlines, as TimedStream expects, except `pool`."""
     request = httpx.Request(
         "GET" if body is None else "POST",
-        url,
+        _parsed_url(url),
         headers={**_HEADERS, **headers},
         content=body,
         extensions={"timeout": dict(patience)},
@@ -189,6 +190,12 @@ def _request(
     if not request.url.host:
         raise httpx.UnsupportedProtocol("the address has no host")
     return request
+
+
+@lru_cache(maxsize=64)
+def _parsed_url(url: str) -> httpx.URL:
+    """Parse an address once: the same few are called again and again."""
+    return httpx.URL(url)
 
 
 @dataclass(frozen=True)

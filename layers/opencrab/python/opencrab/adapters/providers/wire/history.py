@@ -19,8 +19,10 @@ def pair_wire_calls_with_results(
     strays: list[CallReturn] = []
     for turn in turns:
         if isinstance(turn, ChatMessage):
-            yield from _repair_unpaired_calls(waiting, strays)
-            waiting, strays = list(turn.calls), []
+            if waiting or strays:
+                yield from _repair_unpaired_calls(waiting, strays)
+                strays = []
+            waiting = list(turn.calls)
             yield turn
         elif call := next((call for call in waiting if call.id == turn.call_id), None):
             waiting.remove(call)

@@ -1,10 +1,12 @@
 """Items of the SQLite file: rows by partition and sort key, read and written in one transaction."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import chain
+from pathlib import Path
 
+from opencrab.adapters.sqlite.file import explain_sqlite_error
 from opencrab.adapters.sqlite.write_batch import (
     AlreadyThere,
     FeedItem,
@@ -21,6 +23,11 @@ _IN_PLACE = (
     "due_list=excluded.due_list, due_at=excluded.due_at, expires_at=excluded.expires_at"
 )
 """A row stays on its page and only indexes that know it are written; REPLACE would move it."""
+
+_BODY_IN_PLACE = "ON CONFLICT (pk, sk) DO UPDATE SET body=excluded.body"
+"""No index knows a body, so none is written."""
+
+_STEP = 64
 
 _COMPOUND = 400
 """SQLite takes no more than 500 parts in a compound SELECT."""
@@ -100,7 +107,10 @@ class SqliteItems:
             except sqlite3.IntegrityError as error:
                 raise AlreadyThere(self._first_there(batch.new)) from error
         if batch.put:
-            self._insert(batch.put, _IN_PLACE)
+            # One statement more would cost more than the index of listings.
+            self._insert([*batch.put, *batch.bodies], _IN_PLACE)
+        elif batch.bodies:
+            self._insert(batch.bodies, _BODY_IN_PLACE)
         for pk, sk in batch.removed:
             self.delete(pk, sk)
         for pk, expires_at in batch.expiring:
@@ -123,8 +133,15 @@ class SqliteItems:
 
     def _insert(self, rows: Sequence[ItemRow], conflict: str = "") -> None:
         values: list[str | int | None] = []
-        for pk, sk, body, listing, due, expires_at in rows:
-            values += (pk, sk, body, listing)
+        for pk, sk, body, listing, due, expires_at, room in rows:
+            # A row that keeps its size is overwritten where it lies; one that grows moves its
+            # neighbours, and a commit writes the pages of all of them.
+            values += (
+                pk,
+                sk,
+                body.ljust(max(room, -(-len(body) // _STEP) * _STEP)) if room else body,
+            )
+            values.append(listing)
             values += (None, None) if due is None else (due[0], sqlite_milliseconds(due[1]))
             values.append(None if expires_at is None else sqlite_milliseconds(expires_at))
         marks = ",".join(["(?,?,?,?,?,?,?)"] * len(rows))
@@ -150,6 +167,28 @@ class SqliteItems:
     def _newest_at(self) -> int:
         row = self.execute("SELECT at FROM feed ORDER BY position DESC LIMIT 1").fetchone()
         return row[0] if row else 0
+
+
+class BorrowedItems(SqliteItems):
+    """Items on a connection that goes back to whom it is from at the end of a `with` block."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        give_back: Callable[["BorrowedItems"], None],
+    ) -> None:
+        super().__init__(connection)
+        self._path, self._give_back = path, give_back
+
+    def __enter__(self) -> SqliteItems:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Give the connection back; raise an error of SQLite as one that names the file."""
+        self._give_back(self)
+        if isinstance(error, sqlite3.Error | UnicodeDecodeError):
+            raise explain_sqlite_error(self._path, error) from error
 
 
 def sqlite_milliseconds(moment: datetime) -> int:

@@ -1,7 +1,7 @@
 """Rows of turns: what a change of a turn reads and writes, and what the feed tells of it."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 
 from pydantic import TypeAdapter
@@ -25,6 +25,9 @@ from opencrab.domain.turn.turn import Turn, TurnStatus
 from opencrab.ports.turn.journal import TurnChange
 
 RETENTION = timedelta(days=35)
+HEADER_ROOM = 640
+"""What a usual header needs when its turn has ended, in characters."""
+
 RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
@@ -71,19 +74,45 @@ def turn_of_row(turn_id: str, body: str | None) -> Turn:
 
 
 def add_turn(
-    batch: WriteBatch, turn: Turn, *, absent: bool = False, before: TurnStatus | None = None
+    batch: WriteBatch,
+    turn: Turn,
+    *,
+    absent: bool = False,
+    before: TurnStatus | None = None,
+    stored: Turn | None = None,
 ) -> None:
-    """Add a header to a batch, with a feed entry if its status differs from `before`."""
-    alive = turn.status in {TurnStatus.QUEUED, TurnStatus.RUNNING}
-    due = ("turn", turn.lease_until) if alive and turn.lease_until else None
-    row = ItemRow(f"TURN#{turn.id}", "H", turn.model_dump_json(), due=due)
-    (batch.new if absent else batch.put).append(row)
+    """Add a header to a batch, with a feed entry if its status differs from `before`.
+
+    With `stored`, the header that it replaces, the index of due times stays as it is if the turn is
+    due in the same minute: each step moves the lease a little, and who lists turns looks at that.
+    """
+    lease = _lease(turn)
+    body, due = turn.without_defaults(), None if lease is None else ("turn", lease)
+    row = ItemRow(f"TURN#{turn.id}", "H", body, due=due, room=HEADER_ROOM)
+    if absent:
+        batch.new.append(row)
+    elif stored is not None and _is_same_minute(_lease(stored), lease):
+        batch.bodies.append(row)
+    else:
+        batch.put.append(row)
     if turn.ended_at is not None:
         batch.expiring.append((row.pk, turn.ended_at + RETENTION))
     # Each step writes its header, and the feed tells only of what a reader can see of it.
     if turn.status is not before:
         moment = turn.ended_at or turn.lease_until or turn.created_at
         batch.feed.append(FeedItem(moment, "turn", turn.session_id, turn.id, turn.status.value))
+
+
+def _lease(turn: Turn) -> datetime | None:
+    """Return until when a worker has the turn; None if it has ended or waits."""
+    alive = turn.status in {TurnStatus.QUEUED, TurnStatus.RUNNING}
+    return turn.lease_until if alive else None
+
+
+def _is_same_minute(one: datetime | None, other: datetime | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one.replace(second=0, microsecond=0) == other.replace(second=0, microsecond=0)
 
 
 def _utterance_row(utterance: Utterance) -> ItemRow:
@@ -104,7 +133,7 @@ def add_lines(batch: WriteBatch, lines: tuple[Line, ...], last: str | None) -> t
     for sequence, line in enumerate(lines, before + 1):
         opened = line.group_line if line.group_line is not None else sequence
         stored = line.replaced(sequence=sequence, group_line=opened)
-        body = stored.model_dump_json()
+        body = stored.without_defaults()
         batch.new.append(ItemRow(f"SESSION#{line.session_id}", f"L#{sequence:010d}", body))
         batch.feed.append(FeedItem(line.at, "line", line.session_id, line.turn_id, body))
         placed.append(stored)
@@ -158,7 +187,7 @@ def changed_turn(
         add_sqlite_documents(batch, change.facts, stored)
     if change.lines:
         add_lines(batch, change.lines, last)
-    add_turn(batch, turn, before=before.status)
+    add_turn(batch, turn, before=before.status, stored=before)
     _add_others(batch, change, stored, counts)
     return turn, batch
 
@@ -169,9 +198,7 @@ def _add_others(
     """Add a change's writes that have no feed entry; raise Exhausted or NotFound."""
     # None of these may be there already: they are what tells a step from its repetition (ADR 0004).
     pk = f"TURN#{change.turn.id}"
-    batch.new += [
-        ItemRow(pk, turn_record_key(each), each.model_dump_json()) for each in change.records
-    ]
+    batch.new += [ItemRow(pk, turn_record_key(each), _record_body(each)) for each in change.records]
     batch.new += [_utterance_row(utterance) for utterance in change.utterances]
     if change.draws:
         boards.add_sqlite_budget_draws(batch, change.draws, stored)
@@ -183,8 +210,15 @@ def _add_others(
         session_id = change.turn.session_id
         before = session_of_sqlite_rows(session_id, stored)
         session = before.after_turn(change.session, change.at)
-        batch.put.append(sqlite_session_row(session))
+        batch.bodies.append(sqlite_session_row(session))
         add_sqlite_unanswered_messages(batch, before, session)
+
+
+def _record_body(record: Record) -> str:
+    """Return a record as stored; those of model calls, which are most, without their defaults."""
+    if isinstance(record, ModelIntent | ModelResult):
+        return f'{{"kind":"{record.kind}",{record.without_defaults()[1:]}'
+    return record.model_dump_json()
 
 
 def _check(stored: Turn, change: TurnChange) -> None:

@@ -88,9 +88,7 @@ def build_turn_prompt_request(
     water = prompt_token_limit(most, rules)
     shares = rules.autonomy.shares if work.turn.is_autonomous else None
     memories = _memories(work, water, shares)
-    skills, around = work.prompt.skill_index or NO_TEXT, work.prompt.around
-    orders = NO_TEXT if around is None else owner_instructions_text(work)
-    system = system_text(work.profile, work.session, skills, memories, shares, orders=orders)
+    system, around = _system(work, memories, shares), work.prompt.around
     # What changes from call to call comes last, behind everything that a cache could hold.
     used = estimated_tokens(memories)
     found = NO_TEXT if around is None else orientation_text(work, around, look.at, used)
@@ -122,6 +120,18 @@ def build_turn_prompt_request(
         stop=manner.stop,
         timeout_seconds=min(manner.timeout_seconds, rules.model_timeout_seconds),
     )
+
+
+def _system(work: TurnWork, memories: PromptText, shares: Shares | None) -> PromptText:
+    """Return the system text, which is the same for all calls of a turn with the same memories."""
+    prompt = work.prompt
+    if memories not in prompt.system:
+        skills = prompt.skill_index or NO_TEXT
+        orders = NO_TEXT if prompt.around is None else owner_instructions_text(work)
+        prompt.system[memories] = system_text(
+            work.profile, work.session, skills, memories, shares, orders=orders
+        )
+    return prompt.system[memories]
 
 
 def _world(known: KnownWorld, agent: Agent, look: PreCallState) -> PromptText:
@@ -175,7 +185,12 @@ def _schemas(work: TurnWork, info: ModelInfo) -> tuple[ActionSchema, ...]:
         return ()
     profile, routing = work.profile, work.runtime.models.routing
     mind = work.prompt.mind or profile.mind
-    return work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, mind)
+    # The settings of models may change between two calls, and nothing else of this.
+    known = work.prompt.offered
+    if known is None or known[0] is not routing:
+        found = work.runtime.actions.schemas(profile.agent, routing, work.turn.authority, mind)
+        known = work.prompt.offered = (routing, found)
+    return known[1]
 
 
 def _find_skills(work: TurnWork) -> None:
@@ -369,7 +384,7 @@ def _content(record: CallResult, *, tainted: bool) -> PromptText:
 
 
 def _fixed_tokens(schemas: tuple[ActionSchema, ...], system: str) -> int:
-    text = "".join(schema.model_dump_json() for schema in schemas)
+    text = "".join(schema.as_json for schema in schemas)
     return estimated_tokens(text) + estimated_tokens(system) + _PER_MESSAGE
 
 
@@ -381,5 +396,5 @@ def _tokens(shown: Iterable[ChatMessage | CallReturn]) -> int:
         else:
             total += estimated_tokens(message.text) + _PER_MESSAGE
             for call in message.calls:
-                total += estimated_tokens(json.dumps(call.arguments, ensure_ascii=False))
+                total += estimated_tokens(call.arguments_as_json)
     return total

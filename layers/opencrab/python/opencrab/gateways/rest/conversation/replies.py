@@ -42,6 +42,13 @@ class Replies:
         still = (TurnStatus.QUEUED, TurnStatus.RUNNING)
         return all(turn.status not in still for turn in self._turns.values())
 
+    def read_if_settled(self, *, anyway: bool) -> bool:
+        """Look, and read the new lines when nothing more comes, or `anyway`; True if it read."""
+        if not (self.look() or anyway):
+            return False
+        self.read()
+        return True
+
     def read(self) -> None:
         """Read the new lines; call it after `look`, so that an ended turn has all of its lines."""
         visible = VisibleKinds()
@@ -69,12 +76,10 @@ async def wait_for_session_replies(
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     replies = Replies(journal, turns)
-    async with watch.watching(turns[0].session_id) as next_change:
+    async with watch.watching(turns[0].session_id, settled=True) as next_change:
         ending = False
         while True:
-            settled = await run_in_threadpool(replies.look)
-            left = deadline - loop.time()
-            if settled or ending or left <= 0:
-                await run_in_threadpool(replies.read)
+            last = ending or deadline <= loop.time()
+            if await run_in_threadpool(replies.read_if_settled, anyway=last):
                 return replies
-            ending = bool(await next_change(left))
+            ending = bool(await next_change(max(deadline - loop.time(), 0)))

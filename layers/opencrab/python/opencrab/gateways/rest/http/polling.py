@@ -20,11 +20,13 @@ EVERY = "*"
 class Watch(Protocol):
     """A source of wake-ups when a session may have changed; it does not say what changed."""
 
-    def watching(self, session_id: str) -> AbstractAsyncContextManager[NextChange]:
+    def watching(
+        self, session_id: str, *, settled: bool = False
+    ) -> AbstractAsyncContextManager[NextChange]:
         """Notice changes within the block: one between two sleeps ends the next sleep at once.
 
         Enter the block before the first read, so that no change is missed. A sleep may end without
-        a change.
+        a change. With `settled` only the end of a turn counts, or that it waits for a person.
         """
 
 
@@ -35,7 +37,12 @@ class PollingWatch:
         self._seconds = seconds
 
     @asynccontextmanager
-    async def watching(self, session_id: str) -> AsyncIterator[NextChange]:  # noqa: ARG002
+    async def watching(
+        self,
+        session_id: str,  # noqa: ARG002
+        *,
+        settled: bool = False,  # noqa: ARG002
+    ) -> AsyncIterator[NextChange]:
         """Implement Watch; every session is polled at the same interval."""
 
         async def next_change(seconds: float) -> None:
