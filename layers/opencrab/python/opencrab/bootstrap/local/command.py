@@ -1,5 +1,6 @@
 """The composition for this machine: SQLite, files in a folder, and the local runner."""
 
+import gc
 import logging
 import os
 import sys
@@ -174,6 +175,9 @@ def _serve(
     network: Network,
     setup: "Callable[[Language], dict[str, Any]]",
 ) -> None:
+    from opencrab.gateways.rest.fastapi_import import load_http_app_quickly
+
+    load_http_app_quickly()
     from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.bootstrap.discord.bot import bot_of, own_discord_door
@@ -229,6 +233,8 @@ def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place
             app, runtime, place.page, place.key_file, opens_page=place.opens_page
         )
     print_local_start_screen(runtime, thinking.notes, place, link)
+    gc.freeze()
+    gc.enable()
 
 
 def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":

@@ -63,6 +63,7 @@ def _now() -> "datetime":
 
 
 def _up(options: "UpOptions", /) -> int:
+    gc.disable()  # as above; `command` enables it when the server is ready
     from opencrab.bootstrap.local.command import run_local_server
 
     return run_local_server(options)
