@@ -16,13 +16,13 @@ from opencrab.domain.autonomy.vital_signs import VITALS, heartbeat_slot
 from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Document
 from opencrab.engine.agents import vital_signs
+from opencrab.engine.agents.own_session import agents_own_session
 from opencrab.engine.autonomy.heartbeat import (
     HeartbeatResult,
     deliver_heartbeat,
     run_heartbeat,
     sweep_heartbeats,
 )
-from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.clock import Clock

@@ -201,10 +201,11 @@ class Registry:
         self, agent: Agent, routing: Routing, authority: Authority, mind: AgentState
     ) -> tuple[ActionSchema, ...]:
         language = agent.language
-        names = self._groups.keys()
-        if self._skills is not None:
-            names &= CORE | _enabled_skill_actions(self._skills, mind)
-        allowed = _allowed(self._named(names), agent, routing, authority)
+        if self._skills is None:
+            told = self._sorted
+        else:
+            told = self._named(CORE | _enabled_skill_actions(self._skills, mind))
+        allowed = _allowed(told, agent, routing, authority)
         key = (language, *(action.name for action in allowed))
         if key not in self._schemas:
             self._schemas[key] = tuple(action.schema(language) for action in allowed)

@@ -189,7 +189,7 @@ def models_of_lambda(
     )
 
 
-def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
+def turn_worker(jobs: Iterable[BackgroundJob[Runtime, Any]] = ()) -> "Worker":
     """Build the handler of the queues and the schedule; `jobs` are background turns, if any."""
     from opencrab.gateways.aws.functions import Worker
 

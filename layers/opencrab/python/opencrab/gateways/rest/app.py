@@ -20,9 +20,10 @@ from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
 from opencrab.gateways.rest.discord import interactions as discord_door
-from opencrab.gateways.rest.http import openapi, problem
+from opencrab.gateways.rest.http import problem
 from opencrab.gateways.rest.http.access import (
     CALLER,
+    OPEN_PATHS,
     Caller,
     identify_http_caller,
     secret_of_http_request,
@@ -40,7 +41,7 @@ from opencrab.gateways.rest.parts import PARTS
 
 log = logging.getLogger(__name__)
 
-OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
+_KEYLESS_PATHS = OPEN_PATHS | {discord_door.PATH}
 PAGES = frozenset(
     [
         "agents",
@@ -91,7 +92,7 @@ class RequestGate:
 
                 await page_response(scope)(scope, receive, send)
                 return
-            if scope["path"] not in OPEN_PATHS:
+            if scope["path"] not in _KEYLESS_PATHS:
                 headers = scope["headers"]
                 secret = secret_of_http_request(headers)
                 scope[CALLER] = await run_in_threadpool(
@@ -144,7 +145,11 @@ class _Application(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = openapi.http_openapi_document(build_routes())
+            from opencrab.gateways.rest.http.openapi import (  # noqa: PLC0415 - seldom needed
+                http_openapi_document,
+            )
+
+            self.openapi_schema = http_openapi_document(build_routes())
         return self.openapi_schema
 
 
