@@ -32,6 +32,7 @@ from opencrab.gateways.local.consumer import Consumer
 from opencrab.gateways.local.header_deadline import HeaderDeadlineProtocol
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
+from opencrab.gateways.local.later_websocket import WEBSOCKET_PROTOCOL
 from opencrab.ports.conversation.feed import ChangeFeed
 from opencrab.ports.turn.queue import Delivery
 
@@ -202,6 +203,7 @@ class Runner:
             timeout_graceful_shutdown=3,
             ws_max_size=_FRAME_BYTES,
             http=HeaderDeadlineProtocol,
+            ws=WEBSOCKET_PROTOCOL,
         )
         server = _Server(
             config, on_ready=lambda: self._start(ready), on_exit=lambda: self._end(stopping)
