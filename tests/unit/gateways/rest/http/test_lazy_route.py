@@ -96,7 +96,7 @@ def test_a_route_lacks_what_fastapi_does_not_know() -> None:
 
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LazyParts:
-    """Three modules; the first two have routes of one path."""
+    """Modules; the first two have routes of one path."""
     package = tmp_path / f"parts_of_{tmp_path.name.replace('-', '_')}"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -104,12 +104,21 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LazyParts:
         ("readers", "get", "/crabs/{crab_id}"),
         ("writers", "post", "/crabs/{crab_id}"),
         ("fish", "get", "/fish"),
+        ("legs", "get", "/sea/crabs/{crab_id}/{leg}"),
     ):
         code = MODULE + ROUTE.format(name=name, method=method, path=path)
         (package / f"{name}.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     crabs = ("/crabs/{crab_id}",)
-    return LazyParts(package.name, {"readers": crabs, "writers": crabs, "fish": ("/fish",)})
+    return LazyParts(
+        package.name,
+        {
+            "readers": crabs,
+            "writers": crabs,
+            "fish": ("/fish",),
+            "legs": ("/sea/crabs/{crab_id}/{leg}",),
+        },
+    )
 
 
 def _loaded() -> set[str]:
@@ -129,6 +138,7 @@ def test_the_route_that_takes_the_method_answers(parts: LazyParts) -> None:
     assert _ask(app, "GET", "/crabs/1").json() == "readers"
     assert _ask(app, "POST", "/crabs/1").json() == "writers"
     assert _ask(app, "GET", "/fish").json() == "fish"
+    assert _ask(app, "GET", "/sea/crabs/蟹/3").json() == "legs"
     assert _ask(app, "GET", "/birds").status_code == 404
 
 
@@ -146,4 +156,5 @@ def test_all_routes_are_listed_in_order(parts: LazyParts) -> None:
         "readers",
         "writers",
         "fish",
+        "legs",
     ]

@@ -33,6 +33,17 @@ def may_match_template(template: list[str], segments: list[str]) -> bool:
     return len(template) == len(segments)
 
 
+def _place(segments: list[str]) -> tuple[str, str]:
+    """Return the words of a path, such as `agents` and `goals` in `/api/agents/{agent_id}/goals`.
+
+    One is "" if there is none, or another one in each path; then so is the second.
+    """
+    kind, part = (*segments[2:5:2], "", "")[:2]
+    if kind.startswith("{"):
+        return "", ""
+    return kind, "" if part.startswith("{") else part
+
+
 class LazyRoute(APIRoute):
     """FastAPI's route, worked out when an attribute is asked for that only then exists."""
 
@@ -66,11 +77,10 @@ class LazyParts(BaseRoute):
 
     def __init__(self, package: str, parts: Mapping[str, Iterable[str]]) -> None:
         self._names = [f"{package}.{part}" for part in parts]
-        self._templates = [
-            (template.split("/"), number)
-            for number, templates in enumerate(parts.values())
-            for template in templates
-        ]
+        self._templates: dict[tuple[str, str], list[tuple[list[str], int]]] = {}
+        for number, templates in enumerate(parts.values()):
+            for template in (each.split("/") for each in templates):
+                self._templates.setdefault(_place(template), []).append((template, number))
         self._loaded: dict[int, list[BaseRoute]] = {}
 
     def routes(self) -> list[BaseRoute]:
@@ -80,13 +90,15 @@ class LazyParts(BaseRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Ask the routes of the modules that fit, as a router does: a whole match before a part."""
         segments = scope["path"].split("/")
+        kind, part = _place(segments)
         fitting = {
-            number: None
-            for template, number in self._templates
+            number
+            for place in {(kind, part), (kind, ""), ("", "")}
+            for template, number in self._templates.get(place, ())
             if may_match_template(template, segments)
         }
         partial: tuple[Match, Scope] = Match.NONE, {}
-        for route in (route for number in fitting for route in self._load(number)):
+        for route in (route for number in sorted(fitting) for route in self._load(number)):
             match, child = route.matches(scope)
             if match is Match.FULL:
                 return match, {**child, _CHOSEN: route}
