@@ -195,7 +195,7 @@ class Registry:
         return next(each for each in self._groups[name].actions if each.name == name)
 
     def allowed(self, agent: Agent, routing: Routing, authority: Authority) -> tuple[Action, ...]:
-        return _allowed(self._sorted, agent, routing, authority)
+        return _allowed_actions(self._sorted, agent, routing, authority)
 
     def schemas(
         self, agent: Agent, routing: Routing, authority: Authority, mind: AgentState
@@ -205,14 +205,14 @@ class Registry:
             told = self._sorted
         else:
             told = self._named(CORE | _enabled_skill_actions(self._skills, mind))
-        allowed = _allowed(told, agent, routing, authority)
+        allowed = _allowed_actions(told, agent, routing, authority)
         key = (language, *(action.name for action in allowed))
         if key not in self._schemas:
             self._schemas[key] = tuple(action.schema(language) for action in allowed)
         return self._schemas[key]
 
 
-def _allowed(
+def _allowed_actions(
     actions: Iterable[Action], agent: Agent, routing: Routing, authority: Authority
 ) -> tuple[Action, ...]:
     return tuple(

@@ -38,7 +38,10 @@ _PURGES_AN_HOUR, _PURGES_A_FLUSH = 60, 10
 
 def run_local_server(options: "UpOptions") -> int:
     """Run OpenCrab on this machine until it is told to stop; returns the process's exit code."""
+    from opencrab.gateways.rest.fastapi_import import load_http_app_quickly
+
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    load_http_app_quickly()
     try:
         return _up(options)
     except OpenCrabError as error:
@@ -175,9 +178,6 @@ def _serve(
     network: Network,
     setup: "Callable[[Language], dict[str, Any]]",
 ) -> None:
-    from opencrab.gateways.rest.fastapi_import import load_http_app_quickly
-
-    load_http_app_quickly()
     from opencrab.adapters.answer_hub import AnswerHub
     from opencrab.adapters.sqlite.access import SqliteFeed
     from opencrab.bootstrap.discord.bot import bot_of, own_discord_door

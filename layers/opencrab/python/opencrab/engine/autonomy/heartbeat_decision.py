@@ -31,7 +31,7 @@ from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.task_type import turn_think_context
 from opencrab.domain.turn.turn import Trigger
-from opencrab.engine.agents.own_session import agents_own_session
+from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
     create_agent_vital_signs,
