@@ -176,7 +176,7 @@ def run_heartbeat(
                 heartbeat_slot(signs.next_beat_at),
             )
             return HeartbeatResult.DROPPED
-        from opencrab.engine.autonomy.heartbeat_decision import (  # noqa: PLC0415 - not in a process
+        from opencrab.engine.autonomy.heartbeat_decision import (  # noqa: PLC0415 - few have reasons
             decide_heartbeat,
         )
 
