@@ -35,7 +35,7 @@ from opencrab.domain.memory.working_memory import (
 from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.turn.turn import Trigger, Turn
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
+from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.engine.turn.observe import load_turn_work

@@ -8,6 +8,7 @@ that have ceilings (`tests/budgets`).
 
 - Traced are calls of functions of ours in this thread, resumed generators among them, in their
   order; returns are not, nor lambdas and comprehensions.
+- Left out is what the import of a module does: many load only with the first call that needs them.
 - A visit is a run of such calls into one module. Domain and ports are left out before the runs are
   formed: they are vocabulary that everybody speaks. `all` is the same with them.
 - A visit is a return when the visit before the last was to the same module (A, B, A).
@@ -54,7 +55,7 @@ class Trip:
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(OURS):
             return
-        if not code.co_name.startswith("<"):
+        if not code.co_name.startswith("<") and not _is_importing(frame):
             self.calls.append((frame.f_globals["__name__"], code.co_qualname))
 
     @property
@@ -87,6 +88,17 @@ class Trip:
             f"visits  {len(visits)} (all {len(everything)})\n"
             f"returns {returns(visits)} (all {returns(everything)})\n"
         )
+
+
+def _is_importing(frame: FrameType) -> bool:
+    """Check whether a module of ours is being loaded, by whose code this frame was called."""
+    outer = frame.f_back
+    while outer is not None:
+        code = outer.f_code
+        if code.co_name == "<module>" and code.co_filename.startswith(OURS):
+            return True
+        outer = outer.f_back
+    return False
 
 
 def returns(visits: list[Visit]) -> int:

@@ -39,7 +39,7 @@ from opencrab.domain.outcome import Outcome
 from opencrab.domain.turn.turn import Trigger
 from opencrab.domain.value import Language
 from opencrab.engine.agents import vital_signs
-from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
+from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.turn.admission import admit_turns_of_message
 from opencrab.ports.models.model import ChatMessage, ChatRequest

@@ -24,8 +24,8 @@ from opencrab.domain.turn.transcript import Transcript
 from opencrab.domain.value import Language
 from opencrab.domain.world.binding import WORLD, WorldBinding
 from opencrab.engine.access.session_access import record_session_access_speaking_freely
+from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.agents.vital_signs import create_agent_vital_signs, stored_agent_vital_signs
-from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.goals import instructions
 from opencrab.engine.goals.generation import generate_exploration_goal
 from opencrab.engine.goals.owner_goals import NewGoal, inject_owner_goal

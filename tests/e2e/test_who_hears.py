@@ -9,7 +9,7 @@ import pytest
 from opencrab.domain.access.session_access import SessionAccess
 from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Language
-from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
+from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.ports.models.model import ChatRequest
 from tests.contract.homes import HOMES, OpenHome
 from tests.crash.outside import Reply

@@ -225,7 +225,7 @@ class World:
     def _installed(self, bug: Bug) -> Runtime:
         watcher = self.watcher
         _JUDGES[:], _FUSES[:] = [watcher.judge], [self.fuse]
-        self.mouth.actions = tuple(ACTIONS._actions.values())
+        self.mouth.actions = ACTIONS._sorted
         watcher.effects = {each.name: each.effect for each in self.mouth.actions}
         seen: dict[str, Any] = {
             "journal": SeenJournal(self.raw.journal, watcher),

@@ -49,7 +49,7 @@ from opencrab.gateways.cli.terminal.options import Options
 from opencrab.gateways.local.machine_checks import MachineChecks
 from opencrab.gateways.rest.app import create_app
 from opencrab.gateways.rest.http.polling import PollingWatch
-from opencrab.gateways.rest.installation.checks import offer_installation_machine_checks
+from opencrab.gateways.rest.local_parts import offer_installation_machine_checks
 from tests.contract.homes import HASTY
 
 MODEL = "crab-1"

@@ -3,7 +3,7 @@
 import pytest
 
 from opencrab.domain.access.authority import Scope
-from opencrab.gateways.rest.http.openapi import OPEN_PATHS
+from opencrab.gateways.rest.http.access import OPEN_PATHS
 from tests.cases import for_each
 from tests.integration.rest import route_rules
 from tests.integration.rest.house import SETUP, House, documented, problem

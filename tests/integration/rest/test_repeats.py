@@ -8,7 +8,7 @@ from httpx import Response
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.discord.diagnosis import Check
 from opencrab.engine.installation.findings import Findings
-from opencrab.gateways.rest.installation.checks import offer_installation_machine_checks
+from opencrab.gateways.rest.local_parts import offer_installation_machine_checks
 from tests.integration.rest.house import House, problem
 
 KEY = {"Idempotency-Key": "same-key-1"}

@@ -2,13 +2,19 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from opencrab.actions import Group, Registry
+from opencrab.actions import GROUPS, Group, Registry
+from opencrab.actions.registry import LazyGroup
+from opencrab.adapters.skill_files import FileSkills
+from opencrab.domain.access.authority import Authority
 from opencrab.domain.access.impact import Impact
+from opencrab.domain.agents.agent import Agent
+from opencrab.domain.agents.agent_state import AgentState
 from opencrab.domain.errors import (
     Changed,
     Conflict,
@@ -20,9 +26,11 @@ from opencrab.domain.errors import (
     Refused,
     Unavailable,
 )
+from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import ActionResult, Effect
 from opencrab.domain.value import Language, Value
 from opencrab.ports.turn.action import Action, ActionContext
+from tests.conftest import ROOT
 
 GIVEN: dict[str, Any] = {
     "impact": Impact.SPEECH,
@@ -176,6 +184,36 @@ def test_two_actions_of_one_name_are_no_installation() -> None:
         group.action(**GIVEN)(dance)
     with pytest.raises(TypeError, match="two actions are named 'dance'"):
         Registry(groups)
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_a_group_names_what_its_module_has(group: Group) -> None:
+    assert group.names() == tuple(action.name for action in group.actions)
+    assert {action.group for action in group.actions} == {group.name}
+
+
+def test_a_group_loads_with_the_first_of_its_actions_that_is_asked_for() -> None:
+    vault = LazyGroup("vault", "vault.edit", "read_note rename_note")
+    registry = Registry([vault])
+    assert registry.find("web_fetch") is None
+    assert "actions" not in vars(vault)
+    found = registry.find("rename_note")
+    assert found is not None
+    assert found.group == "vault"
+    assert not hasattr(vault, "unheard_of")
+
+
+def test_a_prompt_loads_the_groups_of_enabled_skills_only() -> None:
+    groups = [
+        LazyGroup("speech", "speech", "send_speech send_noreact"),
+        LazyGroup("vault", "vault.edit", "read_note"),
+    ]
+    registry = Registry(groups, FileSkills(ROOT / "skills"))
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    crab = Agent(id="a1", name="蟹", language=Language.JA, created_at=now, updated_at=now)
+    told = registry.schemas(crab, Routing(default="x:y"), Authority.OWNER, AgentState())
+    assert [schema.name for schema in told] == ["send_noreact", "send_speech"]
+    assert ["actions" in vars(group) for group in groups] == [True, False]
 
 
 @pytest.mark.parametrize("kind", [Invalid, NotFound, Conflict, Refused, Exhausted])

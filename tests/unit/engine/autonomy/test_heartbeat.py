@@ -13,7 +13,6 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.agents.agent_state import Agenda
 from opencrab.domain.agents.heartbeat import Heartbeat
 from opencrab.domain.autonomy.vital_signs import VITALS, heartbeat_slot
-from opencrab.domain.conversation.session import Hearing
 from opencrab.domain.document import Document
 from opencrab.engine.agents import vital_signs
 from opencrab.engine.autonomy.heartbeat import (
@@ -22,7 +21,6 @@ from opencrab.engine.autonomy.heartbeat import (
     run_heartbeat,
     sweep_heartbeats,
 )
-from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.clock import Clock
@@ -339,9 +337,3 @@ def test_a_changed_interval_begins_anew_and_what_an_agent_wants_is_reviewed(hous
     run_autonomy_sweep(house.runtime)
     assert (signs(house, "crab").goal_at, log(house, "crab")) == (None, [])
     assert house.home.agents.get("crab").mind.agenda == Agenda()
-
-
-def test_an_agents_own_session_is_private_and_always_the_same() -> None:
-    session = agents_own_session("crab", START)
-    assert session == agents_own_session("crab", START)
-    assert (session.hearing, session.agent_ids) == (Hearing.PRIVATE, ("crab",))

@@ -1,7 +1,8 @@
 """Registration of functions as actions, and the registry of all groups."""
 
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cached_property, wraps
+from importlib import import_module
 from typing import Any, TypedDict, TypeVar, Unpack, get_type_hints
 
 from opencrab.domain.access.authority import Authority, authority_permits
@@ -63,6 +64,10 @@ class Group:
         self._taints = taints
         self.actions: list[Action] = []
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of its actions, without loading them."""
+        return tuple(action.name for action in self.actions)
+
     def action(
         self,
         *,
@@ -112,6 +117,31 @@ class Group:
         return register
 
 
+class LazyGroup(Group):
+    """A group whose module loads when one of its actions is asked for.
+
+    Args:
+        name: The name of the group.
+        module: The module below this package whose `group` has all its actions.
+        names: The names of these actions.
+    """
+
+    def __init__(self, name: str, module: str, names: str) -> None:
+        self.name = name
+        self._module = module
+        self._names = tuple(names.split())
+
+    def __getattr__(self, name: str) -> Any:
+        """Load the module; Python asks here only for attributes that are missing."""
+        if name != "actions":
+            raise AttributeError(name)
+        self.actions = import_module(f"{__package__}.{self._module}").group.actions
+        return self.actions
+
+    def names(self) -> tuple[str, ...]:
+        return self._names
+
+
 CORE = frozenset(
     {
         "send_speech",
@@ -141,42 +171,56 @@ class Registry:
         skills: StandardSkills | None = None,
         absent: Iterable[str] = (),
     ) -> None:
-        self._actions: dict[str, Action] = {}
+        self._groups: dict[str, Group] = {}
         self._schemas: dict[tuple[str, ...], tuple[ActionSchema, ...]] = {}
         self._skills = skills
-        gone = frozenset(absent)
-        for action in (action for group in groups for action in group.actions):
-            if action.name in self._actions:
-                raise TypeError(f"two actions are named {action.name!r}")
-            if action.name not in gone:
-                self._actions[action.name] = action
-        self._sorted = tuple(action for _, action in sorted(self._actions.items()))
+        self._absent = frozenset(absent)
+        for group in groups:
+            for name in group.names():
+                if name in self._groups:
+                    raise TypeError(f"two actions are named {name!r}")
+                self._groups[name] = group
+
+    @cached_property
+    def _sorted(self) -> tuple[Action, ...]:
+        return self._named(self._groups)
+
+    def _named(self, names: Iterable[str]) -> tuple[Action, ...]:
+        found = (self.find(name) for name in sorted(names))
+        return tuple(action for action in found if action is not None)
 
     def find(self, name: str) -> Action | None:
-        return self._actions.get(name)
+        if name not in self._groups or name in self._absent:
+            return None
+        return next(each for each in self._groups[name].actions if each.name == name)
 
     def allowed(self, agent: Agent, routing: Routing, authority: Authority) -> tuple[Action, ...]:
-        return tuple(
-            action
-            for action in self._sorted
-            if action.offered(agent, routing)
-            and authority_permits(authority, action.impact, for_peers=action.for_peers)
-        )
+        return _allowed_actions(self._sorted, agent, routing, authority)
 
     def schemas(
         self, agent: Agent, routing: Routing, authority: Authority, mind: AgentState
     ) -> tuple[ActionSchema, ...]:
         language = agent.language
-        unlocked = None if self._skills is None else _enabled_skill_actions(self._skills, mind)
-        names = tuple(
-            action.name
-            for action in self.allowed(agent, routing, authority)
-            if unlocked is None or action.name in CORE or action.name in unlocked
-        )
-        key = (language, *names)
+        if self._skills is None:
+            told = self._sorted
+        else:
+            told = self._named(CORE | _enabled_skill_actions(self._skills, mind))
+        allowed = _allowed_actions(told, agent, routing, authority)
+        key = (language, *(action.name for action in allowed))
         if key not in self._schemas:
-            self._schemas[key] = tuple(self._actions[name].schema(language) for name in names)
+            self._schemas[key] = tuple(action.schema(language) for action in allowed)
         return self._schemas[key]
+
+
+def _allowed_actions(
+    actions: Iterable[Action], agent: Agent, routing: Routing, authority: Authority
+) -> tuple[Action, ...]:
+    return tuple(
+        action
+        for action in actions
+        if action.offered(agent, routing)
+        and authority_permits(authority, action.impact, for_peers=action.for_peers)
+    )
 
 
 def _enabled_skill_actions(skills: StandardSkills, mind: AgentState) -> frozenset[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from opencrab.engine.models.price_list import update_public_model_prices
-
 if TYPE_CHECKING:
     from opencrab.adapters.providers.transport.exchange import Transport
     from opencrab.domain.models.price_check import NewPrices
@@ -26,6 +24,7 @@ def configured_nightly_price_update(
         if not url:
             return 0
         from opencrab.adapters.providers.catalogue.prices import newest_catalogue_prices
+        from opencrab.engine.models.price_list import update_public_model_prices
 
         today = runtime.clock.now().date()
 

@@ -1,25 +1,44 @@
 """WebSocket on both platforms: conversations in the local process, the function on AWS."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
 
 if TYPE_CHECKING:
     from opencrab.engine.runtime import Runtime
-    from opencrab.gateways.websocket.conversation import LocalTalk
+    from opencrab.gateways.websocket.conversation import Conversation, LocalTalk
+    from opencrab.ports.conversation.feed import ChangeFeed
     from opencrab.settings import Settings
 
 
-def configured_local_websocket(configured: "Settings", runtime: "Runtime") -> "LocalTalk | None":
+class LaterLocalTalk:
+    """WebSocket conversations with this process, loaded with the first."""
+
+    def __init__(self, runtime: "Runtime", feed: "ChangeFeed", origins: object) -> None:
+        self._opened = cache(lambda: _local_talk(runtime, feed, origins))
+
+    def enter(self, headers: Mapping[str, str], query: str) -> "Conversation":
+        """Begin a conversation with the caller; raises Refused, Unauthenticated."""
+        return self._opened().enter(headers, query)
+
+
+def configured_local_websocket(
+    configured: "Settings", runtime: "Runtime"
+) -> "LaterLocalTalk | None":
     """Return WebSocket conversations with this process; None if they are disabled."""
+    if runtime.home.feed is None or not configured.get("gateway.websocket.enabled"):
+        return None
+    origins = configured.get("gateway.websocket.origins")
+    return LaterLocalTalk(runtime, runtime.home.feed, origins)
+
+
+def _local_talk(runtime: "Runtime", feed: "ChangeFeed", origins: object) -> "LocalTalk":
     from opencrab.gateways.websocket.authentication import allowed_websocket_origins
     from opencrab.gateways.websocket.conversation import LocalTalk
 
-    if runtime.home.feed is None or not configured.get("gateway.websocket.enabled"):
-        return None
-    origins = allowed_websocket_origins(configured.get("gateway.websocket.origins"))
-    return LocalTalk(runtime, runtime.home.feed, origins)
+    return LocalTalk(runtime, feed, allowed_websocket_origins(origins))
 
 
 def websocket_handler() -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:

@@ -1,6 +1,6 @@
 """Runtime: everything the engine needs, passed in as one value."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -107,7 +107,7 @@ class Runtime:
     models: Models
     actions: Actions
     consequences: Consequences["Runtime", Any] = field(kw_only=True)
-    jobs: tuple[BackgroundJob["Runtime", Any], ...] = field(kw_only=True)
+    jobs: Iterable[BackgroundJob["Runtime", Any]] = field(kw_only=True)
     channels: Mapping[str, DeliveryChannel] = field(default_factory=dict)
     rules: Rules = field(default_factory=Rules)
     directory: ProviderDirectory | None = None

@@ -17,10 +17,10 @@ from opencrab.domain.errors import Exhausted, OpenCrabError, Unauthenticated, Un
 from opencrab.gateways.rest.conversation.websocket import (
     FRAME_BYTES,
     OpenSocket,
-    offer_conversation_websocket,
     router,
 )
 from opencrab.gateways.rest.http.polling import NextChange, PollingWatch, Watch
+from opencrab.gateways.rest.local_parts import offer_conversation_websocket
 
 
 class Socket:

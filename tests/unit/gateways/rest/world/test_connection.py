@@ -17,8 +17,9 @@ from websockets.typing import Origin
 from opencrab.domain.errors import OpenCrabError, Refused, Unavailable
 from opencrab.domain.world.binding import ENVELOPE_BYTES
 from opencrab.gateways.rest.http.polling import NextChange, PollingWatch
+from opencrab.gateways.rest.local_parts import offer_world_connections
 from opencrab.gateways.rest.world import connection
-from opencrab.gateways.rest.world.connection import CONNECTIONS, PATH, offer_world_connections
+from opencrab.gateways.rest.world.connection import CONNECTIONS, PATH
 
 
 class Echo:

@@ -13,7 +13,6 @@ from itertools import islice
 
 from opencrab.domain.document import Document
 from opencrab.domain.turn.action import ActionResult
-from opencrab.domain.vault.wikilink import VAULT
 from opencrab.domain.workspace.path import FOREIGN_NAME, NamedFile, path_collision_key
 from opencrab.ports.paging import all_pages
 from opencrab.ports.turn.action import ActionContext
@@ -62,6 +61,8 @@ def shows_foreign_workspace_file(context: ActionContext, result: ActionResult) -
 
 def names_foreign_workspace_file(context: ActionContext, text: str) -> bool:
     """Check whether a text holds the foreign name of a file, as a path, a link or in quotes."""
+    from opencrab.domain.vault.wikilink import VAULT  # noqa: PLC0415 - with all that notes need
+
     marked, folded = _marked_names(context), _fold_text(text)
     foreign = (
         info.path for info in context.reach.files.list(context.agent.id, VAULT) if not info.clean

@@ -1,4 +1,5 @@
-"""The Discord door's own small kit: HTTP, AWS calls and signatures without any SDK.
+"""A small kit without any SDK: HTTP, AWS calls and signatures.
 
-It exists for the door's start-up budget of 80 ms (ADR 0021); nothing else should import it.
+It exists for the start-up budget of 80 ms of the Discord door (ADR 0021), and for the authoriser,
+which every first request waits for; nothing else should import it.
 """

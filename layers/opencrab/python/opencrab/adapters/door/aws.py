@@ -1,4 +1,4 @@
-"""AWS in plain: Signature Version 4 and two calls, for the one function that loads no SDK.
+"""AWS in plain: Signature Version 4 and two calls, for the two functions that load no SDK.
 
 An SDK finds credentials, endpoints and regions in many ways, and retries as it was told. Here the
 function's environment names them, and a call is made twice at most, within the time it is given.
@@ -7,12 +7,13 @@ function's environment names them, and a call is made twice at most, within the 
 import hashlib
 import hmac
 import json
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from opencrab.adapters.door.http import HttpResponse, PlainHttp
-from opencrab.domain.errors import Unavailable
+from opencrab.domain.errors import Invalid, Unavailable
 
 SQS, DYNAMODB = "sqs", "dynamodb"
 
@@ -100,6 +101,43 @@ class PlainAws:
             return self._http.post("/", body, headers, seconds=seconds)
         except Unavailable:
             return None
+
+
+def plain_aws(
+    environment: Mapping[str, str],
+    service: str,
+    now: Callable[[], float],
+    *,
+    trust: ssl.SSLContext,
+    usual: str | None = None,
+) -> PlainAws:
+    """Return the calls of a service in Lambda; raises Invalid for a missing variable.
+
+    `usual` is the URL of the service if its host is not named by service and region.
+    """
+    region = environment.get("AWS_REGION") or require_variable(environment, "AWS_DEFAULT_REGION")
+    credentials = Credentials(
+        require_variable(environment, "AWS_ACCESS_KEY_ID"),
+        require_variable(environment, "AWS_SECRET_ACCESS_KEY"),
+        environment.get("AWS_SESSION_TOKEN", ""),
+    )
+    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
+    special = environment.get(f"AWS_ENDPOINT_URL_{service.upper()}")
+    configured = special or environment.get("AWS_ENDPOINT_URL")
+    url = configured or usual or f"https://{service}.{region}.{domain}"
+    return PlainAws(Signer(service, region, credentials), PlainHttp(url, trust), now)
+
+
+def require_variable(environment: Mapping[str, str], name: str) -> str:
+    """Return a variable that the template sets; raises Invalid if it is missing."""
+    value = environment.get(name, "")
+    if not value:
+        raise Invalid(
+            f"the environment variable {name} is not set",
+            field=name,
+            cure="deploy with the template, which sets it",
+        )
+    return value
 
 
 class PlainSqsQueue:

@@ -189,7 +189,7 @@ def models_of_lambda(
     )
 
 
-def turn_worker(jobs: tuple[BackgroundJob[Runtime, Any], ...] = ()) -> "Worker":
+def turn_worker(jobs: Iterable[BackgroundJob[Runtime, Any]] = ()) -> "Worker":
     """Build the handler of the queues and the schedule; `jobs` are background turns, if any."""
     from opencrab.gateways.aws.functions import Worker
 
@@ -223,11 +223,12 @@ def compaction_worker() -> "Callable[[Mapping[str, Any], Any], dict[str, Any]]":
 
 def rest_handler() -> "Answer":
     """Build the handler of the HTTP API."""
-    from opencrab.gateways.rest.http.lambda_entry import http_request_handler, load_http_app_quickly
+    from opencrab.gateways.rest.fastapi_import import load_http_app_quickly
 
     load_http_app_quickly()
     from opencrab.bootstrap.discord.bot import bot_of
     from opencrab.gateways.rest.app import create_app, withhold_page
+    from opencrab.gateways.rest.http.lambda_entry import http_request_handler
     from opencrab.gateways.rest.http.polling import PollingWatch
 
     configured = settings.load_settings({})

@@ -1,34 +1,50 @@
 """The authoriser of the HTTP API: it rejects requests without a known API key.
 
-It loads nothing but the keys, since its cold start delays every first request. `gateways.rest`
-checks a key's scope, and whether it was revoked a moment ago.
+It loads neither an SDK nor the settings, since its cold start delays every first request; its
+environment has what it needs. `gateways.rest` checks a key's scope, and whether it was revoked a
+moment ago.
 """
 
+import os
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opencrab import settings
-from opencrab.adapters.dynamodb.access.key import DynamoKeys
-from opencrab.adapters.dynamodb.table import Table
-from opencrab.adapters.owner_key import OwnerKey
+from opencrab.adapters.door.aws import DYNAMODB, plain_aws, require_variable
+from opencrab.adapters.door.http import door_tls_context
+from opencrab.adapters.door.keys import PlainDynamoKeys
 from opencrab.domain.identifier import content_hash
-from opencrab.ports.access.keys import Keys
+
+SECONDS = 4.0
+"""The time for reading the key; the function has 10 s."""
 
 
 def rest_authorizer() -> Callable[[Mapping[str, Any]], bool]:
     """Build the function that checks whether an API Gateway event has a valid key."""
-    configured = settings.load_settings({})
-    stored = DynamoKeys(Table(str(configured.get("aws.table"))))
-    digest = str(configured.get("aws.owner_key_hash")).lower()
-    keys = OwnerKey(stored, digest) if digest else stored
-    return lambda event: aws_request_brings_key(event, keys)
+    return rest_authorizer_from_environment(os.environ, time.time)
 
 
-def aws_request_brings_key(event: Mapping[str, Any], keys: Keys) -> bool:
-    """Return True if the Authorization header has a known key that is not revoked."""
+def rest_authorizer_from_environment(
+    environment: Mapping[str, str], now: Callable[[], float]
+) -> Callable[[Mapping[str, Any]], bool]:
+    """Build the authoriser in Lambda; raises Invalid for a missing variable."""
+    table = require_variable(environment, "OPENCRAB_AWS__TABLE")
+    trust = door_tls_context(environment.get("AWS_CA_BUNDLE", ""))
+    keys = PlainDynamoKeys(
+        plain_aws(environment, DYNAMODB, now, trust=trust), table, seconds=SECONDS
+    )
+    owner = environment.get("OPENCRAB_AWS__OWNER_KEY_HASH", "").lower()
+
+    def is_valid(digest: str) -> bool:
+        return digest == owner or keys.is_valid(digest)
+
+    return lambda event: aws_request_brings_key(event, is_valid)
+
+
+def aws_request_brings_key(event: Mapping[str, Any], is_valid: Callable[[str], bool]) -> bool:
+    """Return True if the Authorization header has a key whose hash is valid."""
     header = str((event.get("headers") or {}).get("authorization", ""))
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         return False
-    key = keys.find(content_hash(secret.strip().encode()))
-    return key is not None and key.revoked_at is None
+    return is_valid(content_hash(secret.strip().encode()))

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from opencrab.adapters.door.aws import (
     DYNAMODB,
     SQS,
-    Credentials,
-    PlainAws,
     PlainDynamoFacts,
     PlainSqsQueue,
-    Signer,
+    plain_aws,
+    require_variable,
 )
 from opencrab.adapters.door.discord import DiscordPublicKeys, PlainDiscordCallback
 from opencrab.adapters.door.http import PlainHttp, door_tls_context
@@ -49,30 +48,17 @@ def discord_door() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
 def discord_door_from_environment(environment: Mapping[str, str], now: Callable[[], float]) -> Door:
     """Build the interactions endpoint in Lambda; raises Invalid for a missing variable."""
     context = door_tls_context(environment.get("AWS_CA_BUNDLE", ""))
-
-    def aws(service: str, usual: str) -> PlainAws:
-        special = environment.get(f"AWS_ENDPOINT_URL_{service.upper()}")
-        url = special or environment.get("AWS_ENDPOINT_URL") or usual
-        signer = Signer(service, region, credentials)
-        return PlainAws(signer, PlainHttp(url, context), now)
-
-    region = environment.get("AWS_REGION") or _require_variable(environment, "AWS_DEFAULT_REGION")
-    credentials = Credentials(
-        _require_variable(environment, "AWS_ACCESS_KEY_ID"),
-        _require_variable(environment, "AWS_SECRET_ACCESS_KEY"),
-        environment.get("AWS_SESSION_TOKEN", ""),
-    )
-    queue_url = _require_variable(environment, "OPENCRAB_AWS__INTERACTIONS_QUEUE")
-    domain = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
-    queue = PlainSqsQueue(aws(SQS, _origin(queue_url)), queue_url, seconds=KEEP_SECONDS)
+    queue_url = require_variable(environment, "OPENCRAB_AWS__INTERACTIONS_QUEUE")
+    sqs = plain_aws(environment, SQS, now, trust=context, usual=_origin(queue_url))
+    queue = PlainSqsQueue(sqs, queue_url, seconds=KEEP_SECONDS)
     facts = PlainDynamoFacts(
-        aws(DYNAMODB, f"https://dynamodb.{region}.{domain}"),
-        _require_variable(environment, "OPENCRAB_AWS__TABLE"),
+        plain_aws(environment, DYNAMODB, now, trust=context),
+        require_variable(environment, "OPENCRAB_AWS__TABLE"),
         seconds=OFFER_SECONDS,
     )
     discord = PlainHttp(environment.get("OPENCRAB_DISCORD_API") or DISCORD, context)
     return Door(
-        _keys(_require_variable(environment, "OPENCRAB_DISCORD_PUBLIC_KEY")).verify,
+        _keys(require_variable(environment, "OPENCRAB_DISCORD_PUBLIC_KEY")).verify,
         queue.send,
         PlainDiscordCallback(discord, seconds=ACKNOWLEDGE_SECONDS).acknowledge,
         lambda: facts.body(_INSTALLATION, acks.CHOICES_KIND, acks.CHOICES_ID),
@@ -110,14 +96,3 @@ def _origin(url: str) -> str:
 
 def _keys(listed: str) -> DiscordPublicKeys:
     return DiscordPublicKeys(key for key in listed.split(",") if key.strip())
-
-
-def _require_variable(environment: Mapping[str, str], name: str) -> str:
-    value = environment.get(name, "")
-    if not value:
-        raise Invalid(
-            f"the environment variable {name} is not set",
-            field=name,
-            cure="deploy with the template, which sets it",
-        )
-    return value

@@ -1,5 +1,6 @@
 """The composition for this machine: SQLite, files in a folder, and the local runner."""
 
+import gc
 import logging
 import os
 import sys
@@ -37,7 +38,10 @@ _PURGES_AN_HOUR, _PURGES_A_FLUSH = 60, 10
 
 def run_local_server(options: "UpOptions") -> int:
     """Run OpenCrab on this machine until it is told to stop; returns the process's exit code."""
+    from opencrab.gateways.rest.fastapi_import import load_http_app_quickly
+
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    load_http_app_quickly()
     try:
         return _up(options)
     except OpenCrabError as error:
@@ -229,6 +233,8 @@ def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place
             app, runtime, place.page, place.key_file, opens_page=place.opens_page
         )
     print_local_start_screen(runtime, thinking.notes, place, link)
+    gc.freeze()
+    gc.enable()
 
 
 def _purging(runtime: "Runtime", database: Any, kept: "timedelta") -> "Callable[[], None]":

@@ -63,6 +63,8 @@ def _now() -> "datetime":
 
 
 def _up(options: "UpOptions", /) -> int:
+    # As above; `command` enables it when the server is ready.
+    gc.disable()
     from opencrab.bootstrap.local.command import run_local_server
 
     return run_local_server(options)

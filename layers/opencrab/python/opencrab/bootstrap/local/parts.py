@@ -16,9 +16,11 @@ def add_local_server_parts(
     from opencrab.bootstrap.websocket import configured_local_websocket
     from opencrab.bootstrap.world import LaterWorldGate
     from opencrab.gateways.rest.app import withhold_page
-    from opencrab.gateways.rest.conversation.websocket import offer_conversation_websocket
-    from opencrab.gateways.rest.installation.checks import offer_installation_machine_checks
-    from opencrab.gateways.rest.world.connection import offer_world_connections
+    from opencrab.gateways.rest.local_parts import (
+        offer_conversation_websocket,
+        offer_installation_machine_checks,
+        offer_world_connections,
+    )
 
     if not configured.get("dashboard.enabled"):
         withhold_page(app)

@@ -31,7 +31,6 @@ from opencrab.engine.agents.vital_signs import (
     change_agent_vital_signs,
     stored_agent_vital_signs,
 )
-from opencrab.engine.autonomy.heartbeat_decision import decide_heartbeat
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.pace import MessageOutcome
 from opencrab.ports.documents import Documents
@@ -177,6 +176,10 @@ def run_heartbeat(
                 heartbeat_slot(signs.next_beat_at),
             )
             return HeartbeatResult.DROPPED
+        from opencrab.engine.autonomy.heartbeat_decision import (  # noqa: PLC0415 - few have reasons
+            decide_heartbeat,
+        )
+
         try:
             begun = decide_heartbeat(runtime, stored, signs, alive)
         except Changed:

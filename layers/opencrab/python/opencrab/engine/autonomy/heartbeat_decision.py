@@ -23,15 +23,15 @@ from opencrab.domain.autonomy.vital_signs import (
     heartbeat_slot,
 )
 from opencrab.domain.conversation.message import Channel, Message, TextPart
-from opencrab.domain.conversation.session import Hearing, Participant, Session, SessionStatus
+from opencrab.domain.conversation.session import SessionStatus
 from opencrab.domain.document import Document, new_fact
 from opencrab.domain.errors import Invalid, NotFound
-from opencrab.domain.identifier import stable_id
 from opencrab.domain.models.routing import RoutingBasis
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.task_type import turn_think_context
 from opencrab.domain.turn.turn import Trigger
+from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.agents.vital_signs import (
     LONG_AGO,
     create_agent_vital_signs,
@@ -98,18 +98,6 @@ class _Begun:
 
     turn_id: str
     session_id: str
-
-
-def agents_own_session(agent_id: str, now: datetime) -> Session:
-    """Return the session in which an agent is alone; what is said there stays private."""
-    return Session(
-        id=stable_id("own", agent_id),
-        participants=(Participant(agent_id=agent_id),),
-        hearing=Hearing.PRIVATE,
-        created_by=agent_id,
-        created_at=now,
-        updated_at=now,
-    )
 
 
 def decide_heartbeat(

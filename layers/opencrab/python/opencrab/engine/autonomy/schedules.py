@@ -28,9 +28,9 @@ from opencrab.domain.errors import Changed, Conflict, Invalid, NotFound, OpenCra
 from opencrab.domain.money.budget import INSTALLATION
 from opencrab.domain.turn.due_item import DueItem
 from opencrab.domain.turn.turn import Trigger, Turn
+from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.engine.agents.vital_signs import make_dormant_agent_active
 from opencrab.engine.autonomy.due_items import admit_due_item, admit_or_drop_due_item
-from opencrab.engine.autonomy.heartbeat_decision import agents_own_session
 from opencrab.engine.autonomy.schedule_documents import (
     read_schedule_count,
     schedule_count_after,

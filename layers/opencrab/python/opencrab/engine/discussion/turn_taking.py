@@ -28,7 +28,6 @@ from opencrab.domain.turn.transcript import turn_session_change
 from opencrab.domain.turn.turn import Trigger
 from opencrab.engine.agents.vital_signs import change_agent_vital_signs
 from opencrab.engine.consequence import FollowUp, TurnEnding
-from opencrab.engine.discussion.after_turn import discussion_speaker_prompt
 from opencrab.engine.goals.queue import OPENCRAB
 from opencrab.engine.runtime import Runtime
 from opencrab.engine.turn.admission import admit_turns_of_message
@@ -93,6 +92,10 @@ def give_floor_for_due_item(runtime: Runtime, item: DueItem) -> None:
     agent_id = next_speaker(runtime, session, lines)
     if agent_id is None:
         return
+    from opencrab.engine.discussion.after_turn import (  # noqa: PLC0415 - seldom needed
+        discussion_speaker_prompt,
+    )
+
     language = runtime.home.agents.get(agent_id).agent.language
     text = discussion_speaker_prompt(
         session, agent_id, language, runtime.rules.autonomy.speech_characters

@@ -22,20 +22,18 @@ from opencrab.domain.errors import OpenCrabError, Unavailable
 from opencrab.domain.turn.turn import TurnStatus
 from opencrab.engine.autonomy.heartbeat import deliver_heartbeat
 from opencrab.engine.autonomy.sweep import admit_due_items, run_autonomy_sweep
-from opencrab.engine.conversation.delivery import deliver_session_utterance
-from opencrab.engine.learning.nightly.run import run_nightly_review
 from opencrab.engine.learning.nightly.schedule import (
     send_nightly_reviews,
     send_session_count_reviews,
 )
 from opencrab.engine.runtime import Runtime
-from opencrab.engine.turn.background import run_background_turn
 from opencrab.engine.turn.pace import MessageOutcome, Pace
 from opencrab.engine.turn.run import is_suspect_delivery, run_turn
 from opencrab.gateways.local.consumer import Consumer
 from opencrab.gateways.local.header_deadline import HeaderDeadlineProtocol
 from opencrab.gateways.local.index_follower import IndexFollower
 from opencrab.gateways.local.isolation import Isolation
+from opencrab.gateways.local.later_websocket import WEBSOCKET_PROTOCOL
 from opencrab.ports.conversation.feed import ChangeFeed, FeedEntry
 from opencrab.ports.turn.queue import Delivery
 
@@ -220,6 +218,7 @@ class Runner:
             timeout_graceful_shutdown=3,
             ws_max_size=_FRAME_BYTES,
             http=HeaderDeadlineProtocol,
+            ws=WEBSOCKET_PROTOCOL,
         )
         server = _Server(
             config, on_ready=lambda: self._start(ready), on_exit=lambda: self._end(stopping)
@@ -301,9 +300,17 @@ class Runner:
                 log.warning("cannot start due items, retrying: error=%s", error.message)
 
     def _deliver(self, delivery: Delivery) -> MessageOutcome:
+        from opencrab.engine.conversation.delivery import (  # noqa: PLC0415 - seldom needed
+            deliver_session_utterance,
+        )
+
         return deliver_session_utterance(self._runtime, delivery)
 
     def _compact(self, delivery: Delivery) -> MessageOutcome:
+        from opencrab.engine.turn.background import (  # noqa: PLC0415 - seldom needed
+            run_background_turn,
+        )
+
         return self._carry(run_background_turn, delivery)
 
     def _carry(self, run: Run, delivery: Delivery) -> MessageOutcome:
@@ -313,6 +320,10 @@ class Runner:
             return run(self._runtime, delivery, self._pace)
 
     def _night(self, delivery: Delivery) -> MessageOutcome:
+        from opencrab.engine.learning.nightly.run import (  # noqa: PLC0415 - once a night
+            run_nightly_review,
+        )
+
         return run_nightly_review(self._runtime, delivery, Pace(stopping=self._stopping.is_set))
 
     def _nightfall(self) -> None:

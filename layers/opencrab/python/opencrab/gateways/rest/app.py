@@ -19,118 +19,29 @@ from opencrab.domain.value import Language
 from opencrab.engine.discord.setup import BotApplication
 from opencrab.engine.insight.vitals import ReadMachine, no_machine_vitals
 from opencrab.engine.runtime import Runtime
-from opencrab.gateways.rest.access import api_keys, sign_in
-from opencrab.gateways.rest.agents import agents, soul_preview, templates, trait_comparison
-from opencrab.gateways.rest.agents import models as agent_models
-from opencrab.gateways.rest.approvals import approvals, grants, signed_link
-from opencrab.gateways.rest.autonomy import events as happenings
-from opencrab.gateways.rest.autonomy import heartbeats, schedules
-from opencrab.gateways.rest.conversation import (
-    messages,
-    server_sent_events,
-    sessions,
-    turns,
-    uploads,
-    websocket,
-)
 from opencrab.gateways.rest.discord import interactions as discord_door
-from opencrab.gateways.rest.discord import setup as discord
-from opencrab.gateways.rest.discussion import balance, outcome
-from opencrab.gateways.rest.goals import goal_order, goals, plans, task_events, tasks
-from opencrab.gateways.rest.http import openapi, problem
+from opencrab.gateways.rest.http import problem
 from opencrab.gateways.rest.http.access import (
     CALLER,
+    OPEN_PATHS,
     Caller,
     identify_http_caller,
     secret_of_http_request,
 )
-from opencrab.gateways.rest.http.body import ClientLeft, bounded_http_body, require_utf8_url
-from opencrab.gateways.rest.http.dependencies import RestContext
-from opencrab.gateways.rest.http.polling import Watch
-from opencrab.gateways.rest.insight import analytics, views, what_if
-from opencrab.gateways.rest.installation import checks
-from opencrab.gateways.rest.installation import status as state
-from opencrab.gateways.rest.learning import changes, experiments, feedback
-from opencrab.gateways.rest.memory import (
-    archive,
-    beliefs_and_peers,
-    curation,
-    erasure,
-    logs,
-    search,
-    status,
+from opencrab.gateways.rest.http.body import (
+    ClientLeft,
+    bounded_http_body,
+    is_session_upload_path,
+    require_utf8_url,
 )
-from opencrab.gateways.rest.memory import views as memory_views
-from opencrab.gateways.rest.models import models, providers
-from opencrab.gateways.rest.money import budgets
-from opencrab.gateways.rest.peers import policy as peer_policy
-from opencrab.gateways.rest.skills import skills
-from opencrab.gateways.rest.usage import costs, reconciliation
-from opencrab.gateways.rest.workspace import attached_folders, workspace
-from opencrab.gateways.rest.world import binding
-from opencrab.gateways.rest.world import connection as world_connection
+from opencrab.gateways.rest.http.dependencies import RestContext
+from opencrab.gateways.rest.http.lazy_route import LazyParts
+from opencrab.gateways.rest.http.polling import Watch
+from opencrab.gateways.rest.parts import PARTS
 
 log = logging.getLogger(__name__)
 
-PARTS = (
-    agents,
-    agent_models,
-    soul_preview,
-    trait_comparison,
-    templates,
-    peer_policy,
-    skills,
-    workspace,
-    attached_folders,
-    curation,
-    archive,
-    search,
-    logs,
-    memory_views,
-    status,
-    erasure,
-    beliefs_and_peers,
-    sessions,
-    balance,
-    outcome,
-    messages,
-    uploads,
-    websocket,
-    server_sent_events,
-    turns,
-    tasks,
-    task_events,
-    goals,
-    goal_order,
-    plans,
-    schedules,
-    heartbeats,
-    happenings,
-    views,
-    feedback,
-    approvals,
-    signed_link,
-    grants,
-    providers,
-    models,
-    costs,
-    reconciliation,
-    budgets,
-    api_keys,
-    state,
-    checks,
-    discord,
-    discord_door,
-    binding,
-    world_connection,
-    analytics,
-    experiments,
-    changes,
-    what_if,
-    sign_in,
-)
-
-OPEN_PATHS = openapi.OPEN_PATHS | {discord_door.PATH}
+_KEYLESS_PATHS = OPEN_PATHS | {discord_door.PATH}
 PAGES = frozenset(
     [
         "agents",
@@ -181,7 +92,7 @@ class RequestGate:
 
                 await page_response(scope)(scope, receive, send)
                 return
-            if scope["path"] not in OPEN_PATHS:
+            if scope["path"] not in _KEYLESS_PATHS:
                 headers = scope["headers"]
                 secret = secret_of_http_request(headers)
                 scope[CALLER] = await run_in_threadpool(
@@ -214,7 +125,7 @@ def _may_send_files(scope: Scope) -> bool:
     caller: Caller | None = scope.get(CALLER)
     if caller is None or caller.is_owner:
         return caller is not None
-    return uploads.is_session_upload_path(scope["path"]) and caller.may_talk
+    return is_session_upload_path(scope["path"]) and caller.may_talk
 
 
 class _Answering:
@@ -234,7 +145,11 @@ class _Application(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = openapi.http_openapi_document(self)
+            from opencrab.gateways.rest.http.openapi import (  # noqa: PLC0415 - seldom needed
+                http_openapi_document,
+            )
+
+            self.openapi_schema = http_openapi_document(build_routes())
         return self.openapi_schema
 
 
@@ -262,7 +177,8 @@ def create_app(
         interactions: Answers interactions of Discord; None if Discord is off or calls elsewhere.
         instance: Proves to clients that this process serves its data folder; None without one.
     """
-    app = build_routes()
+    app = _application()
+    app.router.routes.append(_lazy_parts())
     application = bot or BotApplication()
     app.state.rest = RestContext(
         runtime, watch, setup, longest_seconds, machine, application, instance
@@ -279,8 +195,18 @@ def withhold_page(app: FastAPI) -> None:
 
 
 def build_routes() -> FastAPI:
-    """Return the routes and their error handlers, without an installation."""
-    app = _Application(
+    """Return all routes and their error handlers, without an installation: what documents need."""
+    app = _application()
+    app.router.routes.extend(_lazy_parts().routes())
+    return app
+
+
+def _lazy_parts() -> LazyParts:
+    return LazyParts(__package__, PARTS)
+
+
+def _application() -> FastAPI:
+    return _Application(
         title="OpenCrab",
         openapi_url=None,
         docs_url=None,
@@ -292,10 +218,6 @@ def build_routes() -> FastAPI:
             HTTPException: _unrouted,
         },
     )
-    for part in PARTS:
-        # As they are: to include a router is to make each of its routes a second time.
-        app.router.routes.extend(part.router.routes)
-    return app
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

@@ -29,7 +29,7 @@ _CONTENT = re.compile(
 )
 """What is written to a file or said: no time stands there."""
 
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+Rule = tuple[str, Callable[[re.Match[str]], str]]
 
 
 def _time(found: re.Match[str], days: str = "* * *") -> str:
@@ -58,41 +58,35 @@ def _rule_for(text: str) -> Callable[[re.Match[str]], str]:
     return lambda _found: text
 
 
-def _rule(pattern: str, when: Callable[[re.Match[str]], str]) -> Rule:
-    return re.compile(pattern, re.IGNORECASE), when
-
-
 _RULES: tuple[Rule, ...] = (
-    _rule(rf"\bevery (?P<day>{_DAYS})\w*day(?: at {_CLOCK})?", _on_day),
-    _rule(rf"\b(?:daily|every day|each day|every morning) at {_CLOCK}\b", _time),
-    _rule(rf"\bevery (?:evening|night) at {_CLOCK}\b", _time),
-    _rule(r"\b(?:every evening|every night)\b", _rule_for("0 20 * * *")),
-    _rule(r"\b(?:daily|every day|each day|every morning)\b", _rule_for("0 8 * * *")),
-    _rule(r"\bevery (?:(?P<n>\d{1,3}) )?(?P<unit>minute|hour|day)s?\b", _every),
-    _rule(rf"\bonce (?:a|every) day(?: at {_CLOCK})?", _time),
-    _rule(rf"\bonce (?:a|every) week(?: at {_CLOCK})?", lambda found: _time(found, "* * 1")),
-    _rule(r"\b(?:once (?:an|every) hour|hourly)\b", _rule_for("@every 1h")),
-    _rule(rf"毎週(?P<day>[{_WEEK_JA}])曜日?の?(?:{_CLOCK_JA}に?)?", _on_day),
-    _rule(rf"(?:1|一)日に?(?:1|一)[回度](?:だけ)?、?(?:{_CLOCK_JA}に)?", _time),
-    _rule(
-        rf"週に?(?:1|一)[回度](?:だけ)?、?(?:{_CLOCK_JA}に)?", lambda found: _time(found, "* * 1")
-    ),
-    _rule(rf"毎[日朝晩夜](?:の)?{_CLOCK_JA}に?", _time),
-    _rule(r"毎[晩夜]", _rule_for("0 20 * * *")),
-    _rule(r"毎[日朝]", _rule_for("0 8 * * *")),
-    _rule(r"(?P<n>\d{1,3})(?P<unit>分|時間|日)(?:ごと|おき)に?", _every),
-    _rule(r"毎時(?:間)?", _rule_for("@every 1h")),
-    _rule(
+    (rf"\bevery (?P<day>{_DAYS})\w*day(?: at {_CLOCK})?", _on_day),
+    (rf"\b(?:daily|every day|each day|every morning) at {_CLOCK}\b", _time),
+    (rf"\bevery (?:evening|night) at {_CLOCK}\b", _time),
+    (r"\b(?:every evening|every night)\b", _rule_for("0 20 * * *")),
+    (r"\b(?:daily|every day|each day|every morning)\b", _rule_for("0 8 * * *")),
+    (r"\bevery (?:(?P<n>\d{1,3}) )?(?P<unit>minute|hour|day)s?\b", _every),
+    (rf"\bonce (?:a|every) day(?: at {_CLOCK})?", _time),
+    (rf"\bonce (?:a|every) week(?: at {_CLOCK})?", lambda found: _time(found, "* * 1")),
+    (r"\b(?:once (?:an|every) hour|hourly)\b", _rule_for("@every 1h")),
+    (rf"毎週(?P<day>[{_WEEK_JA}])曜日?の?(?:{_CLOCK_JA}に?)?", _on_day),
+    (rf"(?:1|一)日に?(?:1|一)[回度](?:だけ)?、?(?:{_CLOCK_JA}に)?", _time),
+    (rf"週に?(?:1|一)[回度](?:だけ)?、?(?:{_CLOCK_JA}に)?", lambda found: _time(found, "* * 1")),
+    (rf"毎[日朝晩夜](?:の)?{_CLOCK_JA}に?", _time),
+    (r"毎[晩夜]", _rule_for("0 20 * * *")),
+    (r"毎[日朝]", _rule_for("0 8 * * *")),
+    (r"(?P<n>\d{1,3})(?P<unit>分|時間|日)(?:ごと|おき)に?", _every),
+    (r"毎時(?:間)?", _rule_for("@every 1h")),
+    (
         r"(?:(?:\bwhen(?:ever)?|^on)(?: an?)?(?: event)?|\bon(?: an?)? event) "
         rf"{_EVENT}(?: (?:comes|happens|arrives))?",
         lambda found: f"event {found['type'].lower()}",
     ),
-    _rule(
+    (
         rf"{_EVENT}\s?(?:が)?(?:来たら|起きたら|届いたら|のとき)",
         lambda found: f"event {found['type'].lower()}",
     ),
-    _rule(r"\b(?:just |only )?once\b", _rule_for("once")),
-    _rule(r"(?:一度|一回|1回|1度)(?:だけ)", _rule_for("once")),
+    (r"\b(?:just |only )?once\b", _rule_for("once")),
+    (r"(?:一度|一回|1回|1度)(?:だけ)", _rule_for("once")),
 )
 
 
@@ -130,7 +124,7 @@ def _without_time(sentence: str) -> tuple[str, str]:
     # As long as the sentence, so that a place in one is the same in the other.
     told = _CONTENT.sub(lambda content: "\0" * len(content[0]), sentence)
     for pattern, when in _RULES:
-        found = pattern.search(told)
+        found = re.search(pattern, told, re.IGNORECASE)
         if found is not None:
             words = f"{sentence[: found.start()]} {sentence[found.end() :]}".strip(_SEPARATORS)
             return words or sentence, when(found)

@@ -23,11 +23,6 @@ from opencrab.gateways.rest.http.idempotency import IdempotentRequest, Repeatabl
 router = http_routes_below("/api/sessions/{session_id}/uploads", "messages", takes_json=False)
 
 
-def is_session_upload_path(path: str) -> bool:
-    """Check whether a request's path is that of uploads."""
-    return path.startswith("/api/sessions/") and path.endswith("/uploads")
-
-
 class UploadQuery(Value, defer_build=False):
     """The name of the file."""
 

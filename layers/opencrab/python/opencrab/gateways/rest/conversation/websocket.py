@@ -7,13 +7,12 @@ are.
 
 import asyncio
 import json
-import logging
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from typing import Any, Protocol
 
-from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi import Request, Response, WebSocket, WebSocketDisconnect
 from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
@@ -76,17 +75,6 @@ class TicketView(Value):
 
     ticket: str | None = Field(description="shown only once; null in a repeated response")
     expires_at: datetime
-
-
-def offer_conversation_websocket(app: FastAPI, talk: Talk | None) -> None:
-    """Enable the WebSocket of an application, which has none otherwise."""
-    app.state.talk = talk
-    logging.getLogger("uvicorn.error").addFilter(no_refusal)
-
-
-def no_refusal(record: logging.LogRecord) -> bool:
-    """Filter out uvicorn's error about a WebSocket that was refused with an HTTP response."""
-    return record.msg != "ASGI callable returned without completing handshake."
 
 
 @router.post(

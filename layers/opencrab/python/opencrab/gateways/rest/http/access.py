@@ -21,6 +21,10 @@ from opencrab.ports.agents import Agents
 CALLER = "opencrab.caller"
 """Where the caller is kept in an ASGI scope."""
 
+HEALTH = "/api/health"
+OPEN_PATHS = {HEALTH, "/api/sign-in", "/approve"}
+"""Paths that take no key: the health check, and those whose request carries another proof."""
+
 _CLIENT = b"x-opencrab-client"
 _CURE = "send the header `Authorization: Bearer <key>`; make keys with `opencrab admin keys create`"
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_wrap_validator_function
@@ -16,6 +15,7 @@ from starlette.types import Message, Receive, Scope
 
 from opencrab.domain.errors import Invalid, TooLarge
 from opencrab.domain.value import JSON_DEPTH, is_json
+from opencrab.gateways.rest.http.lazy_route import LazyRoute
 from opencrab.gateways.rest.http.problem import UnsupportedMediaType
 
 JSON_BYTES = 1 << 20
@@ -43,6 +43,11 @@ def require_utf8_url(scope: Scope) -> None:
             raise Invalid(
                 f"the {field} is not UTF-8", field=field, cure="percent-encode UTF-8 bytes"
             ) from None
+
+
+def is_session_upload_path(path: str) -> bool:
+    """Check whether a request's path is that of uploads."""
+    return path.startswith("/api/sessions/") and path.endswith("/uploads")
 
 
 async def bounded_http_body(scope: Scope, receive: Receive, *, takes_files: bool) -> Receive:
@@ -140,7 +145,7 @@ alias that pydantic warns of, and silences that only while it makes its routes.
 """
 
 
-class JsonRoute(APIRoute):
+class JsonRoute(LazyRoute):
     """A route whose JSON body, if it takes one, is checked and parsed once."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -164,7 +169,7 @@ def http_routes_below(prefix: str, tag: str, *, takes_json: bool = True) -> APIR
     return APIRouter(
         prefix=prefix,
         tags=[tag],
-        route_class=JsonRoute if takes_json else APIRoute,
+        route_class=JsonRoute if takes_json else LazyRoute,
         generate_unique_id_function=attrgetter("name"),
     )
 

@@ -2,26 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from mangum import Mangum
-from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 Answer = Callable[[dict[str, Any], Any], dict[str, Any]]
-
-
-def load_http_app_quickly() -> None:
-    """Load FastAPI without building its models of OpenAPI, a seventh of a cold start.
-
-    They are built when the document is requested. Other models are not affected.
-    """
-    BaseModel.model_config["defer_build"] = True
-    try:
-        import_module("fastapi.openapi.models")
-    finally:
-        del BaseModel.model_config["defer_build"]
 
 
 def http_request_handler(app: ASGIApp) -> Answer:

@@ -8,12 +8,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from opencrab import __version__
+from opencrab.gateways.rest.http.access import HEALTH
 from opencrab.gateways.rest.http.page import Page
 from opencrab.gateways.rest.http.problem import MEDIA_TYPE, Problem
-
-_HEALTH = "/api/health"
-OPEN_PATHS = {_HEALTH, "/api/sign-in", "/approve"}
-"""Paths that take no key: the health check, and those whose request carries another proof."""
 
 _DESCRIPTION = """Agents, their sessions with people and with each other, and their turns.
 
@@ -80,7 +77,7 @@ def http_openapi_document(app: FastAPI) -> dict[str, Any]:
     }
     for path, operations in made["paths"].items():
         for operation in operations.values():
-            _with_problems(operation, may_fail=path != _HEALTH)
+            _with_problems(operation, may_fail=path != HEALTH)
             _with_summary(operation)
             _with_results(operation, components["schemas"])
     return made

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Header, Request, Response
 
 from opencrab.domain.value import Value
 from opencrab.engine.discord.diagnosis import Check
-from opencrab.engine.installation.findings import Look, no_further_installation_checks
+from opencrab.engine.installation.findings import no_further_installation_checks
 from opencrab.gateways.rest.http.accept_language import language_of_http_request
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import Strict, http_routes_below
@@ -31,11 +31,6 @@ class ChecksView(Value):
     """
 
     checks: tuple[Check, ...]
-
-
-def offer_installation_machine_checks(app: FastAPI, look: Look) -> None:
-    """Add checks of the computer that serves an application; without it there are none."""
-    app.state.machine_checks = look
 
 
 @router.get("")

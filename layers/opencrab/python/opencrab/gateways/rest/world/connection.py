@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from fastapi import FastAPI, WebSocket, WebSocketDisconnect
+from fastapi import WebSocket, WebSocketDisconnect
 from fastapi.concurrency import run_in_threadpool
 
 from opencrab.domain.errors import NotFound, OpenCrabError, Refused, Unavailable
@@ -61,12 +61,6 @@ class WorldEntrance(Protocol):
 
     def open(self) -> OpenWorldConnection:
         """Begin a connection with a world that has yet to prove itself."""
-
-
-def offer_world_connections(app: FastAPI, gate: WorldEntrance) -> None:
-    """Let worlds connect to an application; otherwise none can."""
-    app.state.worlds = gate
-    app.state.world_connections = 0
 
 
 @router.websocket(PATH)
