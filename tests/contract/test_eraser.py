@@ -211,7 +211,10 @@ def test_a_scan_reads_only_lines_and_documents_that_can_match(home: Home, text: 
     scan = home.eraser.scan
     if scan is None:
         return
-    said(home, "another", text, "a third", f"{text} again")
+
+    answers = ("another", text, "a third", f"{text} again")
+    told = [line(each, from_agent=True, speaker_id="hana") for each in answers]
+    home.journal.commit(step(running(home), lines=tuple(told)))
     facts = [new_fact("a1", "memory", f"0{n}", wish(reason=each)) for n, each in enumerate(TEXTS)]
     home.facts.commit(*facts)
     words = StoredTextFilter((), [text.casefold()])
@@ -222,8 +225,8 @@ def test_a_scan_reads_only_lines_and_documents_that_can_match(home: Home, text: 
     ids = StoredTextFilter([text], ())
     assert list(scan.documents("a1", "memory", ids)) == list(scan.documents("a1", "memory", words))
     (found,) = scan.lines({"s1": 0, "nowhere": 0}, words)
-    assert (found.session_id, found.last) == ("s1", 4)
-    assert [each.sequence for each in found.lines] == [2, 4]
-    (later_part,) = scan.lines({"s1": 2}, words)
-    assert [each.sequence for each in later_part.lines] == [4]
-    assert list(scan.lines({"s1": 4}, words)) == []
+    assert (found.session_id, found.last) == ("s1", 5)
+    assert [each.sequence for each in found.lines] == [3, 5]
+    (later_part,) = scan.lines({"s1": 3}, words)
+    assert [each.sequence for each in later_part.lines] == [5]
+    assert list(scan.lines({"s1": 5}, words)) == []

@@ -21,8 +21,9 @@ _LINES = (
     "SELECT item.pk, item.sk, item.body FROM json_each(?) AS wanted JOIN item"
     " ON item.pk='SESSION#' || wanted.key"
     " AND item.sk>'L#' || printf('%010d', wanted.value) AND item.sk<'L$'"
-    " ORDER BY item.pk, item.sk"
+    " AND instr(item.body, '\"from_agent\":true') ORDER BY item.pk, item.sk"
 )
+"""What others said is not read: they are free to say again what an agent must forget."""
 
 Rows = list[tuple[str, str]]
 
