@@ -19,8 +19,6 @@ _LOOK_SECONDS = 1.0
 _QUIET_LOOKS = 5
 _CROWDED = 0.3
 _BETTER = 0.2
-_FREE_THREADS = frozenset({"index"})
-"""Threads that mostly work outside of the interpreter."""
 
 
 class Cores(Protocol):
@@ -114,7 +112,7 @@ class LinuxCores:
 
     def keep_threads_on(self, cores: frozenset[int]) -> None:
         for thread in threading.enumerate():
-            if thread.native_id is not None and thread.name not in _FREE_THREADS:
+            if thread.native_id is not None:
                 # It may have ended, and a container may forbid it.
                 with suppress(OSError):
                     os.sched_setaffinity(thread.native_id, cores)
