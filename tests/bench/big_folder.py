@@ -86,12 +86,14 @@ class Asking:
             ("sums of all model calls", f"{self._agent}/llm/metrics/summary"),
             ("the analysis of a month's usage", f"{self._agent}/analytics/usage"),
         ):
-            self._often(what, lambda path=path: self._get(path))  # type: ignore[misc]
-        self._often("exporting one session", lambda: self._get(f"{memory}/export?{self._one}"))
-        self._once("exporting everything", lambda: self._get(f"{memory}/export?sessions=true"))
+            self._often(what, lambda path=path: self._fetch(path))  # type: ignore[misc]
+        self._often("exporting one session", lambda: self._fetch(f"{memory}/export?{self._one}"))
+        self._once("the zip of everything", lambda: self._fetch(f"{memory}/export?sessions=true"))
+        self._once("exporting everything in parts", self._export)
         self._often("saving a memory", self._save)
         self._often("a message until its answer", self._speak)
-        self._often("forgetting a memory", self._forget, repeats=2)
+        self._often("forgetting a memory that nobody repeats", self._forget_own, repeats=3)
+        self._often("forgetting the oldest memory, a greeting", self._forget, repeats=2)
 
     @property
     def _id(self) -> str:
@@ -117,15 +119,26 @@ class Asking:
         self.costs[what] = Cost(statistics.median(taken), statistics.median(spent), note)
         sys.stderr.write(f"{what}: {self.costs[what]}\n")
 
-    def _get(self, path: str) -> None:
-        """A request whose answer may be an archive, and may be refused."""
+    def _get(self, path: str, accept: str = "*/*") -> tuple[bytes, str]:
+        """A request whose answer may be an archive, and may be refused; the next part's cursor."""
         connection = http.client.HTTPConnection("127.0.0.1", self._running.port, timeout=300)
-        connection.request("GET", f"/api{path}", headers={"authorization": f"Bearer {KEY}"})
+        headers = {"authorization": f"Bearer {KEY}", "accept": accept}
+        connection.request("GET", f"/api{path}", headers=headers)
         answer = connection.getresponse()
-        answer.read()
+        content = answer.read()
         connection.close()
         if answer.status >= 300:
             raise Refused(f"answered with {answer.status}")
+        return content, answer.headers.get("x-opencrab-next-cursor", "")
+
+    def _export(self) -> str:
+        path, parts, cursor = f"{self._agent}/memory/export", 0, ""
+        while True:
+            after = f"?after={cursor}" if cursor else ""
+            content, cursor = self._get(f"{path}{after}", "application/x-ndjson")
+            if not content:
+                return f"{parts} parts"
+            parts += 1
 
     def _search(self) -> None:
         self._running.call("POST", f"{self._agent}/memory/search", {"query": next(self._questions)})
@@ -137,11 +150,24 @@ class Asking:
         content = f"{next(self._questions)} {time.perf_counter()}"
         self._running.call("POST", f"{self._agent}/memory/curated", {"content": content})
 
+    def _fetch(self, path: str) -> None:
+        self._get(path)
+
     def _forget(self) -> str:
-        """Forget the oldest memory; a request that did not find the time for all is repeated."""
+        """Forget the oldest memory, whose sentence others and turns have, too."""
         memory = f"{self._agent}/memory"
         found = self._running.call("GET", f"{memory}/curated?limit=1")["items"][0]
-        wish = {"scope": "memory", "id": found["id"]}
+        return self._forget_memory(found["id"])
+
+    def _forget_own(self) -> str:
+        """Forget a memory that was just saved."""
+        content = f"夕凪{time.perf_counter_ns()}番の灯台は蟹だけが知っている。"
+        path = f"{self._agent}/memory/curated"
+        return self._forget_memory(self._running.call("POST", path, {"content": content})["id"])
+
+    def _forget_memory(self, memory_id: str) -> str:
+        """Forget a memory; a request that did not find the time for all is repeated."""
+        memory, wish = f"{self._agent}/memory", {"scope": "memory", "id": memory_id}
         for requests in range(1, _MOST_REQUESTS):
             if self._running.call("POST", f"{memory}/forget", wish)["done"]:
                 return f"{requests} requests" if requests > 1 else ""

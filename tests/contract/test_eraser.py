@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from opencrab.domain.conversation.message import Audience, Instruction, LineKind
+from opencrab.domain.document import new_fact
 from opencrab.domain.erasure.request import FORGOTTEN_PERSON
+from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import turn_record_key
 from opencrab.domain.turn.turn import Block, Turn, TurnStatus
@@ -202,3 +204,29 @@ def test_wiping_keeps_what_is_there(home: Home) -> None:
     admitted(home)
     home.eraser.scrub_storage()
     assert home.journal.lines("s1")[0].text == JAPANESE
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_scan_reads_only_lines_and_documents_that_can_match(home: Home, text: str) -> None:
+    scan = home.eraser.scan
+    if scan is None:
+        return
+
+    answers = ("another", text, "a third", f"{text} again")
+    told = [line(each, from_agent=True, speaker_id="hana") for each in answers]
+    home.journal.commit(step(running(home), lines=tuple(told)))
+    facts = [new_fact("a1", "memory", f"0{n}", wish(reason=each)) for n, each in enumerate(TEXTS)]
+    home.facts.commit(*facts)
+    words = StoredTextFilter((), [text.casefold()])
+    assert [fact.id for fact in facts if text in fact.model_dump_json()] == list(
+        scan.documents("a1", "memory", words)
+    )
+    assert list(scan.documents("a1", "memor", words)) == []
+    ids = StoredTextFilter([text], ())
+    assert list(scan.documents("a1", "memory", ids)) == list(scan.documents("a1", "memory", words))
+    (found,) = scan.lines({"s1": 0, "nowhere": 0}, words)
+    assert (found.session_id, found.last) == ("s1", 5)
+    assert [each.sequence for each in found.lines] == [3, 5]
+    (later_part,) = scan.lines({"s1": 3}, words)
+    assert [each.sequence for each in later_part.lines] == [5]
+    assert list(scan.lines({"s1": 5}, words)) == []

@@ -1,6 +1,7 @@
 """Archives over REST: what an agent remembers goes out as a zip and comes back, once."""
 
 import io
+import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from opencrab.domain.access.authority import Scope
 from opencrab.engine.memory.archive.file import ARCHIVE_BYTES
+from opencrab.gateways.rest.http.json_lines import JSON_LINES, NEXT
 from tests.integration.rest.house import House, problem
 from tests.integration.rest.remembering import remembering, texts
 
@@ -59,6 +61,31 @@ def test_an_export_can_be_read_by_people_and_leave_out_what_was_said(house: Hous
         assert "京都" in archive.read(f"sessions/{session}.md").decode()
     with zipfile.ZipFile(io.BytesIO(exported(house, mika, "?sessions=false"))) as archive:
         assert not [name for name in archive.namelist() if "session" in name]
+
+
+def test_an_export_in_parts_is_json_lines_and_goes_on_where_it_ended(house: House) -> None:
+    mika = house.agent()
+    for given in (LIKES, MEETS):
+        house.made(f"{place(mika, 'curated')}", given)
+    session = house.session(mika)
+    house.say(session, "来月、京都に引っ越します。")
+    headers = {"Accept": JSON_LINES}
+    first = house.raw("GET", place(mika, "export"), headers=headers)
+    assert first.headers["Content-Type"].startswith(JSON_LINES)
+    rows = [json.loads(row) for row in first.text.splitlines()]
+    kinds = [row["kind"] for row in rows]
+    assert kinds[:2] == ["memory", "memory"]
+    assert "session" in kinds
+    assert rows[-1]["kind"] == "line"
+    cursor = first.headers[NEXT]
+    end = house.raw("GET", f"{place(mika, 'export')}?after={cursor}")
+    assert (end.text, end.headers[NEXT]) == ("", cursor)
+    house.say(session, "Kyoto it is.")
+    more = house.raw("GET", f"{place(mika, 'export')}?after={cursor}")
+    assert json.loads(more.text.splitlines()[0])["value"]["text"] == "Kyoto it is."
+    problem(house.raw("GET", f"{place(mika, 'export')}?after=nonsense"), 422, "after")
+    key, _ = house.key(Scope.READ)
+    problem(house.raw("GET", place(mika, "export"), headers=headers, key=key), 403)
 
 
 def test_only_the_owner_takes_memory_away_or_brings_it(house: House) -> None:

@@ -1,9 +1,11 @@
 """Eraser: takes words out of what is otherwise never changed: lines, turns and what they left."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from opencrab.domain.conversation.message import Line
+from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn
@@ -22,12 +24,34 @@ class RemainingCopy(StrEnum):
     """Older versions of such files in the bucket, and its replicas and backups."""
 
 
+class ScannedLines(NamedTuple):
+    """A session's lines that pass a filter, and the number of the last line that was tested."""
+
+    session_id: str
+    last: int
+    lines: tuple[Line, ...]
+
+
+class StoredTextScan(Protocol):
+    """Reads what passes a filter, without building what does not. Other writers go on meanwhile."""
+
+    def documents(self, owner: str, kind: str, words: StoredTextFilter) -> Iterator[str]:
+        """Yield the ids of stored documents of a kind that can match, in order."""
+
+    def lines(self, after: Mapping[str, int], words: StoredTextFilter) -> Iterator[ScannedLines]:
+        """Yield parts of sessions, named in `after`, behind a line of each: agents' lines."""
+
+
 class Eraser(Protocol):
     """Permanent erasure in one store. All methods may be repeated, also after a crash."""
 
     @property
     def out_of_reach(self) -> tuple[RemainingCopy, ...]:
         """The copies of erased data that this store cannot remove."""
+
+    @property
+    def scan(self) -> StoredTextScan | None:
+        """A quick way through everything that is stored; None for a store that has none."""
 
     def redact(self, session_id: str, sequences: Collection[int]) -> None:
         """Replace lines by `Line.without_content`, in the order given.

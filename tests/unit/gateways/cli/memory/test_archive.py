@@ -1,22 +1,44 @@
 """Archives at the terminal: a zip is written where none is, and sent as it is."""
 
+import json
+import zipfile
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.unit.gateways.cli.server import Program, Server, ok, page
+from tests.unit.gateways.cli.server import Program, Server, ok, page, problem
 from tests.unit.gateways.cli.views import agent_view
 
 PLACE = "/agents/a1/memory"
+
+
+STORED = (
+    '{"id":"m1","category":"lesson","content":"蟹は横に歩く。",'
+    '"created_at":"2026-02-17T09:00:00Z","updated_at":"2026-02-17T09:00:00Z"}\n'
+)
+MEMORY = f'{{"kind":"memory","value":{STORED.strip()}}}\n'
+
+
+def part(text: str = "", place: str = "") -> httpx.Response:
+    """An answer with some rows of an export."""
+    headers = {"Content-Type": "application/x-ndjson"}
+    return httpx.Response(
+        200, text=text, headers=headers | ({"X-OpenCrab-Next-Cursor": place} if place else {})
+    )
+
+
+def export(request: httpx.Request) -> httpx.Response:
+    """Two parts: one memory, and the end."""
+    assert request.headers["Accept"] == "application/x-ndjson"
+    return part() if request.url.params.get("after") == "x" else part(MEMORY, place="x")
 
 
 @pytest.fixture(autouse=True)
 def ada(server: Server) -> None:
     """There is one agent, with a past."""
     server.on("GET /agents", page(agent_view("Ada", id="a1")))
-    archive = httpx.Response(200, content=b"PK zip", headers={"ETag": '"h"'})
-    server.on(f"GET {PLACE}/export", archive)
+    server.on(f"GET {PLACE}/export", export)
     report = {
         "taken": {"memory": 2, "node": 1},
         "known": {"memory": 4},
@@ -32,14 +54,32 @@ def test_an_export_is_written_to_a_file_that_is_not_there_yet(
     target = tmp_path / "記憶.zip"
     shown = program.run("memory", "export", str(target), "--kept", "--since", "2026-02-17")
     assert shown.code == 0, shown.err
-    assert target.read_bytes() == b"PK zip"
+    with zipfile.ZipFile(target) as archive:
+        assert archive.read("memory.jsonl").decode() == STORED
+        assert "蟹は横に歩く。" in archive.read("memories.md").decode()
+        assert json.loads(archive.read("manifest.json"))["rows"]["memory"] == 1
+        assert "sessions.jsonl" not in archive.namelist()
     query = dict(server.requests[-1].url.params)
     assert query["sessions"] == "false"
     assert query["since"].startswith("2026-02-17")
+    asked = len(server.requests)
     again = program.run("memory", "export", str(target))
+    assert not [each for each in server.requests[asked:] if "export" in str(each.url)]
     assert again.code != 0
     assert "--force" in again.err
     assert program.run("memory", "export", str(target), "--force").code == 0
+
+
+def test_an_export_that_breaks_off_leaves_no_file(
+    program: Program, server: Server, tmp_path: Path
+) -> None:
+    target = tmp_path / "記憶.zip"
+    server.on(f"GET {PLACE}/export", part(MEMORY, place="x"), problem(503, "the disk is full"))
+    shown = program.run("memory", "export", str(target))
+    assert shown.code != 0
+    assert "the disk is full" in shown.err
+    assert list(tmp_path.glob("*記憶*")) == []
+    assert list(tmp_path.glob(".*")) == []
 
 
 def test_an_import_is_sent_whole_and_told_in_numbers(

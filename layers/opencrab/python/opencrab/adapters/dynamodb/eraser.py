@@ -38,6 +38,7 @@ class DynamoEraser:
     """
 
     out_of_reach = (RemainingCopy.DYNAMODB_BACKUPS, RemainingCopy.S3_VERSIONS)
+    scan = None
 
     def __init__(self, table: Table, seen: SessionCache) -> None:
         self._table = table

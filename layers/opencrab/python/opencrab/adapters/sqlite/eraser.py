@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection
 
 from opencrab.adapters.sqlite.database import Database, SqliteItems
+from opencrab.adapters.sqlite.erasure.text_scan import SqliteTextScan
 from opencrab.adapters.sqlite.journal import RETENTION, turn_records_in_sqlite
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
@@ -29,6 +30,7 @@ class SqliteEraser:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.scan = SqliteTextScan(database)
 
     def redact(self, session_id: str, sequences: Collection[int]) -> None:
         with self._database.write_transaction() as items:

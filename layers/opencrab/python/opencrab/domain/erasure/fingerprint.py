@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 
+from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.domain.text.query import has_only_common_words
 
 SENTENCE_WEIGHT = 12
@@ -17,6 +18,9 @@ SENTENCE_WEIGHT = 12
 
 MOST_NAMES = 100
 """The limit of names to search for; the first ones are the person's main names."""
+
+_MOST_PHRASES = 200
+"""The limit of sentences up to which looking for their words in stored rows is quicker."""
 
 _NAME_WEIGHT = 12
 _KANJI_WEIGHS, _KANA_WEIGHS, _LETTER_WEIGHS = 6, 4, 3
@@ -35,7 +39,8 @@ class ErasureFingerprints:
 
     `lines` maps sessions to the numbers of their erased lines. Sentences are kept as short hashes,
     so that the stored fingerprints do not show what was said. `others` are names of other people,
-    which do not count; `common` are sentences that somebody else said first.
+    which do not count; `common` are sentences that somebody else said first. `phrases` are the
+    sentences of this call by their hashes; they are not stored.
     """
 
     lines: dict[str, AbstractSet[int]] = field(default_factory=dict)
@@ -44,6 +49,7 @@ class ErasureFingerprints:
     ids: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
     common: set[str] = field(default_factory=set)
+    phrases: dict[str, str] = field(default_factory=dict)
 
     def add_name(self, *names: str) -> None:
         """Add names of the erased person, except names that too many people may have."""
@@ -58,11 +64,15 @@ class ErasureFingerprints:
     def add_words(self, *texts: str, whole: bool = False) -> None:
         """Add the longer sentences of erased texts; `whole` adds each text as a whole too."""
         for text in texts:
-            self.sentences.update(
-                digest for digest in erasure_sentence_digests(text) if digest not in self.common
-            )
+            told = {
+                _digest(each): each for each in _sentences(text) if is_distinctive_sentence(each)
+            }
+            told = {digest: each for digest, each in told.items() if digest not in self.common}
             if whole and text.strip():
-                self.sentences.add(_digest(_normalize_text(text)))
+                folded = _normalize_text(text)
+                told[_digest(folded)] = folded
+            self.sentences.update(told)
+            self.phrases |= told
 
     def add_said(self, own: Mapping[str, datetime], others: Mapping[str, datetime]) -> None:
         """Add sentence hashes with the time each was first said: `own` by the erased person.
@@ -77,6 +87,17 @@ class ErasureFingerprints:
     def matches_any(self, *texts: str) -> bool:
         """Check whether a text matches any of these fingerprints."""
         return any(self._are_in(text) for text in texts if text)
+
+    def stored_text_filter(self) -> StoredTextFilter | None:
+        """Return a quick test of stored rows; None if only reading them tells.
+
+        That is so for names, for lines, and for sentences that an earlier call has found.
+        """
+        is_known = self.sentences <= self.phrases.keys()
+        if self.names or self.lines or not is_known or len(self.sentences) > _MOST_PHRASES:
+            return None
+        phrases = [self.phrases[digest] for digest in self.sentences]
+        return StoredTextFilter(self.ids, phrases)
 
     def _are_in(self, text: str) -> bool:
         folded = _normalize_text(text)

@@ -30,7 +30,7 @@ from opencrab.domain.memory.summary import (
 from opencrab.domain.skills.skill import SKILL, AcquiredSkill
 from opencrab.engine.erasure.derived_beliefs import beliefs_to_erase
 from opencrab.engine.erasure.derived_reports import reports_to_erase
-from opencrab.engine.erasure.scope import DataToErase
+from opencrab.engine.erasure.scope import DataToErase, documents_to_check
 from opencrab.engine.goals.instructions import INSTRUCTION
 from opencrab.engine.learning.experience_changes import (
     close_changes,
@@ -141,7 +141,7 @@ class _Search:
 
     def _memories(self) -> tuple[list[Document], list[Document]]:
         gone, reworded = [], []
-        for fact in self._all(MEMORY):
+        for fact in documents_to_check(self._runtime.home, self._found, self._agent_id, MEMORY):
             memory = fact.read(Memory)
             earlier = tuple(
                 each
@@ -353,7 +353,7 @@ class _Search:
         From other turns, all evidence and all changes, only the ids of erased memories are removed.
         """
         gone = self._found.traces.ids
-        for fact in self._all(SIGNALS):
+        for fact in documents_to_check(self._runtime.home, self._found, self._agent_id, SIGNALS):
             told = fact.read(TurnSignals)
             if self._means(turns=(told.turn_id,), session_id=told.session_id, times=(told.at,)):
                 self._kept.changes.append(fact.removed())

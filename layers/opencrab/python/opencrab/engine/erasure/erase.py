@@ -251,7 +251,7 @@ def _plan_erasure(
     kept = [derived_data(runtime, found, each) for each in found.agents()]
     for each in kept:
         found.beside.update(dict.fromkeys(turn for turn in each.turns if turn))
-    find_lines_repeating_erased(runtime.home.journal, found)
+    find_lines_repeating_erased(runtime.home, found, trail.checked)
     return _Plan(found, kept, tuple(uploads_to_erase(runtime.home.facts, found)))
 
 

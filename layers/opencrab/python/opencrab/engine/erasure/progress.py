@@ -6,7 +6,7 @@ fingerprints, with sentences as hashes only, stay until nothing is left to do.
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
 
@@ -15,6 +15,7 @@ from opencrab.domain.erasure.fingerprint import ErasureFingerprints
 from opencrab.domain.erasure.request import ErasureRequest, LineRange
 from opencrab.domain.identifier import stable_id
 from opencrab.domain.value import Value
+from opencrab.engine.erasure.checked_lines import CheckedLines
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.paging import all_pages
 
@@ -48,13 +49,14 @@ class ErasureProgress:
 
     Calls go through all sessions in passes; `after` is the last session that this pass has
     finished. `whole` says that the fingerprints cover all sessions, `clean` that this pass has
-    found nothing yet.
+    found nothing yet. `checked` is of this call alone.
     """
 
     traces: ErasureFingerprints
     after: str | None = None
     whole: bool = False
     clean: bool = True
+    checked: CheckedLines = field(default_factory=CheckedLines)
 
     def next_round(self) -> None:
         """Begin a new pass through all sessions."""
@@ -155,14 +157,14 @@ def _news(stored: ErasureFingerprints, now: ErasureFingerprints) -> Iterable[_Pa
         )
     )
     news: dict[str, Iterable[object]] = {
-        "names": [name for name in now.names if name not in stored.names],
+        "names": [each for each in now.names if each not in stored.names],
         "others": sorted(now.others - stored.others),
         "sentences": sorted(now.sentences - stored.sentences),
         "common": sorted(now.common - stored.common),
         "ids": sorted(now.ids - stored.ids),
         "lines": places,
     }
-    for field, values in news.items():
+    for name, values in news.items():
         rest = iter(values)
         while held := tuple(islice(rest, _HELD)):
-            yield _Part.model_validate({field: held})
+            yield _Part.model_validate({name: held})

@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
+from opencrab.domain.document import Document
 from opencrab.domain.erasure.fingerprint import (
     ErasureFingerprints,
     erasure_sentence_digests,
@@ -21,16 +22,19 @@ from opencrab.domain.erasure.request import (
     ErasureScope,
     LineRange,
 )
+from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.domain.errors import NotFound
+from opencrab.domain.learning.signals import SIGNALS
 from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
 from opencrab.domain.turn.turn import Trigger
+from opencrab.engine.erasure.checked_lines import CheckedLines
 from opencrab.engine.erasure.progress import ErasureProgress, add_erased_lines, erased_line_ranges
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.clock import Clock
 from opencrab.ports.documents import Documents
 from opencrab.ports.erasure import Eraser
 from opencrab.ports.home import Home
-from opencrab.ports.paging import paginate
+from opencrab.ports.paging import all_pages, paginate
 from opencrab.ports.turn.journal import Journal
 from opencrab.ports.usage.ledger import UsageLedger
 
@@ -124,22 +128,53 @@ def find_data_to_erase(
     return found
 
 
-def find_lines_repeating_erased(journal: Journal, found: DataToErase) -> None:
+def find_lines_repeating_erased(home: Home, found: DataToErase, checked: CheckedLines) -> None:
     """Find the lines by which agents repeat erased data, and their turns.
 
     Lines of other people in their own words are not erased.
     """
     if found.wish.scope is ErasureScope.EVERYTHING or not found.whole:
         return
-    for session in found.sessions.values():
-        known = found.lines.get(session.id, {})
-        for line in _lines_of(journal, session.id):
-            if not line.from_agent or line.is_erased or line.sequence in known:
-                continue
-            if found.repeated_in(line.text, *texts_in_json(line.data)):
-                turns = () if line.turn_id is None else (line.turn_id,)
-                found.repeating.setdefault(session.id, {})[line.sequence] = turns
-                found.beside.update(dict.fromkeys(turns))
+    for session_id, line in _lines_to_check(home, found, checked):
+        known = found.lines.get(session_id, {})
+        if not line.from_agent or line.is_erased or line.sequence in known:
+            continue
+        if found.repeated_in(line.text, *texts_in_json(line.data)):
+            turns = () if line.turn_id is None else (line.turn_id,)
+            found.repeating.setdefault(session_id, {})[line.sequence] = turns
+            found.beside.update(dict.fromkeys(turns))
+
+
+def documents_to_check(
+    home: Home, found: DataToErase, agent_id: str, kind: str
+) -> Iterator[Document]:
+    """Yield an agent's memories or signals: those that erased data can concern, or else all.
+
+    For a memory, only words tell: it names no turns, sessions, people or times.
+    """
+    words = found.traces.stored_text_filter()
+    is_memory = found.wish.scope is ErasureScope.MEMORY and not found.turns
+    if home.eraser.scan is None or words is None or not is_memory:
+        yield from all_pages(home.facts, agent_id, kind)
+        return
+    if kind == SIGNALS:
+        words = StoredTextFilter(words.ids, ())
+    for fact_id in home.eraser.scan.documents(agent_id, kind, words):
+        fact = home.facts.get(agent_id, kind, fact_id)
+        if fact is not None:
+            yield fact
+
+
+def _lines_to_check(
+    home: Home, found: DataToErase, checked: CheckedLines
+) -> Iterator[tuple[str, Line]]:
+    """Yield lines with their sessions: those that can repeat erased data, or else all."""
+    words = None if found.lines else found.traces.stored_text_filter()
+    if words is None or home.eraser.scan is None:
+        for session_id in found.sessions:
+            yield from ((session_id, line) for line in _lines_of(home.journal, session_id))
+    else:
+        yield from checked.lines_to_check(home.eraser.scan, found.sessions, words)
 
 
 def _sessions(

@@ -8,7 +8,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Literal
 
@@ -38,33 +38,6 @@ class ArchiveManifest(Value):
     agent_id: Identifier
     exported_at: datetime
     rows: dict[str, int] = Field(default_factory=dict)
-
-
-def pack_memory_archive(members: Mapping[str, str], at: datetime) -> bytes:
-    """Pack texts by name into a zip; the same texts and time give the same bytes.
-
-    Raises TooLarge if it exceeds ARCHIVE_BYTES.
-    """
-    buffer = io.BytesIO()
-    moment = (max(at.year, 1980), at.month, at.day, at.hour, at.minute, at.second)
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in members.items():
-            info = zipfile.ZipInfo(name, moment)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = 0o600 << 16
-            archive.writestr(info, text)
-            if buffer.tell() > ARCHIVE_BYTES:
-                raise TooLarge(
-                    f"the archive is larger than {ARCHIVE_BYTES} bytes",
-                    field="sessions",
-                    cure="omit the sessions, or export one session or a period at a time",
-                )
-    return buffer.getvalue()
-
-
-def archive_rows(values: Iterable[Value]) -> str:
-    """Format values as JSON lines."""
-    return "".join(f"{value.model_dump_json(exclude_defaults=True)}\n" for value in values)
 
 
 class MemoryArchive:

@@ -148,10 +148,10 @@ class Client:
             if not cursor:
                 return
 
-    def json_lines(self, *parts: str, after: str | None) -> tuple[str, str | None]:
+    def json_lines(self, *parts: str, after: str | None, **query: object) -> tuple[str, str | None]:
         """Fetch JSON Lines after a cursor; return them and the next cursor (unchanged if none)."""
         headers = {"Accept": "application/x-ndjson"}
-        response = self._request("GET", parts, query={"after": after}, headers=headers)
+        response = self._request("GET", parts, query={**query, "after": after}, headers=headers)
         if response.is_success and "ndjson" in response.headers.get("Content-Type", ""):
             return response.text, response.headers.get("X-OpenCrab-Next-Cursor", after)
         raise self._error(response, _json(response))

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 from pydantic import Field
 
-from opencrab.domain.errors import Invalid
 from opencrab.domain.value import Value
 from opencrab.engine.insight import event_log as history
 from opencrab.engine.insight.agent_state import State, agent_state_report
@@ -15,13 +14,10 @@ from opencrab.engine.insight.vitals import Vitals, agent_vitals
 from opencrab.gateways.rest.http.access import MetricsReader, Owner
 from opencrab.gateways.rest.http.body import http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
-from opencrab.gateways.rest.http.page import http_page_cursor, page_place
+from opencrab.gateways.rest.http.json_lines import JSON_LINES, NEXT, cursor_place
+from opencrab.gateways.rest.http.page import http_page_cursor
 
 LISTING = "history"
-NEXT = "X-OpenCrab-Next-Cursor"
-"""The header with the cursor of the next request; unchanged if nothing is new."""
-
-JSON_LINES = "application/x-ndjson"
 
 router = http_routes_below("/api/agents/{agent_id}", "agents")
 
@@ -76,19 +72,11 @@ def agent_events(
     Events are never changed after they were written.
     """
     page = history.agent_event_page(
-        api.runtime, agent_id, after=_place(query.after), limit=query.limit
+        api.runtime, agent_id, after=cursor_place(LISTING, query.after), limit=query.limit
     )
     lines = (event.model_dump_json() + "\n" for event in page.events)
     headers = {NEXT: http_page_cursor(LISTING, page.place)} if page.place else {}
     return Response("".join(lines).encode(), media_type=JSON_LINES, headers=headers)
-
-
-def _place(cursor: str | None) -> str:
-    try:
-        return page_place(LISTING, cursor) or ""
-    except Invalid as error:
-        cure = f"use the header {NEXT} of the previous page, or omit it to start from the beginning"
-        raise Invalid(error.message, field="after", cure=cure) from None
 
 
 @router.get("/vitals")
