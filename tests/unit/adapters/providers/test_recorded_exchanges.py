@@ -38,6 +38,7 @@ VENDORS = (
     Vendor("ollama", OpenAIWire(), ("v1chat",)),
     Vendor("openrouter", OpenRouterWire()),
     Vendor("llamacpp", LlamaCppWire()),
+    Vendor("mistral", OpenAIWire()),
 )
 FAULTS = {
     400: Fault.BAD_REQUEST,

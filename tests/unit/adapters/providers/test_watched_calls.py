@@ -1,6 +1,7 @@
 """A call that is watched: its words while they arrive, and its end before the answer's."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -28,10 +29,16 @@ LIST = ActionSchema(name="ws_list", description="lists", parameters={"type": "ob
 REQUEST = ChatRequest("", (LIST,), "", (ChatMessage("user", "hello"),), 100)
 
 
-def _chat(wire: Wire, stream: bytes, watcher: Watcher, **headers: str) -> ModelAnswer:
+INFO = ModelInfo(name="蟹屋:crab-1")
+THINKER = replace(INFO, leading_blocks=True)
+
+
+def _chat(
+    wire: Wire, stream: bytes, watcher: Watcher, info: ModelInfo = INFO, **headers: str
+) -> ModelAnswer:
     endpoint = Endpoint("蟹屋", "http://crab/v1", KEY)
     transport = Replying(stream, headers=headers)
-    model = VendorModel(wire, endpoint, "crab-1", ModelInfo(name="蟹屋:crab-1"), transport)
+    model = VendorModel(wire, endpoint, "crab-1", info, transport)
     return model.chat(REQUEST, model.encode(REQUEST), watcher)
 
 
@@ -162,15 +169,15 @@ def test_a_stop_is_heeded_before_an_answer_in_one_piece_is_read() -> None:
 
 def test_thinking_and_memory_notes_are_not_shown_while_they_arrive() -> None:
     watcher = Watcher()
-    words = ("<thi", "nk>a sec", "ret</think>", "Hello <mem", "ory>note</memory>", " there")
-    answer = _chat(OpenAIWire(), _said(*words), watcher)
+    words = ("<thi", "nk>a sec", "ret</think><mem", "ory>note</memory>Hello", " there")
+    answer = _chat(OpenAIWire(), _said(*words), watcher, THINKER)
     assert not any("sec" in text or "note" in text or "<" in text for text in watcher.shown)
     assert watcher.shown[-1] == answer.text
 
 
 def test_a_thought_that_was_never_opened_is_taken_back() -> None:
     watcher = Watcher()
-    _chat(OpenAIWire(), _said("I should ", "greet</think>", "Hello"), watcher)
+    _chat(OpenAIWire(), _said("I should ", "greet\n</think>\n", "Hello"), watcher, THINKER)
     assert watcher.shown[0] == "I should"
     assert watcher.shown[-1] == "Hello"
 

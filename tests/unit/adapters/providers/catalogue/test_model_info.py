@@ -175,3 +175,22 @@ def test_what_is_not_known_of_a_model_is_said_and_never_free() -> None:
     assert unknown.price is None
     assert len(unknown.notes) == 2
     assert unknown.max_output_tokens <= unknown.max_input_tokens
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "leads"),
+    [
+        (ProviderSettings("ollama", "ollama"), "deepseek-r1:8b", True),
+        (ProviderSettings("ollama", "ollama"), "qwen3:8b", True),
+        (ProviderSettings("vllm", "openai", "http://gpu:8000/v1"), "Qwen/QwQ-32B", True),
+        (ProviderSettings("ollama", "ollama"), "llama3.1:8b", False),
+        (ProviderSettings("openai", "openai", api_key="k"), "gpt-5.2", False),
+        (ProviderSettings("anthropic", "anthropic", api_key="k"), "claude-sonnet-4.5", False),
+    ],
+)
+def test_only_models_that_are_known_to_lead_with_their_thoughts_do(
+    provider: ProviderSettings,
+    model: str,
+    leads: bool,  # noqa: FBT001
+) -> None:
+    assert _info(provider, model).leading_blocks is leads

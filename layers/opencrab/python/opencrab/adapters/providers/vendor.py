@@ -62,7 +62,9 @@ class _Vendor:
     clock: Clock = time.monotonic
 
     def __post_init__(self) -> None:
-        self._line = VendorLine(self.wire, self.endpoint, self.model, self.transport)
+        self._line = VendorLine(
+            self.wire, self.endpoint, self.model, self.transport, self.info.leading_blocks
+        )
 
 
 @dataclass

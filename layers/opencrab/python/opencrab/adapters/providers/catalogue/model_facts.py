@@ -42,7 +42,7 @@ _NUMBERS = {
     "hidden_tokens": 0,
     "hidden_output_tokens": 0,
 }
-_ABILITIES = ("functions", "vision", "temperature", "stop", "chat")
+_ABILITIES = ("functions", "vision", "temperature", "stop", "chat", "leading_blocks")
 _LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
 _UNDATED = date.min
 
@@ -65,6 +65,7 @@ class ModelSettings:
     temperature: bool | None = None
     stop: bool | None = None
     chat: bool | None = None
+    leading_blocks: bool | None = None
     image_tokens: int | None = None
     hidden_tokens: int | None = None
     hidden_output_tokens: int | None = None
