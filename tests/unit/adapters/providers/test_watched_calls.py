@@ -1,8 +1,10 @@
 """A call that is watched: its words while they arrive, and its end before the answer's."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -34,7 +36,11 @@ THINKER = replace(INFO, leading_blocks=True)
 
 
 def _chat(
-    wire: Wire, stream: bytes, watcher: Watcher, info: ModelInfo = INFO, **headers: str
+    wire: Wire,
+    stream: bytes,
+    watcher: Watcher,
+    info: ModelInfo = INFO,
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> ModelAnswer:
     endpoint = Endpoint("蟹屋", "http://crab/v1", KEY)
     transport = Replying(stream, headers=headers)
@@ -145,7 +151,7 @@ def test_the_beginning_of_the_key_is_not_kept_of_a_stopped_call() -> None:
 def test_a_stopped_call_keeps_the_vendors_id_under_which_its_cost_is_looked_up() -> None:
     watcher = Watcher(stop_after=1)
     stream = _openai({"content": "Hello"})
-    answer = _chat(OpenRouterWire(), stream, watcher, **{"x-generation-id": "gen-1"})
+    answer = _chat(OpenRouterWire(), stream, watcher, headers={"x-generation-id": "gen-1"})
     assert (answer.text, answer.provider_call_id) == ("Hello", "gen-1")
     assert "provider_call_id" not in answer.model_dump()
 
@@ -164,7 +170,7 @@ def test_an_answer_that_is_complete_is_not_cut() -> None:
 def test_a_stop_is_heeded_before_an_answer_in_one_piece_is_read() -> None:
     whole = json.dumps({"text": "はい", "usage": 3}).encode()
     headers = {"content-type": "application/json"}
-    assert _chat(TinyWire(), whole, Watcher(), **headers).text == "はい"
+    assert _chat(TinyWire(), whole, Watcher(), headers=headers).text == "はい"
 
 
 def test_thinking_and_memory_notes_are_not_shown_while_they_arrive() -> None:
