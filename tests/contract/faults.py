@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
+from opencrab.adapters.providers.bedrock.endpoint import BedrockWire
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
@@ -20,6 +21,7 @@ from tests.contract import trouble
 from tests.contract.trouble import Trouble
 
 SSE, NDJSON = "text/event-stream", "application/x-ndjson"
+AWS = "application/vnd.amazon.eventstream"
 ERRORS = (
     "401",
     "402",
@@ -49,6 +51,7 @@ VENDORS = (
     Vendor("azure", AzureWire(), SSE, trouble.openai()),
     Vendor("anthropic", AnthropicWire(), SSE, trouble.anthropic()),
     Vendor("google", GoogleWire(), SSE, trouble.google()),
+    Vendor("bedrock", BedrockWire(), AWS, trouble.bedrock()),
     Vendor("openrouter", OpenRouterWire(), SSE, trouble.openrouter()),
     Vendor("ollama", OllamaWire(), NDJSON, trouble.ollama()),
     Vendor("llamacpp", LlamaCppWire(), SSE, trouble.llamacpp()),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
+from opencrab.adapters.providers.bedrock.endpoint import BedrockWire
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
@@ -13,6 +14,7 @@ from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.adapters.providers.wire.wire import Wire
+from tests.unit.adapters.providers.event_stream import event_stream
 from tests.unit.adapters.providers.stub import calling, completion
 
 TOKENS = {"input_tokens": 12, "output_tokens": 5}
@@ -99,6 +101,35 @@ def _anthropic_stream(answer: ScriptedAnswer) -> bytes:
     return _frames(*events, {"type": "message_stop"}, named=True)
 
 
+def _bedrock(answer: ScriptedAnswer) -> Any:
+    content: list[Any] = [{"text": answer.text}] if answer.text else []
+    for call in answer.calls:
+        used = {"toolUseId": "tooluse_1", "name": call.name, "input": call.arguments}
+        content.append({"toolUse": used})
+    return {
+        "output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": "tool_use" if answer.calls else "end_turn",
+        "usage": {"inputTokens": 12, "outputTokens": 5, "totalTokens": 17},
+    }
+
+
+def _bedrock_stream(answer: ScriptedAnswer) -> bytes:
+    whole = _bedrock(answer)
+    events: list[tuple[str, Any]] = [("messageStart", {"role": "assistant"})]
+    for index, block in enumerate(whole["output"]["message"]["content"]):
+        at = {"contentBlockIndex": index}
+        call = block.get("toolUse")
+        if call:
+            named = {"toolUseId": call["toolUseId"], "name": call["name"]}
+            events.append(("contentBlockStart", {**at, "start": {"toolUse": named}}))
+        for part in _halves(call["input"] if call else block["text"]):
+            delta = {"toolUse": {"input": part}} if call else {"text": part}
+            events.append(("contentBlockDelta", {**at, "delta": delta}))
+        events.append(("contentBlockStop", at))
+    events.append(("messageStop", {"stopReason": whole["stopReason"]}))
+    return event_stream(*events, ("metadata", {"usage": whole["usage"]}))
+
+
 def _google(answer: ScriptedAnswer) -> Any:
     return _google_chunk([*_google_texts([answer.text]), *_google_calls(answer)], "STOP")
 
@@ -149,6 +180,7 @@ VENDORS = {
     "openrouter": Vendor(OpenRouterWire, _openai, _openai_stream),
     "llamacpp": Vendor(LlamaCppWire, _openai, _openai_stream),
     "anthropic": Vendor(AnthropicWire, _anthropic, _anthropic_stream),
+    "bedrock": Vendor(BedrockWire, _bedrock, _bedrock_stream, "application/vnd.amazon.eventstream"),
     "google": Vendor(GoogleWire, _google, _google_stream),
     "ollama": Vendor(OllamaWire, _ollama, _ollama_stream, "application/x-ndjson"),
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from opencrab.adapters.providers.bedrock.endpoint import BedrockWire
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
@@ -39,6 +40,8 @@ VENDORS = (
     Vendor("openrouter", OpenRouterWire()),
     Vendor("llamacpp", LlamaCppWire()),
     Vendor("mistral", OpenAIWire()),
+    # The rest of its recordings is InvokeModel, whose formats are those of each model.
+    Vendor("bedrock", BedrockWire(), ("converse", "stream")),
 )
 FAULTS = {
     400: Fault.BAD_REQUEST,
@@ -51,6 +54,10 @@ FAULTS = {
     529: Fault.OVERLOADED,
 }
 OTHER_FAULTS = {
+    "bedrock/converse-057-08059519.json": Fault.TOO_LONG,
+    "bedrock/converse-086-fedc3fee.json": Fault.MODEL_GONE,
+    "bedrock/stream-088-6b44a684.json": Fault.MODEL_GONE,
+    "bedrock/stream-089-289530f3.json": Fault.MODEL_GONE,
     "deepseek/chat-001-4000d612.json": Fault.TOO_LONG,
     "llamacpp/err-context.json": Fault.TOO_LONG,
     "ollama/v1chat-012-941ded4a.json": Fault.TOO_LONG,
@@ -58,10 +65,17 @@ OTHER_FAULTS = {
 }
 """Refusals that their status alone does not tell."""
 
-FAILED_MIDWAY = {"openrouter/chat-008-e2b383a0.json": Fault.BAD_REQUEST}
+FAILED_MIDWAY = {
+    "bedrock/converse-073-3e51fc5a.json": Fault.BLOCKED,
+    "bedrock/converse-083-72f6183e.json": Fault.BLOCKED,
+    "bedrock/converse-084-1e9ec2d7.json": Fault.BLOCKED,
+    "bedrock/stream-071-8af857de.json": Fault.BLOCKED,
+    "bedrock/stream-082-452ddfd1.json": Fault.BLOCKED,
+    "openrouter/chat-008-e2b383a0.json": Fault.BAD_REQUEST,
+}
 """Errors that came with status 200."""
 
-SILENT = {"openrouter/chat-024-af64b4f8.json"}
+SILENT = {"bedrock/converse-037-a0066ea0.json", "openrouter/chat-024-af64b4f8.json"}
 """Answers without a word or a call."""
 
 UNCOUNTED = {

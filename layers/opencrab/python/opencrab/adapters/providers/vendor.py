@@ -18,6 +18,7 @@ from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
+    FewEmbeddingsWire,
     StreamAssembly,
     UsageLookupWire,
     Wire,
@@ -146,9 +147,10 @@ class VendorEmbedder(_Vendor):
     def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
         deadline = self.clock() + timeout_seconds
         whole = Embeddings(vectors=(), model=self.model)
-        for start in range(0, len(texts), BATCH):
+        most = self.wire.texts_per_request if isinstance(self.wire, FewEmbeddingsWire) else BATCH
+        for start in range(0, len(texts), most):
             try:
-                part = self._batch(texts[start : start + BATCH], deadline - self.clock())
+                part = self._batch(texts[start : start + most], deadline - self.clock())
             except ModelCallFailed as error:
                 if start and not error.may_be_billed:
                     # The batches before this one were answered, and are on the bill.
@@ -262,7 +264,7 @@ def _comes_whole(opened: OpenReply, wire: Wire) -> bool:
     """
     kind = opened.headers.get("content-type", "").strip().lower()
     return kind.startswith("text/html") or (
-        wire.framing == "sse" and kind.startswith("application/json")
+        wire.framing != "ndjson" and kind.startswith("application/json")
     )
 
 

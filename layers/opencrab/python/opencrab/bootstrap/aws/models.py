@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opencrab import settings
+from opencrab.bootstrap.bedrock import AwsAccount, models_signed_for_aws
 from opencrab.ports.access.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def aws_models_from_settings(
     )
     unseen = secrets is None
     found = (_reachable(replace(each, unseen=unseen)) for each in known.providers.values())
-    return replace(known, providers={each.name: each for each in found})
+    known = replace(known, providers={each.name: each for each in found})
+    return models_signed_for_aws(known, AwsAccount(), by_choice=False)
 
 
 def _somewhere(name: str) -> str:

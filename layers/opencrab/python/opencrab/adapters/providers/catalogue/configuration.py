@@ -28,9 +28,20 @@ from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
 
 Kind = Literal[
-    "openai", "azure", "anthropic", "google", "openrouter", "ollama", "llamacpp", "scripted"
+    "openai",
+    "azure",
+    "anthropic",
+    "google",
+    "bedrock",
+    "openrouter",
+    "ollama",
+    "llamacpp",
+    "scripted",
 ]
 """How a provider is spoken to."""
+
+SignRequest = Callable[[str, str, bytes], Mapping[str, str]]
+"""Returns the headers that sign a request, by its method, URL and body; raises Unavailable."""
 
 KINDS: tuple[str, ...] = get_args(Kind)
 SCRIPTED = "scripted:rules"
@@ -62,7 +73,9 @@ class ProviderSettings:
     without which the provider is absent; `problem` is another reason why it cannot be used.
     `private` None means: judge by the address. `script` is a file for kind `scripted`.
     `configured_url` is the address before the owner changed it at run time. `unseen` says that the
-    key is a placeholder for one that this process cannot read, and must not be checked.
+    key is a placeholder for one that this process cannot read, and must not be checked. `sign`
+    signs requests with AWS credentials where there is no key; with `signs_by_choice` the owner
+    named them for this process, so that they count as a key.
     """
 
     name: str
@@ -84,6 +97,8 @@ class ProviderSettings:
     timeout_seconds: float | None = None
     configured_url: str | None = None
     unseen: bool = False
+    sign: SignRequest | None = field(default=None, repr=False, compare=False)
+    signs_by_choice: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ PROVIDERS = {
     "openai": "openai",
     "azure": "azure",
     "anthropic": "anthropic",
+    "aws": "bedrock",
     "google": "google",
     "openrouter": "openrouter",
     "deepseek": "deepseek",

@@ -34,8 +34,8 @@ def sort_leading_blocks(text: str, *, was_cut: bool = False) -> SortedText:
     """Separate <think> and <memory> blocks at the beginning of a text from the rest.
 
     A block without an end is one only if the text was cut; otherwise the model forgot to end it,
-    and what follows is the answer. A thought without an opening tag begins at the start of the text, as
-    some chat templates open it for the model; its closing tag then has a line of its own.
+    and what follows is the answer. A thought without an opening tag begins at the start of the
+    text, as some chat templates open it for the model; its closing tag then has a line of its own.
     """
     found: dict[str, list[str]] = {"think": [], "memory": []}
     rest = text
