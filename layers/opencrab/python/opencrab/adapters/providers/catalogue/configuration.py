@@ -167,7 +167,7 @@ def model_catalogue_settings(
         providers = {name: _apply_stored_key(each, stored_key) for name, each in providers.items()}
     selection = catalogue_config_table(llm.get("self_selection", {}), "llm.self_selection")
     check_catalogue_config_keys(selection, {"enabled", "allowed_aliases"}, "llm.self_selection")
-    default = f"{llm.get('default_provider', 'scripted')}:{llm.get('default_model', '')}"
+    default = _default(llm, providers)
     settings = ModelsSettings(
         default=default,
         providers=providers,
@@ -185,6 +185,15 @@ def model_catalogue_settings(
     )
     _check_references(settings)
     return settings
+
+
+def _default(llm: Mapping[str, Any], providers: Mapping[str, ProviderSettings]) -> str:
+    """Return the default model; without a name, the default model of its provider."""
+    name = str(llm.get("default_provider", "scripted"))
+    model = str(llm.get("default_model", "")) or (
+        providers[name].default_model if name in providers else ""
+    )
+    return f"{name}:{model}"
 
 
 def catalogue_alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:
