@@ -15,6 +15,7 @@ from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.responses.endpoint import ResponsesWire
 from opencrab.adapters.providers.wire.wire import Wire
 from opencrab.domain.models.fault import Fault, FaultResponse
 from tests.contract import trouble
@@ -48,6 +49,7 @@ class Vendor:
 
 VENDORS = (
     Vendor("openai", OpenAIWire(), SSE, trouble.openai()),
+    Vendor("openai (Responses API)", ResponsesWire(), SSE, trouble.responses()),
     Vendor("azure", AzureWire(), SSE, trouble.openai()),
     Vendor("anthropic", AnthropicWire(), SSE, trouble.anthropic()),
     Vendor("google", GoogleWire(), SSE, trouble.google()),

@@ -12,6 +12,7 @@ from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.responses.endpoint import ResponsesWire
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.adapters.providers.wire.wire import Wire
 from tests.unit.adapters.providers.event_stream import event_stream
@@ -65,6 +66,35 @@ def _openai_stream(answer: ScriptedAnswer) -> bytes:
     chunks: list[Any] = [{"model": "crab-1", "choices": [choice]} for choice in choices]
     chunks.append({"model": "crab-1", "choices": [], "usage": whole["usage"]})
     return _frames(*chunks) + b"data: [DONE]\n\n"
+
+
+def _responses(answer: ScriptedAnswer) -> Any:
+    output: list[Any] = []
+    if answer.text:
+        content = [{"type": "output_text", "text": answer.text, "annotations": []}]
+        output.append({"type": "message", "role": "assistant", "content": content})
+    for call in answer.calls:
+        named = {"type": "function_call", "call_id": "call_1", "name": call.name}
+        output.append({**named, "arguments": call.arguments, "status": "completed"})
+    usage = {**TOKENS, "total_tokens": 17}
+    return {"model": "crab-1", "status": "completed", "output": output, "usage": usage}
+
+
+def _responses_stream(answer: ScriptedAnswer) -> bytes:
+    whole = _responses(answer)
+    started = {**whole, "status": "in_progress", "output": [], "usage": None}
+    events: list[Any] = [{"type": "response.created", "response": started}]
+    for index, item in enumerate(whole["output"]):
+        at = {"output_index": index}
+        is_call = item["type"] == "function_call"
+        blank = {**item, "arguments": ""} if is_call else {**item, "content": []}
+        events.append({"type": "response.output_item.added", **at, "item": blank})
+        kind = "function_call_arguments" if is_call else "output_text"
+        text = item["arguments"] if is_call else item["content"][0]["text"]
+        for part in _halves(text):
+            events.append({"type": f"response.{kind}.delta", **at, "delta": part})
+        events.append({"type": "response.output_item.done", **at, "item": item})
+    return _frames(*events, {"type": "response.completed", "response": whole}, named=True)
 
 
 def _anthropic(answer: ScriptedAnswer) -> Any:
@@ -177,6 +207,7 @@ def _ollama_stream(answer: ScriptedAnswer) -> bytes:
 
 VENDORS = {
     "openai": Vendor(OpenAIWire, _openai, _openai_stream),
+    "responses": Vendor(ResponsesWire, _responses, _responses_stream),
     "openrouter": Vendor(OpenRouterWire, _openai, _openai_stream),
     "llamacpp": Vendor(LlamaCppWire, _openai, _openai_stream),
     "anthropic": Vendor(AnthropicWire, _anthropic, _anthropic_stream),

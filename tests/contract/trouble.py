@@ -90,6 +90,15 @@ def openai() -> dict[str, Trouble]:
     }
 
 
+def responses() -> dict[str, Trouble]:
+    """The troubles of OpenAI's Responses API, whose errors are events of a stream."""
+    begun = _frame({"type": "response.output_text.delta", "output_index": 0, "delta": "こんに"})
+    error = {"code": "server_error", "message": "the server had an error"}
+    failed = {"type": "response.failed", "response": {"status": "failed", "error": error}}
+    late = Trouble(Fault.SERVER_ERROR, charged=True, chunks=(begun, _frame(failed)))
+    return {**openai(), **_late(begun), "error in the middle": late}
+
+
 def openrouter() -> dict[str, Trouble]:
     """The troubles of OpenRouter, whose codes are numbers."""
 

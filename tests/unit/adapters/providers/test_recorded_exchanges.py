@@ -16,6 +16,7 @@ from opencrab.adapters.providers.bedrock.endpoint import BedrockWire
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.responses.endpoint import ResponsesWire
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.wire import Wire
@@ -38,6 +39,7 @@ VENDORS = (
     Vendor("deepseek", OpenAIWire()),
     Vendor("ollama", OpenAIWire(), ("v1chat",)),
     Vendor("openrouter", OpenRouterWire()),
+    Vendor("responses", ResponsesWire(), ("responses",)),
     Vendor("llamacpp", LlamaCppWire()),
     Vendor("mistral", OpenAIWire()),
     # The rest of its recordings is InvokeModel, whose formats are those of each model.
@@ -61,6 +63,9 @@ OTHER_FAULTS = {
     "deepseek/chat-001-4000d612.json": Fault.TOO_LONG,
     "llamacpp/err-context.json": Fault.TOO_LONG,
     "ollama/v1chat-012-941ded4a.json": Fault.TOO_LONG,
+    "responses/responses-047-922f5ba5.json": Fault.MODEL_GONE,
+    "responses/responses-059-774c4a99.json": Fault.TOO_LONG,
+    "responses/responses-071-08f114da.json": Fault.AUTH,
     "openrouter/chat-002-cea028d9.json": Fault.TOO_LONG,
 }
 """Refusals that their status alone does not tell."""
@@ -76,6 +81,8 @@ FAILED_MIDWAY = {
 """Errors that came with status 200."""
 
 SILENT = {"bedrock/converse-037-a0066ea0.json", "openrouter/chat-024-af64b4f8.json"}
+# A tool of OpenAI's own that its client was to run; we offer none.
+SILENT |= {"responses/responses-033-3c78ee39.json"}
 """Answers without a word or a call."""
 
 UNCOUNTED = {

@@ -16,15 +16,16 @@ from tests.unit.adapters.providers.recorded import exchanges, read
 
 PARTY = ErrorParty("bedrock", "us.anthropic.claude-sonnet-4-5", "AWS_BEARER_TOKEN_BEDROCK")
 TOKENS = {"inputTokens": 12, "outputTokens": 5, "totalTokens": 17}
+KNOWN = (
+    "output", "message", "content", "text", "toolUse", "input", "name", "usage",
+    "reasoningContent", "reasoningText", "stopReason", "inputTokens", "cacheDetails",
+)  # fmt: skip
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                ("output", "message", "content", "text", "toolUse", "input", "name", "usage")
-                + ("reasoningContent", "reasoningText", "stopReason", "inputTokens", "cacheDetails")
-            ),
+            st.sampled_from(KNOWN),
             inner,
             max_size=4,
         )

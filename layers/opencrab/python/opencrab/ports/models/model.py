@@ -194,7 +194,8 @@ class ModelInfo:
     that is not private. `hidden_tokens` is what a vendor adds to each request and bills, and
     `hidden_output_tokens` what the model may think beyond `max_output_tokens`, billed as well; an
     image costs at most `image_tokens`. `stop` says whether stop texts are supported, and
-    `leading_blocks` whether the model begins its text with its thoughts, between tags.
+    `leading_blocks` whether the model begins its text with its thoughts, between tags. `responses`
+    says that only OpenAI's Responses API serves it.
     """
 
     name: str
@@ -208,6 +209,7 @@ class ModelInfo:
     private: bool = False
     stop: bool = True
     leading_blocks: bool = False
+    responses: bool = False
     hidden_tokens: int = 0
     hidden_output_tokens: int = 0
     image_tokens: int = 5_000

@@ -141,7 +141,7 @@ def build_catalogue_chat_model(
     from opencrab.adapters.providers.vendor import VendorModel  # noqa: PLC0415  - see above
 
     return VendorModel(
-        _wire(provider),
+        _wire(provider, responses=info.responses),
         _endpoint(provider),
         _wire_name(provider, model),
         info,
@@ -207,7 +207,15 @@ def call_usage(
     )
 
 
-def _wire(provider: ProviderSettings) -> "Wire":
+def _wire(provider: ProviderSettings, *, responses: bool = False) -> "Wire":
+    if responses and provider.kind in {"openai", "azure"}:
+        from opencrab.adapters.providers.responses.endpoint import (  # noqa: PLC0415  - see above
+            AzureResponsesWire,
+            ResponsesWire,
+        )
+
+        azure = provider.kind == "azure"
+        return AzureResponsesWire(provider.api_version) if azure else ResponsesWire()
     if provider.kind == "azure":
         from opencrab.adapters.providers.openai.endpoint import AzureWire  # noqa: PLC0415  - see above
 

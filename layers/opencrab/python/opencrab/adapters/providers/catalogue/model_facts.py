@@ -42,7 +42,9 @@ _NUMBERS = {
     "hidden_tokens": 0,
     "hidden_output_tokens": 0,
 }
-_ABILITIES = ("functions", "vision", "temperature", "stop", "chat", "leading_blocks")
+_ABILITIES = (
+    "functions", "vision", "temperature", "stop", "chat", "leading_blocks", "responses",
+)  # fmt: skip
 _LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
 _UNDATED = date.min
 
@@ -52,7 +54,8 @@ class ModelSettings:
     """A model's limits, abilities and price, as far as they are known.
 
     `parts` are prices in US dollars per million tokens that complete those of another list. `chat`
-    False means that the vendor offers the model only over an API that OpenCrab does not support.
+    False means that the vendor offers the model only over an API that OpenCrab does not support,
+    `responses` True that it offers it only over OpenAI's Responses API.
     """
 
     max_input_tokens: int | None = None
@@ -66,6 +69,7 @@ class ModelSettings:
     stop: bool | None = None
     chat: bool | None = None
     leading_blocks: bool | None = None
+    responses: bool | None = None
     image_tokens: int | None = None
     hidden_tokens: int | None = None
     hidden_output_tokens: int | None = None
