@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,6 +97,11 @@ UNCOUNTED = {
 CUTS = 25
 """At how many places each recorded stream is cut."""
 
+
+def _is_like_openai(vendor: Vendor) -> bool:
+    return isinstance(vendor.wire, OpenAIWire) and vendor.folder != "responses"
+
+
 folders = pytest.mark.parametrize("vendor", VENDORS, ids=[vendor.folder for vendor in VENDORS])
 
 
@@ -116,6 +122,31 @@ def test_every_recorded_answer_carries_words_or_calls(wire: Path, vendor: Vendor
         said = bool(answer.text or answer.calls)
         assert said == (exchange.name not in SILENT), exchange.name
         assert answer.model, exchange.name
+
+
+@pytest.mark.parametrize("vendor", [each for each in VENDORS if _is_like_openai(each)], ids=str)
+def test_no_recorded_word_is_lost(wire: Path, vendor: Vendor) -> None:
+    for exchange in _answers(wire, vendor):
+        answer = read(vendor.wire, exchange)
+        words = answer.thought.intent if answer.calls and answer.thought else answer.text
+        if exchange.is_stream:
+            frames = wire_stream_frames([exchange.body], "sse")
+            said = [json.loads(frame.data) for frame in frames if frame.data.startswith("{")]
+            messages = [_first(chunk).get("delta") or {} for chunk in said]
+        else:
+            messages = [_first(json.loads(exchange.body.decode("utf-8-sig")))["message"]]
+        texts = [text for message in messages for text in _texts(message)]
+        assert words == "".join(texts).strip(), exchange.name
+
+
+def _first(body: Any) -> Any:
+    choices = [each for each in body.get("choices") or () if each.get("index", 0) == 0]
+    return choices[0] if choices else {}
+
+
+def _texts(message: Any) -> list[str]:
+    content = message.get("content") or message.get("refusal") or ""
+    return [part.get("text", "") for part in content] if isinstance(content, list) else [content]
 
 
 @folders

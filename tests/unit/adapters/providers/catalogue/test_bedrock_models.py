@@ -39,6 +39,12 @@ def test_a_model_is_found_by_its_id_or_its_profile(model: str, usd: float | None
     assert _input_usd(model) == usd
 
 
+def test_only_names_that_can_be_called_are_listed() -> None:
+    listed = [name for name in FACTS.names() if name.startswith("bedrock:")]
+    assert "bedrock:global.amazon.nova-2-lite-v1:0" in listed
+    assert not any("regional." in name or "sonic" in name for name in listed)
+
+
 def test_outside_of_the_us_a_price_is_not_taken_too_low() -> None:
     # What AWS asks in Tokyo, by its price list.
     assert (_input_usd("jp.amazon.nova-2-lite-v1:0", TOKYO) or 0) >= 0.396

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from opencrab.adapters.providers.catalogue.configuration import SignRequest
 from opencrab.adapters.providers.transport.exchange import (
     IsStopped,
     OpenReply,
     Reply,
+    SignRequest,
     Transport,
     transport_never_stopped,
 )

@@ -23,6 +23,7 @@ from opencrab.adapters.providers.catalogue.model_facts import (
     own_facts,
     vendor_facts,
 )
+from opencrab.adapters.providers.transport.exchange import SignRequest
 from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
@@ -39,9 +40,6 @@ Kind = Literal[
     "scripted",
 ]
 """How a provider is spoken to."""
-
-SignRequest = Callable[[str, str, bytes], Mapping[str, str]]
-"""Returns the headers that sign a request, by its method, URL and body; raises Unavailable."""
 
 KINDS: tuple[str, ...] = get_args(Kind)
 SCRIPTED = "scripted:rules"

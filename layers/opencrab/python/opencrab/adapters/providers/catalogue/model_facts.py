@@ -47,6 +47,8 @@ _ABILITIES = (
 )  # fmt: skip
 _LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
 _UNDATED = date.min
+_PROFILES = "bedrock:regional."
+"""How the public list names the inference profiles of all regions at once."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,9 @@ class ModelFacts:
         return replace(facts, price=price, as_of=newer.as_of)
 
     def names(self) -> Iterator[str]:
-        """Yield every `provider:model` that a list has."""
+        """Yield every `provider:model` that a list has, under a name that can be called."""
         yield from self.models
-        yield from _entries(self.listing())
+        yield from (name for name in _entries(self.listing()) if not name.startswith(_PROFILES))
 
     @cached_property
     def _own_by_name(self) -> Mapping[str, ModelSettings]:
