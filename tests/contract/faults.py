@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from math import ceil
 
 from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
+from opencrab.adapters.providers.bedrock.endpoint import BedrockWire
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.responses.endpoint import ResponsesWire
 from opencrab.adapters.providers.wire.wire import Wire
 from opencrab.domain.models.fault import Fault, FaultResponse
 from tests.contract import trouble
 from tests.contract.trouble import Trouble
 
 SSE, NDJSON = "text/event-stream", "application/x-ndjson"
+AWS = "application/vnd.amazon.eventstream"
 ERRORS = (
     "401",
     "402",
@@ -46,9 +49,11 @@ class Vendor:
 
 VENDORS = (
     Vendor("openai", OpenAIWire(), SSE, trouble.openai()),
+    Vendor("openai (Responses API)", ResponsesWire(), SSE, trouble.responses()),
     Vendor("azure", AzureWire(), SSE, trouble.openai()),
     Vendor("anthropic", AnthropicWire(), SSE, trouble.anthropic()),
     Vendor("google", GoogleWire(), SSE, trouble.google()),
+    Vendor("bedrock", BedrockWire(), AWS, trouble.bedrock()),
     Vendor("openrouter", OpenRouterWire(), SSE, trouble.openrouter()),
     Vendor("ollama", OllamaWire(), NDJSON, trouble.ollama()),
     Vendor("llamacpp", LlamaCppWire(), SSE, trouble.llamacpp()),

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
+from opencrab.adapters.providers.bedrock.endpoint import BedrockWire
 from opencrab.adapters.providers.google.endpoint import GoogleWire
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.ollama.endpoint import OllamaWire
 from opencrab.adapters.providers.openai.endpoint import OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.responses.endpoint import ResponsesWire
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer
 from opencrab.adapters.providers.wire.wire import Wire
+from tests.unit.adapters.providers.event_stream import event_stream
 from tests.unit.adapters.providers.stub import calling, completion
 
 TOKENS = {"input_tokens": 12, "output_tokens": 5}
@@ -65,6 +68,35 @@ def _openai_stream(answer: ScriptedAnswer) -> bytes:
     return _frames(*chunks) + b"data: [DONE]\n\n"
 
 
+def _responses(answer: ScriptedAnswer) -> Any:
+    output: list[Any] = []
+    if answer.text:
+        content = [{"type": "output_text", "text": answer.text, "annotations": []}]
+        output.append({"type": "message", "role": "assistant", "content": content})
+    for call in answer.calls:
+        named = {"type": "function_call", "call_id": "call_1", "name": call.name}
+        output.append({**named, "arguments": call.arguments, "status": "completed"})
+    usage = {**TOKENS, "total_tokens": 17}
+    return {"model": "crab-1", "status": "completed", "output": output, "usage": usage}
+
+
+def _responses_stream(answer: ScriptedAnswer) -> bytes:
+    whole = _responses(answer)
+    started = {**whole, "status": "in_progress", "output": [], "usage": None}
+    events: list[Any] = [{"type": "response.created", "response": started}]
+    for index, item in enumerate(whole["output"]):
+        at = {"output_index": index}
+        is_call = item["type"] == "function_call"
+        blank = {**item, "arguments": ""} if is_call else {**item, "content": []}
+        events.append({"type": "response.output_item.added", **at, "item": blank})
+        kind = "function_call_arguments" if is_call else "output_text"
+        text = item["arguments"] if is_call else item["content"][0]["text"]
+        for part in _halves(text):
+            events.append({"type": f"response.{kind}.delta", **at, "delta": part})
+        events.append({"type": "response.output_item.done", **at, "item": item})
+    return _frames(*events, {"type": "response.completed", "response": whole}, named=True)
+
+
 def _anthropic(answer: ScriptedAnswer) -> Any:
     blocks: list[Any] = [{"type": "text", "text": answer.text}] if answer.text else []
     for call in answer.calls:
@@ -97,6 +129,35 @@ def _anthropic_stream(answer: ScriptedAnswer) -> bytes:
     stopped = {"stop_reason": whole["stop_reason"]}
     events.append({"type": "message_delta", "delta": stopped, "usage": TOKENS})
     return _frames(*events, {"type": "message_stop"}, named=True)
+
+
+def _bedrock(answer: ScriptedAnswer) -> Any:
+    content: list[Any] = [{"text": answer.text}] if answer.text else []
+    for call in answer.calls:
+        used = {"toolUseId": "tooluse_1", "name": call.name, "input": call.arguments}
+        content.append({"toolUse": used})
+    return {
+        "output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": "tool_use" if answer.calls else "end_turn",
+        "usage": {"inputTokens": 12, "outputTokens": 5, "totalTokens": 17},
+    }
+
+
+def _bedrock_stream(answer: ScriptedAnswer) -> bytes:
+    whole = _bedrock(answer)
+    events: list[tuple[str, Any]] = [("messageStart", {"role": "assistant"})]
+    for index, block in enumerate(whole["output"]["message"]["content"]):
+        at = {"contentBlockIndex": index}
+        call = block.get("toolUse")
+        if call:
+            named = {"toolUseId": call["toolUseId"], "name": call["name"]}
+            events.append(("contentBlockStart", {**at, "start": {"toolUse": named}}))
+        for part in _halves(call["input"] if call else block["text"]):
+            delta = {"toolUse": {"input": part}} if call else {"text": part}
+            events.append(("contentBlockDelta", {**at, "delta": delta}))
+        events.append(("contentBlockStop", at))
+    events.append(("messageStop", {"stopReason": whole["stopReason"]}))
+    return event_stream(*events, ("metadata", {"usage": whole["usage"]}))
 
 
 def _google(answer: ScriptedAnswer) -> Any:
@@ -146,9 +207,11 @@ def _ollama_stream(answer: ScriptedAnswer) -> bytes:
 
 VENDORS = {
     "openai": Vendor(OpenAIWire, _openai, _openai_stream),
+    "responses": Vendor(ResponsesWire, _responses, _responses_stream),
     "openrouter": Vendor(OpenRouterWire, _openai, _openai_stream),
     "llamacpp": Vendor(LlamaCppWire, _openai, _openai_stream),
     "anthropic": Vendor(AnthropicWire, _anthropic, _anthropic_stream),
+    "bedrock": Vendor(BedrockWire, _bedrock, _bedrock_stream, "application/vnd.amazon.eventstream"),
     "google": Vendor(GoogleWire, _google, _google_stream),
     "ollama": Vendor(OllamaWire, _ollama, _ollama_stream, "application/x-ndjson"),
 }

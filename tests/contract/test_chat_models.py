@@ -28,7 +28,7 @@ WRITE = ActionSchema(
     parameters={"type": "object", "properties": {"path": {"type": "string"}}},
 )
 
-INFO = ModelInfo(name="蟹屋:crab-1", price=PRICE)
+INFO = ModelInfo(name="蟹屋:crab-1", price=PRICE, leading_blocks=True)
 
 
 class Prepared:
@@ -137,12 +137,18 @@ def test_broken_arguments_arrive_as_unread(prepared: Prepared, broken: str) -> N
 
 
 def test_thoughts_and_memories_are_kept_out_of_the_words(prepared: Prepared) -> None:
-    text = "<think>さて</think>はい<memory>凛は猫が好き</memory>"
+    text = "<think>さて</think><memory>凛は猫が好き</memory>はい"
     answer = _chat(prepared(ScriptedAnswer(text=text)))
     assert answer.text == "はい"
     assert answer.thought is not None
     assert answer.thought.judgment == "さて"
     assert answer.memory_update == "凛は猫が好き"
+
+
+def test_a_tag_that_an_answer_mentions_is_part_of_it(prepared: Prepared) -> None:
+    text = "R1 は `<think>` で始めます。\n\n```xml\n<memory>例</memory>\n```"
+    answer = _chat(prepared(ScriptedAnswer(text=text)))
+    assert (answer.text, answer.thought, answer.memory_update) == (text, None, None)
 
 
 @pytest.mark.parametrize(

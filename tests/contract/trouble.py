@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from opencrab.domain.models.fault import Fault, ModelCallFailed
+from tests.unit.adapters.providers.event_stream import event_stream
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,15 @@ def openai() -> dict[str, Trouble]:
         "context too long": Trouble(Fault.TOO_LONG, status=400, body=too_long),
         **_late(_OPENAI_BEGUN),
     }
+
+
+def responses() -> dict[str, Trouble]:
+    """The troubles of OpenAI's Responses API, whose errors are events of a stream."""
+    begun = _frame({"type": "response.output_text.delta", "output_index": 0, "delta": "こんに"})
+    error = {"code": "server_error", "message": "the server had an error"}
+    failed = {"type": "response.failed", "response": {"status": "failed", "error": error}}
+    late = Trouble(Fault.SERVER_ERROR, charged=True, chunks=(begun, _frame(failed)))
+    return {**openai(), **_late(begun), "error in the middle": late}
 
 
 def openrouter() -> dict[str, Trouble]:
@@ -267,6 +277,38 @@ def google() -> dict[str, Trouble]:
             ),
         ),
         **_late(_GOOGLE_BEGUN),
+    }
+
+
+def bedrock() -> dict[str, Trouble]:
+    """The troubles of Amazon Bedrock, whose types are in a header, or events of its stream."""
+
+    def said(status: int, fault: Fault, kind: str, message: str) -> Trouble:
+        headers = (("x-amzn-errortype", f"{kind}:http://internal.amazon.com/coral/"),)
+        charged = fault is Fault.SERVER_ERROR
+        return Trouble(
+            fault, charged=charged, status=status, body={"message": message}, headers=headers
+        )
+
+    begun = event_stream(
+        ("messageStart", {"role": "assistant"}),
+        ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"text": "こんに"}}),
+    )
+    late = event_stream(("serviceUnavailableException", {"message": "too busy"}))
+    daily = "Too many tokens per day, please wait before trying again."
+    invalid = "The security token included in the request is invalid."
+    return {
+        "401": said(403, Fault.AUTH, "UnrecognizedClientException", invalid),
+        "402": said(400, Fault.QUOTA_SPENT, "ServiceQuotaExceededException", "quota exceeded"),
+        "429 retryable": said(429, Fault.RATE_LIMITED, "ThrottlingException", "slow down"),
+        "429 final": said(429, Fault.QUOTA_SPENT, "ThrottlingException", daily),
+        "500": said(500, Fault.SERVER_ERROR, "InternalServerException", "oops"),
+        "529": said(503, Fault.OVERLOADED, "ServiceUnavailableException", "overloaded"),
+        "error in the middle": Trouble(Fault.OVERLOADED, charged=True, chunks=(begun, late)),
+        "context too long": said(
+            400, Fault.TOO_LONG, "ValidationException", "Input is too long for requested model."
+        ),
+        **_late(begun),
     }
 
 

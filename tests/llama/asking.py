@@ -1,4 +1,4 @@
-"""What is asked of a llama.cpp server, through each of the two formats that it speaks."""
+"""What is asked of a llama.cpp server, through each of the formats that it speaks."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -9,6 +9,7 @@ from opencrab.adapters.providers.anthropic.endpoint import AnthropicWire
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.model_facts import ModelSettings
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
+from opencrab.adapters.providers.responses.endpoint import ResponsesWire
 from opencrab.adapters.providers.transport.exchange import (
     IsStopped,
     OpenReply,
@@ -65,7 +66,7 @@ class Format:
 
     def endpoint(self, server: LlamaServer, key: str = "") -> Endpoint:
         """Where this format is spoken."""
-        url = f"{server.url}/v1" if self.kind == "llamacpp" else server.url
+        url = server.url if self.kind == "anthropic" else f"{server.url}/v1"
         return Endpoint(self.kind, url, key, key_name=f"{self.kind.upper()}_API_KEY")
 
     def model(
@@ -91,7 +92,9 @@ class Format:
 
 OPENAI = Format("llamacpp", LlamaCppWire, length="length", called="tool_calls")
 ANTHROPIC = Format("anthropic", AnthropicWire, length="max_tokens", called="tool_use")
+RESPONSES = Format("responses", ResponsesWire, length="completed", called="completed")
 FORMATS = (OPENAI, ANTHROPIC)
+"""What a whole installation thinks with; the Responses API is for single models of OpenAI's."""
 
 
 @dataclass(frozen=True)

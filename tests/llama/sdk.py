@@ -13,8 +13,12 @@ from typing import Any
 Job = dict[str, Any]
 Read = dict[str, Any]
 
-_CLIENTS = {"llamacpp": "OpenAI", "anthropic": "Anthropic"}
-_PATHS = {"llamacpp": "/chat/completions", "anthropic": "/v1/messages"}
+_CLIENTS = {"llamacpp": "OpenAI", "responses": "OpenAI", "anthropic": "Anthropic"}
+_PATHS = {
+    "llamacpp": "/chat/completions",
+    "responses": "/responses",
+    "anthropic": "/v1/messages",
+}
 
 
 def main() -> None:
@@ -64,6 +68,22 @@ def _openai_bytes(client: Any, body: str) -> Read:
     return _completion(_posted(client, "llamacpp", body, kind))
 
 
+def _responses_whole(client: Any, body: str) -> Read:
+    return _response(client.responses.create(**json.loads(body)))
+
+
+def _responses_stream(client: Any, body: str) -> Read:
+    with client.responses.create(**json.loads(body)) as events:
+        return _response(
+            [event for event in events if event.type == "response.completed"][-1].response
+        )
+
+
+def _responses_bytes(client: Any, body: str) -> Read:
+    kind = importlib.import_module("openai.types.responses").Response
+    return _response(_posted(client, "responses", body, kind))
+
+
 def _anthropic_whole(client: Any, body: str) -> Read:
     return _message(client.messages.create(**_split(client.messages.create, json.loads(body))))
 
@@ -107,6 +127,17 @@ def _completion(completion: Any) -> Read:
     }
 
 
+def _response(response: Any) -> Read:
+    calls = [item for item in response.output if item.type == "function_call"]
+    return {
+        "text": response.output_text,
+        "calls": [[call.name, call.arguments] for call in calls],
+        "finish": response.status,
+        "model": response.model,
+        "usage": [response.usage.input_tokens, response.usage.output_tokens],
+    }
+
+
 def _message(message: Any) -> Read:
     calls = [block for block in message.content if block.type == "tool_use"]
     usage = message.usage
@@ -124,6 +155,9 @@ _WAYS = {
     ("llamacpp", "whole"): _openai_whole,
     ("llamacpp", "stream"): _openai_stream,
     ("llamacpp", "bytes"): _openai_bytes,
+    ("responses", "whole"): _responses_whole,
+    ("responses", "stream"): _responses_stream,
+    ("responses", "bytes"): _responses_bytes,
     ("anthropic", "whole"): _anthropic_whole,
     ("anthropic", "stream"): _anthropic_stream,
     ("anthropic", "bytes"): _anthropic_bytes,

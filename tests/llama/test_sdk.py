@@ -11,7 +11,7 @@ import pytest
 from opencrab.adapters.providers.transport.httpx_transport import HttpxTransport, new_client
 from opencrab.domain.turn.record import ActionCall, ModelAnswer
 from opencrab.ports.models.model import CallReturn, ChatMessage, ChatRequest
-from tests.llama.asking import FORMATS, SPEAK, Format, Parting, acting, asked
+from tests.llama.asking import FORMATS, RESPONSES, SPEAK, Format, Parting, acting, asked
 from tests.llama.server import LlamaServer
 
 pytest_plugins = ["tests.llama.fixture"]
@@ -34,7 +34,8 @@ Both = tuple[ModelAnswer, dict[str, Any], bytes]
 WAYS = ("whole", "stream", "bytes")
 every_way = pytest.mark.parametrize("way", WAYS)
 every_request = pytest.mark.parametrize("request_name", REQUESTS)
-both_formats = pytest.mark.parametrize("spoken", FORMATS, ids=lambda each: each.kind)
+SPOKEN = (*FORMATS, RESPONSES)
+every_format = pytest.mark.parametrize("spoken", SPOKEN, ids=lambda each: each.kind)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def read(sdk: Path, seeded: LlamaServer) -> dict[tuple[str, str, str], Both]:
     ours: dict[tuple[str, str, str], tuple[ModelAnswer, bytes]] = {}
     jobs = []
     with new_client() as client:
-        for spoken in FORMATS:
+        for spoken in SPOKEN:
             for name, request in REQUESTS.items():
                 for way in WAYS:
                     model = spoken.model(
@@ -83,7 +84,7 @@ def _arguments(text: str) -> Any:
 
 @every_way
 @every_request
-@both_formats
+@every_format
 def test_the_library_reads_what_we_read(
     read: dict[tuple[str, str, str], Both], spoken: Format, request_name: str, way: str
 ) -> None:
@@ -103,7 +104,7 @@ def test_the_library_reads_what_we_read(
 
 
 @every_request
-@both_formats
+@every_format
 def test_the_server_takes_our_very_bytes_from_the_library(
     read: dict[tuple[str, str, str], Both], spoken: Format, request_name: str
 ) -> None:
@@ -113,7 +114,7 @@ def test_the_server_takes_our_very_bytes_from_the_library(
 
 @pytest.mark.parametrize("way", ["whole", "stream"])
 @every_request
-@both_formats
+@every_format
 def test_the_library_would_send_what_we_send(
     read: dict[tuple[str, str, str], Both], spoken: Format, request_name: str, way: str
 ) -> None:

@@ -36,6 +36,12 @@ ACCESS = (
     ),
     Mutation(
         rules_access.permissions_have_no_wildcards,
+        "agents may use every model of Bedrock",
+        "template/BedrockAccess/Properties/PolicyDocument/Statement/1/Fn::If/1/Condition",
+        GONE,
+    ),
+    Mutation(
+        rules_access.permissions_have_no_wildcards,
         "a role has an AWS managed policy",
         "template/AgentTurnRole/Properties/ManagedPolicyArns",
         ["arn:aws:iam::aws:policy/AmazonSQSFullAccess"],

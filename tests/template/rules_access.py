@@ -30,14 +30,29 @@ LIMITS = ("ThrottlingBurstLimit", "ThrottlingRateLimit")
 
 @dataclass(frozen=True)
 class Wildcard:
-    """A `*` that is allowed in a resource, and why there is no way around it."""
+    """A `*` that is allowed in a resource, and why there is no way around it.
+
+    `condition` is the key by which the statement must narrow it, if there is one.
+    """
 
     actions: str
     resource: str
     reason: str
+    condition: str = ""
 
 
 WILDCARDS = (
+    Wildcard(
+        r"bedrock:InvokeModel(?:WithResponseStream)?",
+        r"arn:[^*]+:bedrock:\*::foundation-model/\*",
+        "the same model in the regions of one inference profile, which the condition names",
+        "bedrock:InferenceProfileArn",
+    ),
+    Wildcard(
+        r"bedrock:ListFoundationModels",
+        r"\*",
+        "the list of all models knows no resources",
+    ),
     Wildcard(
         r"execute-api:ManageConnections",
         r"arn:[^*]+:\$\{websocket\.\w+\}/\w+/(?:DELETE|POST)/@connections/\*",
@@ -277,6 +292,7 @@ def _is_needed(statement: Statement, resource: str) -> bool:
     return any(
         re.fullmatch(wildcard.resource, resource)
         and all(re.fullmatch(wildcard.actions, action) for action in statement.actions)
+        and wildcard.condition in {"", *statement.condition.get("StringEquals", {})}
         for wildcard in WILDCARDS
     )
 

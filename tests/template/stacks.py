@@ -140,6 +140,8 @@ def variants(templates: Templates) -> Iterator[dict[str, str]]:
     on = {name: "on" for name, each in parameters.items() if each.get("Default") == "off"}
     yield {}
     yield from ({name: value} for name, value in given.items())
+    # Where the region decides it, no region is known here.
+    yield from ({name: "bedrock"} for name in parameters if name == "DefaultProvider")
     yield from _choices(parameters, {})
     if on:
         yield on

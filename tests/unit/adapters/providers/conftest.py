@@ -31,6 +31,23 @@ def chat_schema(wire: Path) -> jsonschema.Draft202012Validator:
 
 
 @pytest.fixture(scope="session")
+def responses_schema(wire: Path) -> jsonschema.Draft202012Validator:
+    """Judges the body of a response; a field that OpenAI does not know is a mistake."""
+    path = wire / "specs" / "openai" / "responses.min.json"
+    spec = json.loads(path.read_text(encoding="utf-8"))
+    # A message with a list of parts is a message in two of its ways, of which one may be true.
+    item = spec["components"]["schemas"]["InputItem"]
+    item["anyOf"] = item.pop("oneOf")
+    return jsonschema.Draft202012Validator(
+        {
+            "$ref": "#/components/schemas/CreateResponse",
+            "unevaluatedProperties": False,
+            "components": spec["components"],
+        }
+    )
+
+
+@pytest.fixture(scope="session")
 def messages_schema(wire: Path) -> jsonschema.Draft202012Validator:
     """Judges bodies by Anthropic's newer version: blocks that it does not know are mistakes."""
     path = wire / "specs" / "anthropic" / "messages.schema.json"

@@ -7,6 +7,7 @@ one, through framing and assembly where it is a stream, or raises ModelCallFaile
 """
 
 import json
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +65,7 @@ def exchanges(wire: Path, provider: str, *endpoints: str) -> tuple[Exchange, ...
     """What was recorded with a provider, by name; of these endpoints only, if any are given."""
     folder = wire / "cassettes"
     listed = json.loads((folder / "INDEX.json").read_text(encoding="utf-8"))["interactions"]
+    listed += json.loads((folder / "INDEX-2026-11-22.json").read_text(encoding="utf-8"))
     files = {
         each["file"]: (each["endpoint"], each["features"])
         for each in listed
@@ -135,7 +137,7 @@ def _exchange(name: str, endpoint: str, features: list[str], recorded: Any) -> E
         features=frozenset(features),
         request=(request.get("body") or "").encode(),
         status=response["status"],
-        body=(response.get("body") or "").encode(),
+        body=b64decode(response.get("body_base64") or "") or (response.get("body") or "").encode(),
         headers={key.lower(): value for key, value in response["headers"].items()},
         url=request["url"],
     )

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from opencrab.adapters.providers.bedrock.endpoint import BedrockWire
 from opencrab.adapters.providers.llamacpp.endpoint import LlamaCppWire
 from opencrab.adapters.providers.openai.endpoint import AzureWire, OpenAIWire
 from opencrab.adapters.providers.openrouter.endpoint import OpenRouterWire
+from opencrab.adapters.providers.responses.endpoint import ResponsesWire
 from opencrab.adapters.providers.transport.exchange import Reply
 from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.wire import Wire
@@ -37,7 +40,11 @@ VENDORS = (
     Vendor("deepseek", OpenAIWire()),
     Vendor("ollama", OpenAIWire(), ("v1chat",)),
     Vendor("openrouter", OpenRouterWire()),
+    Vendor("responses", ResponsesWire(), ("responses",)),
     Vendor("llamacpp", LlamaCppWire()),
+    Vendor("mistral", OpenAIWire()),
+    # The rest of its recordings is InvokeModel, whose formats are those of each model.
+    Vendor("bedrock", BedrockWire(), ("converse", "stream")),
 )
 FAULTS = {
     400: Fault.BAD_REQUEST,
@@ -50,17 +57,33 @@ FAULTS = {
     529: Fault.OVERLOADED,
 }
 OTHER_FAULTS = {
+    "bedrock/converse-057-08059519.json": Fault.TOO_LONG,
+    "bedrock/converse-086-fedc3fee.json": Fault.MODEL_GONE,
+    "bedrock/stream-088-6b44a684.json": Fault.MODEL_GONE,
+    "bedrock/stream-089-289530f3.json": Fault.MODEL_GONE,
     "deepseek/chat-001-4000d612.json": Fault.TOO_LONG,
     "llamacpp/err-context.json": Fault.TOO_LONG,
     "ollama/v1chat-012-941ded4a.json": Fault.TOO_LONG,
+    "responses/responses-047-922f5ba5.json": Fault.MODEL_GONE,
+    "responses/responses-059-774c4a99.json": Fault.TOO_LONG,
+    "responses/responses-071-08f114da.json": Fault.AUTH,
     "openrouter/chat-002-cea028d9.json": Fault.TOO_LONG,
 }
 """Refusals that their status alone does not tell."""
 
-FAILED_MIDWAY = {"openrouter/chat-008-e2b383a0.json": Fault.BAD_REQUEST}
+FAILED_MIDWAY = {
+    "bedrock/converse-073-3e51fc5a.json": Fault.BLOCKED,
+    "bedrock/converse-083-72f6183e.json": Fault.BLOCKED,
+    "bedrock/converse-084-1e9ec2d7.json": Fault.BLOCKED,
+    "bedrock/stream-071-8af857de.json": Fault.BLOCKED,
+    "bedrock/stream-082-452ddfd1.json": Fault.BLOCKED,
+    "openrouter/chat-008-e2b383a0.json": Fault.BAD_REQUEST,
+}
 """Errors that came with status 200."""
 
-SILENT = {"openrouter/chat-024-af64b4f8.json"}
+SILENT = {"bedrock/converse-037-a0066ea0.json", "openrouter/chat-024-af64b4f8.json"}
+# A tool of OpenAI's own that its client was to run; we offer none.
+SILENT |= {"responses/responses-033-3c78ee39.json"}
 """Answers without a word or a call."""
 
 UNCOUNTED = {
@@ -73,6 +96,11 @@ UNCOUNTED = {
 
 CUTS = 25
 """At how many places each recorded stream is cut."""
+
+
+def _is_like_openai(vendor: Vendor) -> bool:
+    return isinstance(vendor.wire, OpenAIWire) and vendor.folder != "responses"
+
 
 folders = pytest.mark.parametrize("vendor", VENDORS, ids=[vendor.folder for vendor in VENDORS])
 
@@ -94,6 +122,31 @@ def test_every_recorded_answer_carries_words_or_calls(wire: Path, vendor: Vendor
         said = bool(answer.text or answer.calls)
         assert said == (exchange.name not in SILENT), exchange.name
         assert answer.model, exchange.name
+
+
+@pytest.mark.parametrize("vendor", [each for each in VENDORS if _is_like_openai(each)], ids=str)
+def test_no_recorded_word_is_lost(wire: Path, vendor: Vendor) -> None:
+    for exchange in _answers(wire, vendor):
+        answer = read(vendor.wire, exchange)
+        words = answer.thought.intent if answer.calls and answer.thought else answer.text
+        if exchange.is_stream:
+            frames = wire_stream_frames([exchange.body], "sse")
+            said = [json.loads(frame.data) for frame in frames if frame.data.startswith("{")]
+            messages = [_first(chunk).get("delta") or {} for chunk in said]
+        else:
+            messages = [_first(json.loads(exchange.body.decode("utf-8-sig")))["message"]]
+        texts = [text for message in messages for text in _texts(message)]
+        assert words == "".join(texts).strip(), exchange.name
+
+
+def _first(body: Any) -> Any:
+    choices = [each for each in body.get("choices") or () if each.get("index", 0) == 0]
+    return choices[0] if choices else {}
+
+
+def _texts(message: Any) -> list[str]:
+    content = message.get("content") or message.get("refusal") or ""
+    return [part.get("text", "") for part in content] if isinstance(content, list) else [content]
 
 
 @folders

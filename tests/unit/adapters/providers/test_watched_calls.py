@@ -1,7 +1,10 @@
 """A call that is watched: its words while they arrive, and its end before the answer's."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -28,10 +31,20 @@ LIST = ActionSchema(name="ws_list", description="lists", parameters={"type": "ob
 REQUEST = ChatRequest("", (LIST,), "", (ChatMessage("user", "hello"),), 100)
 
 
-def _chat(wire: Wire, stream: bytes, watcher: Watcher, **headers: str) -> ModelAnswer:
+INFO = ModelInfo(name="蟹屋:crab-1")
+THINKER = replace(INFO, leading_blocks=True)
+
+
+def _chat(
+    wire: Wire,
+    stream: bytes,
+    watcher: Watcher,
+    info: ModelInfo = INFO,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> ModelAnswer:
     endpoint = Endpoint("蟹屋", "http://crab/v1", KEY)
     transport = Replying(stream, headers=headers)
-    model = VendorModel(wire, endpoint, "crab-1", ModelInfo(name="蟹屋:crab-1"), transport)
+    model = VendorModel(wire, endpoint, "crab-1", info, transport)
     return model.chat(REQUEST, model.encode(REQUEST), watcher)
 
 
@@ -138,7 +151,7 @@ def test_the_beginning_of_the_key_is_not_kept_of_a_stopped_call() -> None:
 def test_a_stopped_call_keeps_the_vendors_id_under_which_its_cost_is_looked_up() -> None:
     watcher = Watcher(stop_after=1)
     stream = _openai({"content": "Hello"})
-    answer = _chat(OpenRouterWire(), stream, watcher, **{"x-generation-id": "gen-1"})
+    answer = _chat(OpenRouterWire(), stream, watcher, headers={"x-generation-id": "gen-1"})
     assert (answer.text, answer.provider_call_id) == ("Hello", "gen-1")
     assert "provider_call_id" not in answer.model_dump()
 
@@ -157,20 +170,20 @@ def test_an_answer_that_is_complete_is_not_cut() -> None:
 def test_a_stop_is_heeded_before_an_answer_in_one_piece_is_read() -> None:
     whole = json.dumps({"text": "はい", "usage": 3}).encode()
     headers = {"content-type": "application/json"}
-    assert _chat(TinyWire(), whole, Watcher(), **headers).text == "はい"
+    assert _chat(TinyWire(), whole, Watcher(), headers=headers).text == "はい"
 
 
 def test_thinking_and_memory_notes_are_not_shown_while_they_arrive() -> None:
     watcher = Watcher()
-    words = ("<thi", "nk>a sec", "ret</think>", "Hello <mem", "ory>note</memory>", " there")
-    answer = _chat(OpenAIWire(), _said(*words), watcher)
+    words = ("<thi", "nk>a sec", "ret</think><mem", "ory>note</memory>Hello", " there")
+    answer = _chat(OpenAIWire(), _said(*words), watcher, THINKER)
     assert not any("sec" in text or "note" in text or "<" in text for text in watcher.shown)
     assert watcher.shown[-1] == answer.text
 
 
 def test_a_thought_that_was_never_opened_is_taken_back() -> None:
     watcher = Watcher()
-    _chat(OpenAIWire(), _said("I should ", "greet</think>", "Hello"), watcher)
+    _chat(OpenAIWire(), _said("I should ", "greet\n</think>\n", "Hello"), watcher, THINKER)
     assert watcher.shown[0] == "I should"
     assert watcher.shown[-1] == "Hello"
 

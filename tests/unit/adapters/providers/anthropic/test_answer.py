@@ -109,14 +109,6 @@ def test_thoughts_are_kept_apart_from_words_and_go_back_with_calls() -> None:
     assert _read(thought, _said("はい")).replay is None
 
 
-def test_thoughts_and_memories_within_the_text_are_taken_out_of_it() -> None:
-    answer = _read(_said("<thinking>ふむ</thinking>はい<memory>凛は蟹が好き</memory>"))
-    assert answer.text == "はい"
-    assert answer.memory_update == "凛は蟹が好き"
-    assert answer.thought is not None
-    assert answer.thought.judgment == "ふむ"
-
-
 @pytest.mark.parametrize("arguments", [{}, {"path": "日"}, "", None])
 def test_a_last_call_that_the_limit_cut_has_no_arguments_however_whole_they_look(
     arguments: Any,

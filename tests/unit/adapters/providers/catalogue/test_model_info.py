@@ -117,10 +117,23 @@ def test_what_xais_models_think_is_set_aside_and_they_take_no_stop(
 @pytest.mark.parametrize(
     "model", ["gpt-5.2-pro", "gpt-5-pro-2025-10-06", "o1-pro", "gpt-5.3-codex", "codex-mini-latest"]
 )
-def test_a_model_that_only_responses_serve_says_so(kind: str, model: str) -> None:
+def test_a_model_that_only_responses_serve_is_asked_over_them(kind: str, model: str) -> None:
     url = "https://n.openai.azure.com" if kind == "azure" else ""
-    with pytest.raises(Invalid, match="Responses") as caught:
-        _info(ProviderSettings("p", kind, url, api_key="k"), model)
+    info = _info(ProviderSettings("p", kind, url, api_key="k"), model)
+    assert info.responses
+    assert not info.temperature or model == "codex-mini-latest"
+
+
+def test_other_models_are_asked_over_chat_completions() -> None:
+    assert not _info(ProviderSettings("p", "openai", api_key="k"), "gpt-5.2").responses
+
+
+def test_a_model_that_is_marked_as_not_offered_says_so() -> None:
+    provider = ProviderSettings("p", "openai", api_key="k")
+    known = ModelsSettings().with_provider(provider).with_model("p:m", ModelSettings(chat=False))
+    models, _ = models_and_transport(known)
+    with pytest.raises(Invalid, match="another interface") as caught:
+        models.get("p:m")
     assert caught.value.cure
 
 
@@ -175,3 +188,22 @@ def test_what_is_not_known_of_a_model_is_said_and_never_free() -> None:
     assert unknown.price is None
     assert len(unknown.notes) == 2
     assert unknown.max_output_tokens <= unknown.max_input_tokens
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "leads"),
+    [
+        (ProviderSettings("ollama", "ollama"), "deepseek-r1:8b", True),
+        (ProviderSettings("ollama", "ollama"), "qwen3:8b", True),
+        (ProviderSettings("vllm", "openai", "http://gpu:8000/v1"), "Qwen/QwQ-32B", True),
+        (ProviderSettings("ollama", "ollama"), "llama3.1:8b", False),
+        (ProviderSettings("openai", "openai", api_key="k"), "gpt-5.2", False),
+        (ProviderSettings("anthropic", "anthropic", api_key="k"), "claude-sonnet-4.5", False),
+    ],
+)
+def test_only_models_that_are_known_to_lead_with_their_thoughts_do(
+    provider: ProviderSettings,
+    model: str,
+    leads: bool,  # noqa: FBT001
+) -> None:
+    assert _info(provider, model).leading_blocks is leads

@@ -61,14 +61,13 @@ def test_thoughts_are_kept_apart_from_words() -> None:
     answer = google_answer(
         _body(
             {"text": "考え中", "thought": True},
-            {"text": "<think>まだ</think>はい<memory>蟹が好き</memory>"},
+            {"text": "`<think>` はい"},
         ),
         PARTY,
     )
-    assert answer.text == "はい"
+    assert answer.text == "`<think>` はい"
     assert answer.thought is not None
-    assert answer.thought.judgment == "考え中\nまだ"
-    assert answer.memory_update == "蟹が好き"
+    assert answer.thought.judgment == "考え中"
 
 
 def test_two_hundred_calls_have_two_hundred_ids() -> None:
@@ -108,7 +107,8 @@ def test_an_answer_may_be_empty(finish: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "finish", ["SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", 3, 4]
+    "finish",
+    ["SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII", "MODEL_ARMOR", 3, 4],
 )
 def test_an_answer_that_was_withheld_is_blocked_and_counted(finish: Any) -> None:
     usage = {"promptTokenCount": 5, "candidatesTokenCount": 7}
@@ -123,7 +123,13 @@ def test_what_was_said_before_it_was_withheld_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "feedback", [{"blockReason": "SAFETY"}, {"blockReason": 1}, {"blockReasonMessage": "だめ"}]
+    "feedback",
+    [
+        {"blockReason": "SAFETY"},
+        {"blockReason": "MODEL_ARMOR"},
+        {"blockReason": 1},
+        {"blockReasonMessage": "だめ"},
+    ],
 )
 def test_a_blocked_prompt_is_blocked_and_counted(feedback: dict[str, Any]) -> None:
     error = _fault({"promptFeedback": feedback, "usageMetadata": {"promptTokenCount": "9"}})

@@ -59,10 +59,10 @@ def test_calls_count_although_the_reason_is_stop() -> None:
 
 
 def test_thoughts_are_kept_apart_whichever_way_they_come() -> None:
-    answer = ollama_answer(_body("<think>まだ</think>はい", thinking="ふむ"), PARTY)
-    assert answer.text == "はい"
+    answer = ollama_answer(_body("`<think>` はい", thinking="ふむ"), PARTY)
+    assert answer.text == "`<think>` はい"
     assert answer.thought is not None
-    assert answer.thought.judgment == "ふむ\nまだ"
+    assert answer.thought.judgment == "ふむ"
 
 
 @pytest.mark.parametrize("arguments", ["{", [1], 5, {"a": float("inf")}])

@@ -125,6 +125,14 @@ def test_an_answer_that_was_filtered_before_its_first_word_is_none() -> None:
     assert openai_answer(_finished("content_filter", {"content": "途中"})).text == "途中"
 
 
+def test_a_filtered_choice_without_a_message_is_blocked() -> None:
+    body = completion({}) | {"choices": [{"index": 0, "finish_reason": "content_filter"}]}
+    with pytest.raises(ModelCallFailed) as caught:
+        openai_answer(body)
+    assert caught.value.fault is Fault.BLOCKED
+    assert caught.value.usage is not None
+
+
 @pytest.mark.parametrize("message", [{"content": None}, {"content": "途中"}, calling("a", "{}")])
 def test_an_answer_that_its_server_lost_is_none_however_much_of_it_came(message: Any) -> None:
     with pytest.raises(ModelCallFailed) as caught:
@@ -171,32 +179,18 @@ def test_a_refusal_is_what_the_model_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "text", "thought", "memory"),
-    [
-        ("<think>考え中</think>答え", "答え", "考え中", None),
-        ("<thinking>hmm</thinking>\nyes", "yes", "hmm", None),
-        ("opened by the template</think>はい", "はい", "opened by the template", None),
-        ("はい<think>終わらない", "はい", "終わらない", None),
-        ("覚えた<memory>凛は猫が好き</memory>よ", "覚えた\nよ", "", "凛は猫が好き"),
-        ("<memory>a</memory><memory>b</memory>ok", "ok", "", "a\nb"),
-        ("<THINK>大文字</THINK>ok<MEMORY>m", "ok", "大文字", "m"),
-        ("1 < 2 > 0 <b>太字</b>", "1 < 2 > 0 <b>太字</b>", "", None),
-    ],
+    "content", ["<think>考え中</think>答え", "はい<memory>m</memory>", "a\n\n\nb"]
 )
-def test_thoughts_and_memories_are_not_said(
-    content: str, text: str, thought: str, memory: str | None
-) -> None:
-    answer = _said(content)
-    assert answer.text == text
-    assert (answer.thought.judgment if answer.thought else "") == thought
-    assert answer.memory_update == memory
+def test_a_wire_takes_nothing_out_of_the_words(content: str) -> None:
+    assert _said(content).text == content
+    assert _said(content).thought is None
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 def test_reasoning_beside_the_words_is_a_thought(field: str) -> None:
-    answer = _said("<think>内</think>はい", **{field: " 外 "})
+    answer = _said("はい", **{field: " 外 "})
     assert answer.thought is not None
-    assert answer.thought.judgment == "外\n内"
+    assert answer.thought.judgment == "外"
     assert _said("はい", **{field: {"not": "text"}}).thought is None
 
 
@@ -264,6 +258,14 @@ def test_ids_are_our_own_whatever_the_server_sends() -> None:
         ({"prompt_tokens": 10, "completion_tokens": 4}, (10, 4, 0, 0)),
         ({"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 20}, (10, 10, 0, 0)),
         ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 5}}, (9, 0, 5, 0)),
+        # Audio that Mistral was sent: in the total, but in neither part of it.
+        ({"prompt_tokens": 4, "completion_tokens": 8, "total_tokens": 400,
+          "prompt_audio_seconds": 31}, (392, 8, 0, 0)),
+        ({"prompt_tokens": 4, "completion_tokens": 8, "total_tokens": 400,
+          "prompt_tokens_details": {"audio_tokens": 388}}, (392, 8, 0, 0)),
+        # OpenAI counts it as part of the prompt.
+        ({"prompt_tokens": 40, "completion_tokens": 8, "total_tokens": 48,
+          "prompt_tokens_details": {"audio_tokens": 30}}, (40, 8, 0, 0)),
         ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 50}, (9, 0, 9, 0)),
         ({"completion_tokens": 7, "completion_tokens_details": {"reasoning_tokens": 6}},
          (0, 7, 0, 6)),

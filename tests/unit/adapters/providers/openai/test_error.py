@@ -53,6 +53,9 @@ def test_a_server_that_turned_us_away_has_not_billed() -> None:
     [
         ({"code": "context_length_exceeded", "message": "long"}, Fault.TOO_LONG),
         ({"type": "exceed_context_size_error", "message": "long"}, Fault.TOO_LONG),
+        ({"message": "The total length of all messages is too long"}, Fault.TOO_LONG),
+        ({"code": "tool_use_failed", "message": "Failed to call a function."}, Fault.NONSENSE),
+        ({"innererror": {"code": "ResponsibleAIPolicyViolation"}, "message": "?"}, Fault.BLOCKED),
         ({"message": "Prompt is too long: 9000 tokens"}, Fault.TOO_LONG),
         ({"message": "Request too large for gpt-4o"}, Fault.TOO_LONG),
         ({"code": "insufficient_quota", "message": "pay"}, Fault.QUOTA_SPENT),

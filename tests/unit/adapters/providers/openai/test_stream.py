@@ -317,3 +317,18 @@ def test_any_chunks_become_an_answer_or_unanswered(chunks: list[Any]) -> None:
     except ModelCallFailed:
         return
     assert ModelAnswer.model_validate_json(answer.model_dump_json()) == answer
+
+
+def test_a_filtered_stream_without_a_word_is_blocked() -> None:
+    choice = {"index": 0, "finish_reason": "content_filter", "content_filter_results": {}}
+    with pytest.raises(ModelCallFailed) as caught:
+        read_stream(WIRE, [_sent([{"model": "m", "choices": [choice]}]), DONE])
+    assert caught.value.fault is Fault.BLOCKED
+
+
+def test_an_unusable_call_that_a_stream_reports_may_be_retried() -> None:
+    error = {"error": {"message": "Failed to call a function.", "code": "tool_use_failed"}}
+    with pytest.raises(ModelCallFailed) as caught:
+        read_stream(WIRE, [_sent([_chunk({"content": "は"}), error])])
+    assert caught.value.fault is Fault.NONSENSE
+    assert caught.value.fault.may_pass

@@ -16,6 +16,7 @@ def summary(cost: int, calls: int = 2, **changes: Any) -> dict[str, Any]:
     """What some calls came to."""
     facts = {"calls": calls, "answered": calls, "failed": 0, "unknown": 0}
     facts |= {"input_tokens": 1_000, "output_tokens": 10, "cost_micro_usd": cost}
+    facts |= {"cached_tokens": 380}
     return {**facts, **changes}
 
 
@@ -52,11 +53,18 @@ def test_each_agents_calls_are_summed_up(
     rows = [row.split() for row in program.run("--language", language, "costs").out.splitlines()]
     assert rows[0][:3] == head
     assert rows[1:] == [
-        ["Ada", "2", "0", "1,000", "10", "$0.00125"],
-        ["葵", "2", "2", "1,000", "10", "$0.000003"],
-        [total, "4", "2", "2,000", "20", "$0.001253"],
+        ["Ada", "2", "0", "1,000", "38%", "10", "$0.00125"],
+        ["葵", "2", "2", "1,000", "38%", "10", "$0.000003"],
+        [total, "4", "2", "2,000", "38%", "20", "$0.001253"],
     ]
     assert reports.requests[-1].url.params["period"] == "last_month"
+
+
+def test_without_input_there_is_no_share_of_it(program: Program, reports: Server) -> None:
+    nothing = summary(0, input_tokens=0, cached_tokens=0)
+    reports.on("GET /agents/aoi/llm/metrics/summary", report(nothing))
+    rows = [row.split() for row in program.run("costs", "--agent", "葵").out.splitlines()]
+    assert rows[1][3:6] == ["0", "–", "10"]
 
 
 def test_one_agents_calls_are_sorted(program: Program, reports: Server) -> None:

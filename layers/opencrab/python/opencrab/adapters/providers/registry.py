@@ -328,8 +328,8 @@ class ProviderModels:
         connection.address_of_provider(provider)
         if self._known_of(reading, provider, model).chat is False:
             raise Invalid(
-                f"{info.name!r} is offered by its vendor over another interface only, such as "
-                "OpenAI's Responses API, which is not supported",
+                f"{info.name!r} is offered by its vendor over another interface only, which is not "
+                "supported",
                 field="model",
                 cure="choose another model, or set chat = true for it in config/pricing.toml",
             )

@@ -20,6 +20,7 @@ from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
+    FewEmbeddingsWire,
     StreamAssembly,
     UsageLookupWire,
     Wire,
@@ -64,7 +65,9 @@ class _Vendor:
     clock: Clock = time.monotonic
 
     def __post_init__(self) -> None:
-        self._line = VendorLine(self.wire, self.endpoint, self.model, self.transport)
+        self._line = VendorLine(
+            self.wire, self.endpoint, self.model, self.transport, self.info.leading_blocks
+        )
 
 
 @dataclass
@@ -146,9 +149,10 @@ class VendorEmbedder(_Vendor):
     def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
         deadline = self.clock() + timeout_seconds
         whole = Embeddings(vectors=(), model=self.model)
-        for start in range(0, len(texts), BATCH):
+        most = self.wire.texts_per_request if isinstance(self.wire, FewEmbeddingsWire) else BATCH
+        for start in range(0, len(texts), most):
             try:
-                part = self._batch(texts[start : start + BATCH], deadline - self.clock())
+                part = self._batch(texts[start : start + most], deadline - self.clock())
             except ModelCallFailed as error:
                 if start and not error.may_be_billed:
                     # The batches before this one were answered, and are on the bill.
@@ -266,7 +270,7 @@ def _comes_whole(opened: OpenReply, wire: Wire) -> bool:
     """
     kind = opened.headers.get("content-type", "").strip().lower()
     return kind.startswith("text/html") or (
-        wire.framing == "sse" and kind.startswith("application/json")
+        wire.framing != "ndjson" and kind.startswith("application/json")
     )
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from opencrab.adapters.providers.transport.exchange import OpenReply, Reply, Transport
+from opencrab.adapters.providers.wire.blocks import (
+    answer_without_leading_blocks,
+    sort_leading_blocks,
+    text_after_leading_blocks,
+)
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.secrecy import ProviderKeyRedactor
-from opencrab.adapters.providers.wire.text import (
-    complete_wire_characters,
-    repair_wire_text,
-    sort_wire_content_blocks,
-    wire_text_before_open_block,
-)
+from opencrab.adapters.providers.wire.text import complete_wire_characters, repair_wire_text
 from opencrab.adapters.providers.wire.wire import (
     Endpoint,
     ErrorParty,
@@ -42,12 +42,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class VendorLine:
-    """The connection to one model, which validates the key and removes it from errors."""
+    """The connection to one model, which validates the key and removes it from errors.
+
+    `leading_blocks` says whether the model writes its thoughts at the beginning of its text.
+    """
 
     wire: Wire
     endpoint: Endpoint
     model: str
     transport: Transport
+    leading_blocks: bool = False
 
     def __post_init__(self) -> None:
         endpoint = self.endpoint
@@ -142,24 +146,33 @@ class VendorLine:
     def answer(self, body: bytes) -> ModelAnswer:
         """Parse a response body into an answer."""
         party = self.party
-        return self.read(
-            body, lambda body: self.wire.from_wire(parse_provider_json(body, party.provider), party)
+        return self.sorted(
+            self.read(
+                body,
+                lambda body: self.wire.from_wire(parse_provider_json(body, party.provider), party),
+            )
         )
 
     def assembled(self, body: Any) -> ModelAnswer:
         """Parse the assembled body of a stream into an answer."""
         try:
-            return self.wire.from_wire(body, self.party)
+            return self.sorted(self.wire.from_wire(body, self.party))
         except ModelCallFailed:
-            return self.wire.from_wire(self.secrecy.redact_json(body), self.party)
+            return self.sorted(self.wire.from_wire(self.secrecy.redact_json(body), self.party))
+
+    def sorted(self, answer: ModelAnswer) -> ModelAnswer:
+        """Take the thoughts out of an answer's text, if the model is known to write them there."""
+        return answer_without_leading_blocks(answer) if self.leading_blocks else answer
 
     def shown(self, assembly: StreamAssembly) -> str:
         """Return the text of an answer that may be shown, as much as has arrived for certain."""
         if assembly.is_complete:
-            whole = sort_wire_content_blocks(repair_wire_text(assembly.text)).text
+            whole = repair_wire_text(assembly.text)
+            whole = sort_leading_blocks(whole).text if self.leading_blocks else whole.strip()
             return self.secrecy.redact_text(whole)
         text = repair_wire_text(complete_wire_characters(assembly.text))
-        return self.secrecy.redact_beginning(wire_text_before_open_block(text))
+        text = text_after_leading_blocks(text) if self.leading_blocks else text.strip()
+        return self.secrecy.redact_beginning(text)
 
     def partial(self, assembly: StreamAssembly, call_id: str) -> ModelAnswer:
         """Return what has arrived of an answer whose call was stopped, without tool calls.

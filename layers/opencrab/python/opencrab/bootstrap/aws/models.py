@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opencrab import settings
+from opencrab.bootstrap.bedrock import REGION, AwsAccount, models_signed_for_aws
 from opencrab.ports.access.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -37,11 +38,14 @@ def aws_models_from_settings(
     )
     unseen = secrets is None
     found = (_reachable(replace(each, unseen=unseen)) for each in known.providers.values())
-    return replace(known, providers={each.name: each for each in found})
+    known = replace(known, providers={each.name: each for each in found})
+    return models_signed_for_aws(known, AwsAccount(), by_choice=False)
 
 
-def _somewhere(name: str) -> str:
+def _somewhere(name: str) -> str | None:
     """Return a placeholder for a variable whose value only the workers can read."""
+    if name == REGION:
+        return None
     return _ELSEWHERE if name.endswith("KEY") else "https://elsewhere.invalid"
 
 

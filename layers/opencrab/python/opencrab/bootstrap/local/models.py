@@ -1,11 +1,14 @@
 """The models that OpenCrab uses on this machine, and the HTTP client that calls them."""
 
+import os
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
+from opencrab.bootstrap.bedrock import AwsAccount, aws_account, models_signed_for_aws
 from opencrab.domain.errors import Invalid
 
 if TYPE_CHECKING:
@@ -105,8 +108,11 @@ def configured_local_models(secrets: "Secrets") -> "ModelsSettings":
     from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
 
     secrets.forget()
-    configured = settings.load_settings({}, secret=secrets.get)
-    return model_catalogue_settings(
+    account = settings_of_aws()
+    configured = settings.load_settings(
+        {}, secret=lambda name: secrets.get(name) or account.variable(name)
+    )
+    known = model_catalogue_settings(
         configured.table("llm"),
         configured.pricing,
         configured.absent_below("llm.providers"),
@@ -114,6 +120,12 @@ def configured_local_models(secrets: "Secrets") -> "ModelsSettings":
         listing=settings.listed_models,
         stored_key=secrets.get,
     )
+    return models_signed_for_aws(known, account, by_choice=True)
+
+
+def settings_of_aws() -> AwsAccount:
+    """Return what this process's environment says of AWS."""
+    return aws_account(os.environ, Path.home())  # noqa: TID251  - AWS's own variables
 
 
 def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":

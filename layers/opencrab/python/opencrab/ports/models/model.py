@@ -199,7 +199,9 @@ class ModelInfo:
     A `private` model runs where, as its owner says, no data leaves: it is never replaced by one
     that is not private. `hidden_tokens` is what a vendor adds to each request and bills, and
     `hidden_output_tokens` what the model may think beyond `max_output_tokens`, billed as well; an
-    image costs at most `image_tokens`. `stop` says whether stop texts are supported.
+    image costs at most `image_tokens`. `stop` says whether stop texts are supported, and
+    `leading_blocks` whether the model begins its text with its thoughts, between tags. `responses`
+    says that only OpenAI's Responses API serves it.
     """
 
     name: str
@@ -212,6 +214,8 @@ class ModelInfo:
     temperature: bool = True
     private: bool = False
     stop: bool = True
+    leading_blocks: bool = False
+    responses: bool = False
     hidden_tokens: int = 0
     hidden_output_tokens: int = 0
     image_tokens: int = 5_000

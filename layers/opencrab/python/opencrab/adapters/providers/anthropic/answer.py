@@ -14,7 +14,7 @@ from opencrab.adapters.providers.wire.lenient import (
     read_tool_arguments,
     reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -34,19 +34,18 @@ def anthropic_answer(body: Any, party: ErrorParty) -> ModelAnswer:
     blocks = _blocks(body, party)
     finish = as_wire_label(body.get("stop_reason"))
     usage = _usage(dict_or_empty(body.get("usage")))
-    words = sort_wire_content_blocks(repair_wire_text(_join_blocks(blocks, "text", "")))
+    words = repair_wire_text(_join_blocks(blocks, "text", "")).strip()
     calls = () if finish == _REFUSED else _calls(blocks, cut=finish == _CUT)
     if finish == _FULL:
         raise _full(party, usage)
-    if finish == _REFUSED and not words.text:
+    if finish == _REFUSED and not words:
         raise _refusal_error(body, party, usage)
-    judgment = "\n".join(filter(None, (_thinking_text(blocks), words.thought)))
-    intent = words.text if calls else ""
+    judgment = _thinking_text(blocks)
+    intent = words if calls else ""
     return ModelAnswer(
-        text="" if calls else words.text,
+        text="" if calls else words,
         calls=calls,
         thought=Reflection(judgment=judgment, intent=intent) if judgment or intent else None,
-        memory_update=words.memory,
         model=as_wire_label(body.get("model")),
         finish=finish,
         usage=usage,

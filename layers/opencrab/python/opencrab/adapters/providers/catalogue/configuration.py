@@ -23,12 +23,21 @@ from opencrab.adapters.providers.catalogue.model_facts import (
     own_facts,
     vendor_facts,
 )
+from opencrab.adapters.providers.transport.exchange import SignRequest
 from opencrab.adapters.providers.wire.address import checked_wire_base_url
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.routing import CallOptions, Use
 
 Kind = Literal[
-    "openai", "azure", "anthropic", "google", "openrouter", "ollama", "llamacpp", "scripted"
+    "openai",
+    "azure",
+    "anthropic",
+    "google",
+    "bedrock",
+    "openrouter",
+    "ollama",
+    "llamacpp",
+    "scripted",
 ]
 """How a provider is spoken to."""
 
@@ -62,7 +71,9 @@ class ProviderSettings:
     without which the provider is absent; `problem` is another reason why it cannot be used.
     `private` None means: judge by the address. `script` is a file for kind `scripted`.
     `configured_url` is the address before the owner changed it at run time. `unseen` says that the
-    key is a placeholder for one that this process cannot read, and must not be checked.
+    key is a placeholder for one that this process cannot read, and must not be checked. `sign`
+    signs requests with AWS credentials where there is no key; with `signs_by_choice` the owner
+    named them for this process, so that they count as a key.
     """
 
     name: str
@@ -84,6 +95,8 @@ class ProviderSettings:
     timeout_seconds: float | None = None
     configured_url: str | None = None
     unseen: bool = False
+    sign: SignRequest | None = field(default=None, repr=False, compare=False)
+    signs_by_choice: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +165,7 @@ def model_catalogue_settings(
         providers = {name: _apply_stored_key(each, stored_key) for name, each in providers.items()}
     selection = catalogue_config_table(llm.get("self_selection", {}), "llm.self_selection")
     check_catalogue_config_keys(selection, {"enabled", "allowed_aliases"}, "llm.self_selection")
-    default = f"{llm.get('default_provider', 'scripted')}:{llm.get('default_model', '')}"
+    default = _default(llm, providers)
     settings = ModelsSettings(
         default=default,
         providers=providers,
@@ -170,6 +183,15 @@ def model_catalogue_settings(
     )
     _check_references(settings)
     return settings
+
+
+def _default(llm: Mapping[str, Any], providers: Mapping[str, ProviderSettings]) -> str:
+    """Return the default model; without a name, the default model of its provider."""
+    name = str(llm.get("default_provider", "scripted"))
+    model = str(llm.get("default_model", "")) or (
+        providers[name].default_model if name in providers else ""
+    )
+    return f"{name}:{model}"
 
 
 def catalogue_alias_target(name: str, aliases: Mapping[str, str], place: str) -> str:

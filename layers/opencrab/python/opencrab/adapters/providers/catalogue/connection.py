@@ -5,7 +5,7 @@ A wire is loaded when the first model needs it: one provider must not cost the t
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -47,7 +47,7 @@ BASE_URLS = {
     "ollama": OLLAMA_URL,
     "llamacpp": LLAMACPP_URL,
 }
-"""Where each kind is unless its base_url says otherwise; Azure is somewhere else for everyone."""
+"""Where each kind is unless its base_url says otherwise; Azure and Bedrock are elsewhere."""
 
 DEFAULT_MODELS = {"scripted": "rules", "llamacpp": UNNAMED_MODEL}
 LOCAL_KINDS = frozenset({"ollama", "llamacpp"})
@@ -58,6 +58,7 @@ _WIRES = {
     "anthropic": ("anthropic", "AnthropicWire"),
     "google": ("google", "GoogleWire"),
     "openrouter": ("openrouter", "OpenRouterWire"),
+    "bedrock": ("bedrock", "BedrockWire"),
     "ollama": ("ollama", "OllamaWire"),
     "llamacpp": ("llamacpp", "LlamaCppWire"),
 }
@@ -71,6 +72,8 @@ def missing_catalogue_provider_setting(provider: ProviderSettings) -> str:
         return provider.problem
     if name := missing_catalogue_provider_key(provider):
         return f"{name} is not set"
+    if provider.kind == "bedrock" and not provider.api_key and provider.sign is None:
+        return "it has no AWS credentials"
     if provider.kind != "scripted" and not catalogue_provider_address(provider):
         return "it has no base_url"
     return ""
@@ -138,7 +141,7 @@ def build_catalogue_chat_model(
     from opencrab.adapters.providers.vendor import VendorModel  # noqa: PLC0415  - see above
 
     return VendorModel(
-        _wire(provider),
+        _wire(provider, responses=info.responses),
         _endpoint(provider),
         _wire_name(provider, model),
         info,
@@ -182,6 +185,10 @@ def catalogue_provider_health(
     wire, endpoint = _wire(provider), _endpoint(provider)
     if catalogue_provider_stays_private(provider):
         transport = _NotOpenCrab(transport)
+    if provider.kind == "bedrock":
+        # The runtime's own host lists no models.
+        listing = endpoint.base_url.replace("://bedrock-runtime", "://bedrock", 1)
+        endpoint, transport = replace(endpoint, base_url=listing), _patient(provider, transport)
     return probe_provider_health(wire, endpoint, transport, timeout_seconds)
 
 
@@ -200,7 +207,15 @@ def call_usage(
     )
 
 
-def _wire(provider: ProviderSettings) -> "Wire":
+def _wire(provider: ProviderSettings, *, responses: bool = False) -> "Wire":
+    if responses and provider.kind in {"openai", "azure"}:
+        from opencrab.adapters.providers.responses.endpoint import (  # noqa: PLC0415  - see above
+            AzureResponsesWire,
+            ResponsesWire,
+        )
+
+        azure = provider.kind == "azure"
+        return AzureResponsesWire(provider.api_version) if azure else ResponsesWire()
     if provider.kind == "azure":
         from opencrab.adapters.providers.openai.endpoint import AzureWire  # noqa: PLC0415  - see above
 
@@ -240,6 +255,10 @@ def _own_headers(provider: ProviderSettings) -> Mapping[str, str]:
 
 
 def _patient(provider: ProviderSettings, transport: Transport) -> Transport:
+    if provider.sign is not None and not provider.api_key:
+        from opencrab.adapters.providers.bedrock.signing import SignedTransport  # noqa: PLC0415
+
+        transport = SignedTransport(transport, provider.sign)
     most = provider.timeout_seconds
     return transport if most is None else _Within(transport, most)
 

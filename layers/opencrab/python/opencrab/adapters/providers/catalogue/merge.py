@@ -192,7 +192,7 @@ def _keyed_defaults(settings: ModelsSettings) -> Iterator[str]:
 
 def _has_key(settings: ModelsSettings, name: str) -> bool:
     provider, _ = resolve_catalogue_model(settings, name)
-    return bool(provider.api_key)
+    return bool(provider.api_key) or provider.signs_by_choice
 
 
 def _apply_change_safely(provider: ProviderSettings, change: ProviderChange) -> ProviderSettings:

@@ -42,9 +42,13 @@ _NUMBERS = {
     "hidden_tokens": 0,
     "hidden_output_tokens": 0,
 }
-_ABILITIES = ("functions", "vision", "temperature", "stop", "chat")
+_ABILITIES = (
+    "functions", "vision", "temperature", "stop", "chat", "leading_blocks", "responses",
+)  # fmt: skip
 _LISTED = {*_PARTS, "context", "max_input_tokens", "also"}
 _UNDATED = date.min
+_PROFILES = "bedrock:regional."
+"""How the public list names the inference profiles of all regions at once."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class ModelSettings:
     """A model's limits, abilities and price, as far as they are known.
 
     `parts` are prices in US dollars per million tokens that complete those of another list. `chat`
-    False means that the vendor offers the model only over an API that OpenCrab does not support.
+    False means that the vendor offers the model only over an API that OpenCrab does not support,
+    `responses` True that it offers it only over OpenAI's Responses API.
     """
 
     max_input_tokens: int | None = None
@@ -65,6 +70,8 @@ class ModelSettings:
     temperature: bool | None = None
     stop: bool | None = None
     chat: bool | None = None
+    leading_blocks: bool | None = None
+    responses: bool | None = None
     image_tokens: int | None = None
     hidden_tokens: int | None = None
     hidden_output_tokens: int | None = None
@@ -139,9 +146,9 @@ class ModelFacts:
         return replace(facts, price=price, as_of=newer.as_of)
 
     def names(self) -> Iterator[str]:
-        """Yield every `provider:model` that a list has."""
+        """Yield every `provider:model` that a list has, under a name that can be called."""
         yield from self.models
-        yield from _entries(self.listing())
+        yield from (name for name in _entries(self.listing()) if not name.startswith(_PROFILES))
 
     @cached_property
     def _own_by_name(self) -> Mapping[str, ModelSettings]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from opencrab.adapters.providers.catalogue.bedrock_models import bedrock_model_facts
 from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 from opencrab.adapters.providers.catalogue.connection import (
     LOCAL_KINDS,
@@ -27,8 +28,11 @@ def known_model_info(
 ) -> ModelSettings:
     """Return the known facts of a model: its own, completed by its family's and vendor's."""
     name, kind = f"{provider.name}:{model}", provider.kind
-    own = is_vendors_own(provider) or kind == "azure"
-    known = facts.settings_for(name, f"{kind}:{model}") if own else facts.settings_for(name)
+    own = is_vendors_own(provider) or kind in {"azure", "bedrock"}
+    if kind == "bedrock":
+        known = bedrock_model_facts(facts, provider.name, model, provider.base_url)
+    else:
+        known = facts.settings_for(name, f"{kind}:{model}") if own else facts.settings_for(name)
     if kind == "azure" and known.price is None:
         known = _as_at_openai(known, facts, model)
     for family in settings.families:
@@ -62,6 +66,8 @@ def catalogue_model_info(provider: ProviderSettings, model: str, known: ModelSet
         vision=known.vision is True,
         temperature=known.temperature is not False,
         stop=known.stop is not False,
+        leading_blocks=known.leading_blocks is True,
+        responses=known.responses is True,
         private=catalogue_provider_stays_private(provider),
         hidden_tokens=known.hidden_tokens or 0,
         hidden_output_tokens=known.hidden_output_tokens or 0,

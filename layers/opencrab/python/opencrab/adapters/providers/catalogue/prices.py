@@ -29,6 +29,7 @@ PROVIDERS = {
     "openai": "openai",
     "azure": "azure",
     "anthropic": "anthropic",
+    "aws": "bedrock",
     "google": "google",
     "openrouter": "openrouter",
     "deepseek": "deepseek",
@@ -54,7 +55,7 @@ _PARTS = {
 }
 _OTHER_UNITS = re.compile(r"requests_|audio_hours|mchars|messages_")
 _OTHER_MODELS = re.compile(
-    r"image|audio|voice|tts|speech|transcri|whisper|realtime|live|dall-e|sora|veo|imagen|lyria"
+    r"image|audio|voice|tts|speech|sonic|transcri|whisper|realtime|live|dall-e|sora|veo|imagen|lyria"
     r"|moderation|streaming|banana|safety|search-|-research|computer-use|robotics|-instruct$"
     r"|:batch$|:free$|:extended$"
 )

@@ -13,7 +13,7 @@ from opencrab.adapters.providers.wire.lenient import (
     read_tool_arguments,
     reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -45,6 +45,7 @@ _WITHHELD = frozenset(
         "BLOCKLIST",
         "PROHIBITED_CONTENT",
         "SPII",
+        "MODEL_ARMOR",
         "IMAGE_SAFETY",
         "IMAGE_PROHIBITED_CONTENT",
         "IMAGE_RECITATION",
@@ -173,16 +174,13 @@ def _answer(parts: list[dict[str, Any]], party: ErrorParty) -> ModelAnswer:
         elif isinstance(text, str):
             texts.append(text)
             text_signature = signature or text_signature
-    words = sort_wire_content_blocks(repair_wire_text("".join(texts)))
-    judgment = (repair_wire_text("".join(thoughts)).strip(), words.thought)
-    thought = Reflection(
-        judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
-    )
+    words = repair_wire_text("".join(texts)).strip()
+    judgment = repair_wire_text("".join(thoughts)).strip()
+    thought = Reflection(judgment=judgment, intent=words if calls else "")
     return ModelAnswer(
-        text="" if calls else words.text,
+        text="" if calls else words,
         calls=tuple(calls),
         thought=thought if thought.judgment or thought.intent else None,
-        memory_update=words.memory,
         replay=_replay(kept, "" if calls else text_signature, party),
     )
 

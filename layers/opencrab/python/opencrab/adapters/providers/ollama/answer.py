@@ -13,7 +13,7 @@ from opencrab.adapters.providers.wire.lenient import (
     read_tool_arguments,
     reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -100,18 +100,15 @@ class OllamaAssembly:
 
 
 def _answer(message: dict[str, Any]) -> ModelAnswer:
-    words = sort_wire_content_blocks(repair_wire_text(_text(message.get("content"))))
+    words = repair_wire_text(_text(message.get("content"))).strip()
     entries = [entry for entry in list_or_empty(message.get("tool_calls")) if entry]
     calls = tuple(_call(f"c{place}", entry) for place, entry in enumerate(entries))
-    judgment = (repair_wire_text(_text(message.get("thinking"))).strip(), words.thought)
-    thought = Reflection(
-        judgment="\n".join(filter(None, judgment)), intent=words.text if calls else ""
-    )
+    judgment = repair_wire_text(_text(message.get("thinking"))).strip()
+    thought = Reflection(judgment=judgment, intent=words if calls else "")
     return ModelAnswer(
-        text="" if calls else words.text,
+        text="" if calls else words,
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
-        memory_update=words.memory,
     )
 
 

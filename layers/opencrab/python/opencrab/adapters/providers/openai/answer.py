@@ -15,7 +15,7 @@ from opencrab.adapters.providers.wire.lenient import (
     read_tool_arguments,
     reply_json_excerpt,
 )
-from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.adapters.providers.wire.wire import ErrorParty
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -35,11 +35,14 @@ _FAILED = "error"
 
 
 def openai_usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG001  - one kind of function
-    """Return token counts; what `total_tokens` holds beyond the prompt counts as output."""
+    """Return token counts; what `total_tokens` holds beyond the prompt counts as output.
+
+    Only audio that Mistral was sent is counted in the total, but in neither part: it is input.
+    """
     counted = dict_or_empty(body.get("usage"))
-    tokens_in = as_token_count(counted.get("prompt_tokens"))
-    beyond = as_token_count(counted.get("total_tokens")) - tokens_in
     details = dict_or_empty(counted.get("prompt_tokens_details"))
+    tokens_in = as_token_count(counted.get("prompt_tokens")) + _audio_apart(counted, details)
+    beyond = as_token_count(counted.get("total_tokens")) - tokens_in
     cached = details.get("cached_tokens")
     if cached is None:
         cached = counted.get("prompt_cache_hit_tokens")
@@ -57,6 +60,15 @@ def openai_usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG
     )
 
 
+def _audio_apart(counted: dict[str, Any], details: dict[str, Any]) -> int:
+    """Return the tokens of audio input that `prompt_tokens` does not include."""
+    parts = (counted.get("prompt_tokens"), counted.get("completion_tokens"))
+    apart = max(as_token_count(counted.get("total_tokens")) - sum(map(as_token_count, parts)), 0)
+    if as_token_count(counted.get("prompt_audio_seconds")):
+        return apart
+    return min(as_token_count(details.get("audio_tokens")), apart)
+
+
 def openai_answer(
     body: Any, party: ErrorParty = _NOBODY, counting: Counting = openai_usage
 ) -> ModelAnswer:
@@ -68,20 +80,16 @@ def openai_answer(
     counted = counting(dict_or_empty(body), party)
     choice = _first_choice(body, party, counted)
     message = dict_or_empty(choice.get("message"))
-    words = sort_wire_content_blocks(repair_wire_text(_content(message)))
+    words = repair_wire_text(_content(message)).strip()
     finish = as_wire_label(choice.get("finish_reason"))
     calls = _calls(message, cut=finish == _CUT)
-    if finish == _FAILED or (finish == _FILTERED and not words.text and not calls):
+    if finish == _FAILED or (finish == _FILTERED and not words and not calls):
         raise openai_error_within(finish, party, usage=counted, began=True)
-    thought = Reflection(
-        judgment="\n".join(filter(None, (_reasoning(message), words.thought))),
-        intent=words.text if calls else "",
-    )
+    thought = Reflection(judgment=_reasoning(message), intent=words if calls else "")
     return ModelAnswer(
-        text="" if calls else words.text,
+        text="" if calls else words,
         calls=calls,
         thought=thought if thought.judgment or thought.intent else None,
-        memory_update=words.memory,
         model=as_wire_label(dict_or_empty(body).get("model")) or party.model,
         finish=finish,
         usage=counted,
@@ -96,7 +104,7 @@ def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any
     error = dict_or_empty(body).get("error") or choice.get("error")
     if error:
         raise openai_error_within(error, party, usage=counted)
-    if isinstance(choice.get("message"), dict):
+    if isinstance(choice.get("message"), dict) or choice.get("finish_reason") == _FILTERED:
         return choice
     lacking = "has no choices with a message" if isinstance(body, dict) else "is not a JSON object"
     raise ModelCallFailed(
@@ -106,12 +114,27 @@ def _first_choice(body: Any, party: ErrorParty, counted: Usage) -> dict[str, Any
     )
 
 
+def text_of_openai_parts(parts: list[Any]) -> str:
+    """Join the texts of a content that came as a list of parts."""
+    texts = (dict_or_empty(part).get("text") for part in parts)
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def thinking_of_openai_parts(parts: list[Any]) -> str:
+    """Join the thinking of a content that came as a list of parts, as Mistral sends it."""
+    thoughts = (dict_or_empty(part).get("thinking") for part in parts)
+    return "".join(
+        text_of_openai_parts(thought) if isinstance(thought, list) else thought
+        for thought in thoughts
+        if isinstance(thought, list | str)
+    )
+
+
 def _content(message: dict[str, Any]) -> str:
     """Return a message's text, which may come as a string, as parts, or as a refusal."""
     content = message.get("content")
     if isinstance(content, list):
-        parts = (dict_or_empty(part).get("text") for part in content)
-        content = "".join(part for part in parts if isinstance(part, str))
+        content = text_of_openai_parts(content)
     if isinstance(content, str) and content:
         return content
     refusal = message.get("refusal")
@@ -124,7 +147,7 @@ def _reasoning(message: dict[str, Any]) -> str:
         reasoning = message.get(field)
         if isinstance(reasoning, str) and reasoning.strip():
             return repair_wire_text(reasoning).strip()
-    return ""
+    return repair_wire_text(thinking_of_openai_parts(list_or_empty(message.get("content")))).strip()
 
 
 def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -172,6 +195,8 @@ def _replay(message: dict[str, Any], party: ErrorParty) -> dict[str, Any] | None
     if list_or_empty(message.get("reasoning_details")):
         replay["reasoning_details"] = message["reasoning_details"]
         replay["ids"] = [as_wire_label(entry.get("id")) for entry in entries]
+    elif entries and thinking_of_openai_parts(list_or_empty(message.get("content"))):
+        replay["content"] = message["content"]
     elif entries and _reasoning({"reasoning_content": message.get("reasoning_content")}):
         replay["reasoning_content"] = message["reasoning_content"]
     else:

@@ -38,6 +38,7 @@ _BY_WORDS = (
             "max context length", "available context size", "prompt is too long",
             "prompt too long", "string_above_max_length", "request too large",
             "input is too long", "maximum prompt length", "context window",
+            "total length of all messages is too long",
         ),
     ),
     (
@@ -64,6 +65,7 @@ _BY_WORDS = (
             "not a valid model id", "no endpoints found", "model_deprecated", "unknown_model",
         ),
     ),
+    (Fault.NONSENSE, ("tool_use_failed",)),
 )  # fmt: skip
 _OTHERS = {
     409: Fault.RATE_LIMITED,
@@ -100,7 +102,7 @@ _SENTENCES = {
     Fault.RATE_LIMITED: ("rate limited by {provider}{status}{retry}: {told}", None),
     Fault.OVERLOADED: ("{provider} is overloaded: {told}", None),
     Fault.TIMEOUT: ("{provider} timed out waiting for the request: {told}", None),
-    Fault.NONSENSE: ("{provider} returned an unexpected status: {told}", None),
+    Fault.NONSENSE: ("{provider} returned an unusable answer: {told}", None),
     Fault.BAD_REQUEST: ("{provider} refused the request: {told}", None),
 }
 
@@ -242,4 +244,5 @@ def _marks(error: Any) -> str:
         return error.lower()[:_MARKS_LENGTH] if isinstance(error, str) else ""
     fields = [error.get(field) for field in ("code", "type", "message")]
     fields.append(dict_or_empty(error.get("metadata")).get("raw"))
+    fields.append(dict_or_empty(error.get("innererror")).get("code"))
     return " ".join(field[:_MARKS_LENGTH] for field in fields if isinstance(field, str)).lower()

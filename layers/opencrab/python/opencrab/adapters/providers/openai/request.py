@@ -22,7 +22,7 @@ _NOT_IN_FUNCTION_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _FUNCTION_NAME_LENGTH = 64
 _CALL_ID_LENGTH = 40
 _MOST_STOPS = 4
-_REPLAYED = ("reasoning_content", "reasoning_details")
+_REPLAYED = ("reasoning_content", "reasoning_details", "content")
 
 
 def openai_request(request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:

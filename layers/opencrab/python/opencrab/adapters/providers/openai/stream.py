@@ -4,7 +4,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from opencrab.adapters.providers.openai.answer import Counting
+from opencrab.adapters.providers.openai.answer import (
+    Counting,
+    text_of_openai_parts,
+    thinking_of_openai_parts,
+)
 from opencrab.adapters.providers.openai.error import openai_error_within
 from opencrab.adapters.providers.wire.lenient import (
     as_wire_label,
@@ -16,7 +20,7 @@ from opencrab.adapters.providers.wire.wire import ErrorParty, StreamFrame
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
 
-_WORDS = ("content", "refusal", "reasoning_content", "reasoning")
+_WORDS = ("content", "refusal", "reasoning_content", "reasoning", "thinking")
 _DONE = "[DONE]"
 _ARGUMENTS = {"function": "arguments", "custom": "input"}
 
@@ -83,6 +87,8 @@ class OpenAIChatAssembly:
         message: dict[str, Any] = {
             name: "".join(pieces) for name, pieces in self._words.items() if pieces
         }
+        if thinking := message.pop("thinking", ""):
+            message["content"] = _openai_parts(thinking, message.get("content", ""))
         if self._calls:
             message["tool_calls"] = [call.entry() for call in self._calls]
         if self._details:
@@ -116,6 +122,9 @@ class OpenAIChatAssembly:
             self._whole = self._whole if self.has_content else choice["message"]
             return
         delta = dict_or_empty(choice.get("delta"))
+        if isinstance(parts := delta.get("content"), list):
+            thinking, text = thinking_of_openai_parts(parts), text_of_openai_parts(parts)
+            delta = {**delta, "content": text, "thinking": thinking}
         for name, pieces in self._words.items():
             if isinstance(piece := delta.get(name), str) and piece:
                 pieces.append(piece)
@@ -165,6 +174,14 @@ class OpenAIChatAssembly:
             self._details.append(_Detail.from_first_delta(detail))
         else:
             last.add(detail)
+
+
+def _openai_parts(thinking: str, text: str) -> list[dict[str, Any]]:
+    """Return content with thinking as Mistral has it in a non-streaming completion."""
+    parts: list[dict[str, Any]] = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": thinking}]}
+    ]
+    return [*parts, {"type": "text", "text": text}] if text else parts
 
 
 @dataclass

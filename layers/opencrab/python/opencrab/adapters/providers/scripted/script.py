@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from opencrab.adapters.providers.wire.blocks import sort_leading_blocks
 from opencrab.adapters.providers.wire.lenient import raw_tool_arguments, read_tool_arguments
-from opencrab.adapters.providers.wire.text import repair_wire_text, sort_wire_content_blocks
+from opencrab.adapters.providers.wire.text import repair_wire_text
 from opencrab.domain.errors import Invalid
 from opencrab.domain.models.fault import Fault, ModelCallFailed
 from opencrab.domain.money.budget import Usage
@@ -80,7 +81,7 @@ class ScriptedAnswer:
     @property
     def answer(self) -> ModelAnswer:
         """The answer, as if a provider had sent it."""
-        words = sort_wire_content_blocks(repair_wire_text(self.text))
+        words = sort_leading_blocks(repair_wire_text(self.text))
         intent = words.text if self.calls else ""
         thought = Reflection(judgment=words.thought, intent=intent)
         return ModelAnswer(

@@ -21,6 +21,10 @@ IsStopped = Callable[[], bool]
 """Says whether to stop an exchange."""
 
 
+SignRequest = Callable[[str, str, bytes], Mapping[str, str]]
+"""Returns the headers that sign a request, by its method, URL and body; raises Unavailable."""
+
+
 def transport_never_stopped() -> bool:
     """Return False, for exchanges that nobody stops."""
     return False

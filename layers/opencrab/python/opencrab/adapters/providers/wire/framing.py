@@ -26,6 +26,12 @@ def wire_stream_frames(chunks: Iterable[bytes], framing: Framing) -> Iterator[St
 
     Raises ModelCallFailed (NONSENSE) for a line of more than LINE_BYTES.
     """
+    if framing == "aws":
+        from opencrab.adapters.providers.wire.event_stream import (  # noqa: PLC0415  - for one vendor
+            event_stream_frames,
+        )
+
+        return event_stream_frames(chunks)
     lines = _lines(chunks)
     return _server_sent(lines) if framing == "sse" else _json_lines(lines)
 

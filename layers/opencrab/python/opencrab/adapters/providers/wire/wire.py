@@ -14,7 +14,8 @@ from opencrab.domain.money.budget import Usage
 from opencrab.domain.turn.record import ModelAnswer
 from opencrab.ports.models.model import ChatRequest, Embeddings, ModelInfo
 
-Framing = Literal["sse", "ndjson"]
+Framing = Literal["sse", "ndjson", "aws"]
+"""How a stream is framed; `aws` is its binary event stream."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,13 @@ class Wire(Protocol):
         self, body: Any, texts: tuple[str, ...], party: ErrorParty
     ) -> Embeddings:
         """Return one vector per text, in order; raise ModelCallFailed otherwise."""
+
+
+@runtime_checkable
+class FewEmbeddingsWire(Protocol):
+    """The format of a vendor that takes few texts in one embeddings request."""
+
+    texts_per_request: int
 
 
 @runtime_checkable

@@ -158,9 +158,11 @@ def _draw(
             groups = report["groups"].get(by.value, {})
             rows += ((name, words.term(key), *_figures(one)) for key, one in groups.items())
     totals = [report["total"] for report in reports]
-    sums = {key: sum(one[key] for one in totals) for key in _FIGURES}
+    sums = {key: sum(one.get(key, 0) for one in totals) for key in _FIGURES}
     group = [] if by is None else [words(f"head_{by.value}")]
-    named = terminal.column_headings("agent", "calls", "failed", "input", "output", "cost")
+    named = terminal.column_headings(
+        "agent", "calls", "failed", "input", "cached", "output", "cost"
+    )
     total = (words("cost_total"), *([""] if group else []), *_figures(sums))
     draw_table(terminal.console, [named[0], *group, *named[1:]], [*rows, total])
     _print_unconfirmed(terminal, sum(one.get("unconfirmed_micro_usd", 0) for one in totals))
@@ -171,7 +173,10 @@ def _draw(
         terminal.print_note("costs_calls_deleted", day=max(days))
 
 
-_FIGURES = ("calls", "failed", "unknown", "input_tokens", "output_tokens", "cost_micro_usd")
+_FIGURES = (
+    "calls", "failed", "unknown", "input_tokens", "cached_tokens", "output_tokens",
+    "cost_micro_usd",
+)  # fmt: skip
 
 
 def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
@@ -179,9 +184,16 @@ def _figures(summary: dict[str, Any]) -> tuple[str, ...]:
         f"{summary['calls']:,}",
         f"{summary['failed'] + summary['unknown']:,}",
         f"{summary['input_tokens']:,}",
+        _cached_share(summary),
         f"{summary['output_tokens']:,}",
         format_micro_usd(summary["cost_micro_usd"]),
     )
+
+
+def _cached_share(summary: dict[str, Any]) -> str:
+    """Return the share of the input that came from prompt caches; "–" without input."""
+    tokens = summary["input_tokens"]
+    return f"{summary.get('cached_tokens', 0) / tokens:.0%}" if tokens else "–"
 
 
 def _draw_budgets(terminal: Terminal, shown: dict[str, Any]) -> None:

@@ -1,0 +1,56 @@
+"""Bedrock's endpoint: Converse for chats, InvokeModel for embeddings, and its list of models."""
+
+from typing import Any
+from urllib.parse import quote
+
+from opencrab.adapters.providers.bedrock.answer import bedrock_answer
+from opencrab.adapters.providers.bedrock.embedding import (
+    TITAN,
+    titan_embedding_answer,
+    titan_embedding_request,
+)
+from opencrab.adapters.providers.bedrock.error import bedrock_error
+from opencrab.adapters.providers.bedrock.request import bedrock_request
+from opencrab.adapters.providers.bedrock.stream import BedrockAssembly
+from opencrab.adapters.providers.wire.lenient import as_wire_label, dict_or_empty, list_or_empty
+from opencrab.adapters.providers.wire.wire import Endpoint, ErrorParty, Framing
+from opencrab.ports.models.model import Embeddings
+
+
+class BedrockWire:
+    """Amazon Bedrock's runtime API; without a key, requests are signed on their way."""
+
+    framing: Framing = "aws"
+    texts_per_request = 1
+    to_wire = staticmethod(bedrock_request)
+    from_wire = staticmethod(bedrock_answer)
+    assembly = BedrockAssembly
+    failure = staticmethod(bedrock_error)
+
+    def chat_path(self, model: str, *, stream: bool) -> str:
+        return f"/model/{quote(model, safe='')}/{'converse-stream' if stream else 'converse'}"
+
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        return {"authorization": f"Bearer {endpoint.api_key}"} if endpoint.api_key else {}
+
+    def models_path(self) -> str:
+        return "/foundation-models"
+
+    def models_from_wire(self, body: Any) -> tuple[str, ...]:
+        entries = list_or_empty(dict_or_empty(body).get("modelSummaries"))
+        names = (as_wire_label(dict_or_empty(entry).get("modelId")) for entry in entries)
+        return tuple(filter(None, names))
+
+    def embeddings_path(self, model: str) -> str | None:
+        return f"/model/{quote(model, safe='')}/invoke" if model.startswith(TITAN) else None
+
+    def embeddings_to_wire(self, model: str, texts: tuple[str, ...]) -> dict[str, Any]:  # noqa: ARG002  - the path says it
+        return titan_embedding_request(texts[0])
+
+    def embeddings_from_wire(
+        self,
+        body: Any,
+        texts: tuple[str, ...],  # noqa: ARG002  - there is one
+        party: ErrorParty,
+    ) -> Embeddings:
+        return titan_embedding_answer(body, party)

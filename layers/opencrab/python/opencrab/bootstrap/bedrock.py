@@ -1,0 +1,127 @@
+"""AWS credentials for Amazon Bedrock: whose they are, for which region, and signing with them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
+
+REGION = "AWS_REGION"
+KEY = "AWS_BEARER_TOKEN_BEDROCK"
+
+_NAMED = (
+    "AWS_PROFILE",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+)
+_REGION_IN_HOST = re.compile(r"\.([a-z]{2}(?:-[a-z]+)+-[0-9])\.")
+_NO_BOTOCORE = "its AWS credentials need botocore: pip install 'opencrab[aws]'"
+
+
+@dataclass(frozen=True)
+class AwsAccount:
+    """What a machine's environment says of AWS.
+
+    `is_named` says that it names credentials, for example with AWS_PROFILE: then Bedrock may be
+    used without being asked for. `key` is a key of Bedrock's own.
+    """
+
+    region: str = ""
+    is_named: bool = False
+    key: str = field(default="", repr=False)
+
+    def variable(self, name: str) -> str | None:
+        """Return the value that a variable of the configuration takes if it is not set."""
+        return self.region or None if name == REGION else None
+
+
+def aws_account(environment: Mapping[str, str], home: Path) -> AwsAccount:
+    """Read region and credentials' names as AWS's own tools do, without loading them."""
+    region = environment.get(REGION) or environment.get("AWS_DEFAULT_REGION")
+    return AwsAccount(
+        region=region or _region_of_profile(environment, home),
+        is_named=any(environment.get(name) for name in _NAMED),
+        key=environment.get(KEY, ""),
+    )
+
+
+def models_signed_for_aws(
+    known: "ModelsSettings", account: AwsAccount, *, by_choice: bool
+) -> "ModelsSettings":
+    """Return the settings with AWS credentials for each provider of kind bedrock without a key."""
+    providers = {
+        name: _signed(each, account, by_choice=by_choice) if each.kind == "bedrock" else each
+        for name, each in known.providers.items()
+    }
+    return replace(known, providers=providers)
+
+
+def _signed(
+    provider: "ProviderSettings", account: AwsAccount, *, by_choice: bool
+) -> "ProviderSettings":
+    if provider.api_key or account.key:
+        return replace(provider, api_key=provider.api_key or account.key)
+    if find_spec("botocore") is None:
+        return replace(provider, problem=provider.problem or _NO_BOTOCORE)
+
+    def sign(method: str, url: str, body: bytes) -> Mapping[str, str]:
+        return sign_bedrock_request(method, url, body, account.region)
+
+    return replace(provider, sign=sign, signs_by_choice=by_choice and account.is_named)
+
+
+def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dict[str, str]:
+    """Return the headers that sign a request with the process's current AWS credentials.
+
+    The region is that of the URL's host, or else the given one. Raises Unavailable without
+    credentials.
+    """
+    import hashlib
+    from urllib.parse import quote, urlsplit
+
+    from opencrab.adapters.aws_client import (
+        AWS_ERRORS,
+        aws_process_credentials,
+        aws_unavailable_error,
+    )
+    from opencrab.adapters.door.aws import Credentials, Signer
+    from opencrab.adapters.system_clock import SystemClock
+
+    try:
+        now = aws_process_credentials()
+    except AWS_ERRORS as error:
+        raise aws_unavailable_error(
+            "the AWS credentials", error, permissions="bedrock:InvokeModel"
+        ) from error
+    parts = urlsplit(url)
+    found = _REGION_IN_HOST.search(parts.netloc)
+    credentials = Credentials(now.access_key, now.secret_key, now.token or "")
+    signer = Signer("bedrock", found[1] if found else region, credentials)
+    # The path is escaped once more than it is sent, as for all of AWS but S3.
+    line = f"{method}\n{quote(parts.path or '/', safe='/~')}\n{parts.query}"
+    content = hashlib.sha256(body).hexdigest()
+    headers = signer.sign(line, {"host": parts.netloc}, content, SystemClock().now().timestamp())
+    return {name: value for name, value in headers.items() if name != "host"}
+
+
+def _region_of_profile(environment: Mapping[str, str], home: Path) -> str:
+    profile = environment.get("AWS_PROFILE") or "default"
+    section = profile if profile == "default" else f"profile {profile}"
+    given = environment.get("AWS_CONFIG_FILE")
+    path = Path(given).expanduser() if given else home / ".aws" / "config"
+    if not path.is_file():
+        return ""
+    from configparser import ConfigParser, Error
+
+    written = ConfigParser(interpolation=None, strict=False)
+    try:
+        written.read(path)
+        return written.get(section, "region", fallback="")
+    except (Error, OSError, UnicodeDecodeError):
+        return ""
