@@ -35,7 +35,7 @@ from opencrab.gateways.rest.conversation import (
 )
 from opencrab.gateways.rest.discord import interactions as discord_door
 from opencrab.gateways.rest.discord import setup as discord
-from opencrab.gateways.rest.discussion import balance, outcome
+from opencrab.gateways.rest.discussion import balance, outcome, promises
 from opencrab.gateways.rest.goals import goal_order, goals, plans, task_events, tasks
 from opencrab.gateways.rest.http import openapi, problem
 from opencrab.gateways.rest.http.access import (
@@ -93,6 +93,7 @@ PARTS = (
     sessions,
     balance,
     outcome,
+    promises,
     messages,
     uploads,
     websocket,
