@@ -5,7 +5,8 @@ import { element, foreign, text, visibleText } from "../lib/elements.js";
 import { action, field, heading, tabs } from "../lib/widgets.js";
 import { curated } from "./curated.js";
 import { graph } from "./graph.js";
-import { beliefs, experiences, impressions, peers } from "./lists.js";
+import { beliefs, experiences, impressions } from "./lists.js";
+import { peers } from "./peers.js";
 import { search } from "./search.js";
 
 /** @param {Page.Context} context */

@@ -11,6 +11,7 @@ const PAGES = [
   ["/settings/agents", "settings_agents"],
   ["/settings/budgets", "settings_budgets"],
   ["/settings/keys", "settings_keys"],
+  ["/settings/worlds", "settings_worlds"],
   ["/settings/discord", "settings_discord"],
 ];
 
