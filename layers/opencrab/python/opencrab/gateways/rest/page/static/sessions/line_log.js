@@ -1,6 +1,6 @@
 /**
  * The lines of a session, however many: the newest page is read first and earlier ones when somebody
- * scrolls up. Only some hundred rows are in the document, and it changes at most once a frame.
+ * scrolls up. Only some hundred rows are in the document, and it changes some times a second at most.
  */
 
 import { element, text, visibleText } from "../lib/elements.js";
@@ -10,6 +10,7 @@ const FEWEST_ROWS = 200;
 const MOST_LINES = 1_000;
 const STEP = 50;
 const NEAR = 600;
+const TOGETHER_MS = 80;
 
 export class LineLog {
   /** `read(cursor)` answers a page, newest first; `row(line)` and `arrivingRow(turn)` make elements. */
@@ -24,6 +25,8 @@ export class LineLog {
     this.turns = new Map();
     this.opening = 0;
     this.isAtEnd = true;
+    this.isScheduled = false;
+    this.shownAt = 0;
     this.rows = element("div", { class: "lines rows" });
     this.tail = element("div", { class: "lines" });
     this.content = element("div", {}, this.rows, this.tail);
@@ -102,15 +105,22 @@ export class LineLog {
     this.arriving.delete(turnId);
   }
 
-  // What is on the screen changes here, once a frame.
+  // What is on the screen changes here.
 
+  /** The first line is shown with the next frame; when many come, they are shown together, some times a second. */
   #schedule() {
-    if (this.frame) return;
-    this.frame = requestAnimationFrame(() => {
-      this.frame = null;
-      this.#showNews();
-      this.#showArriving();
-    });
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    const wait = this.shownAt + TOGETHER_MS - performance.now();
+    if (wait > 0) setTimeout(() => requestAnimationFrame(() => this.#showAll()), wait);
+    else requestAnimationFrame(() => this.#showAll());
+  }
+
+  #showAll() {
+    this.isScheduled = false;
+    this.shownAt = performance.now();
+    this.#showNews();
+    this.#showArriving();
   }
 
   #showNews() {
