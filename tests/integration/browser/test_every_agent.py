@@ -49,7 +49,8 @@ def test_every_list_works_with_no_agent_one_and_many(
             assert 0 < read_rows(window) < MANY
             window.type(".every-agent input[type=search]", "only")
             window.until(
-                lambda w=window: w.count(".every-agent > ul > li:not([hidden])") == 1, "not found by name"
+                lambda w=window: w.count(".every-agent > ul > li:not([hidden])") == 1,
+                "not found by name",
             )
             settle(window)
         open_path(installation, window, "/goals")

@@ -35,7 +35,7 @@ export default async function page(context) {
     element("div", { class: "goal" },
       card("goals_tasks", tasks),
       card("goals_wants", element("p", { class: "hint" }, text("goals_wants_hint")), order?.element, goals,
-        isOwner ? newGoal(api, path, () => Promise.all([goals.refresh(), order.refresh()])) : null)));
+        isOwner ? newGoal(api, path, () => Promise.all([goals.refresh(), order?.refresh()])) : null)));
 }
 
 /** Send a body once, however often the button is pressed for it. */

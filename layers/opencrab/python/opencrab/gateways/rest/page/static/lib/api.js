@@ -119,12 +119,12 @@ export class Api {
    * Read; null if the key may not, or if it is not there.
    * @template {string} P
    * @param {P} path
-   * @returns {Promise<Rest.Answer<"GET", P>>}
+   * @returns {Promise<Rest.Answer<"GET", P> | null>}
    */
   async getIfAllowed(path) {
     try {
       return await this.get(path);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error.status === 403 || error.status === 404) return null;
       throw error;
     }

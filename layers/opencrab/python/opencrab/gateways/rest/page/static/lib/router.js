@@ -64,7 +64,7 @@ export function mayOpen(area, scope) {
 }
 
 /** The address of an area: that of its first route. */
-export const addressOf = (area) => ROUTES.find((route) => route.area === area).path;
+export const addressOf = (area) => ROUTES.find((route) => route.area === area)?.path ?? "/";
 
 function match(pattern, path) {
   const wanted = pattern.split("/");

@@ -32,7 +32,7 @@ export function zoneInput(id, value) {
 
 /** A span of seconds as a person says it. */
 export function span(seconds) {
-  const [unit, size] = /** @type {[string, number][]} */ ([["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]]).find(([, each]) => seconds % each === 0);
+  const [unit, size] = /** @type {[string, number][]} */ ([["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]]).find(([, each]) => seconds % each === 0) ?? ["second", 1];
   const shown = seconds / size;
   return shown.toLocaleString(currentLanguage(), { style: "unit", unit, unitDisplay: "long", maximumFractionDigits: 1 });
 }

@@ -13,6 +13,11 @@ const NEAR = 600;
 const TOGETHER_MS = 80;
 
 export class LineLog {
+  /** @type {any} */
+  from;
+  /** @type {any} */
+  to;
+
   /** `read(cursor)` answers a page, newest first; `row(line)` and `arrivingRow(turn)` make elements. */
   constructor({ read, row, arrivingRow, onError, onNews }) {
     this.read = read;

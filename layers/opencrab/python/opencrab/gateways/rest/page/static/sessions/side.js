@@ -155,7 +155,7 @@ export class Side {
       try {
         this.#show(await this.api.put(`${this.path}/speak-freely`, { speaks_freely: box.checked }));
         said.textContent = text("saved");
-      } catch (error) {
+      } catch (/** @type {any} */ error) {
         box.checked = !box.checked;
         said.textContent = visibleText(error.message);
       }

@@ -16,7 +16,7 @@ const PAGES = [
 ];
 
 export function frame(path, ...content) {
-  const [, title] = PAGES.find(([each]) => each === path);
+  const title = PAGES.find(([each]) => each === path)?.[1] ?? "settings";
   return element("section", { class: "settings" },
     heading(text(title)), subpages("settings", PAGES, path), content.flat(Infinity));
 }
