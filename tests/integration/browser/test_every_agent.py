@@ -18,6 +18,18 @@ def open_path(installation: Installation, window: Browser, path: str) -> None:
     settle(window)
 
 
+def wait_for_address(window: Browser, path: str) -> None:
+    """Wait until the page is at an address."""
+    window.until(lambda: window.run("return location.pathname") == path, f"not at {path}")
+
+
+def find_one(window: Browser, name: str) -> None:
+    """Look for an agent by its name, until only one row is left."""
+    window.type(".every-agent input[type=search]", name)
+    rows = ".every-agent > ul > li:not([hidden])"
+    window.until(lambda: window.count(rows) == 1, f"{name} is not found")
+
+
 def read_rows(window: Browser) -> int:
     """How many agents were read."""
     return window.count(".every-agent li .reading")
@@ -47,19 +59,15 @@ def test_every_list_works_with_no_agent_one_and_many(
             assert window.count(".every-agent > ul > li") == MANY + 1
             # What nobody sees is not read.
             assert 0 < read_rows(window) < MANY
-            window.type(".every-agent input[type=search]", "only")
-            window.until(
-                lambda w=window: w.count(".every-agent > ul > li:not([hidden])") == 1,
-                "not found by name",
-            )
+            find_one(window, "only")
             settle(window)
         open_path(installation, window, "/goals")
-        window.type(".every-agent input[type=search]", "一人")
+        find_one(window, "一人")
         window.says("Watch <i>tides</i> 潮", ".every-agent")
         window.click(".every-agent > ul > li:not([hidden]) a")
         window.says("Only 一人", "h1")
         assert window.run("return location.pathname") == f"/agents/{first}/goals"
-        nothing_was_forbidden(window)
+        assert nothing_was_forbidden(window)
 
 
 def test_one_agent_and_all_are_chosen_in_one_list(
@@ -72,12 +80,7 @@ def test_one_agent_and_all_are_chosen_in_one_list(
     for path, shown in (("/goals", "goals"), ("/memory", "memory")):
         open_path(installation, english, path)
         installation.choose(english, "main .filters select", chosen)
-        place = f"/agents/{chosen}/{shown}"
-        english.until(
-            lambda place=place: english.run("return location.pathname") == place, "no page of it"
-        )
+        wait_for_address(english, f"/agents/{chosen}/{shown}")
         settle(english)
         installation.choose(english, "main .filters select", "")
-        english.until(
-            lambda path=path: english.run("return location.pathname") == path, "no page of all"
-        )
+        wait_for_address(english, path)

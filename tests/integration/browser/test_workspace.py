@@ -137,4 +137,4 @@ def test_files_are_listed_by_the_day_of_their_change(
     window.click(".days .entry")
     window.until(lambda: "by=day" in window.run("return location.search"), "the order is lost")
     assert "file=" in window.run("return location.search")
-    nothing_was_forbidden(window)
+    assert nothing_was_forbidden(window)

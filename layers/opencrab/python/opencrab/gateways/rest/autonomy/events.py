@@ -21,7 +21,7 @@ router = http_routes_below("/api/agents/{agent_id}", "agents")
 class ReceivedEventView(View):
     """An event that an agent received; `tainted` if its text is from an untrusted source.
 
-    `source` is who told of it, such as a world. `opportunity` says that it may be worth a goal.
+    `source` is where it came from, such as a world. `opportunity` says that it may be worth a goal.
     """
 
     id: str
