@@ -150,6 +150,8 @@ export class LineLog {
   }
 
   #append(lines) {
+    // That nothing was said is no line, and no longer true.
+    this.rows.querySelector(":scope > .empty")?.remove();
     this.rows.append(...lines.map(this.row));
     this.to = this.lines.length;
     this.from = this.to - this.rows.childElementCount;

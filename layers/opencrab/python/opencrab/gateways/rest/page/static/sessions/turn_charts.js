@@ -13,8 +13,9 @@ export function turnCharts(steps) {
   const each = (value) => called.map((step) => ({ name: String(step.number), value: value(step) }));
   const seconds = (value) => text("sessions_seconds", { seconds: value.toFixed(1) });
   const fresh = (step) => (step.usage ? step.usage.input_tokens - step.usage.cached_tokens : 0);
-  const chart = (key, value, format) => bars(text(key), each(value), { format, headings: [text("sessions_step_number"), text(key)] });
+  // A chart of nothing but zeros says nothing.
+  const chart = (key, value, format) => called.some((step) => value(step) > 0) && bars(text(key), each(value), { format, headings: [text("sessions_step_number"), text(key)] });
   return [element("details", { class: "card" }, element("summary", {}, text("sessions_where")),
-    chart("sessions_model_seconds", (step) => (step.latency_ms ?? 0) / 1_000, seconds),
-    chart("sessions_tokens_fresh", fresh, (value) => value.toLocaleString()))];
+    [chart("sessions_model_seconds", (step) => (step.latency_ms ?? 0) / 1_000, seconds),
+    chart("sessions_tokens_fresh", fresh, (value) => value.toLocaleString())].filter(Boolean))];
 }
