@@ -30,7 +30,7 @@ declare namespace Page {
   };
 
   /** Some of it, and what one page gives to its parts. */
-  type Part = Partial<Context> & { path?: Agent; [more: string]: any };
+  type Part = Pick<Context, "api"> & { path: Agent; [more: string]: any };
 
   /** The path of an agent, before what is asked of it. */
   type Agent = `/agents/${string}`;

@@ -24,6 +24,11 @@ READ = {
     ("FoundView", "excerpt"): "memory/search.js",
     ("OpenedView", "decided_at"): "approvals/page.js",
     ("LlmAnalytics", "weeks"): "analytics/models.js",
+    ("OutcomeView", "open_points"): "sessions/outcome.js",
+    ("PromiseView", "done_when"): "memory/peers.js",
+    ("PlannedGoalView", "event"): "standing/page.js",
+    ("WorldView", "heard_at"): "worlds/page.js",
+    ("ReceivedEventView", "opportunity"): "worlds/events.js",
 }
 """A field of an answer, and a module that reads it."""
 
@@ -65,6 +70,17 @@ def test_a_renamed_field_of_a_body_and_a_renamed_route_are_found(document: Any) 
     found = faults(changed)
     assert any(each.startswith("agents/panes.js(") and "'instruction'" in each for each in found)
     assert any(each.startswith("settings/budgets.js(") for each in found)
+
+
+def test_a_field_that_may_be_null_is_found_where_it_is_used_as_if_it_never_were(
+    document: Any,
+) -> None:
+    changed = copy.deepcopy(document)
+    properties = changed["components"]["schemas"]["BeliefView"]["properties"]
+    properties["confirmed"] = {"anyOf": [properties["confirmed"], {"type": "null"}]}
+    found = faults(changed)
+    assert [each.partition("(")[0] for each in found] == ["memory/lists.js"]
+    assert "'each.confirmed' is possibly 'null'" in found[0]
 
 
 def test_types_are_those_of_the_schemas() -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,6 +76,7 @@ class Installation:
 
     server: Server
     vendor: Vendor
+    data: Path = field(default_factory=Path)
 
     @property
     def url(self) -> str:
@@ -127,8 +129,9 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     vendor = Vendor()
     with listening(vendor) as found:
         more = {"OPENCRAB_LLM__PROVIDERS__VLLM__BASE_URL": f"{found.url}/v1"}
-        with server(tmp_path_factory.mktemp("page"), more=more) as running:
-            yield Installation(running, vendor)
+        data = tmp_path_factory.mktemp("page")
+        with server(data, more=more) as running:
+            yield Installation(running, vendor, data)
             vendor.over.set()
 
 

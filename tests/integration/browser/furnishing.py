@@ -1,6 +1,6 @@
 """An installation with something in everything that a page shows: each text in every field."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -8,6 +8,8 @@ from urllib.parse import quote
 import httpx
 
 from tests.integration.browser.conftest import Installation
+from tests.integration.browser.life import furnish_life
+from tests.integration.browser.routes import address_of
 from tests.running import KEY
 
 _TOGETHER = 12
@@ -23,6 +25,12 @@ class Furnished:
     ids: dict[str, str]
     stored: dict[str, int]
     """How many texts each kind of thing took: some are refused, as a name of a file with a line."""
+    more: tuple[str, ...] = ()
+    """Further addresses, of what a route shows only for some ids."""
+
+    def addresses(self, patterns: Iterable[str]) -> list[str]:
+        """The addresses of these routes, and the further ones."""
+        return [*(address_of(each, self.ids) for each in patterns), *self.more]
 
 
 def furnish(installation: Installation, texts: Sequence[str]) -> Furnished:
@@ -44,6 +52,7 @@ def furnish(installation: Installation, texts: Sequence[str]) -> Furnished:
                 stored[name] += len(some) if answer.status_code < 300 else 0
         _approvals(client, texts)
         session = _conversation(client, agent, texts)
+        more = furnish_life(client, installation.data, agent, texts)
         turns = client.get("/turns", params={"limit": 1}).json()["items"]
         skills = client.get(f"{base}/skills").json()["items"]
         goals = client.get(f"{base}/goals").json()["items"]
@@ -56,7 +65,7 @@ def furnish(installation: Installation, texts: Sequence[str]) -> Furnished:
         "goals": goals[0]["id"],
         "tasks": tasks[0]["id"] if tasks else goals[0]["id"],
     }
-    return Furnished(ids, stored)
+    return Furnished(ids, stored, tuple(more))
 
 
 def _line(text: str) -> str:

@@ -8,7 +8,6 @@ from tests.conftest import ROOT
 from tests.integration.browser.conftest import Installation
 from tests.integration.browser.furnishing import Furnished, furnish
 from tests.integration.browser.routes import (
-    address_of,
     each_view,
     go_to,
     routes_of,
@@ -64,10 +63,10 @@ def test_every_page_is_accessible(
     width = window.run("return innerWidth")
     window.resize(width, HEIGHT)
     found = []
-    for pattern in routes_of(window):
-        go_to(installation, window, address_of(pattern, furnished.ids))
+    for address in furnished.addresses(routes_of(window)):
+        go_to(installation, window, address)
         for view in each_view(window):
-            found += faults(window, axe, f"{pattern} {view}")
+            found += faults(window, axe, f"{address} {view}")
     if window.run("return document.querySelector('button.menu').checkVisibility()"):
         window.click("button.menu")
         found += faults(window, axe, "the menu")

@@ -93,11 +93,19 @@ def test_an_agent_is_created_from_a_preset_and_from_a_character_card(
     (tmp_path / "card.png").write_bytes(png_card(card))
     window.type("#field-agent_card", str(tmp_path / "card.png"))
     window.until(lambda: _value(window, "agent_name") == "蟹江 Kani", "the card is not taken")
+    # The language of the agent counts, whichever language the page has.
+    other = "en" if window.run("return document.documentElement.lang") == "ja" else "ja"
+    installation.choose(window, "#field-agent_language", other)
+    trait = {"en": "Description", "ja": "説明"}[other]
+    window.until(lambda: window.count(".creation details strong"), "no trait is shown")
+    shown = "return document.querySelector('.creation details strong').textContent"
+    window.until(lambda: window.run(shown) == trait, "the card is not read again")
     window.click(".creation .send")
     window.says("蟹江 Kani", "h1")
     made = window.run("return location.pathname").removeprefix("/agents/")
-    soul = installation.server.call("GET", f"/agents/{made}")["soul"]
-    assert list(soul["custom_traits"].values()) == ["guards <img src=x> the reef"]
+    agent = installation.server.call("GET", f"/agents/{made}")
+    assert agent["language"] == other
+    assert agent["soul"]["custom_traits"] == {trait: "guards <img src=x> the reef"}
     nothing_ran(window)
 
 

@@ -9,7 +9,6 @@ from tests.integration.browser.conftest import Installation
 from tests.integration.browser.furnishing import Furnished, furnish
 from tests.integration.browser.harm import nothing_ran
 from tests.integration.browser.routes import (
-    address_of,
     each_view,
     go_to,
     routes_of,
@@ -41,8 +40,8 @@ def test_nothing_hostile_runs_on_any_page(
     watch_requests(window)
     installation.sign_in(window)
     shown = ""
-    for pattern in routes_of(window):
-        go_to(installation, window, address_of(pattern, furnished.ids))
+    for address in furnished.addresses(routes_of(window)):
+        go_to(installation, window, address)
         for _view in each_view(window):
             show_all(window)
             shown += window.text("main")

@@ -71,5 +71,6 @@ def test_an_agent_wakes_as_it_is_set(installation: Installation, window: Browser
     assert found["instructions"] == "look after the garden"
     # What the form does not show stays as it was.
     assert [each["type"] for each in found["subscriptions"]] == ["world.*"]
-    window.says(NAME, "#part-next_beats ~ * table")
+    installation.go(window, "/heartbeats")
+    window.says(NAME, "#part-next_beats ~ *")
     nothing_ran(window)

@@ -69,6 +69,8 @@ def test_a_turn_opens_as_a_story_and_takes_feedback(
     window.says("ws_write", ".step details summary")
     window.click(".step details summary")
     window.says('"path": "memo.txt"', ".step pre")
+    window.click("#view-turn div > details.card > summary")
+    window.shown("#view-turn figure svg .bar")
     installation.choose(window, "#field-sessions_thumbs", "up")
     window.type("#field-sessions_remark", "よくできました well done")
     window.click("#view-turn .send")

@@ -119,3 +119,22 @@ def test_hostile_files_stay_text(installation: Installation, window: Browser) ->
     window.says("⟨U+202E⟩esrever", ".file pre.content")
     assert f"{NAME} files" in window.text("#view-workspace h1")
     nothing_ran(window)
+
+
+def test_files_are_listed_by_the_day_of_their_change(
+    installation: Installation, window: Browser
+) -> None:
+    agent = installation.agent("Diary")
+    for name in ("b/new.md", "a/日記.md"):
+        file(installation, agent, name, b"x")
+    installation.sign_in(window)
+    installation.go(window, f"/agents/{agent}/workspace")
+    installation.choose(window, "#workspace-order", "day")
+    window.until(lambda: window.count(".days .entry") == 2, "no two files")
+    today = "new Intl.DateTimeFormat(document.documentElement.lang, {dateStyle: 'full'})"
+    day = window.run(f"return {today}.format(new Date())")
+    window.says(day, ".days h3")
+    window.click(".days .entry")
+    window.until(lambda: "by=day" in window.run("return location.search"), "the order is lost")
+    assert "file=" in window.run("return location.search")
+    assert nothing_was_forbidden(window)

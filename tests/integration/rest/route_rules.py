@@ -197,6 +197,8 @@ ROUTES = {
     "GET /agents/{agent_id}/heartbeat": "agent",
     "PUT /agents/{agent_id}/heartbeat": "owner",
     "GET /agents/{agent_id}/heartbeats": "owner",
+    "GET /agents/{agent_id}/promises": "owner",
+    "GET /agents/{agent_id}/received-events": "owner",
     "GET /agents/{agent_id}/peer-policy": "owner",
     "PUT /agents/{agent_id}/peer-policy": "owner",
     "GET /agents/{agent_id}/instruction-plan": "agent",

@@ -56,3 +56,37 @@ def test_both_options_at_once_are_refused(program: Program) -> None:
     refused = program.run("agents", "peers", "Ada", "--reach", "owner", "--only", "Botan")
     assert refused.code == 2
     assert "not both" in refused.err
+
+
+PROMISE = {
+    "name": "Botan\x1b[2J",
+    "what": "潮の報告を書く",
+    "due": "2026-02-17T18:00:00Z",
+    "status": "broken",
+    "reason": "",
+    "evidence": ["G1 active"],
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", ["promised to Ada:", "broken"]), ("ja", ["Ada への約束:", "破られた"])],
+)
+def test_promises_are_listed_with_how_they_were_judged(
+    program: Program, server: Server, language: str, words: list[str]
+) -> None:
+    server.on("GET /agents/a1/promises", ok({"made": [], "received": [PROMISE]}))
+    told = program.run("--language", language, "agents", "promises", "Ada").out
+    for each in (*words, "潮の報告を書く", "G1 active"):
+        assert each in told
+    assert "\x1b" not in told
+    as_json = program.run("agents", "promises", "Ada", "--json").json
+    assert as_json["received"][0]["status"] == "broken"
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "promised nothing"), ("ja", "ありません")])
+def test_an_agent_without_promises_is_said(
+    program: Program, server: Server, language: str, words: str
+) -> None:
+    server.on("GET /agents/a1/promises", ok({"made": [], "received": []}))
+    assert words in program.run("--language", language, "agents", "promises", "Ada").out

@@ -108,3 +108,20 @@ def test_types_of_events_are_chosen_and_the_rest_stays(
     assert json.loads(server.requests[-1].content) == {**before, "subscriptions": chosen}
     program.run("heartbeats", "subscribe", "Ada", "-")
     assert json.loads(server.requests[-1].content) == before
+
+
+def test_received_events_are_listed_on_a_line_each(program: Program, server: Server) -> None:
+    event = {"type": "world.tide", "text": "満潮\nebb\x1b[2J", "at": "2026-02-17T18:00:00Z"}
+    server.on("GET /agents/a1/received-events", page(event))
+    told = program.run("heartbeats", "events", "Ada").out
+    assert "world.tide 満潮 ebb" in told
+    assert len(told.splitlines()) == 1
+    assert program.run("heartbeats", "events", "Ada", "--json").json["items"] == [event]
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "received no event"), ("ja", "ありません")])
+def test_an_agent_that_received_no_event_is_said(
+    program: Program, server: Server, language: str, words: str
+) -> None:
+    server.on("GET /agents/a1/received-events", page())
+    assert words in program.run("--language", language, "heartbeats", "events", "Ada").out

@@ -91,6 +91,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     ),
     "discussion.balance": ("/api/sessions/{session_id}/fairness",),
     "discussion.outcome": ("/api/sessions/{session_id}/outcome",),
+    "discussion.promises": ("/api/agents/{agent_id}/promises",),
     "conversation.messages": ("/api/sessions/{session_id}/messages",),
     "conversation.uploads": ("/api/sessions/{session_id}/uploads",),
     "conversation.websocket": (
@@ -136,7 +137,10 @@ PARTS: Mapping[str, tuple[str, ...]] = {
         "/api/agents/{agent_id}/heartbeats",
         "/api/agents/{agent_id}/status",
     ),
-    "autonomy.events": ("/api/agents/{agent_id}/events",),
+    "autonomy.events": (
+        "/api/agents/{agent_id}/events",
+        "/api/agents/{agent_id}/received-events",
+    ),
     "insight.views": (
         "/api/agents/{agent_id}/state",
         "/api/agents/{agent_id}/events",

@@ -1,12 +1,13 @@
-"""The command about which other agents an agent may reach."""
+"""Commands about other agents: which ones an agent may reach, and what they promised."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from opencrab.gateways.cli.terminal.arguments import AgentName, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
+from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 from opencrab.gateways.cli.terminal.text import clean_terminal_text
@@ -53,3 +54,30 @@ def agent_peers(
         terminal.print_sentence("peers_none")
     for each in policy["in_reach"]:
         terminal.line(f"- {clean_terminal_text(each['name'])}")
+
+
+@cli_command
+def list_promises(terminal: Terminal, agent: AgentName) -> None:
+    """List the promises that an agent made and those made to it, with how code judged them."""
+    found = find_agent_for_terminal(terminal, agent)
+    promises = terminal.client.get("agents", found["id"], "promises")
+    if terminal.options.json:
+        terminal.json(promises)
+        return
+    for key in ("made", "received"):
+        if promises[key]:
+            terminal.print_sentence(f"promises_{key}", name=found["name"])
+            heads = ("agent", "what", "deadline", "status", "reason")
+            terminal.table(heads, [_promise_row(terminal, each) for each in promises[key]])
+    if not (promises["made"] or promises["received"]):
+        terminal.print_sentence("promises_none", name=found["name"])
+
+
+def _promise_row(terminal: Terminal, promise: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        promise["name"],
+        promise["what"],
+        format_time_for_terminal(promise["due"]),
+        terminal.words.term(promise["status"]),
+        promise["reason"] or ", ".join(promise["evidence"]),
+    )

@@ -9,9 +9,9 @@ from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import format_time_for_terminal
 from opencrab.gateways.cli.terminal.lookup import find_agent_for_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
-from opencrab.gateways.cli.terminal.text import clean_terminal_text
+from opencrab.gateways.cli.terminal.text import clean_terminal_text, truncate_terminal_line
 
-_SHOWN = 20
+_SHOWN, _WIDTH = 20, 200
 _FLAWS = {
     "owner_has_it": "plan_owner_has_it",
     "bad_time": "plan_bad_time",
@@ -94,6 +94,21 @@ def subscribe_agent_to_events(
     chosen = [] if events == ["-"] else [{"type": each} for each in events]
     heartbeat = {**terminal.client.get(*place), "subscriptions": chosen}
     _tell(terminal, found["name"], terminal.client.put(*place, body=heartbeat))
+
+
+@cli_command
+def list_received_events(terminal: Terminal, agent: AgentName) -> None:
+    """List the events that an agent received in the last 7 days, newest first."""
+    found = find_agent_for_terminal(terminal, agent)
+    page = terminal.client.get("agents", found["id"], "received-events", limit=_SHOWN)
+    if terminal.options.json:
+        terminal.json(page)
+        return
+    if not page["items"]:
+        terminal.print_sentence("no_received_events", name=found["name"])
+    for each in page["items"]:
+        at = format_time_for_terminal(each["at"])
+        terminal.line(truncate_terminal_line(f"{at} {each['type']} {each['text']}", _WIDTH))
 
 
 @cli_command
@@ -186,4 +201,5 @@ COMMANDS = {
     "subscribe": subscribe_agent_to_events,
     "wake": wake_agent,
     "list": list_heartbeats,
+    "events": list_received_events,
 }

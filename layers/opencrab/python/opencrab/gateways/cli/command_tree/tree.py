@@ -57,6 +57,7 @@ _TREE = (
             CommandNode("show", runs="agents.agents:show_agent"),
             CommandNode("edit", runs="agents.agents:edit_agent"),
             CommandNode("peers", runs="agents.peers:agent_peers"),
+            CommandNode("promises", runs="agents.peers:list_promises"),
             CommandNode("retire", runs="agents.agents:retire_agent"),
             CommandNode("analytics", runs="insight.analytics:show_analytics"),
             CommandNode("evaluate-persona", runs="agents.persona_evaluation:evaluate_persona"),

@@ -51,12 +51,16 @@ class FilesQuery(PageQuery, defer_build=False):
 
 
 class FileView(View):
-    """A file without its content; send `version` as If-Match to replace only this version."""
+    """A file without its content; send `version` as If-Match to replace only this version.
+
+    `modified_at` is when it was changed last, null where that is not known.
+    """
 
     path: str
     size: int
     sha256: str
     version: str
+    modified_at: datetime | None = None
 
 
 class VersionView(View):

@@ -19,7 +19,7 @@ async function begin() {
   if (code !== null) {
     try {
       return await signIn(await keyOfCode(code), true);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       refused = explain(error);
     }
   }
@@ -34,7 +34,7 @@ async function signIn(secret, isTyped) {
     const who = await new Api(secret).get("/keys/current");
     if (isTyped) tab.key = secret;
     await showApplication(api, who, signOut);
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     if (!error.isOfKey) return showSignIn(explain(error), isTyped ? "" : secret);
     tab.clear();
     showSignIn(Object.assign(new Error(text("key_refused")), { cure: text("key_refused_cure") }));
@@ -48,7 +48,7 @@ function signOut(why = "") {
   location.reload();
 }
 
-function showSignIn(error = null, secret = "") {
+function showSignIn(/** @type {any} */ error = null, secret = "") {
   const notice = tab.takeNotice();
   const input = element("input", {
     type: "password", id: "key", required: true, autocomplete: "off", spellcheck: "false",

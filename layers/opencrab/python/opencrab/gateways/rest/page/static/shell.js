@@ -30,6 +30,15 @@ export async function showApplication(api, who, signOut) {
 }
 
 class Application {
+  /** @type {any} */
+  approvals;
+  /** @type {any} */
+  menu;
+  /** @type {any} */
+  links;
+  /** @type {any} */
+  chat;
+
   /** @param {Page.Api} api */
   constructor(api, who, signOut) {
     this.api = api;

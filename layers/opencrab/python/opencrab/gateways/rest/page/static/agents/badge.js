@@ -11,11 +11,12 @@ export const BADGES = ["active", "working", "waiting", "dormant", "frozen", "ret
 /**
  * How an agent is: its status, unless it is frozen or a turn of it is open.
  * @param {Rest.AgentView} agent
+ * @param {string | null} turnStatus
  */
 export function badgeOf(agent, turnStatus = null) {
   if (agent.status === "retired") return "retired";
   if (agent.frozen) return "frozen";
-  return OF_TURNS[turnStatus] ?? agent.status;
+  return OF_TURNS[turnStatus ?? ""] ?? agent.status;
 }
 
 export const badge = (name) => element("span", { class: `badge ${name}` }, text(`badge_${name}`));

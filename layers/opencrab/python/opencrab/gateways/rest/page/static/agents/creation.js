@@ -18,15 +18,16 @@ export function creation(context, isFirst, onPopulated) {
   const { api, go, readAgents } = context;
   const name = element("input", { type: "text", required: true, maxlength: 64, autocomplete: "off" });
   const purpose = element("textarea", { rows: 2, maxlength: 500, dir: "auto" });
-  const language = choice([["en", "English"], ["ja", "日本語"]], currentLanguage());
+  const language = choice([["en", "English"], ["ja", "日本語"]], currentLanguage(), () => origin.reread());
   const known = element("datalist", { id: "known-models" });
   const model = element("input", { type: "text", maxlength: 264, autocomplete: "off", spellcheck: "false", list: "known-models" });
   const policy = choice(POLICIES.map((each) => [each, text(`policy_${each}`)]), "guarded");
   let id = newId();
   let sent = "";
   let base = {};
-  const origin = templates(api, () => language.value, (agent) => {
+  const origin = templates(api, () => language.value, (agent, isAgain) => {
     base = agent ?? {};
+    if (isAgain) return;
     name.value = base.name ?? "";
     purpose.value = base.purpose ?? "";
     language.value = base.language ?? language.value;

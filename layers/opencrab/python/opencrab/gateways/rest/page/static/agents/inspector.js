@@ -14,6 +14,9 @@ const HELD = new Set(["paused", "pending"]);
 const OPEN_TURN = new Set(["running", "waiting", "queued"]);
 
 export class Inspector {
+  /** @type {any} */
+  view;
+
   /**
    * @param {Page.Context} context
    * @param {Rest.AgentView} agent

@@ -56,7 +56,7 @@ class AgentList {
       ]);
       const turns = new Map([...waiting.items, ...running.items].map((turn) => [turn.agent_id, turn.status]));
       this.agents = agents.map((agent) => ({
-        agent, badge: badgeOf(agent, turns.get(agent.id)),
+        agent, badge: badgeOf(agent, turns.get(agent.id) ?? null),
       }));
       this.#show();
       this.errors.replaceChildren();

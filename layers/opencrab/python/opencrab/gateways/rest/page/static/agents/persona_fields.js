@@ -44,7 +44,7 @@ export function slider(draft, path, key, { min = 0, low, high }) {
 }
 
 /** A line or, with `rows`, some lines of text; an empty one is `empty`. */
-export function words(draft, path, key, { rows = 0, most = 100, required = false, empty = "" } = {}) {
+export function words(draft, path, key, { rows = 0, most = 100, required = false, empty = /** @type {string | null} */ ("") } = {}) {
   const common = { id: `field-${key}`, maxlength: most, required, dir: "auto", autocomplete: "off" };
   const input = rows > 0 ? element("textarea", { ...common, rows }) : element("input", { type: "text", ...common });
   input.addEventListener("input", () => draft.set(path, input.value === "" ? empty : input.value));

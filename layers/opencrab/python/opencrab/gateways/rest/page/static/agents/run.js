@@ -22,7 +22,7 @@ export function runOfTurn(turn) {
   return {
     kind: "turn", id: turn.id, name: "", trigger: turn.trigger, status: turn.status, step: turn.model_calls, most: null,
     actions: steps.flatMap((step) => step.calls ?? []).map((call) => actionOf(call, turn.status)),
-    thinking: thoughtOf(last), approvalId: null, now: "", spent: turn.spent_micro_usd,
+    thinking: thoughtOf(last), approvalId: /** @type {string | null} */ (null), now: "", spent: turn.spent_micro_usd,
     report: isOver ? last?.text ?? "" : "", isOver, tasks: [], turnId: turn.id, sessionId: turn.session_id,
     behind: "", reason: turn.error?.message ?? turn.stop?.reason ?? "", at: turn.created_at,
   };

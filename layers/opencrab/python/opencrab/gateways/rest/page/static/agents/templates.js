@@ -1,20 +1,23 @@
 /** What an agent can be created from: presets, and character cards in JSON or PNG. */
 
-import { Problem, explain } from "../lib/api.js";
+import { Problem, explain, newId } from "../lib/api.js";
 import { element, foreign, problem, text, visibleText } from "../lib/elements.js";
 import { action, field } from "../lib/widgets.js";
 
 const MOST_BYTES = 10_000_000;
 const TAKEN = ["name", "description", "personality", "scenario", "mes_example"];
 
-/** A choice of a preset or a card; `use(agent)` gets its settings, null for none. */
+/**
+ * A choice of a preset or a card; `use(agent)` gets its settings, null for none. A card is read for an
+ * agent of the language that is chosen then; `reread()` reads it again for another, and what was typed meanwhile stays.
+ */
 export function templates(api, language, use) {
   const presets = element("select", { id: "field-agent_preset" }, element("option", { value: "" }, text("no_preset")));
   const file = element("input", { type: "file", accept: ".json,.png,application/json,image/png" });
   const shown = element("div", { role: "status" });
   let found = [];
-  const take = (agent, cut = []) => {
-    use(agent);
+  const take = (agent, cut = [], isAgain = false) => {
+    use(agent, isAgain);
     shown.replaceChildren(...traitsOf(agent, cut));
   };
   presets.addEventListener("change", () => {
@@ -24,20 +27,25 @@ export function templates(api, language, use) {
   file.addEventListener("change", async () => {
     if (file.files.length === 0) return;
     presets.value = "";
+    await readCard();
+  });
+  const readCard = async (isAgain = false) => {
     try {
-      const { agent, cut } = await api.post("/presets/card", await cardOf(file.files[0]));
-      take({ ...agent, language: language() }, cut);
+      const card = await cardOf(file.files[0]);
+      const { agent, cut } = await api.post("/presets/card", card, newId(), null, language());
+      take(agent, cut, isAgain);
     } catch (error) {
       use(null);
       shown.replaceChildren(problem(error instanceof NotACard ? error : explain(error)));
     }
-  });
+  };
+  const reread = () => (file.files.length > 0 ? readCard(true) : null);
   const load = async () => {
     if (found.length > 0) return;
     ({ presets: found } = await api.get("/presets").catch(() => ({ presets: [] })));
     presets.append(...found.map((each) => element("option", { value: each.key }, visibleText(`${each.agent.name} – ${each.title}`))));
   };
-  return { load, element: element("div", {}, element("div", { class: "filters" },
+  return { load, reread, element: element("div", {}, element("div", { class: "filters" },
     field("agent_preset", presets), field("agent_card", file, "agent_card_hint")), shown) };
 }
 

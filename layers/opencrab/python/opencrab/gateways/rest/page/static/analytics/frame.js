@@ -9,7 +9,7 @@ const PERIODS = ["last_day", "last_week", "last_month", "all"];
 
 /**
  * The page of one agent with the way to its others; what only an owner sees is not offered to others.
- * @param {Page.Part} context
+ * @param {Page.Context & { agents: Rest.AgentView[] }} context
  */
 export function agentFrame({ params, agentName, isOwner, agents, go }, part, ...content) {
   const base = `/analytics/${encodeURIComponent(params.agent)}`;

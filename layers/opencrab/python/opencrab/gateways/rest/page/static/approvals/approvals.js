@@ -28,7 +28,7 @@ export class Approvals {
     let waiting;
     try {
       waiting = await this.api.list("/approvals");
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       this.list.replaceChildren(problem(explain(error)));
       return;
     }
@@ -68,7 +68,7 @@ export class ApprovalCard {
   async load() {
     try {
       this.show(await this.api.get(`/approvals/${encodeURIComponent(this.id)}`));
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       const again = button("try_again", () => this.load());
       this.element.replaceChildren(problem(explain(error)), again);
     }
@@ -147,7 +147,7 @@ export class ApprovalCard {
       this.element.focus();
       this.element.dispatchEvent(new Event("decided", { bubbles: true }));
       this.onDecided();
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error.status === 409) await this.load();
       for (const each of buttons) each.disabled = false;
       (this.result?.isConnected ? this.result : this.element).append(problem(explain(error)));

@@ -14,6 +14,11 @@ const ASK_MS = 10_000;
 const NEW = "";
 
 export class Chat {
+  /** @type {any} */
+  conversation;
+  /** @type {any} */
+  composer;
+
   /** @param {Page.Api} api */
   constructor(api, { who, agentName, approvals, onTurnEnded }) {
     this.api = api;

@@ -30,7 +30,7 @@ export class Follower {
       try {
         await this.#readStream(signal);
         wait = RETRY_MS;
-      } catch (error) {
+      } catch (/** @type {any} */ error) {
         if (signal.aborted) return;
         if (error.status && error.status < 500 && error.status !== 429) {
           this.onRefused(error);
@@ -50,7 +50,7 @@ export class Follower {
     for await (const event of this.api.events(this.path, conversation.lastSequence, signal)) {
       if (signal.aborted) return;
       this.onConnected(true);
-      const data = JSON.parse(event.data);
+      const data = JSON.parse(event.data ?? "null");
       if (event.event === "problem") throw this.api.problemOf(data);
       conversation.apply(data, event.id);
     }

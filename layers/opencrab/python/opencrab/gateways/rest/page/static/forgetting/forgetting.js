@@ -9,7 +9,7 @@ const MOST_TRIES = 50;
 /**
  * A part that shows what `body` of POST …/memory/forget reaches, with a button that does it and one
  * that goes back.
- * @param {Page.Part} context
+ * @param {{ api: Page.Api }} context
  */
 export function forgetting({ api }, agentId, body, { onDone, onBack }) {
   /** @type {`/agents/${string}/memory/forget`} */

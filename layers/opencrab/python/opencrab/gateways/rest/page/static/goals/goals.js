@@ -5,19 +5,24 @@ import { element, foreign, text, visibleText } from "../lib/elements.js";
 import { card, field, form, heading, pagedList } from "../lib/widgets.js";
 import { goalRow } from "./goal.js";
 import { goalOrder } from "./order.js";
+import { overview } from "./overview.js";
 import { TaskRow } from "./task.js";
 
 /** @param {Page.Context} context */
 export default async function page(context) {
   const agents = (await context.readAgents()).filter((agent) => agent.status !== "retired" || agent.id === context.params.id);
-  const id = context.params.id ?? agents[0]?.id;
-  if (id === undefined) return element("section", {}, heading(text("goals")), element("p", { class: "empty" }, text("goals_no_agents")));
+  if (agents.length === 0) return element("section", {}, heading(text("goals")), element("p", { class: "empty" }, text("goals_no_agents")));
+  const id = context.params.id ?? (agents.length === 1 ? agents[0].id : "");
   const { api, isOwner, who, signal } = context;
   /** @type {Page.Agent} */
   const path = `/agents/${encodeURIComponent(id)}`;
-  const choice = element("select", { onchange: () => context.go(`/agents/${encodeURIComponent(choice.value)}/goals`) },
-    agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
+  const choice = element("select", { onchange: () => context.go(choice.value ? `/agents/${encodeURIComponent(choice.value)}/goals` : "/goals") },
+    element("option", { value: "" }, text("every_agent")), agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
   choice.value = id;
+  if (id === "") {
+    return element("section", { id: "view-goals" }, heading(text("goals")), element("div", { class: "filters" }, field("goals_agent", choice)),
+      card("goals_open_of_all", overview(context, agents)));
+  }
   const purpose = await api.getIfAllowed(`${path}/purpose`);
   const order = isOwner ? goalOrder(api, path, signal) : null;
   const goals = pagedList(api, `${path}/goals?explain=true`, (goal) => goalRow({ api, path, isOwner, onEnd: () => order?.refresh() }, goal), { empty: "goals_none", signal });
@@ -30,7 +35,7 @@ export default async function page(context) {
     element("div", { class: "goal" },
       card("goals_tasks", tasks),
       card("goals_wants", element("p", { class: "hint" }, text("goals_wants_hint")), order?.element, goals,
-        isOwner ? newGoal(api, path, () => Promise.all([goals.refresh(), order.refresh()])) : null)));
+        isOwner ? newGoal(api, path, () => Promise.all([goals.refresh(), order?.refresh()])) : null)));
 }
 
 /** Send a body once, however often the button is pressed for it. */

@@ -48,7 +48,7 @@ class GoalOrder {
     try {
       this.saved = (await this.api.get(this.path)).goals;
       if (this.goals === shown) this.#take(this.saved);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (!this.signal.aborted) this.errors.replaceChildren(problem(explain(error)));
     }
   }
@@ -112,7 +112,7 @@ class GoalOrder {
       this.#take(this.saved);
       this.#focus(to, key);
       this.said.textContent = text("goals_moved", { name: visibleLine(moved.name), place: to + 1, total: goals.length });
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (this.goals !== goals) return;
       this.#take(this.saved);
       this.errors.replaceChildren(problem(explain(error)));

@@ -78,16 +78,19 @@ export class Api {
   }
 
   /**
-   * Send a change; the same id again is the same change. `version` as in `put`.
+   * Send a change; the same id again is the same change. `version` as in `put`; `language` is that of
+   * the answer, where it is not the page's.
    * @template {string} P
    * @param {P} path
    * @param {Rest.Body<"POST", P>} [body]
    * @param {string} id
    * @param {number | string | null} version
+   * @param {Rest.Language | null} language
    * @returns {Promise<Rest.Answer<"POST", P>>}
    */
-  post(path, body = /** @type {any} */ ({}), id = newId(), version = null) {
-    return this.#json("POST", path, body, { "Idempotency-Key": id, ...ifMatch(version) });
+  post(path, body = /** @type {any} */ ({}), id = newId(), version = null, language = null) {
+    const spoken = language === null ? {} : { "Accept-Language": language };
+    return this.#json("POST", path, body, { "Idempotency-Key": id, ...ifMatch(version), ...spoken });
   }
 
   /**
@@ -116,12 +119,12 @@ export class Api {
    * Read; null if the key may not, or if it is not there.
    * @template {string} P
    * @param {P} path
-   * @returns {Promise<Rest.Answer<"GET", P>>}
+   * @returns {Promise<Rest.Answer<"GET", P> | null>}
    */
   async getIfAllowed(path) {
     try {
       return await this.get(path);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error.status === 403 || error.status === 404) return null;
       throw error;
     }
@@ -171,7 +174,7 @@ export class Api {
 
   async #fetch(method, path, options) {
     const headers = {
-      ...options.headers, Authorization: `Bearer ${this.#key}`, "Accept-Language": currentLanguage(),
+      "Accept-Language": currentLanguage(), ...options.headers, Authorization: `Bearer ${this.#key}`,
     };
     const answer = await fetch(`/api${path}`, {
       ...options, method, headers, credentials: "omit", cache: "no-store", redirect: "error",

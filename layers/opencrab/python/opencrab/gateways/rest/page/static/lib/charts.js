@@ -133,7 +133,7 @@ function runs(points) {
   const found = [];
   for (const [index, point] of points.entries()) {
     if (point.mean === null) continue;
-    if (found.at(-1)?.at(-1)?.index === index - 1) found.at(-1).push({ index, point });
+    if (found.at(-1)?.at(-1)?.index === index - 1) found.at(-1)?.push({ index, point });
     else found.push([{ index, point }]);
   }
   return found;
@@ -164,7 +164,7 @@ export function heatMap(title, rows, columns, { value, shown, corner }) {
 /** As much of a text as there is room for; the whole one is the title of its shape and in the table. */
 function cut(content, room) {
   const written = visibleLine(content);
-  const wide = [...written].reduce((sum, each) => sum + (each.codePointAt(0) > 0x2e80 ? 12.5 : 7.7), 0);
+  const wide = [...written].reduce((sum, each) => sum + ((each.codePointAt(0) ?? 0) > 0x2e80 ? 12.5 : 7.7), 0);
   const fits = Math.max(1, Math.floor((room / wide) * [...written].length) - 1);
   return wide <= room ? written : `${[...written].slice(0, fits).join("")}…`;
 }

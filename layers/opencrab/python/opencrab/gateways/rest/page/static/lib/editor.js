@@ -16,7 +16,7 @@ const MEASURES = {
  * A box for a text, with its label: of `most` bytes or characters, which are counted as the API counts them.
  * A `maxlength` would cut off what is pasted, without a word.
  * @param {string} key
- * @param {{ most: number, unit?: "bytes" | "characters", hint?: string, [attribute: string]: any }} options
+ * @param {{ most: number, unit?: "bytes" | "characters", hint?: string | null, [attribute: string]: any }} options
  */
 export function textBox(key, { most, unit = "bytes", hint = null, ...attributes }) {
   const input = element("textarea", { class: "editor", spellcheck: "false", autocomplete: "off", dir: "auto", ...attributes });
@@ -124,7 +124,7 @@ export class Editor {
   async #write() {
     try {
       this.version = await this.write(this.version);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error.status !== 409) throw error;
       await this.#resolve(error);
     }

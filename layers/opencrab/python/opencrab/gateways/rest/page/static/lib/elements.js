@@ -82,19 +82,27 @@ export function button(key, onclick, attributes = {}) {
   return element("button", { type: "button", onclick, ...attributes }, text(key));
 }
 
+/** @type {Record<string, Intl.DateTimeFormatOptions>} */
+const FORMS = {
+  full: { dateStyle: "medium", timeStyle: "medium" },
+  today: { hour: "2-digit", minute: "2-digit" },
+  earlier: { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" },
+};
+const formats = new Map();
+
+/** Making a format takes longer than using it, so each is made once. */
+function format(form) {
+  const key = `${language} ${form}`;
+  if (!formats.has(key)) formats.set(key, new Intl.DateTimeFormat(language, FORMS[form]));
+  return formats.get(key);
+}
+
 /** A time in the reader's own zone; the full one is its title. */
 export function time(iso) {
   const at = new Date(iso);
-  const today = at.toDateString() === new Date().toDateString();
-  /** @type {Intl.DateTimeFormatOptions} */
-  const short = today
-    ? { hour: "2-digit", minute: "2-digit" }
-    : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" };
-  return element(
-    "time",
-    { datetime: iso, title: at.toLocaleString(language) },
-    at.toLocaleString(language, short),
-  );
+  if (Number.isNaN(at.getTime())) return element("time", {}, visibleLine(iso));
+  const isToday = at.toDateString() === new Date().toDateString();
+  return element("time", { datetime: iso, title: format("full").format(at) }, format(isToday ? "today" : "earlier").format(at));
 }
 
 /** An amount of micro-dollars, with as many digits as it needs. */

@@ -10,7 +10,7 @@ export async function* parseEvents(bytes) {
       const { done, value } = await reader.read();
       if (done) return;
       const lines = (rest + value).split("\n");
-      rest = lines.pop();
+      rest = lines.pop() ?? "";
       for (const line of lines.map((each) => each.replace(/\r$/, ""))) {
         if (line !== "") {
           fields.push(line);
@@ -28,9 +28,10 @@ export async function* parseEvents(bytes) {
 
 /** The event of some lines; null for a comment, and for one without data. */
 function eventOf(lines) {
+  /** @type {{ id: string | null, event: string, data: string | null }} */
   const found = { id: null, event: "message", data: null };
   for (const line of lines) {
-    const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line);
+    const [, name, value] = /** @type {string[]} */ (/** @type {unknown} */ (/^([^:]*):? ?(.*)$/s.exec(line)));
     if (name === "data") found.data = found.data === null ? value : `${found.data}\n${value}`;
     else if (name === "id" || name === "event") found[name] = value;
   }

@@ -74,7 +74,7 @@ function block(lines, at, made) {
   }
   if (QUOTE.test(line)) {
     const end = endOf(lines, at, (each) => QUOTE.test(each));
-    made.append(element("blockquote", { dir: "auto" }, inline(lines.slice(at, end).map((each) => QUOTE.exec(each)[1]).join("\n"))));
+    made.append(element("blockquote", { dir: "auto" }, inline(lines.slice(at, end).map((each) => QUOTE.exec(each)?.[1] ?? "").join("\n"))));
     return end;
   }
   const end = endOf(lines, at + 1, (each) => each.trim() !== "" && !startsBlock(each));
@@ -103,7 +103,7 @@ const code = (lines) => element("pre", { tabindex: 0 }, lines.join("\n"));
  * the same number again counts on, as in Markdown.
  */
 function list(lines, at, made) {
-  const isBulleted = ITEM.exec(lines[at])[2] !== undefined;
+  const isBulleted = ITEM.exec(lines[at])?.[2] !== undefined;
   const belongs = (found) => found !== null && (found[1].length > 0 || (found[2] !== undefined) === isBulleted);
   const items = element(isBulleted ? "ul" : "ol");
   /** @type {{ written: string, shown: number }[]} */
@@ -111,7 +111,7 @@ function list(lines, at, made) {
   let end = at;
   for (let next = at; next < lines.length; next = endOf(lines, end, (each) => each.trim() === "")) {
     const found = ITEM.exec(lines[next]);
-    if (!belongs(found)) break;
+    if (found === null || !belongs(found)) break;
     const depth = Math.min(3, Math.floor(found[1].length / 2));
     counts = counts.slice(0, depth + 1);
     items.append(item(found, depth, isBulleted, counts));

@@ -8,13 +8,23 @@ export function subpages(label, entries, current) {
     element("a", { href: path, "aria-current": path === current ? "page" : null }, text(key))));
 }
 
-/** A list to choose from. Options are `[value, text]`; their text may be foreign. */
+/**
+ * A list to choose from. Options are `[value, text]`; their text may be foreign.
+ * @param {any[][]} options
+ * @param {any} chosen
+ * @param {((value: any) => any) | null} onchange
+ */
 export function choice(options, chosen, onchange = null, attributes = {}) {
   return element("select", { onchange: onchange && ((event) => onchange(event.target.value)), ...attributes },
     options.map(([value, shown]) => element("option", { value, selected: value === chosen }, visibleLine(shown))));
 }
 
-/** The agents to choose from, by name. */
+/**
+ * The agents to choose from, by name.
+ * @param {{ id: string, name: string }[]} agents
+ * @param {string} chosen
+ * @param {((id: string) => any) | null} onchange
+ */
 export function agentChoice(agents, chosen, onchange = null, attributes = {}) {
   return choice(agents.map((each) => [each.id, each.name]), chosen, onchange, attributes);
 }
@@ -34,7 +44,7 @@ export function copyable(value, attributes = {}) {
       await navigator.clipboard.writeText(value);
       said.textContent = text("copied");
     } catch {
-      getSelection().selectAllChildren(shown);
+      getSelection()?.selectAllChildren(shown);
       said.textContent = text("copy_yourself");
     }
   };

@@ -16,6 +16,7 @@ export const ROUTES = [
   { path: "/agents", area: "agents", module: "../agents/list.js", scopes: EVERYBODY },
   { path: "/agents/:id", area: "agents", module: "../agents/agent.js", scopes: EVERYBODY },
   { path: "/agents/:id/persona", area: "agents", module: "../agents/persona.js", scopes: OWNER },
+  { path: "/agents/:id/standing", area: "agents", module: "../standing/page.js", scopes: OWNER_AND_READ },
   { path: "/skills", area: "skills", module: "../skills/page.js", scopes: OWNER_AND_READ },
   { path: "/agents/:id/skills", area: "skills", module: "../skills/agent_skills.js", scopes: OWNER_AND_READ },
   { path: "/sessions", area: "sessions", module: "../sessions/list.js", scopes: EVERYBODY },
@@ -41,6 +42,7 @@ export const ROUTES = [
   { path: "/settings/agents", area: "settings", module: "../settings/agent_models.js", scopes: OWNER },
   { path: "/settings/budgets", area: "settings", module: "../settings/budgets.js", scopes: OWNER },
   { path: "/settings/keys", area: "settings", module: "../settings/keys.js", scopes: OWNER },
+  { path: "/settings/worlds", area: "settings", module: "../worlds/page.js", scopes: OWNER },
   { path: "/settings/discord", area: "settings", module: "../settings/discord.js", scopes: OWNER },
 ];
 
@@ -62,7 +64,7 @@ export function mayOpen(area, scope) {
 }
 
 /** The address of an area: that of its first route. */
-export const addressOf = (area) => ROUTES.find((route) => route.area === area).path;
+export const addressOf = (area) => ROUTES.find((route) => route.area === area)?.path ?? "/";
 
 function match(pattern, path) {
   const wanted = pattern.split("/");

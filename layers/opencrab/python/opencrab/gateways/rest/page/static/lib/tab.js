@@ -57,7 +57,7 @@ export const tab = {
 
   /** Forget everything but what was typed, and to whom: the key ended, not the person's work. */
   clear() {
-    const kept = this.draft === "" ? [] : [DRAFT, AGENT, SESSION].map((name) => [name, sessionStorage.getItem(name)]);
+    const kept = this.draft === "" ? [] : [DRAFT, AGENT, SESSION].map((name) => /** @type {const} */ ([name, sessionStorage.getItem(name)]));
     sessionStorage.clear();
     for (const [name, value] of kept) if (value !== null) sessionStorage.setItem(name, value);
   },

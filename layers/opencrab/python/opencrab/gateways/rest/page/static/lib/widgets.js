@@ -16,7 +16,7 @@ export function repeat(work, every, signal) {
  * @template T
  * @param {() => Promise<T> | T} read
  * @param {(found: T) => any} show
- * @param {{ every?: number, signal?: AbortSignal }} [options]
+ * @param {{ every?: number, signal?: AbortSignal | null }} [options]
  */
 export function reading(read, show, { every = 0, signal = null } = {}) {
   const errors = element("div");
@@ -50,7 +50,7 @@ export function reading(read, show, { every = 0, signal = null } = {}) {
  * @param {Page.Api} api
  * @param {P} path
  * @param {(item: Rest.Item<P>) => any} row
- * @param {{ empty: string, tag?: string, size?: number, signal?: AbortSignal }} options
+ * @param {{ empty: string, tag?: string, size?: number, signal?: AbortSignal | null }} options
  */
 export function pagedList(api, path, row, { empty, tag = "ul", size = 50, signal = null }) {
   const list = element(tag, { class: "paged" });
@@ -124,7 +124,12 @@ export function table(headings, rows, { caption } = {}) {
     element("table", {}, element("thead", {}, head), element("tbody", {}, body)));
 }
 
-/** A label with its input; the hint is read with it. */
+/**
+ * A label with its input; the hint is read with it.
+ * @param {string} key
+ * @param {HTMLElement & { id: string }} input
+ * @param {string | null} hint
+ */
 export function field(key, input, hint = null) {
   const id = input.id || `field-${key}`;
   input.id = id;
@@ -164,7 +169,7 @@ export function form(fields, submit, save, { done = "saved", ...attributes } = {
  * A button that does something and says what went wrong beside itself; `ask` is asked first.
  * @param {string} key
  * @param {() => any} work
- * @param {{ ask?: string, [attribute: string]: any }} [options]
+ * @param {{ ask?: string | null, [attribute: string]: any }} [options]
  */
 export function action(key, work, { ask = null, ...attributes } = {}) {
   const said = element("span", { role: "status", class: "said" });

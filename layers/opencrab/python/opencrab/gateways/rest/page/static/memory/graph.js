@@ -36,6 +36,7 @@ export function graph({ api, path, signal }) {
  * @param {`/agents/${string}/memory/graph`} path
  */
 async function whole(api, path) {
+  /** @type {{ nodes: Rest.NodeView[], edges: Rest.EdgeView[], isWhole: boolean }} */
   const found = { nodes: [], edges: [], isWhole: false };
   let cursor = "";
   for (let page = 0; page < MOST_PAGES; page += 1) {

@@ -1,4 +1,4 @@
-/** Impressions, experiences, beliefs and peers: lists by the page. */
+/** Impressions, experiences and beliefs: lists by the page. */
 
 import { explain } from "../lib/api.js";
 import { element, foreign, problem, text, time, visibleText } from "../lib/elements.js";
@@ -69,24 +69,4 @@ export function beliefs({ api, path, signal }) {
     return made;
   };
   return pagedList(api, `${path}/beliefs`, row, { empty: "memory_no_beliefs", signal });
-}
-
-/** @param {Page.Part} context */
-export function peers({ api, path, signal, agentName }) {
-  /** @param {Rest.PeerSummary} each */
-  const row = (each) => {
-    const remove = async () => {
-      await api.delete(`${path}/peers/${encodeURIComponent(each.agent_id)}`);
-      made.remove();
-    };
-    const made = element("li", {},
-      element("div", { class: "line" }, element("strong", {}, foreign(agentName(each.agent_id))), taint(each),
-        each.last_at ? element("span", { class: "hint" }, time(each.last_at)) : null),
-      facts([["memory_trust", percent(each.trust)], ["memory_competence", percent(each.competence)], ["memory_reliability", percent(each.reliability)],
-        ["memory_together", text("memory_successes", { successes: each.successes, interactions: each.interactions })],
-        ["memory_interests", each.interests.length ? foreign(each.interests.join(", ")) : null]]),
-      action("memory_drop_peer", remove, { ask: "memory_drop_peer_question" }));
-    return made;
-  };
-  return pagedList(api, `${path}/peers`, row, { empty: "memory_no_peers", signal });
 }

@@ -2,18 +2,18 @@
 
 import { element, foreign, text, time } from "../lib/elements.js";
 import { card, link, pagedList, reading, table } from "../lib/widgets.js";
-import { frame, span } from "./frame.js";
+import { frame } from "./frame.js";
 import { heartbeatForm } from "./heartbeat_form.js";
+import { everyBeat, rhythm, totalsSaid } from "./overview.js";
 
 const MOST_AGENTS = 30;
 
 /** @param {Page.Context} context */
 export default async function page(context) {
-  return frame(context, "/heartbeats", await context.readAgents(), (agent, agents) => [
+  return frame(context, "/heartbeats", await context.readAgents(), (agent) => [
     settings(context, agent),
     context.isOwner ? card("beats_log", log(context, agent)) : null,
-    card("next_beats", nextBeats(context, agents)),
-  ]);
+  ], (agents) => card("next_beats", agents.length > MOST_AGENTS ? everyBeat(context, agents) : nextBeats(context, agents)));
 }
 
 /** @returns {Page.Agent} */
@@ -31,31 +31,24 @@ function settings({ api, isOwner, signal }, agent) {
   return card("beat_settings", reading(() => api.get(path), show, { signal }));
 }
 
-const rhythm = (found) => (found.enabled ? text("every", { span: span(found.interval_seconds) }) : text("rhythm_off"));
-
 /**
  * The next beat of every agent; the agents that beat first come first.
  * @param {Page.Context} context
  */
 function nextBeats({ api, isOwner, signal }, agents) {
-  const shown = agents.slice(0, MOST_AGENTS);
   const one = async (agent) => {
     const [found, beats] = await Promise.all([
       api.getIfAllowed(`${pathOf(agent.id)}/heartbeat`), isOwner ? api.getIfAllowed(`${pathOf(agent.id)}/heartbeats?limit=1`) : null]);
     return { agent, found, totals: beats?.totals ?? null };
   };
   const order = ({ found, totals }) => (found?.enabled && totals?.next_beat_at) || "9";
-  return reading(() => Promise.all(shown.map(one)), (all) => [
+  return reading(() => Promise.all(agents.map(one)), (all) =>
     table(["beat_agent", "beat_rhythm", "beat_next", "beat_totals"], all.sort((a, b) => (order(a) < order(b) ? -1 : 1)).map(({ agent, found, totals }) => [
       link(`/heartbeats?agent=${encodeURIComponent(agent.id)}`, foreign(agent.name)),
       found === null ? "–" : rhythm(found),
       found?.enabled && totals?.next_beat_at ? time(totals.next_beat_at) : "–",
-      totals === null ? "–" : totalsSaid(totals)]), { caption: "next_beats" }),
-    agents.length > shown.length ? element("p", { class: "hint" }, text("beats_left_out", { count: agents.length - shown.length })) : null,
-  ], { every: 60_000, signal });
+      totals === null ? "–" : totalsSaid(totals)]), { caption: "next_beats" }), { every: 60_000, signal });
 }
-
-const totalsSaid = ({ beats, idle, turns }) => text("beats_said", { beats: beats.toLocaleString(), idle: idle.toLocaleString(), turns: turns.toLocaleString() });
 
 /**
  * The beats that had a reason, with what came of each.

@@ -4,11 +4,13 @@ import { element, foreign, text, time, visibleText } from "../lib/elements.js";
 import { newId } from "../lib/api.js";
 import { action, card, link, pagedList } from "../lib/widgets.js";
 import { frame, span } from "./frame.js";
+import { everySchedule } from "./overview.js";
 import { scheduleForm } from "./schedule_form.js";
 
 /** @param {Page.Context} context */
 export default async function page(context) {
-  return frame(context, "/schedules", await context.readAgents(), (agent) => schedules(context, agent));
+  return frame(context, "/schedules", await context.readAgents(), (agent) => schedules(context, agent),
+    (agents) => card("schedules_of_all", everySchedule(context, agents)));
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The lines of a session, however many: the newest page is read first and earlier ones when somebody
- * scrolls up. Only some hundred rows are in the document, and it changes at most once a frame.
+ * scrolls up. Only some hundred rows are in the document, and it changes some times a second at most.
  */
 
 import { element, text, visibleText } from "../lib/elements.js";
@@ -10,8 +10,14 @@ const FEWEST_ROWS = 200;
 const MOST_LINES = 1_000;
 const STEP = 50;
 const NEAR = 600;
+const TOGETHER_MS = 80;
 
 export class LineLog {
+  /** @type {any} */
+  from;
+  /** @type {any} */
+  to;
+
   /** `read(cursor)` answers a page, newest first; `row(line)` and `arrivingRow(turn)` make elements. */
   constructor({ read, row, arrivingRow, onError, onNews }) {
     this.read = read;
@@ -24,6 +30,8 @@ export class LineLog {
     this.turns = new Map();
     this.opening = 0;
     this.isAtEnd = true;
+    this.isScheduled = false;
+    this.shownAt = 0;
     this.rows = element("div", { class: "lines rows" });
     this.tail = element("div", { class: "lines" });
     this.content = element("div", {}, this.rows, this.tail);
@@ -102,15 +110,22 @@ export class LineLog {
     this.arriving.delete(turnId);
   }
 
-  // What is on the screen changes here, once a frame.
+  // What is on the screen changes here.
 
+  /** The first line is shown with the next frame; when many come, they are shown together, some times a second. */
   #schedule() {
-    if (this.frame) return;
-    this.frame = requestAnimationFrame(() => {
-      this.frame = null;
-      this.#showNews();
-      this.#showArriving();
-    });
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    const wait = this.shownAt + TOGETHER_MS - performance.now();
+    if (wait > 0) setTimeout(() => requestAnimationFrame(() => this.#showAll()), wait);
+    else requestAnimationFrame(() => this.#showAll());
+  }
+
+  #showAll() {
+    this.isScheduled = false;
+    this.shownAt = performance.now();
+    this.#showNews();
+    this.#showArriving();
   }
 
   #showNews() {
@@ -135,6 +150,8 @@ export class LineLog {
   }
 
   #append(lines) {
+    // That nothing was said is no line, and no longer true.
+    this.rows.querySelector(":scope > .empty")?.remove();
     this.rows.append(...lines.map(this.row));
     this.to = this.lines.length;
     this.from = this.to - this.rows.childElementCount;

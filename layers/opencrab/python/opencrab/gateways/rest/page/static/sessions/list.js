@@ -8,15 +8,17 @@ import { SessionList } from "./session_list.js";
 /** @param {Page.Context} context */
 export default async function page(context) {
   const { query, who } = context;
-  const agents = await context.readAgents();
-  const agent = element("select", {}, element("option", { value: "" }, text("sessions_every_agent")),
-    agents.map((each) => element("option", { value: each.id }, visibleText(each.name))));
-  agent.value = query.get("agent") ?? "";
   const mine = element("input", { type: "checkbox" });
   const list = new SessionList(context.api, row);
+  const wanted = query.get("agent") ?? "";
+  // The names in the rows are known already, so the list need not wait for the agents.
+  const [agents] = await Promise.all([context.readAgents(), list.read({ agent: wanted, mine: false })]);
+  const agent = element("select", {}, element("option", { value: "" }, text("sessions_every_agent")),
+    agents.map((each) => element("option", { value: each.id }, visibleText(each.name))));
+  agent.value = wanted;
+  if (agent.value !== wanted) await list.read({ agent: "", mine: false });
   const read = () => list.read({ agent: agent.value, mine: mine.checked });
   for (const each of [agent, mine]) each.addEventListener("change", read);
-  await read();
   return element("section", { id: "view-sessions" },
     heading(text("sessions")),
     who.scope === "read" ? null : creation(context, agents.filter((each) => each.status !== "retired")),

@@ -6,6 +6,9 @@ import { button, element, problem, text } from "../lib/elements.js";
 const PAGE = 100;
 
 export class SessionList {
+  /** @type {any} */
+  items;
+
   /** @param {Page.Api} api */
   constructor(api, row) {
     this.api = api;

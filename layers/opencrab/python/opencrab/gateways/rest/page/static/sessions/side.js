@@ -3,6 +3,7 @@
 import { forgetting } from "../forgetting/forgetting.js";
 import { button, dollars, element, foreign, text, time, visibleText } from "../lib/elements.js";
 import { action, card, facts, field, form, table } from "../lib/widgets.js";
+import { outcomeCard } from "./outcome.js";
 
 const OPEN = ["running", "queued", "waiting"];
 const WAIT_MS = 600;
@@ -24,8 +25,9 @@ export class Side {
     this.state = element("div");
     this.fairness = element("div");
     this.seats = element("div");
+    this.outcome = element("div");
     this.isMine = context.isOwner || (session.created_by === context.who.principal_id && context.who.scope !== "read");
-    this.element = element("div", { class: "side-parts" },
+    this.element = element("div", { class: "side-parts" }, this.outcome,
       card("sessions_floor", this.floor, this.state),
       session.participants.length > 1 ? card("sessions_fairness", this.fairness) : null,
       card("sessions_seats", this.seats, context.isOwner ? this.#invitation() : null),
@@ -77,6 +79,7 @@ export class Side {
       ["sessions_begun", time(session.created_at)],
     ].map(([key, value]) => [key, value || null])));
     this.#showSeats();
+    this.#showOutcome();
     this.endings?.replaceChildren(...this.#endingButtons());
   }
 
@@ -87,6 +90,13 @@ export class Side {
       element("span", {}, foreign(this.context.agentName(turn.agentId)), " ", element("span", { class: `badge ${turn.status}` }, text(`sessions_turn_${turn.status}`))),
       mayStop ? action("sessions_stop", () => this.api.post(`/turns/${encodeURIComponent(turn.id)}/cancel`), { class: "stop" }) : null));
     this.floor.replaceChildren(shown.length ? element("ul", { class: "agents" }, shown) : element("p", { class: "hint" }, text("sessions_floor_free")));
+  }
+
+  /** Only a discussion that has ended has an outcome; it then reads itself. */
+  #showOutcome() {
+    const { participants, status, mode } = this.session;
+    this.outcome.hidden = participants.length < 2 || mode === "direct" || status === "active";
+    if (!this.outcome.hidden && !this.outcome.firstChild) this.outcome.append(outcomeCard(this.context, this.path));
   }
 
   #showFairness(found) {
@@ -145,7 +155,7 @@ export class Side {
       try {
         this.#show(await this.api.put(`${this.path}/speak-freely`, { speaks_freely: box.checked }));
         said.textContent = text("saved");
-      } catch (error) {
+      } catch (/** @type {any} */ error) {
         box.checked = !box.checked;
         said.textContent = visibleText(error.message);
       }

@@ -4,6 +4,7 @@ import { newId } from "../lib/api.js";
 import { dollars, element, foreign, text, time, visibleText } from "../lib/elements.js";
 import { action, card, facts, field, form, heading, link } from "../lib/widgets.js";
 import { block, stateOf } from "./line_row.js";
+import { turnCharts } from "./turn_charts.js";
 
 const ASK_MS = 1_500;
 const OPEN = new Set(["queued", "running", "waiting"]);
@@ -26,7 +27,8 @@ class Turn {
     this.head = element("div");
     this.steps = element("ol", { class: "steps" });
     this.mayTalk = context.who.scope !== "read";
-    this.element = element("section", { id: "view-turn" }, this.head, this.steps);
+    this.charts = element("div");
+    this.element = element("section", { id: "view-turn" }, this.head, this.charts, this.steps);
     context.signal.addEventListener("abort", () => clearTimeout(this.timer));
   }
 
@@ -59,6 +61,9 @@ class Turn {
         link(`/sessions/${encodeURIComponent(turn.session_id)}`, text("sessions_back"))),
       turn.tainted ? element("p", { class: "warning" }, text("sessions_tainted")) : "",
       this.#facts(turn), failure(turn));
+    const isOpen = this.charts.querySelector("details")?.open ?? false;
+    this.charts.replaceChildren(...turnCharts(turn.steps));
+    if (isOpen) this.charts.querySelector("details")?.setAttribute("open", "");
     this.steps.replaceChildren(...turn.steps.map((step) => stepView(step, open)));
     if (turn.steps.length === 0) this.steps.append(element("li", { class: "empty" }, text("sessions_no_steps")));
     if (this.mayTalk && !OPEN.has(turn.status) && !this.feedback) {

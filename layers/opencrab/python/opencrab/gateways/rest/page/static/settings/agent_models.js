@@ -26,7 +26,7 @@ export default async function page({ api, readAgents, query }) {
     const config = await api.get(pathOf(id));
     if (mine === latest) content.replaceChildren(...parts(api, id, config));
   };
-  const chosen = active.some((each) => each.id === query.get("agent")) ? query.get("agent") : active[0].id;
+  const chosen = (active.find((each) => each.id === query.get("agent")) ?? active[0]).id;
   await show(chosen);
   return frame("/settings/agents", known, field("of_agent", agentChoice(active, chosen, show, { id: "config-agent" })), content);
 }

@@ -78,7 +78,7 @@ export function fallback(api, providers, signal) {
   return part;
 }
 
-/** @param {Page.Part} context */
+/** @param {{ api: Page.Api, [more: string]: any }} context */
 function fallbackForm({ api, list, providers, added, order }) {
   const names = element("datalist", { id: "fallbacks" }, providers.map((each) => element("option", { value: each.name })));
   const more = element("input", { type: "text", id: "fallback-more", list: "fallbacks", maxlength: 264, spellcheck: "false", autocomplete: "off", pattern: MODEL });

@@ -11,11 +11,12 @@ const PAGES = [
   ["/settings/agents", "settings_agents"],
   ["/settings/budgets", "settings_budgets"],
   ["/settings/keys", "settings_keys"],
+  ["/settings/worlds", "settings_worlds"],
   ["/settings/discord", "settings_discord"],
 ];
 
 export function frame(path, ...content) {
-  const [, title] = PAGES.find(([each]) => each === path);
+  const title = PAGES.find(([each]) => each === path)?.[1] ?? "settings";
   return element("section", { class: "settings" },
     heading(text(title)), subpages("settings", PAGES, path), content.flat(Infinity));
 }

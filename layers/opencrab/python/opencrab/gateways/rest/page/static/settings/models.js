@@ -74,7 +74,8 @@ function priceForm(api, part) {
   const output = amount(null, { id: "price-output", required: true });
   const refused = element("div", { role: "status" });
   const save = async (allowLower) => {
-    const price = { input_per_million: amountOf(input), output_per_million: amountOf(output) };
+    // Both fields are required.
+    const price = { input_per_million: amountOf(input) ?? 0, output_per_million: amountOf(output) ?? 0 };
     const day = new Date().toISOString().slice(0, 10);
     const name = model.value.trim();
     const taken = await api.put("/llm/prices", { prices: { [name]: { price, as_of: day } }, allow_lower: allowLower });

@@ -2,17 +2,19 @@
 
 import { element, text, visibleText } from "../lib/elements.js";
 import { mayLeave } from "../lib/unsaved.js";
-import { field, heading } from "../lib/widgets.js";
+import { card, field, heading } from "../lib/widgets.js";
 import { SkillList } from "./list.js";
+import { overview } from "./overview.js";
 
 /** @param {Page.Context} context */
 export default async function page(context) {
   const agents = (await context.readAgents()).filter((agent) => agent.status !== "retired");
   const shown = element("div");
   const choice = element("select", { id: "skills-of", onchange: () => show() },
-    agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
+    element("option", { value: "" }, text("every_agent")), agents.map((agent) => element("option", { value: agent.id }, visibleText(agent.name))));
   const wanted = context.query.get("agent");
   if (agents.some((agent) => agent.id === wanted)) choice.value = wanted;
+  else if (agents.length === 1) choice.value = agents[0].id;
   let last = choice.value;
   async function show() {
     if (!mayLeave(shown)) {
@@ -21,6 +23,11 @@ export default async function page(context) {
     }
     last = choice.value;
     const mine = choice.value;
+    if (mine === "") {
+      shown.replaceChildren(card("skills_of_all", overview(context, agents)));
+      history.replaceState(null, "", "/skills");
+      return;
+    }
     const list = new SkillList(context, mine);
     await list.refresh();
     if (mine !== choice.value) return;

@@ -116,7 +116,7 @@ export class AcquiredSkill {
   }
 
   #buttonsOf(skill) {
-    const change = (/** @type {"toggle" | "restore"} */ verb, body) => async () => {
+    const change = (/** @type {"toggle" | "restore"} */ verb, /** @type {any} */ body = {}) => async () => {
       await this.api.post(`${this.path}/${verb}`, body);
       await this.list.refresh();
     };

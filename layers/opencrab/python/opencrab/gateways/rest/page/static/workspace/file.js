@@ -14,6 +14,9 @@ import { versions } from "./versions.js";
 const MOST_SHOWN = 200_000;
 
 export class FileView {
+  /** @type {any} */
+  blob;
+
   /** @param {Page.Part} context */
   constructor({ api, path, isOwner }, name, { onChanged, onGone }) {
     this.api = api;
@@ -33,7 +36,7 @@ export class FileView {
       this.blob = await answer.blob();
       this.isText = (answer.headers.get("Content-Type") ?? "").startsWith("text/plain");
       await this.#show();
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       this.element.replaceChildren(element("h2", {}, foreign(this.name)), problem(explain(error)), versions(this));
     }
   }
@@ -85,7 +88,7 @@ export class FileView {
     try {
       const answer = await this.api.file(this.address);
       return { version: answer.headers.get("ETag"), values: { content: await answer.text() } };
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error.status === 404) return null;
       throw error;
     }

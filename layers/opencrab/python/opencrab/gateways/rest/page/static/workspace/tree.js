@@ -6,6 +6,7 @@ const OPEN_UP_TO = 30;
 
 /** A tree of `{path, size}`; `onChosen(path)` when a file is chosen. */
 export function tree(files, chosen, onChosen) {
+  /** @type {{ folders: Map<string, any>, files: any[] }} */
   const root = { folders: new Map(), files: [] };
   for (const file of files) {
     const parts = file.path.split("/");

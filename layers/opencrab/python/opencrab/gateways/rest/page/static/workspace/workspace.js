@@ -1,8 +1,10 @@
 /** An agent's files: a tree, and beside it the file that was chosen. */
 
 import { element, foreign, loadWords, text } from "../lib/elements.js";
+import { choice } from "../lib/parts.js";
 import { mayLeave } from "../lib/unsaved.js";
-import { heading, reading } from "../lib/widgets.js";
+import { field, heading, reading } from "../lib/widgets.js";
+import { byDay } from "./by_day.js";
 import { FileView } from "./file.js";
 import { tree } from "./tree.js";
 import { upload } from "./upload.js";
@@ -18,19 +20,31 @@ export default async function page(context) {
   const here = `/agents/${encodeURIComponent(params.id)}/workspace`;
   const shown = element("div", { class: "file" }, element("p", { class: "empty" }, text("workspace_choose")));
   let chosen = null;
-  const read = async () => {
-    const files = await api.list(`${path}/workspace`, MOST);
-    return files;
-  };
-  const files = reading(read, (found) => {
+  const isByDay = query.get("by") === "day";
+  const order = choice([["folder", text("workspace_by_folder")], ["day", text("workspace_by_day")]], isByDay ? "day" : "folder", () => reorder(), { id: "workspace-order" });
+  const files = reading(() => api.list(`${path}/workspace`, MOST), (found) => {
     if (found.length === 0) return element("p", { class: "empty" }, text("workspace_none"));
-    return [tree(found, chosen, choose), found.length >= MOST ? element("p", { class: "hint" }, text("workspace_more", { count: MOST })) : null];
+    const arrange = order.value === "day" ? byDay : tree;
+    return [arrange(found, chosen, choose), found.length >= MOST ? element("p", { class: "hint" }, text("workspace_more", { count: MOST })) : null];
   }, { signal });
+
+  /** The address says what is chosen and in which order, so that it can be opened again. */
+  function showAddress() {
+    const asked = new URLSearchParams();
+    if (chosen !== null) asked.set("file", chosen);
+    if (order.value === "day") asked.set("by", "day");
+    history.replaceState(null, "", asked.size > 0 ? `${here}?${asked}` : here);
+  }
+
+  function reorder() {
+    showAddress();
+    files.refresh();
+  }
 
   async function choose(name) {
     if (!mayLeave(shown)) return;
     chosen = name;
-    history.replaceState(null, "", `${here}?file=${encodeURIComponent(name)}`);
+    showAddress();
     for (const each of files.querySelectorAll("[data-path]")) {
       if (each.dataset.path === name) each.setAttribute("aria-current", "true");
       else each.removeAttribute("aria-current");
@@ -55,6 +69,6 @@ export default async function page(context) {
       element("div", { class: "tree" }, isOwner ? upload({ api, path }, async (name) => {
         await files.refresh();
         await choose(name);
-      }) : null, files),
+      }) : null, field("workspace_order", order), files),
       shown));
 }
