@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import botocore.session
 import time_machine
+from botocore import UNSIGNED
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from moto import mock_aws
@@ -55,6 +56,10 @@ class QueueUrls:
 
 def _itself(client: Any) -> Any:
     return client
+
+
+def _unsigned(**_: Any) -> Any:
+    return UNSIGNED
 
 
 def _url(queue: Any) -> str:
@@ -100,6 +105,8 @@ class Account:
         """The client, answered by this account: also for one that a library made (pynamodb)."""
         # Botocore asks every handler and takes the first answer: moto must not hear it twice.
         client.meta.events.unregister("before-send", botocore_stubber)
+        # Moto finds tables without a signature, and most requests are for tables.
+        client.meta.events.register("choose-signer.dynamodb", _unsigned, unique_id="unsigned")
         client.meta.events.register("before-send", self._answer)
         return client
 
@@ -226,7 +233,7 @@ def open_client(service: str) -> Any:
         region_name=REGION,
         aws_access_key_id="made-up",
         aws_secret_access_key="made-up",
-        config=Config(retries={"mode": "standard", "total_max_attempts": 1}),
+        config=Config(retries={"mode": "standard", "total_max_attempts": 1}, user_agent="tests"),
     )
 
 

@@ -28,6 +28,11 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("opencrab")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: some worker always waits for a process or a browser."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Begin at another file than the other workers, which load the same ones at the same time.

@@ -12,6 +12,7 @@ import copy
 from collections import deque
 from contextvars import ContextVar
 from functools import cache
+from inspect import signature
 from typing import Any
 
 from moto import backend_index
@@ -121,6 +122,35 @@ def _install_tables() -> None:
     Table.__deepcopy__ = _copied_table  # type: ignore[attr-defined]  # moto has none
 
 
+def _part(table: Table, partition: DynamoType, keys: list[tuple[str, DynamoType]]) -> Table:
+    """The table with the items alone that a query can find; `keys` are those of its index."""
+    part = copy.copy(table)
+    if not keys:
+        part.items = {partition: table.items[partition]} if partition in table.items else {}
+        return part
+    (name, wanted), *_ = keys
+    found: dict[Any, dict[Any, Any]] = {}
+    for place, items in table.items.items():
+        for key, item in items.items():
+            value = item.attrs.get(name)
+            if value is not None and value.value == wanted.value and value.type == wanted.type:
+                found.setdefault(place, {})[key] = item
+    part.items = found  # type: ignore[assignment]  # a defaultdict, which a query does not need
+    return part
+
+
+def _install_queries() -> None:
+    """Moto sorts all items of a table before it looks for the few that a query names."""
+    query, place = Table.query, signature(Table.query)
+
+    def query_part(table: Table, *arguments: Any, **named: Any) -> Any:
+        given = place.bind(table, *arguments, **named).arguments
+        keys = given["hash_key_conditions"] if given["index_name"] else []
+        return query(_part(table, given["hash_key"], keys), *arguments, **named)
+
+    Table.query = query_part  # type: ignore[method-assign]
+
+
 def _install_expressions() -> None:
     """An update is parsed once: whoever checks it works on a copy. So is a condition's text."""
     make = cache(_expressions.UpdateExpressionParser.make)
@@ -154,6 +184,15 @@ def _install_values() -> None:
         return attribute.value if attribute.type == "S" else cast_value(attribute)
 
     DynamoType.cast_value = property(cast_quickly)  # type: ignore[method-assign, assignment]
+    size = DynamoType.size
+
+    def size_quickly(attribute: DynamoType) -> int:
+        if attribute.type != "S":
+            return size(attribute)
+        text: str = attribute.value
+        return len(text) if text.isascii() else len(text.encode())
+
+    DynamoType.size = size_quickly  # type: ignore[method-assign]
     structure = serialize.JSONSerializer._serialize_type_structure
 
     def serialize_structure(self: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
@@ -173,6 +212,7 @@ def _install_values() -> None:
 def install() -> None:
     """From here on moto works so."""
     _install_tables()
+    _install_queries()
     _install_expressions()
     _install_values()
     # Whose turn it is to match an address: ours first, of some hundreds of services.

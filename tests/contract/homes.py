@@ -68,6 +68,9 @@ def sqs(_folder: Path, clock: FakeClock) -> Iterator[tuple[Queue, Queue]]:
 
 
 HOMES: tuple[OpenHome, ...] = (sqlite, older_sqlite, aws)
+DISTINCT_HOMES: tuple[OpenHome, ...] = (sqlite, aws)
+"""Homes with code of their own: nothing above its adapter sees how an SQLite file is laid out."""
+
 FOLLOWED: tuple[OpenHome, ...] = (sqlite,)
 """Homes whose feed can be read; elsewhere changes are pushed to functions."""
 

@@ -48,7 +48,7 @@ class SequenceForgotten(BadAdapter):
 
     name = "sequence condition and put-if-absent dropped"
     scenarios = ("write", "long")
-    caught_by = "echo:write:21"
+    caught_by = "echo:write:19"
 
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
@@ -76,6 +76,7 @@ class ReservationReleased(BadEngine):
 
     name = "crashed reservation released"
     scenarios = ("text",)
+    caught_by = "random:text/1"
 
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
@@ -121,6 +122,7 @@ class LimitIgnored(BadAdapter):
 
     name = "budget limit ignored"
     scenarios = ("poor",)
+    caught_by = "random:poor/1"
 
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
@@ -133,6 +135,7 @@ class QueuedBeforeStored(BadEngine):
 
     name = "queued before the header is stored"
     scenarios = ("text", "three")
+    caught_by = "random:three/0"
 
     class over(Over):  # noqa: N801
         def admit(self, admission: AdmittedMessage) -> tuple[Turn, ...]:
@@ -147,6 +150,7 @@ class StopIgnored(BadAdapter):
 
     name = "stop ignored"
     scenarios = ("cancelled",)
+    caught_by = "random:cancelled/5"
 
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
@@ -158,6 +162,7 @@ class AcknowledgedTooEarly(BadEngine):
 
     name = "acknowledged before the close"
     scenarios = ("two", "three")
+    caught_by = "random:three/1"
 
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
@@ -172,7 +177,7 @@ class ResultInHalves(BadEngine):
 
     name = "result in two transactions"
     scenarios = ("long", "silent")
-    caught_by = "random:long/8"
+    caught_by = "echo:long:45"
 
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
@@ -189,7 +194,7 @@ class UtteranceOutside(BadEngine):
 
     name = "outbox outside the transaction"
     scenarios = ("pushed",)
-    caught_by = "kill:pushed:28"
+    caught_by = "random:pushed/2"
 
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:
@@ -210,7 +215,7 @@ class BodyAfterPointer(BadEngine):
 
     name = "pointer before body"
     scenarios = ("large",)
-    caught_by = "kill:large:26"
+    caught_by = "random:large/0"
 
     class over(Over):  # noqa: N801
         def commit(self, change: TurnChange) -> Turn:

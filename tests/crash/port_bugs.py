@@ -21,6 +21,7 @@ class SweepBlind(BadAdapter):
 
     name = "stale headers not swept"
     scenarios = ("text",)
+    caught_by = "random:text/74"
 
     class over(Over):  # noqa: N801 - stands for an attribute
         def list_overdue(self, *_arguments: object) -> tuple[Turn, ...]:
@@ -32,6 +33,7 @@ class SweepImpatient(BadEngine):
 
     name = "live turns swept"
     scenarios = ("write", "long")
+    caught_by = "random:write/14"
 
     class over(Over):  # noqa: N801
         def list_overdue(self, now: Any, limit: int) -> tuple[Turn, ...]:
@@ -45,6 +47,7 @@ class DueForgotten(BadEngine):
     name = "due item forgotten first"
     port = "due"
     scenarios = ("due",)
+    caught_by = "random:due/5"
 
     class over(Over):  # noqa: N801
         def list_due(self, *arguments: Any) -> Any:
@@ -60,6 +63,7 @@ class WriteUnconditional(BadAdapter):
     name = "file condition dropped"
     port = "files"
     scenarios = ("write", "long")
+    caught_by = "random:write/2"
 
     class over(Over):  # noqa: N801
         def write(self, agent_id: str, path: str, content: bytes, **_condition: Any) -> FileInfo:
@@ -71,7 +75,7 @@ class OnceAgain(Mutation):
 
     name = "once action repeated"
     scenarios = ("long",)
-    caught_by = "kill:long:70"
+    caught_by = "random:long/17"
 
     class actions(Over):  # noqa: N801
         def find(self, name: str) -> Action | None:

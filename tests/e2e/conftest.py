@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from opencrab.engine.runtime import Rules
-from tests.contract.homes import HOMES
+from tests.contract.homes import DISTINCT_HOMES, HOMES
 from tests.crash.errand import RICH
 from tests.e2e.house import House
 
 Build = Callable[[Rules], House]
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
 def build(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Build]:
     """Build a house with rules of its own, in each home."""
     houses: list[House] = []

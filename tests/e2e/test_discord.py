@@ -9,7 +9,7 @@ from opencrab.domain.approvals.policy import ApprovalPolicy
 from opencrab.domain.conversation.message import DeliveryState, LineKind
 from opencrab.domain.models.fault import Fault
 from opencrab.domain.value import Language
-from tests.contract.homes import HOMES
+from tests.contract.homes import DISTINCT_HOMES, HOMES
 from tests.crash.errand import scripts
 from tests.crash.outside import Reply
 from tests.discord.fake import ELSEWHERE, OWNER, PRIVATE, SERVER_CHANNEL, STRANGER
@@ -31,7 +31,7 @@ def reef(tmp_path: Path) -> Iterator[DiscordHouse]:
     yield from opened(HOMES[0], tmp_path)
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
 def any_reef(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DiscordHouse]:
     """Such a house in each home."""
     yield from opened(request.param, tmp_path)

@@ -11,7 +11,7 @@ from opencrab.domain.conversation.message import Channel
 from opencrab.domain.value import Language
 from opencrab.engine.agents.agent_session import agents_own_session
 from opencrab.ports.models.model import ChatRequest
-from tests.contract.homes import HOMES, OpenHome
+from tests.contract.homes import DISTINCT_HOMES, OpenHome
 from tests.crash.outside import Reply
 from tests.e2e.house import START
 from tests.e2e.listening import (
@@ -36,16 +36,16 @@ ALONE, YUIS = PLACES[0], PLACES[1]
 BY_NAME = {place.name: place for place in PLACES}
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
 def rooms(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Listening]:
     with closing(Listening(request.param, tmp_path, Language.EN)) as made:
         yield made
 
 
 # Everything locally; on AWS, whose stores are slow here, half of the places in each language.
-CASES = [(HOMES[0], language, PLACES) for language in Language] + [
+CASES = [(DISTINCT_HOMES[0], language, PLACES) for language in Language] + [
     (opens, language, PLACES[part::2])
-    for opens in HOMES[1:]
+    for opens in DISTINCT_HOMES[1:]
     for part, language in enumerate(Language)
 ]
 

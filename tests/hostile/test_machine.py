@@ -17,24 +17,22 @@ from tests.hostile.world import Bug, World
 from tests.soak import examples
 
 RUNS = 12
-QUICKLY = frozenset(
-    [
-        "TurnsForgetTaint",
-        "PublicAreUsers",
-        "PrivateLinesShown",
-        "ReservedLate",
-        "StepsForgotten",
-        "QuarantineIgnored",
-        "InnerCheckSkipped",
-        "PeersMayAll",
-        "LevelForgotten",
-        "AllowedBySubstring",
-        "HeadersForgetSenders",
-        "InterruptedGoalsForgetTaint",
-        "OldTurnsAdvanceGoals",
-    ]
-)
-"""Bugs that one of the first runs catches early; the others are left to `make hostile`."""
+QUICKLY = {
+    "TurnsForgetTaint": 0,
+    "PublicAreUsers": 0,
+    "PrivateLinesShown": 1,
+    "ReservedLate": 0,
+    "StepsForgotten": 0,
+    "QuarantineIgnored": 0,
+    "InnerCheckSkipped": 0,
+    "PeersMayAll": 0,
+    "LevelForgotten": 0,
+    "AllowedBySubstring": 0,
+    "HeadersForgetSenders": 0,
+    "InterruptedGoalsForgetTaint": 4,
+    "OldTurnsAdvanceGoals": 2,
+}
+"""Bugs that one run catches early, with its number; the others are left to `make hostile`."""
 
 
 class HostileMachine(RuleBasedStateMachine):
@@ -87,7 +85,7 @@ def test_a_long_run_ends_and_nothing_gets_out(tmp_path: Path) -> None:
     "bug", [bug for bug in BUGS if bug.name in QUICKLY], ids=lambda bug: bug.name
 )
 def test_a_seeded_bug_is_caught(tmp_path: Path, bug: Bug) -> None:
-    assert hunt(bug, tmp_path, RUNS) is not None
+    assert hunt(bug, tmp_path, RUNS, first=QUICKLY[bug.name]) is not None
 
 
 def test_there_are_enough_bugs_each_with_a_name_of_its_own() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.browser.webdriver import MISSING, Browser, browser
+from tests.integration.browser.webdriver import MISSING, Browser, browser, tab
 from tests.running import KEY, Server, server
 from tests.unit.adapters.providers.dripping import heard, listening
 
@@ -135,17 +135,36 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
             vendor.over.set()
 
 
+def _started(language: str) -> Iterator[Browser]:
+    if MISSING:
+        pytest.skip(MISSING)
+    with browser(language) as window:
+        yield window
+
+
+@pytest.fixture(scope="session")
+def english_browser() -> Iterator[Browser]:
+    """Started once, as that takes as long as many tests."""
+    yield from _started("en")
+
+
+@pytest.fixture(scope="session")
+def japanese_browser() -> Iterator[Browser]:
+    """The same for those who read Japanese."""
+    yield from _started("ja")
+
+
 @pytest.fixture(scope="module")
-def english(installation: Installation) -> Iterator[Browser]:
+def english(installation: Installation, english_browser: Browser) -> Iterator[Browser]:
     assert installation.url
-    with browser("en") as window:
+    with tab(english_browser) as window:
         yield window
 
 
 @pytest.fixture(scope="module")
-def japanese(installation: Installation) -> Iterator[Browser]:
+def japanese(installation: Installation, japanese_browser: Browser) -> Iterator[Browser]:
     assert installation.url
-    with browser("ja", size=(390, 844)) as window:
+    with tab(japanese_browser, size=(390, 844)) as window:
         yield window
 
 

@@ -149,6 +149,22 @@ def browser(language: str = "en", *, size: tuple[int, int] = (1200, 850)) -> Ite
         driver.wait(60)
 
 
+@contextmanager
+def tab(window: Browser, *, size: tuple[int, int] = (1200, 850)) -> Iterator[Browser]:
+    """A tab of its own in a browser that others used: nothing of theirs is in it."""
+    before = window.call("GET", "/window")
+    opened = window.call("POST", "/window/new", {"type": "tab"})["handle"]
+    window.call("POST", "/window", {"handle": opened})
+    window.devtools("Network.clearBrowserCookies")
+    window.logged()
+    window.resize(*size)
+    try:
+        yield window
+    finally:
+        window.call("DELETE", "/window")
+        window.call("POST", "/window", {"handle": before})
+
+
 def _wait_for(client: httpx.Client) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:

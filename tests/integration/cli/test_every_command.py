@@ -18,7 +18,7 @@ from tests.unit.gateways.cli.server import CTRL_C, Program, Said, Server
 COMMANDS = {name.removeprefix("opencrab "): each for name, each in commands().items()}
 ALL = pytest.mark.parametrize("command", COMMANDS)
 LANGUAGES = ("en", "ja")
-_SHORTER = {"simulate learning": ("--nights", "1", "--turns", "5"), "watch": ("--json",)}
+_SHORTER = {"admin simulate learning": ("--nights", "1", "--turns", "5"), "watch": ("--json",)}
 """What keeps a command from taking a minute, or from going on for ever."""
 
 
@@ -160,6 +160,10 @@ def test_a_wrong_option_is_an_error_in_json_too(place: Place, command: str) -> N
     said = place.program.run(*command.split(), "--nonsense", "--json", "--language", "ja")
     assert (said.code, said.out) == (ExitCode.USAGE, "")
     assert json.loads(said.err)["error"]["type"] == "usage"
+
+
+def test_commands_that_are_kept_short_are_there() -> None:
+    assert _SHORTER.keys() <= COMMANDS.keys()
 
 
 def test_most_commands_were_carried_out(place: Place) -> None:

@@ -9,11 +9,11 @@ from opencrab.domain.agents.agent import AgentStatus
 from opencrab.domain.errors import Conflict, Invalid, NotFound
 from opencrab.domain.models.routing import Use
 from opencrab.engine.agents.settings import choose_agent_model, freeze_or_unfreeze_agents
-from tests.contract.homes import HOMES
+from tests.contract.homes import DISTINCT_HOMES
 from tests.e2e.house import House
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     opened = House(request.param, tmp_path)
     opened.provider.routing = opened.provider.routing.replaced(aliases={"quick": "fake:quick"})

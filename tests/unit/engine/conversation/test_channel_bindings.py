@@ -21,13 +21,13 @@ from opencrab.engine.conversation.channel_bindings import (
 )
 from opencrab.engine.runtime import Runtime
 from tests.contract.example import NOW, profile, session
-from tests.contract.homes import HOMES
+from tests.contract.homes import DISTINCT_HOMES
 from tests.crash.outside import Bell, Provider, registry
 
 PLACE = "discord.42"
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
 def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runtime]:
     """An installation with three agents, in each home."""
     clock = FakeClock(NOW)

@@ -14,13 +14,13 @@ from opencrab.engine.discord.presence import (
     remove_agent_discord_presence,
     set_agent_discord_presence,
 )
-from tests.contract.homes import HOMES
+from tests.contract.homes import DISTINCT_HOMES
 from tests.e2e.house import House
 
 CHANNEL, TARO = "645027906669510667", "53908232506183680"
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     opened = House(request.param, tmp_path)
     yield opened

@@ -25,7 +25,7 @@ from opencrab.engine.memory.embedding import (
 )
 from opencrab.engine.runtime import Rules
 from opencrab.ports.turn.journal import TurnChange
-from tests.contract.homes import HOMES, OpenHome, sqlite
+from tests.contract.homes import DISTINCT_HOMES, OpenHome, sqlite
 from tests.crash.outside import Reply
 from tests.e2e.house import House
 from tests.meaning import PRICE, Choosing, Vendor, unanswered, vector
@@ -82,7 +82,7 @@ def buying(folder: Path, opens: OpenHome = sqlite, **limits: int) -> Iterator[Bu
         made.house.close()
 
 
-@pytest.mark.parametrize("opens", HOMES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("opens", DISTINCT_HOMES, ids=lambda each: each.__name__)
 def test_vectors_cost_what_their_vendor_counted(opens: OpenHome, tmp_path: Path) -> None:
     with buying(tmp_path, opens) as at:
         meant = at.buy()

@@ -23,7 +23,7 @@ from opencrab.engine.money.reconciliation import calls_with_reserved_money
 from opencrab.engine.runtime import Runtime
 from opencrab.ports.home import Home
 from tests.contract.example import running, step, usage_row
-from tests.contract.homes import HOMES, OpenHome
+from tests.contract.homes import DISTINCT_HOMES, OpenHome
 from tests.soak import examples
 from tests.unit.engine.known_world import NOW, World, opened
 from tests.usage_sums import groups_of_rows, sum_of_rows
@@ -150,7 +150,7 @@ def counted_early(folder: Path, uncounted: str, little: str) -> None:
         connection.commit()
 
 
-@pytest.mark.parametrize("opens", HOMES)
+@pytest.mark.parametrize("opens", DISTINCT_HOMES)
 def test_reports_are_the_sums_on_each_home(opens: OpenHome, tmp_path: Path) -> None:
     states = (CallState.COMPLETED, CallState.FAILED, CallState.UNKNOWN)
     rows = [

@@ -42,7 +42,7 @@ from opencrab.engine.websocket.connections import (
     Flooding,
 )
 from tests.contract.example import NOW, profile, session
-from tests.contract.homes import HOMES, OpenHome
+from tests.contract.homes import DISTINCT_HOMES, OpenHome
 from tests.unit.engine.known_world import NoModels
 from tests.unit.gateways.websocket.connected import Contested
 
@@ -106,7 +106,7 @@ class Place:
         ]
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     clock, opens = FakeClock(NOW), request.param
     open_sqlite_home: OpenHome = opens

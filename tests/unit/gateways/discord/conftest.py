@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.homes import HOMES
+from tests.contract.homes import DISTINCT_HOMES
 from tests.unit.gateways.discord.stage import Stage, staged
 
 
@@ -16,7 +16,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         yield made
 
 
-@pytest.fixture(params=HOMES, ids=lambda opens: opens.__name__)
+@pytest.fixture(params=DISTINCT_HOMES, ids=lambda opens: opens.__name__)
 def any_stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
     """A stage in each home."""
     with staged(tmp_path, request.param) as made:
