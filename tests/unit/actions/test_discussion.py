@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from opencrab.actions import Registry, discussion
+from opencrab.actions import Registry, discussion_outcome
 from opencrab.domain.access.authority import Authority
 from opencrab.domain.models.routing import Routing
 from opencrab.domain.turn.action import GuidanceGiven, PhaseSet
 from opencrab.ports.turn.action import ActionContext
 
-REGISTRY = Registry((discussion.group,))
+REGISTRY = Registry((discussion_outcome.group,))
 
 
 def test_the_facilitator_guides_and_sets_the_phase(at: ActionContext) -> None:
