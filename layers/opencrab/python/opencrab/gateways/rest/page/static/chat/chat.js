@@ -14,10 +14,7 @@ const ASK_MS = 10_000;
 const NEW = "";
 
 export class Chat {
-  /** @type {any} */
-  conversation;
-  /** @type {any} */
-  composer;
+  /** @type {any} */ conversation; /** @type {any} */ composer;
 
   /** @param {Page.Api} api */
   constructor(api, { who, agentName, approvals, onTurnEnded }) {
