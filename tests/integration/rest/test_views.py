@@ -7,8 +7,8 @@ import pytest
 from opencrab.adapters.providers.scripted.script import ScriptedAnswer, ScriptedCall
 from opencrab.engine.insight.vitals import Machine
 from opencrab.gateways.rest.app import create_app
+from opencrab.gateways.rest.http.json_lines import NEXT
 from opencrab.gateways.rest.http.polling import PollingWatch
-from opencrab.gateways.rest.insight.views import NEXT
 from tests.integration.rest.house import SETUP, House, problem
 
 WORDS = {"ja": ("海のメモを書いて", "書きました"), "en": ("Write about the sea", "Written")}

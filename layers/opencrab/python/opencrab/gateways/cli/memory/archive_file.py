@@ -3,11 +3,16 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from opencrab.engine.memory.archive.rows import ROW_KINDS
 from opencrab.engine.memory.archive.writer import ArchiveWriter
 from opencrab.gateways.cli.terminal.terminal import Terminal
+
+_HELD_BYTES = 1 << 20
+"""The text of a session that is held in memory; more of it waits in a temporary file."""
 
 _NO_TIME = datetime(1980, 1, 1, tzinfo=UTC)
 """What a zip says where no clock is known: its first day."""
@@ -24,7 +29,8 @@ def write_memory_archive(
     """Write what the server exports; the zip is complete, or an error is raised."""
     now = terminal.options.now
     at = now() if now else _NO_TIME
-    with ArchiveWriter(into, agent_id, at, sessions=sessions) as archive:
+    spool = partial(SpooledTemporaryFile[bytes], _HELD_BYTES)
+    with ArchiveWriter(into, agent_id, at, sessions=sessions, spool=spool) as archive:
         for row in _rows(terminal, agent_id, query):
             kind = str(row["kind"])
             archive.add(kind, ROW_KINDS[kind].model_validate(row["value"]))

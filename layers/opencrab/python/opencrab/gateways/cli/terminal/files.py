@@ -18,7 +18,7 @@ def write_file_for_terminal(
         with file.open("wb" if replace else "xb") as opened:
             opened.write(content)
     except FileExistsError as error:
-        raise _taken(terminal, file) from error
+        raise _place_taken_error(terminal, file) from error
     except OSError as error:
         raise unusable_file_error(terminal, file, error) from error
 
@@ -31,7 +31,7 @@ def new_file_for_terminal(terminal: Terminal, file: Path, *, replace: bool) -> I
     """
     part = file.with_name(f".{file.name}.part")
     if not replace and file.exists():
-        raise _taken(terminal, file)
+        raise _place_taken_error(terminal, file)
     try:
         with part.open("wb") as opened:
             yield opened
@@ -51,7 +51,7 @@ def read_file_for_terminal(terminal: Terminal, file: Path, most: int = -1) -> by
         raise unusable_file_error(terminal, file, error) from error
 
 
-def _taken(terminal: Terminal, file: Path) -> Conflict:
+def _place_taken_error(terminal: Terminal, file: Path) -> Conflict:
     return Conflict(
         terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
     )
