@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
+from opencrab.domain.errors import Conflict
 from opencrab.engine.memory.archive.rows import ROW_KINDS
 from opencrab.engine.memory.archive.writer import ArchiveWriter
+from opencrab.gateways.cli.terminal.files import unusable_file_error
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
 _HELD_BYTES = 1 << 20
@@ -16,6 +20,27 @@ _HELD_BYTES = 1 << 20
 
 _NO_TIME = datetime(1980, 1, 1, tzinfo=UTC)
 """What a zip says where no clock is known: its first day."""
+
+
+@contextmanager
+def new_file_for_terminal(terminal: Terminal, file: Path, *, replace: bool) -> Iterator[IO[bytes]]:
+    """Open a file that appears under its name only once it is complete.
+
+    Raises Invalid, and Conflict, before anything is written, if it exists and must not be replaced.
+    """
+    part = file.with_name(f".{file.name}.part")
+    if not replace and file.exists():
+        raise Conflict(
+            terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
+        )
+    try:
+        with part.open("wb") as opened:
+            yield opened
+        part.replace(file)
+    except OSError as error:
+        raise unusable_file_error(terminal, file, error) from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def write_memory_archive(
