@@ -163,7 +163,9 @@ class Asking:
         """Forget a memory that was just saved."""
         content = f"夕凪{time.perf_counter_ns()}番の灯台は蟹だけが知っている。"
         path = f"{self._agent}/memory/curated"
-        return self._forget_memory(self._running.call("POST", path, {"content": content})["id"])
+        return self._forget_memory(
+            self._running.call("POST", path, {"content": content})["memory"]["id"]
+        )
 
     def _forget_memory(self, memory_id: str) -> str:
         """Forget a memory; a request that did not find the time for all is repeated."""

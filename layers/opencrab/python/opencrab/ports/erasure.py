@@ -2,13 +2,15 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from opencrab.domain.conversation.message import Line
-from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.domain.errors import Conflict
 from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn
+
+if TYPE_CHECKING:
+    from opencrab.domain.conversation.message import Line
+    from opencrab.domain.erasure.stored_text import StoredTextFilter
 
 
 class RemainingCopy(StrEnum):
@@ -29,16 +31,16 @@ class ScannedLines(NamedTuple):
 
     session_id: str
     last: int
-    lines: tuple[Line, ...]
+    lines: "tuple[Line, ...]"
 
 
 class StoredTextScan(Protocol):
     """Reads what passes a filter, without building what does not. Other writers go on meanwhile."""
 
-    def documents(self, owner: str, kind: str, words: StoredTextFilter) -> Iterator[str]:
+    def documents(self, owner: str, kind: str, words: "StoredTextFilter") -> Iterator[str]:
         """Yield the ids of stored documents of a kind that can match, in order."""
 
-    def lines(self, after: Mapping[str, int], words: StoredTextFilter) -> Iterator[ScannedLines]:
+    def lines(self, after: Mapping[str, int], words: "StoredTextFilter") -> Iterator[ScannedLines]:
         """Yield parts of sessions, named in `after`, behind a line of each: agents' lines."""
 
 

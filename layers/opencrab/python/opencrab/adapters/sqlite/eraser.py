@@ -3,15 +3,18 @@
 import json
 import re
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from opencrab.adapters.sqlite.database import Database, SqliteItems
-from opencrab.adapters.sqlite.erasure.text_scan import SqliteTextScan
 from opencrab.adapters.sqlite.journal import RETENTION, turn_records_in_sqlite
 from opencrab.domain.conversation.message import Line
 from opencrab.domain.conversation.session import Session
 from opencrab.domain.turn.record import Record
 from opencrab.domain.turn.turn import Turn
 from opencrab.ports.erasure import RemainingCopy, erasure_not_ended
+
+if TYPE_CHECKING:
+    from opencrab.adapters.sqlite.erasure.text_scan import SqliteTextScan
 
 _FEED = (
     "SELECT position, body FROM feed WHERE kind='line' AND session_id=? AND"
@@ -30,7 +33,13 @@ class SqliteEraser:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.scan = SqliteTextScan(database)
+
+    @property
+    def scan(self) -> "SqliteTextScan":
+        """The quick way through the stored rows, loaded when it is used."""
+        from opencrab.adapters.sqlite.erasure.text_scan import SqliteTextScan  # noqa: PLC0415 - seldom needed
+
+        return SqliteTextScan(self._database)
 
     def redact(self, session_id: str, sequences: Collection[int]) -> None:
         with self._database.write_transaction() as items:

@@ -8,9 +8,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.domain.text.query import has_only_common_words
+
+if TYPE_CHECKING:
+    from opencrab.domain.erasure.stored_text import StoredTextFilter
 
 SENTENCE_WEIGHT = 12
 """The least weight of a sentence that identifies its author; a letter counts 1, a CJK character 2.
@@ -88,7 +91,7 @@ class ErasureFingerprints:
         """Check whether a text matches any of these fingerprints."""
         return any(self._are_in(text) for text in texts if text)
 
-    def stored_text_filter(self) -> StoredTextFilter | None:
+    def stored_text_filter(self) -> "StoredTextFilter | None":
         """Return a quick test of stored rows; None if only reading them tells.
 
         That is so for names, for lines, and for sentences that an earlier call has found.
@@ -96,6 +99,8 @@ class ErasureFingerprints:
         is_known = self.sentences <= self.phrases.keys()
         if self.names or self.lines or not is_known or len(self.sentences) > _MOST_PHRASES:
             return None
+        from opencrab.domain.erasure.stored_text import StoredTextFilter  # noqa: PLC0415 - seldom needed
+
         phrases = [self.phrases[digest] for digest in self.sentences]
         return StoredTextFilter(self.ids, phrases)
 

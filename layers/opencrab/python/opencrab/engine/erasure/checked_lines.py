@@ -4,10 +4,13 @@ A line never changes once it is stored, so a line without certain words stays wi
 """
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from opencrab.domain.conversation.message import Line
-from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.ports.erasure import StoredTextScan
+
+if TYPE_CHECKING:
+    from opencrab.domain.erasure.stored_text import StoredTextFilter
 
 
 class CheckedLines:
@@ -18,7 +21,7 @@ class CheckedLines:
         self._last = dict[str, int]()
 
     def lines_to_check(
-        self, scan: StoredTextScan, session_ids: Iterable[str], words: StoredTextFilter
+        self, scan: StoredTextScan, session_ids: Iterable[str], words: "StoredTextFilter"
     ) -> Iterator[tuple[str, Line]]:
         """Yield lines that can match, with their sessions; other words begin anew."""
         told = (words.ids, words.words)

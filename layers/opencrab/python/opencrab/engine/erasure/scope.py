@@ -22,7 +22,6 @@ from opencrab.domain.erasure.request import (
     ErasureScope,
     LineRange,
 )
-from opencrab.domain.erasure.stored_text import StoredTextFilter
 from opencrab.domain.errors import NotFound
 from opencrab.domain.learning.signals import SIGNALS
 from opencrab.domain.memory.memory import IMPRESSION, MEMORY, Impression, Memory
@@ -158,7 +157,7 @@ def documents_to_check(
         yield from all_pages(home.facts, agent_id, kind)
         return
     if kind == SIGNALS:
-        words = StoredTextFilter(words.ids, ())
+        words = type(words)(words.ids, ())
     for fact_id in home.eraser.scan.documents(agent_id, kind, words):
         fact = home.facts.get(agent_id, kind, fact_id)
         if fact is not None:

@@ -56,10 +56,10 @@ class SqliteTextScan:
             with self._database.read_transaction() as items:
                 read = items.execute(_LINES, (json.dumps(some),))
                 while rows := read.fetchmany(_ROWS):
-                    yield from _scanned(rows, words)
+                    yield from _scan_rows(rows, words)
 
 
-def _scanned(rows: list[tuple[str, str, str]], words: StoredTextFilter) -> Iterator[ScannedLines]:
+def _scan_rows(rows: list[tuple[str, str, str]], words: StoredTextFilter) -> Iterator[ScannedLines]:
     """Test rows of several sessions at once, then those of one session, then each."""
     is_here = words.may_match("\n".join(body for _, _, body in rows))
     for pk, of_session in groupby(rows, key=lambda row: row[0]):

@@ -3,10 +3,11 @@
 The same rows and time give the same bytes.
 """
 
+import io
 import zipfile
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from datetime import datetime
-from tempfile import SpooledTemporaryFile
 from types import TracebackType
 from typing import IO, Self
 
@@ -18,7 +19,6 @@ from opencrab.domain.value import Value
 from opencrab.engine.memory.archive.file import MANIFEST, ArchiveManifest
 from opencrab.engine.memory.archive.rows import KINDS, LINE, SESSION, archive_json
 
-_HELD_BYTES = 1 << 20
 _COPIED_BYTES = 1 << 16
 
 
@@ -30,12 +30,21 @@ def memory_archive_member(kind: str) -> str:
 class ArchiveWriter:
     """A zip that rows are added to in the order of an export; it is complete once it is closed.
 
-    Raises TooLarge when it exceeds `most` bytes.
+    `spool` opens what holds a session's text until it is written. Raises TooLarge when the zip
+    exceeds `most` bytes.
     """
 
     def __init__(
-        self, into: IO[bytes], agent_id: str, at: datetime, *, sessions: bool, most: int = 0
+        self,
+        into: IO[bytes],
+        agent_id: str,
+        at: datetime,
+        *,
+        sessions: bool,
+        most: int = 0,
+        spool: Callable[[], IO[bytes]] = io.BytesIO,
     ) -> None:
+        self._new_spool = spool
         self._into, self._agent_id, self._at, self._most = into, agent_id, at, most
         self._zip = zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED)
         self._stack = ExitStack()
@@ -80,9 +89,9 @@ class ArchiveWriter:
         elif self._member is not None:
             self._member.write(row)
         if isinstance(value, Memory) and kind == MEMORY:
-            self._memories.setdefault(value.category, []).append(_memory(value))
+            self._memories.setdefault(value.category, []).append(_format_memory(value))
         if isinstance(value, Line):
-            self._conversation.write(_spoken(value).encode())
+            self._conversation.write(_format_line(value).encode())
         self._require_room()
 
     def _begin_kind(self, kind: str) -> None:
@@ -158,7 +167,7 @@ class ArchiveWriter:
         self._close()
 
     def _spool(self) -> IO[bytes]:
-        return self._stack.enter_context(SpooledTemporaryFile(_HELD_BYTES))
+        return self._stack.enter_context(self._new_spool())
 
     def _require_room(self) -> None:
         if self._most and self._into.tell() > self._most:
@@ -171,12 +180,12 @@ class ArchiveWriter:
             )
 
 
-def _memory(memory: Memory) -> str:
+def _format_memory(memory: Memory) -> str:
     """Format a memory as a line of Markdown."""
     return f"- {_one_line(memory.content)} ({memory.updated_at:%Y-%m-%d}, {memory.provenance})"
 
 
-def _spoken(line: Line) -> str:
+def _format_line(line: Line) -> str:
     """Format what was said as Markdown, empty for what nobody said."""
     if line.kind is LineKind.ACTION or not line.text:
         return ""

@@ -8,7 +8,7 @@ from opencrab.gateways.cli.memory.search import Agent, Since, Until
 from opencrab.gateways.cli.terminal.arguments import SESSIONS, Force, cli_argument, cli_option
 from opencrab.gateways.cli.terminal.command import cli_command
 from opencrab.gateways.cli.terminal.dates import parse_terminal_time
-from opencrab.gateways.cli.terminal.files import new_file_for_terminal, read_file_for_terminal
+from opencrab.gateways.cli.terminal.files import read_file_for_terminal
 from opencrab.gateways.cli.terminal.lookup import agent_named_on_terminal
 from opencrab.gateways.cli.terminal.terminal import Terminal
 
@@ -30,7 +30,10 @@ def export_memory(
     force: Force = False,
 ) -> None:
     """Export an agent's memory as a zip file."""
-    from opencrab.gateways.cli.memory.archive_file import write_memory_archive
+    from opencrab.gateways.cli.memory.archive_file import (
+        new_file_for_terminal,
+        write_memory_archive,
+    )
 
     found = agent_named_on_terminal(terminal, agent)
     target = file or Path(f"{found['id']}-memory.zip")

@@ -2,15 +2,45 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
+from opencrab.domain.errors import Conflict
 from opencrab.engine.memory.archive.rows import ROW_KINDS
 from opencrab.engine.memory.archive.writer import ArchiveWriter
+from opencrab.gateways.cli.terminal.files import unusable_file_error
 from opencrab.gateways.cli.terminal.terminal import Terminal
+
+_HELD_BYTES = 1 << 20
+"""The text of a session that is held in memory; more of it waits in a temporary file."""
 
 _NO_TIME = datetime(1980, 1, 1, tzinfo=UTC)
 """What a zip says where no clock is known: its first day."""
+
+
+@contextmanager
+def new_file_for_terminal(terminal: Terminal, file: Path, *, replace: bool) -> Iterator[IO[bytes]]:
+    """Open a file that appears under its name only once it is complete.
+
+    Raises Invalid, and Conflict, before anything is written, if it exists and must not be replaced.
+    """
+    part = file.with_name(f".{file.name}.part")
+    if not replace and file.exists():
+        raise Conflict(
+            terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
+        )
+    try:
+        with part.open("wb") as opened:
+            yield opened
+        part.replace(file)
+    except OSError as error:
+        raise unusable_file_error(terminal, file, error) from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def write_memory_archive(
@@ -24,7 +54,8 @@ def write_memory_archive(
     """Write what the server exports; the zip is complete, or an error is raised."""
     now = terminal.options.now
     at = now() if now else _NO_TIME
-    with ArchiveWriter(into, agent_id, at, sessions=sessions) as archive:
+    spool = partial(SpooledTemporaryFile[bytes], _HELD_BYTES)
+    with ArchiveWriter(into, agent_id, at, sessions=sessions, spool=spool) as archive:
         for row in _rows(terminal, agent_id, query):
             kind = str(row["kind"])
             archive.add(kind, ROW_KINDS[kind].model_validate(row["value"]))

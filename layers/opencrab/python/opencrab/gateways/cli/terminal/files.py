@@ -1,10 +1,7 @@
 """Files on this computer, as commands read and write them, with errors as sentences."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO
 
 from opencrab.domain.errors import Conflict, Invalid
 from opencrab.gateways.cli.terminal.terminal import Terminal
@@ -18,28 +15,11 @@ def write_file_for_terminal(
         with file.open("wb" if replace else "xb") as opened:
             opened.write(content)
     except FileExistsError as error:
-        raise _taken(terminal, file) from error
+        raise Conflict(
+            terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
+        ) from error
     except OSError as error:
         raise unusable_file_error(terminal, file, error) from error
-
-
-@contextmanager
-def new_file_for_terminal(terminal: Terminal, file: Path, *, replace: bool) -> Iterator[IO[bytes]]:
-    """Open a file that appears under its name only once it is complete.
-
-    Raises Invalid, and Conflict, before anything is written, if it exists and must not be replaced.
-    """
-    part = file.with_name(f".{file.name}.part")
-    if not replace and file.exists():
-        raise _taken(terminal, file)
-    try:
-        with part.open("wb") as opened:
-            yield opened
-        part.replace(file)
-    except OSError as error:
-        raise unusable_file_error(terminal, file, error) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def read_file_for_terminal(terminal: Terminal, file: Path, most: int = -1) -> bytes:
@@ -49,12 +29,6 @@ def read_file_for_terminal(terminal: Terminal, file: Path, most: int = -1) -> by
             return opened.read(most)
     except OSError as error:
         raise unusable_file_error(terminal, file, error) from error
-
-
-def _taken(terminal: Terminal, file: Path) -> Conflict:
-    return Conflict(
-        terminal.words("place_taken", place=file), cure=terminal.words("place_taken_cure")
-    )
 
 
 def unusable_file_error(terminal: Terminal, file: str | PathLike[str], error: OSError) -> Invalid:

@@ -8,9 +8,6 @@ from pydantic import Field
 
 from opencrab.domain.identifier import content_hash
 from opencrab.domain.value import Identifier, Value
-from opencrab.engine.memory.archive.export import ExportSelection, export_memory_archive
-from opencrab.engine.memory.archive.restore import restore_memory_archive
-from opencrab.engine.memory.archive.rows import export_memory_part
 from opencrab.gateways.rest.http.access import Owner
 from opencrab.gateways.rest.http.body import BYTES_BODY, Bytes, http_routes_below
 from opencrab.gateways.rest.http.dependencies import Api, Id
@@ -86,6 +83,12 @@ def export_memory(
     and a part without lines is the end. The JSON lines can be imported again, except those of
     sessions and summaries.
     """
+    from opencrab.engine.memory.archive.export import (  # noqa: PLC0415 - seldom needed
+        ExportSelection,
+        export_memory_archive,
+    )
+    from opencrab.engine.memory.archive.rows import export_memory_part  # noqa: PLC0415 - seldom needed
+
     wanted = ExportSelection(**query.model_dump(exclude={"after"}))
     if query.after is not None or JSON_LINES in request.headers.get("accept", ""):
         place = cursor_place(LISTING, query.after)
@@ -119,6 +122,10 @@ def import_memory(
     anything is written; importing it again changes nothing. Lines of sessions and summaries are not
     imported, because a journal holds only what happened in this installation.
     """
+    from opencrab.engine.memory.archive.restore import (  # noqa: PLC0415 - seldom needed
+        restore_memory_archive,
+    )
+
     taken = restore_memory_archive(
         api.runtime.home, api.runtime.clock, agent_id, content, trusted=query.trust
     )
