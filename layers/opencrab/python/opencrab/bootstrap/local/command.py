@@ -213,25 +213,11 @@ def _serve(
         workers=WORKERS,
         interact=discord_worker(runtime),
         price=configured_nightly_price_update(configured, network.transport),
-        alive=_alive(runtime, database, is_kept=bool(configured.get("gateway.rest.one_core"))),
+        alive=lambda: database.alive(runtime.clock.now()),
     )
     ready = partial(_announce, app, runtime, thinking, place)
     stopping = partial(print_local_start_screen_line, "stopping", place.language)
     runner.serve(app, host=place.host, ports=place.ports, ready=ready, stopping=stopping)
-
-
-def _alive(runtime: "Runtime", database: Any, *, is_kept: bool) -> "Callable[[], None]":
-    """Return what the runner calls each second; `is_kept` keeps a busy server on one core."""
-    from opencrab.gateways.local.core_affinity import CoreAffinity, LinuxCores
-
-    affinity = CoreAffinity(LinuxCores()) if is_kept else None
-
-    def alive() -> None:
-        database.alive(runtime.clock.now())
-        if affinity is not None:
-            affinity.look(runtime.clock.monotonic_ms() / 1_000)
-
-    return alive
 
 
 def _announce(app: Any, runtime: "Runtime", thinking: LocalModels, place: _Place) -> None:
