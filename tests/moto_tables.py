@@ -4,9 +4,9 @@ Moto copies it object by object, once for each item of the transaction, which ta
 table of a few hundred items. What our updates can change are an item's attributes and which items
 there are; copying that much, of the partitions that the transaction names, gives the same fallback.
 
-Of a query it sorts the whole table; ours sees the items alone that it names. What else it works out
-anew in each request, though it comes to the same each time, is remembered: the parts of an
-expression, checks of its text, the names of methods, which kinds of nodes a check looks at.
+For a query it sorts the whole table; here it sees only the items that the query names. What else it
+works out anew in each request, though it comes to the same each time, is remembered: the parts of
+an expression, checks of its text, the names of methods, which kinds of nodes a check looks at.
 """
 
 import copy
