@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from botocore.config import Config
 from botocore.session import get_session
 from pynamodb.connection import Connection
 
@@ -117,6 +118,8 @@ def _connection() -> Connection:
 @cache
 def _session() -> Any:
     session = get_session()
+    # Botocore would put together for each request what nobody reads.
+    session.set_default_client_config(Config(user_agent="tests"))
     session.set_credentials("made-up", "made-up")
     return session
 

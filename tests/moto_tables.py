@@ -4,12 +4,13 @@ Moto copies it object by object, once for each item of the transaction, which ta
 table of a few hundred items. What our updates can change are an item's attributes and which items
 there are; copying that much, of the partitions that the transaction names, gives the same fallback.
 
-What else it works out anew in each request, though it comes to the same each time, is remembered:
-the parts of an expression, the names of methods, which kinds of nodes a check looks at.
+For a query it sorts the whole table; here it sees only the items that the query names. What else it
+works out anew in each request, though it comes to the same each time, is remembered: the parts of
+an expression, checks of its text, the names of methods, which kinds of nodes a check looks at.
 """
 
 import copy
-from collections import deque
+from collections import defaultdict, deque
 from contextvars import ContextVar
 from functools import cache
 from inspect import signature
@@ -21,11 +22,15 @@ from moto.dynamodb import comparisons
 from moto.dynamodb import models as dynamo_models
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
-from moto.dynamodb.parsing import ast_nodes, expressions
+from moto.dynamodb.parsing import ast_nodes, expressions, validators
+from moto.dynamodb.responses import DynamoHandler
 from moto.sqs import models as sqs_models
 
 OURS = {"dynamodb", "sqs"}
 """Whom most requests are for; no other service answers at their addresses."""
+
+OF_TEXT = 3
+"""So many of moto's checks of an update look at its text alone; they are the first ones."""
 
 Operations = list[dict[str, dict[str, Any]]]
 """What a transaction does: one kind, and its fields, for each item."""
@@ -125,17 +130,16 @@ def _install_tables() -> None:
 def _part(table: Table, partition: DynamoType, keys: list[tuple[str, DynamoType]]) -> Table:
     """The table with the items alone that a query can find; `keys` are those of its index."""
     part = copy.copy(table)
+    part.items = defaultdict(dict)
     if not keys:
-        part.items = {partition: table.items[partition]} if partition in table.items else {}
+        if partition in table.items:
+            part.items[partition] = table.items[partition]
         return part
     (name, wanted), *_ = keys
-    found: dict[Any, dict[Any, Any]] = {}
     for place, items in table.items.items():
         for key, item in items.items():
-            value = item.attrs.get(name)
-            if value is not None and value.value == wanted.value and value.type == wanted.type:
-                found.setdefault(place, {})[key] = item
-    part.items = found  # type: ignore[assignment]  # a defaultdict, which a query does not need
+            if name in item.attrs and item.attrs[name] == wanted:
+                part.items[place][key] = item
     return part
 
 
@@ -148,7 +152,7 @@ def _install_queries() -> None:
         keys = given["hash_key_conditions"] if given["index_name"] else []
         return query(_part(table, given["hash_key"], keys), *arguments, **named)
 
-    Table.query = query_part  # type: ignore[method-assign]
+    Table.query = query_part  # type: ignore[method-assign, assignment]
 
 
 def _install_expressions() -> None:
@@ -176,6 +180,28 @@ def _install_expressions() -> None:
     parser._lex_condition_expression = lambda self: deque(words(self.condition_expression))  # type: ignore[method-assign]
 
 
+def _install_checks() -> None:
+    """What the text of an update alone decides is checked once, in three of ten passes."""
+    check: Any = validators.UpdateExpressionValidator
+    begin, validate = check.__init__, check.validate
+    known = set[tuple[Any, ...]]()
+
+    def begin_unknown(self: Any, expression: Any, **given: Any) -> None:
+        begin(self, expression, **given)
+        names = sorted((self.expression_attribute_names or {}).items())
+        # Each text is parsed once and kept, so that its id is its own.
+        self.text = (id(expression), *names, *self.table.table_key_attrs)
+        if self.text in known:
+            self.processors = self.processors[OF_TEXT:]
+
+    def validate_unknown(self: Any) -> Any:
+        found = validate(self)
+        known.add(self.text)
+        return found
+
+    check.__init__, check.validate = begin_unknown, validate_unknown
+
+
 def _install_values() -> None:
     """Most attributes are text, and each is asked for its value whenever it is looked up."""
     cast_value = DynamoType.cast_value.fget  # type: ignore[attr-defined]
@@ -192,7 +218,7 @@ def _install_values() -> None:
         text: str = attribute.value
         return len(text) if text.isascii() else len(text.encode())
 
-    DynamoType.size = size_quickly  # type: ignore[method-assign]
+    DynamoType.size = size_quickly  # type: ignore[method-assign, assignment]
     structure = serialize.JSONSerializer._serialize_type_structure
 
     def serialize_structure(self: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
@@ -214,7 +240,10 @@ def install() -> None:
     _install_tables()
     _install_queries()
     _install_expressions()
+    _install_checks()
     _install_values()
+    # Moto would read each body as a form before it reads it as JSON.
+    DynamoHandler.use_raw_body = True
     # Whose turn it is to match an address: ours first, of some hundreds of services.
     backend_index.backend_url_patterns.sort(key=lambda known: known[0] not in OURS)
     vars(responses)["method_names_from_class"] = cache(utils.method_names_from_class)

@@ -21,7 +21,7 @@ from opencrab.domain.turn.turn import Trigger, TurnStatus
 from opencrab.engine.autonomy.sweep import run_autonomy_sweep
 from opencrab.engine.runtime import Rules
 from opencrab.engine.turn.admission import admit_turns_of_message
-from tests.contract.homes import DISTINCT_HOMES, HOMES
+from tests.contract.homes import DISTINCT_HOMES as HOMES
 from tests.crash.outside import PRICE, Reply
 from tests.crash.scenarios import message
 from tests.e2e.beating import QUIET, SECOND, drain, living, log, minutes, note, signs, tell, turns
@@ -37,9 +37,7 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     opened.close()
 
 
-ANYWHERE = pytest.mark.parametrize(
-    "house", DISTINCT_HOMES, indirect=True, ids=lambda opens: opens.__name__
-)
+ANYWHERE = pytest.mark.parametrize("house", HOMES, indirect=True, ids=lambda opens: opens.__name__)
 
 
 def test_an_agent_with_nothing_due_beats_and_calls_no_model(house: House) -> None:

@@ -1,10 +1,11 @@
 """An operator's computer: a checkout that was built, a home, and a `sam` that takes notes."""
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -12,7 +13,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from infra.deploy import main
 from tests.conftest import ROOT
+from tests.integration.cli.forked import run_forked
 
 ACCOUNT = "123456789012"
 URL = "https://abc.execute-api.eu-west-1.amazonaws.com"
@@ -171,12 +174,11 @@ class Desk:
 
     def deploy(self, *args: str, **more: str) -> "subprocess.CompletedProcess[str]":
         """Run it from the checkout, with nobody at the keyboard."""
-        return self._run("sys.exit(main(args, os.environ, folder))", *args, **more)
+        return self._run(_deploy, *args, **more)
 
     def sit_and_deploy(self, *args: str, **more: str) -> "subprocess.CompletedProcess[str]":
         """The same with somebody at the keyboard, who presses Enter or types what is `typed`."""
-        code = "sys.stdin.isatty = lambda: True; sys.exit(main(args, os.environ, folder))"
-        return self._run(code, *args, **more)
+        return self._run(_sit_and_deploy, *args, **more)
 
     def sam(self, command: str) -> list[list[str]]:
         """What SAM was told to do so far, by its first word."""
@@ -203,21 +205,31 @@ class Desk:
         assert isinstance(parameters, dict)
         return parameters
 
-    def _run(self, code: str, *args: str, **more: str) -> "subprocess.CompletedProcess[str]":
-        before = "import sys, os, pathlib; from infra.deploy import main; args = sys.argv[2:]; "
-        before += "folder = pathlib.Path(sys.argv[1]); "
-        ended = subprocess.run(
-            [sys.executable, "-c", before + code, str(self.checkout), *args],
-            cwd=ROOT,
-            env={**self.environ, **more},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
+    def _run(
+        self, start: Callable[[], object], *args: str, **more: str
+    ) -> "subprocess.CompletedProcess[str]":
+        code, out, err = run_forked(
+            self.checkout,
+            args,
+            typed="",
+            environment={**self.environ, **more},
+            folder=ROOT,
             timeout=60,
+            start=start,
         )
-        assert "Traceback" not in ended.stderr, ended.stderr
-        return ended
+        assert b"Traceback" not in err, err
+        return subprocess.CompletedProcess(args, code, out.decode(), err.decode())
+
+
+def _deploy() -> None:
+    """`make deploy` in the checkout that this process is named after."""
+    checkout, *args = sys.argv
+    sys.exit(main(args, os.environ, Path(checkout)))  # noqa: TID251 - as the module itself does
+
+
+def _sit_and_deploy() -> None:
+    sys.stdin.isatty = lambda: True  # type: ignore[method-assign]
+    _deploy()
 
 
 class _Identity(BaseHTTPRequestHandler):

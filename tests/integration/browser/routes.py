@@ -1,6 +1,6 @@
 """Every page of the application, as its router knows them, so that a new page is tested as well."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.integration.browser.conftest import Installation
@@ -38,6 +38,7 @@ const base = document.querySelector("script[src]").src.replace("main.js", "");
 return import(base + "lib/router.js")
   .then(({ROUTES}) => ROUTES.map(({path, scopes}) => [path, scopes]));
 """
+_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 def watch_requests(window: Browser) -> None:
@@ -99,14 +100,14 @@ def show_all(window: Browser, most: int = 5) -> None:
         settle(window)
 
 
-def run_axe(window: Browser, source: str) -> list[dict[str, Any]]:
-    """What axe-core finds wrong with the page that is shown."""
+def run_axe(window: Browser, source: str, rules: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """What axe-core finds wrong with the page that is shown; by these rules, or by all."""
     window.devtools("Runtime.evaluate", expression=source)
     found: list[dict[str, Any]] = window.run(
         "return axe.run(document, {runOnly: arguments[0], resultTypes: ['violations']})"
         ".then((found) => found.violations.map(({id, help, nodes}) =>"
         "({id, help, nodes: nodes.map(({target, failureSummary}) =>"
         "`${target.join(' ')}: ${failureSummary}`)})))",
-        ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+        {"type": "rule", "values": rules} if rules else _TAGS,
     )
     return found

@@ -9,7 +9,8 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from opencrab.bootstrap import main
@@ -27,6 +28,8 @@ LOADED = (
     "opencrab.gateways.cli.goals.task_follow",
     "opencrab.gateways.cli.terminal.exchange",
     "opencrab.gateways.cli.terminal.tables",
+    "botocore.client",
+    "botocore.session",
     "certifi",
     "csv",
     "encodings.idna",
@@ -34,6 +37,7 @@ LOADED = (
     "httpx",
     "importlib.metadata",
     "importlib.resources.readers",
+    "infra.deploy",
     "pydantic.fields",
     "pydantic.main",
     "pydantic.type_adapter",
@@ -55,12 +59,21 @@ def run_forked(
     environment: Mapping[str, str],
     folder: Path,
     timeout: float,
+    start: Callable[[], object] = main,
 ) -> tuple[int, bytes, bytes]:
     """Run the command to its end: its exit code and what it wrote."""
     with tempfile.TemporaryDirectory() as streams:
         paths = [Path(streams) / name for name in ("in", "out", "err")]
         paths[0].write_bytes(typed.encode())
-        code = run_on(paths, program, args, environment=environment, folder=folder, timeout=timeout)
+        code = run_on(
+            paths,
+            program,
+            args,
+            environment=environment,
+            folder=folder,
+            timeout=timeout,
+            start=start,
+        )
         return code, paths[1].read_bytes(), paths[2].read_bytes()
 
 
@@ -72,10 +85,12 @@ def run_on(
     environment: Mapping[str, str],
     folder: Path,
     timeout: float,
+    start: Callable[[], object] = main,
 ) -> int:
     """Run the command on its three streams to its end: its exit code."""
     process = _FORKS.Process(
-        target=_become, args=(str(program), args, dict(environment), folder, streams)
+        target=partial(_become, start=start),
+        args=(str(program), args, dict(environment), folder, streams),
     )
     process.start()
     process.join(timeout)
@@ -94,6 +109,8 @@ def _become(
     environment: Mapping[str, str],
     folder: Path,
     paths: Sequence[Path],
+    *,
+    start: Callable[[], object],
 ) -> None:
     """Turn this process into the command."""
     os.environ.clear()  # noqa: TID251 - as a new process would find it
@@ -108,4 +125,4 @@ def _become(
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape")
     sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace")
     sys.argv = [program, *args]
-    main()
+    start()
