@@ -66,7 +66,7 @@ So what is kept durably (statements, commits, file) is half of a turn, that is a
 target: nine times a floor that keeps nothing. The other half is as much as openai-agents needs
 without its transform. A model call takes 0.51 ms with httpx, 0.33 ms with httpcore alone and
 0.17 ms with `http.client`, as the floor does. The five commits and the two waits for the file are
-those of [ADR 0039](adr/0039-durable-where-somebody-relies-on-it.md), which says why there are not fewer.
+those of [ADR 0039](adr/0039-durable-where-somebody-relies-on-it.md), which says why not fewer.
 
 Through REST come the server's event loop, changes of thread, the feed, the index, and a new
 connection for each model call, since the server of llama.cpp closes them unannounced. A session of

@@ -25,7 +25,7 @@ from opencrab.adapters.sqlite.guard import CommitGuard
 from opencrab.adapters.sqlite.marker import ALL_OVERWRITTEN, has_removed_rows, read_sqlite_marker
 from opencrab.adapters.sqlite.transaction.items import (
     FEED,
-    BorrowedItems,
+    ReaderItems,
     SqliteItems,
     sqlite_milliseconds,
 )
@@ -83,7 +83,7 @@ class Database:
         self._write_lock, self._scrubbing = threading.Lock(), threading.Lock()
         self._fault: OpenCrabError | None = None
         self.flush: Callable[[], None] = lambda: None
-        self._readers: LifoQueue[BorrowedItems] = LifoQueue()
+        self._readers: LifoQueue[ReaderItems] = LifoQueue()
         self._topics: dict[str, ChangeTopic] = {}
         self._lock_file = hold_database_file(path)
         self.last_alive = datetime.fromtimestamp(os.fstat(self._lock_file).st_mtime, UTC)
@@ -136,12 +136,12 @@ class Database:
             if (topic := self._topics.get(name)) is not None:
                 topic.advance()
 
-    def read_transaction(self) -> BorrowedItems:
+    def read_transaction(self) -> ReaderItems:
         """Borrow a reader connection for a `with` block; it sees all earlier commits."""
         try:
             return self._readers.get_nowait()
         except Empty:
-            return BorrowedItems(self._open(), self.path, self._readers.put)
+            return ReaderItems(self._open(), self.path, self._readers.put)
 
     def fault(self) -> OpenCrabError | None:
         """Return the error of the last write if the disk was full or broken, else None."""

@@ -169,14 +169,14 @@ class SqliteItems:
         return row[0] if row else 0
 
 
-class BorrowedItems(SqliteItems):
+class ReaderItems(SqliteItems):
     """Items on a connection that goes back to whom it is from at the end of a `with` block."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         path: Path,
-        give_back: Callable[["BorrowedItems"], None],
+        give_back: Callable[["ReaderItems"], None],
     ) -> None:
         super().__init__(connection)
         self._path, self._give_back = path, give_back
