@@ -56,13 +56,13 @@ def models_signed_for_aws(
 ) -> "ModelsSettings":
     """Return the settings with AWS credentials for each provider of kind bedrock without a key."""
     providers = {
-        name: _signed(each, account, by_choice=by_choice) if each.kind == "bedrock" else each
+        name: _sign_provider(each, account, by_choice=by_choice) if each.kind == "bedrock" else each
         for name, each in known.providers.items()
     }
     return replace(known, providers=providers)
 
 
-def _signed(
+def _sign_provider(
     provider: "ProviderSettings", account: AwsAccount, *, by_choice: bool
 ) -> "ProviderSettings":
     if provider.api_key or account.key:
