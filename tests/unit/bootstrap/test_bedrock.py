@@ -86,7 +86,8 @@ def test_a_profile_that_is_not_there_is_explained(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(Unavailable) as caught:
         sign_bedrock_request("POST", URL, hashlib.sha256(b"").digest(), "eu-west-1")
     aws_client._session.cache_clear()
-    assert "AWS credentials" in caught.value.message
+    assert "AWS credentials: ProfileNotFound" in caught.value.message
+    assert "AWS_PROFILE" in (caught.value.cure or "")
 
 
 CONFIG = "[default]\nregion = eu-west-1\n[profile work]\nregion=ap-northeast-1\n[profile bare]\n"
