@@ -98,8 +98,10 @@ def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dic
 
     try:
         now = aws_process_credentials()
-    except (Unavailable, *AWS_ERRORS) as error:
-        why = error.message if isinstance(error, Unavailable) else aws_error_code(error)
+    except Unavailable as error:
+        raise Unavailable(error.message, cure=_LOG_IN) from error
+    except AWS_ERRORS as error:
+        why = aws_error_code(error)
         raise Unavailable(f"there are no valid AWS credentials: {why}", cure=_LOG_IN) from error
     parts = urlsplit(url)
     found = _REGION_IN_HOST.search(parts.netloc)
