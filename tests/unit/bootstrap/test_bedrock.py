@@ -140,6 +140,13 @@ def test_bedrock_takes_the_place_of_a_default_only_if_credentials_are_named(
     assert catalogue_routing(on_aws).default == "openai:gpt-4o"
 
 
+def test_a_key_of_another_provider_goes_before_aws_credentials() -> None:
+    account = AwsAccount("eu-west-1", is_named=True)
+    known = models_signed_for_aws(KNOWN, account, by_choice=True)
+    keyed = ProviderSettings("deepseek", "openai", "https://d", api_key="k", default_model="v4")
+    assert catalogue_routing(known.with_provider(keyed)).default == "deepseek:v4"
+
+
 def test_a_key_is_used_instead_of_a_signature() -> None:
     account = AwsAccount("eu-west-1", key="bedrock-api-key")
     provider = models_signed_for_aws(KNOWN, account, by_choice=True).providers["bedrock"]
