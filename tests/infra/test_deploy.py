@@ -69,6 +69,7 @@ def test_the_line_for_a_key_is_of_the_stacks_provider_and_secret(desk: Desk) -> 
     assert "/opencrab/main/GOOGLE_API_KEY" in desk.deploy("--set", "DefaultProvider=google").stdout
     assert "/opencrab/main/GOOGLE_API_KEY" in desk.deploy().stdout
     assert "no key is needed" in desk.deploy("--set", "DefaultProvider=scripted").stdout
+    assert "no key is needed" in desk.deploy("--set", "DefaultProvider=bedrock").stdout
     secret = "arn:aws:secretsmanager:eu-west-1:1:secret:keys"
     said = desk.deploy("--set", "DefaultProvider=xai", "--set", f"SecretArn={secret}").stdout
     assert f"secret {secret}, field XAI_API_KEY\n" in said

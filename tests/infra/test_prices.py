@@ -56,7 +56,7 @@ def test_the_library_gives_what_is_published(tmp_path: Path) -> None:
         pytest.skip("there is no .venv-prices: `make prices` makes it")
     code = (
         "from infra import prices; import datetime, sys; "
-        "found = prices.read_list(prices.installed(), datetime.date(2026, 11, 21)); "
+        "found = prices.read_price_list(prices.installed(), datetime.date(2026, 11, 21)); "
         "sys.stdout.write(prices.document(found, datetime.date(2026, 11, 21), 'x'))"
     )
     run = subprocess.run(
@@ -66,4 +66,5 @@ def test_the_library_gives_what_is_published(tmp_path: Path) -> None:
     models = json.loads(run.stdout)["models"]
     assert len(models) > 400
     assert models["openai:gpt-4o"]["input"] == 2.5
+    assert models["bedrock:global.amazon.nova-2-lite-v1:0"]["output"] == 2.5
     assert models["anthropic:claude-sonnet-4-5"]["max_input_tokens"] == 200_000

@@ -254,9 +254,16 @@ class _Stack:
         if name == "AWS::StackName":
             return f"${{AWS::StackName of {self.name}}}"
         if name.startswith("AWS::"):
-            return f"${{{name}}}"
+            return self._pseudo(name)
         parameter = self._template.get("Parameters", {}).get(name)
         return self._parameter(name, parameter) if parameter else f"${{{self.name}.{name}}}"
+
+    def _pseudo(self, name: str) -> Any:
+        """What AWS gives every stack, such as the region, if it is chosen for this look."""
+        stack = self
+        while stack._parent is not None:
+            stack = stack._parent
+        return stack._given.get(name, f"${{{name}}}")
 
     def _parameter(self, name: str, parameter: dict[str, Any]) -> Any:
         if self._parent is not None and name in self._given.get("Parameters", {}):

@@ -86,7 +86,8 @@ def test_a_profile_that_is_not_there_is_explained(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(Unavailable) as caught:
         sign_bedrock_request("POST", URL, hashlib.sha256(b"").digest(), "eu-west-1")
     aws_client._session.cache_clear()
-    assert "AWS credentials" in caught.value.message
+    assert "AWS credentials: ProfileNotFound" in caught.value.message
+    assert "AWS_PROFILE" in (caught.value.cure or "")
 
 
 CONFIG = "[default]\nregion = eu-west-1\n[profile work]\nregion=ap-northeast-1\n[profile bare]\n"
@@ -137,6 +138,13 @@ def test_bedrock_takes_the_place_of_a_default_only_if_credentials_are_named(
     assert catalogue_routing(known).default == default
     on_aws = models_signed_for_aws(KNOWN, account, by_choice=False)
     assert catalogue_routing(on_aws).default == "openai:gpt-4o"
+
+
+def test_a_key_of_another_provider_goes_before_aws_credentials() -> None:
+    account = AwsAccount("eu-west-1", is_named=True)
+    known = models_signed_for_aws(KNOWN, account, by_choice=True)
+    keyed = ProviderSettings("deepseek", "openai", "https://d", api_key="k", default_model="v4")
+    assert catalogue_routing(known.with_provider(keyed)).default == "deepseek:v4"
 
 
 def test_a_key_is_used_instead_of_a_signature() -> None:

@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opencrab.domain.errors import Unavailable
+
 if TYPE_CHECKING:
     from opencrab.adapters.providers.catalogue.configuration import ModelsSettings, ProviderSettings
 
@@ -21,6 +23,7 @@ _NAMED = (
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 )
 _REGION_IN_HOST = re.compile(r"\.([a-z]{2}(?:-[a-z]+)+-[0-9])\.")
+_LOG_IN = "set AWS_PROFILE or AWS_ACCESS_KEY_ID, or log in again, for example with `aws sso login`"
 _NO_BOTOCORE = "its AWS credentials need botocore: pip install 'opencrab[aws]'"
 
 
@@ -56,13 +59,13 @@ def models_signed_for_aws(
 ) -> "ModelsSettings":
     """Return the settings with AWS credentials for each provider of kind bedrock without a key."""
     providers = {
-        name: _signed(each, account, by_choice=by_choice) if each.kind == "bedrock" else each
+        name: _sign_provider(each, account, by_choice=by_choice) if each.kind == "bedrock" else each
         for name, each in known.providers.items()
     }
     return replace(known, providers=providers)
 
 
-def _signed(
+def _sign_provider(
     provider: "ProviderSettings", account: AwsAccount, *, by_choice: bool
 ) -> "ProviderSettings":
     if provider.api_key or account.key:
@@ -87,18 +90,19 @@ def sign_bedrock_request(method: str, url: str, body: bytes, region: str) -> dic
 
     from opencrab.adapters.aws_client import (
         AWS_ERRORS,
+        aws_error_code,
         aws_process_credentials,
-        aws_unavailable_error,
     )
     from opencrab.adapters.door.aws import Credentials, Signer
     from opencrab.adapters.system_clock import SystemClock
 
     try:
         now = aws_process_credentials()
+    except Unavailable as error:
+        raise Unavailable(error.message, cure=_LOG_IN) from error
     except AWS_ERRORS as error:
-        raise aws_unavailable_error(
-            "the AWS credentials", error, permissions="bedrock:InvokeModel"
-        ) from error
+        why = aws_error_code(error)
+        raise Unavailable(f"there are no valid AWS credentials: {why}", cure=_LOG_IN) from error
     parts = urlsplit(url)
     found = _REGION_IN_HOST.search(parts.netloc)
     credentials = Credentials(now.access_key, now.secret_key, now.token or "")

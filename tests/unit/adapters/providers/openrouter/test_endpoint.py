@@ -89,6 +89,36 @@ def test_no_dearer_vendor_may_be_chosen_than_the_price_says(
     assert "provider" not in _body(asking())
 
 
+WRITES = Price(
+    input_per_million=3_000_000, output_per_million=15_000_000, cache_write_per_million=3_750_000
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "price", "marked"),
+    [
+        ("anthropic/claude-sonnet-4.5", WRITES, True),
+        ("anthropic/claude-sonnet-4.5", Price(input_per_million=3, output_per_million=15), False),
+        ("deepseek/deepseek-v3.2", WRITES, False),
+    ],
+)
+def test_only_models_of_anthropic_are_marked_and_if_writing_has_a_price(
+    schema: jsonschema.Draft202012Validator,
+    model: str,
+    price: Price,
+    marked: bool,  # noqa: FBT001
+) -> None:
+    turns = (
+        ChatMessage("user", "こんにちは"),
+        ChatMessage("assistant", "はい"),
+        ChatMessage("user", "今は9時です"),
+    )
+    body = _body(asking(*turns, model=model), price=price)
+    schema.validate(body)
+    marks = ["cache_control" in json.dumps(message) for message in body["messages"]]
+    assert marks == [marked, False, marked, False]
+
+
 def test_the_schema_would_notice_a_field_that_does_not_exist(
     schema: jsonschema.Draft202012Validator,
 ) -> None:

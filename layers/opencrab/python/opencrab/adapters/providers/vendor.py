@@ -19,8 +19,8 @@ from opencrab.adapters.providers.vendor_line import VendorLine
 from opencrab.adapters.providers.wire.framing import wire_stream_frames
 from opencrab.adapters.providers.wire.lenient import parse_provider_json
 from opencrab.adapters.providers.wire.wire import (
+    EmbeddingBatchWire,
     Endpoint,
-    FewEmbeddingsWire,
     StreamAssembly,
     UsageLookupWire,
     Wire,
@@ -149,7 +149,7 @@ class VendorEmbedder(_Vendor):
     def embed(self, texts: tuple[str, ...], *, timeout_seconds: float) -> Embeddings:
         deadline = self.clock() + timeout_seconds
         whole = Embeddings(vectors=(), model=self.model)
-        most = self.wire.texts_per_request if isinstance(self.wire, FewEmbeddingsWire) else BATCH
+        most = self.wire.texts_per_request if isinstance(self.wire, EmbeddingBatchWire) else BATCH
         for start in range(0, len(texts), most):
             try:
                 part = self._batch(texts[start : start + most], deadline - self.clock())

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opencrab import settings
-from opencrab.bootstrap.bedrock import REGION, AwsAccount, models_signed_for_aws
 from opencrab.ports.access.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ def aws_models_from_settings(
     A default that cannot work is not replaced: a turn that needs it reports what is missing.
     """
     from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
+    from opencrab.bootstrap.bedrock import AwsAccount, models_signed_for_aws
 
     if secrets is not None:
         secrets.forget()
@@ -44,7 +44,7 @@ def aws_models_from_settings(
 
 def _somewhere(name: str) -> str | None:
     """Return a placeholder for a variable whose value only the workers can read."""
-    if name == REGION:
+    if name == "AWS_REGION":
         return None
     return _ELSEWHERE if name.endswith("KEY") else "https://elsewhere.invalid"
 

@@ -71,7 +71,7 @@ def _parts(block: Block) -> list[Block]:
     if isinstance(block.get("text"), str):
         return [{"type": "text", "text": block["text"]}]
     if "citationsContent" in block:
-        return _cited(dict_or_empty(block["citationsContent"]))
+        return _cited_texts(dict_or_empty(block["citationsContent"]))
     if "reasoningContent" in block:
         return _reasoning(dict_or_empty(block["reasoningContent"]))
     call = dict_or_empty(block.get("toolUse"))
@@ -81,7 +81,7 @@ def _parts(block: Block) -> list[Block]:
     return []
 
 
-def _cited(cited: Block) -> list[Block]:
+def _cited_texts(cited: Block) -> list[Block]:
     texts = (dict_or_empty(part).get("text") for part in list_or_empty(cited.get("content")))
     return [{"type": "text", "text": text} for text in texts if isinstance(text, str)]
 

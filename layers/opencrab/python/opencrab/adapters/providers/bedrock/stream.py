@@ -112,7 +112,7 @@ class _Block:
     def entry(self) -> dict[str, Any]:
         """Return the block as a non-streaming response has it."""
         if self.call is not None:
-            return {"toolUse": {**self.call, "input": _parsed(self._joined("input"))}}
+            return {"toolUse": {**self.call, "input": _parse_arguments(self._joined("input"))}}
         if "redacted" in self._pieces:
             return {"reasoningContent": {"redactedContent": self._joined("redacted")}}
         if "reasoning" in self._pieces or "signature" in self._pieces:
@@ -124,7 +124,7 @@ class _Block:
         return "".join(self._pieces.get(kind, ()))
 
 
-def _parsed(arguments: str) -> Any:
+def _parse_arguments(arguments: str) -> Any:
     """Return arguments as an object; the text itself if they are not whole."""
     try:
         return json.loads(arguments)

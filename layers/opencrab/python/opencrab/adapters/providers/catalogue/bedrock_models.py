@@ -30,7 +30,7 @@ def bedrock_model_facts(
     is_listed = own.price is None and known.price is not None
     if not is_listed or "anthropic." in model or _US_REGION.search(base_url):
         return known
-    return replace(known, price=_raised(known.price), notes=(*known.notes, _NOTE))
+    return replace(known, price=_raise_price(known.price), notes=(*known.notes, _NOTE))
 
 
 def _names_in_lists(model: str) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _names_in_lists(model: str) -> Iterator[str]:
             yield f"{prefix}{name}"
 
 
-def _raised(price: Price | None) -> Price | None:
+def _raise_price(price: Price | None) -> Price | None:
     if price is None:
         return None
     raised = {

@@ -183,8 +183,11 @@ def _full_name(settings: ModelsSettings, name: str) -> str:
 
 
 def _keyed_defaults(settings: ModelsSettings) -> Iterator[str]:
-    """Yield the default model of each usable provider that has one, as `provider:model`."""
-    for provider in settings.providers.values():
+    """Yield the default model of each usable provider that has one, as `provider:model`.
+
+    A key was given to be used here; AWS credentials may be there for something else.
+    """
+    for provider in sorted(settings.providers.values(), key=lambda each: each.signs_by_choice):
         model = default_catalogue_model(settings, provider)
         if model and not missing_catalogue_provider_setting(provider):
             yield f"{provider.name}:{model}"

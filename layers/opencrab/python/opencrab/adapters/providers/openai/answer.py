@@ -41,7 +41,9 @@ def openai_usage(body: dict[str, Any], party: ErrorParty) -> Usage:  # noqa: ARG
     """
     counted = dict_or_empty(body.get("usage"))
     details = dict_or_empty(counted.get("prompt_tokens_details"))
-    tokens_in = as_token_count(counted.get("prompt_tokens")) + _audio_apart(counted, details)
+    tokens_in = as_token_count(counted.get("prompt_tokens"))
+    if details.get("audio_tokens") or counted.get("prompt_audio_seconds"):
+        tokens_in += _audio_apart(counted, details)
     beyond = as_token_count(counted.get("total_tokens")) - tokens_in
     cached = details.get("cached_tokens")
     if cached is None:
@@ -130,6 +132,11 @@ def thinking_of_openai_parts(parts: list[Any]) -> str:
     )
 
 
+def _thinking_parts(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    return thinking_of_openai_parts(content) if isinstance(content, list) else ""
+
+
 def _content(message: dict[str, Any]) -> str:
     """Return a message's text, which may come as a string, as parts, or as a refusal."""
     content = message.get("content")
@@ -147,7 +154,8 @@ def _reasoning(message: dict[str, Any]) -> str:
         reasoning = message.get(field)
         if isinstance(reasoning, str) and reasoning.strip():
             return repair_wire_text(reasoning).strip()
-    return repair_wire_text(thinking_of_openai_parts(list_or_empty(message.get("content")))).strip()
+    parts = _thinking_parts(message)
+    return repair_wire_text(parts).strip() if parts else ""
 
 
 def _entries(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -195,7 +203,7 @@ def _replay(message: dict[str, Any], party: ErrorParty) -> dict[str, Any] | None
     if list_or_empty(message.get("reasoning_details")):
         replay["reasoning_details"] = message["reasoning_details"]
         replay["ids"] = [as_wire_label(entry.get("id")) for entry in entries]
-    elif entries and thinking_of_openai_parts(list_or_empty(message.get("content"))):
+    elif entries and _thinking_parts(message):
         replay["content"] = message["content"]
     elif entries and _reasoning({"reasoning_content": message.get("reasoning_content")}):
         replay["reasoning_content"] = message["reasoning_content"]

@@ -20,6 +20,7 @@ from opencrab.domain.money.budget import Price, Usage
 from opencrab.ports.models.model import ChatRequest, ModelInfo
 
 _FREE = ":free"
+_MARKED = "anthropic/"
 _IN_FLIGHT = "openrouter_in_flight_budget"
 _CALL_ID = "x-generation-id"
 _LONGEST_ID = 200
@@ -32,8 +33,15 @@ class OpenRouterWire(OpenAIWire):
     """OpenRouter's API; the endpoint's headers name the owner's site and application."""
 
     def to_wire(self, request: ChatRequest, info: ModelInfo, *, stream: bool) -> dict[str, Any]:
-        """Build the request body, with the reserved price as the maximum price of a vendor."""
+        """Build the request body, with the reserved price as the maximum price of a vendor.
+
+        Anthropic's models cache only up to marks, and writing costs more: they are marked if that
+        price is known, and so part of the reservation.
+        """
         body = super().to_wire(request, info, stream=stream)
+        writes = info.price is not None and info.price.cache_write_per_million is not None
+        if writes and request.model.startswith(_MARKED):
+            _mark(body["messages"])
         return body if info.price is None else body | {"provider": _most(info.price)}
 
     def usage(self, body: dict[str, Any], party: ErrorParty) -> Usage:
@@ -68,6 +76,16 @@ class OpenRouterWire(OpenAIWire):
             reasoning_tokens=_tokens(told, "native_tokens_reasoning"),
             reported_micro_usd=cost,
         )
+
+
+def _mark(messages: list[dict[str, Any]]) -> None:
+    """Mark the system prompt and the last message but one, before what changes every time."""
+    places = {0, len(messages) - 2} if len(messages) > 1 else {0}
+    for place in places:
+        text = messages[place]["content"]
+        if isinstance(text, str) and text and messages[place]["role"] != "tool":
+            part = {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
+            messages[place]["content"] = [part]
 
 
 def _generation_cost(told: dict[str, Any]) -> int | None:

@@ -22,7 +22,7 @@ def kept_response_items(output: list[Item], model: str) -> dict[str, Any] | None
     """
     if not any(item.get("type") in CALLS for item in output):
         return None
-    items = [kept for kept in map(_kept, output) if kept is not None]
+    items = [kept for kept in map(_reduce_item, output) if kept is not None]
     if not any(item["type"] == "reasoning" for item in items):
         return None
     replay = {"vendor": _VENDOR, "model": model, "items": items}
@@ -39,7 +39,7 @@ def replayed_response_items(said: ChatMessage, model: str) -> list[Item] | None:
     return items if said.calls and calls == len(said.calls) else None
 
 
-def _kept(item: Item) -> Item | None:
+def _reduce_item(item: Item) -> Item | None:
     """Reduce an item to what is sent back; None to drop it."""
     kind = item.get("type")
     if kind in CALLS:

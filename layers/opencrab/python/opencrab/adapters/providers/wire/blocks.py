@@ -37,6 +37,8 @@ def sort_leading_blocks(text: str, *, was_cut: bool = False) -> SortedText:
     and what follows is the answer. A thought without an opening tag begins at the start of the
     text, as some chat templates open it for the model; its closing tag then has a line of its own.
     """
+    if "<" not in text:
+        return SortedText(text.strip())
     found: dict[str, list[str]] = {"think": [], "memory": []}
     rest = text
     if not _OPENING.match(text) and (closed := _UNOPENED.search(text)):
@@ -55,7 +57,9 @@ def sort_leading_blocks(text: str, *, was_cut: bool = False) -> SortedText:
             break
         found[kind].append(rest[: closed.start()])
         rest = rest[closed.end() :]
-    return SortedText(rest.strip(), _joined(found["think"]), _joined(found["memory"]) or None)
+    return SortedText(
+        rest.strip(), _join_parts(found["think"]), _join_parts(found["memory"]) or None
+    )
 
 
 def text_after_leading_blocks(text: str) -> str:
@@ -75,7 +79,7 @@ def answer_without_leading_blocks(answer: ModelAnswer) -> ModelAnswer:
     if words.text == spoken:
         return answer
     thought = thought.replaced(
-        judgment=_joined([thought.judgment, words.thought]),
+        judgment=_join_parts([thought.judgment, words.thought]),
         intent=words.text if answer.calls else thought.intent,
     )
     return answer.replaced(
@@ -85,5 +89,5 @@ def answer_without_leading_blocks(answer: ModelAnswer) -> ModelAnswer:
     )
 
 
-def _joined(parts: list[str]) -> str:
+def _join_parts(parts: list[str]) -> str:
     return "\n".join(filter(None, (part.strip() for part in parts)))

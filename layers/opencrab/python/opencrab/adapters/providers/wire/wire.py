@@ -121,7 +121,7 @@ class Wire(Protocol):
 
 
 @runtime_checkable
-class FewEmbeddingsWire(Protocol):
+class EmbeddingBatchWire(Protocol):
     """The format of a vendor that takes few texts in one embeddings request."""
 
     texts_per_request: int
