@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.integration.cli.forked import run_forked
+
 OPENCRAB = Path(sys.executable).parent / "opencrab"
 KEY = "bench-owner-key-0123456789"
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -122,8 +124,14 @@ def server(
 
 def opencrab(*args: object, code: int = 0) -> str:
     """What the command says, which ends with this code."""
-    run = subprocess.run(
-        [str(OPENCRAB), *map(str, args)], capture_output=True, text=True, check=False, timeout=600
+    ended, out, err = run_forked(
+        OPENCRAB,
+        [*map(str, args)],
+        typed="",
+        environment=os.environ,
+        folder=Path.cwd(),
+        timeout=600,
     )
-    assert run.returncode == code, run.stdout + run.stderr
-    return run.stdout + run.stderr
+    said = (out + err).decode()
+    assert ended == code, said
+    return said

@@ -6,7 +6,9 @@ difference.
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,7 +31,7 @@ from tests.crash.errand import RICH
 from tests.crash.outside import Reply
 from tests.e2e import instructed
 from tests.e2e.house import House
-from tests.e2e.test_own_prompts import IDS, ORDERS, PURPOSES, Asked, live
+from tests.e2e.test_own_prompts import IDS, ORDERS, PURPOSES, live
 from tests.e2e.wanting import begins
 
 FOLDER = Path(__file__).with_name("prompts")
@@ -56,17 +58,18 @@ def shaped(house: House, name: str, language: Language, **changes: Any) -> Agent
     return agent
 
 
-def own(house: House, language: Language, kind: str | None) -> ChatRequest:
-    """The first request in a turn of the agents' own about a goal of this source."""
-    asked = live(house, language)
-    stored = (fact for who in IDS for fact in house.home.facts.page(who, GOAL, limit=200))
-    goals = {(goal.agent_id, goal.id): goal for goal in (fact.read(Goal) for fact in stored)}
-
-    def source(each: Asked) -> str | None:
-        goal_id = each.goal_id
-        return None if goal_id is None else goals[each.agent_id, goal_id].source.value
-
-    return next(each.request for each in asked if source(each) == kind)
+@cache
+def own(language: Language) -> dict[str | None, ChatRequest]:
+    """The first request in a turn of the agents' own about a goal of each source, in one life."""
+    with TemporaryDirectory() as folder, closing(House(sqlite, Path(folder), RICH)) as house:
+        asked = live(house, language)
+        stored = (fact for who in IDS for fact in house.home.facts.page(who, GOAL, limit=200))
+        goals = {(goal.agent_id, goal.id): goal for goal in (fact.read(Goal) for fact in stored)}
+    found: dict[str | None, ChatRequest] = {}
+    for each in asked:
+        served = None if each.goal_id is None else goals[each.agent_id, each.goal_id].source.value
+        found.setdefault(served, each.request)
+    return found
 
 
 def chat(house: House, language: Language) -> ChatRequest:
@@ -110,10 +113,10 @@ KINDS: dict[str, Callable[[House, Language], ChatRequest]] = {
     "task": task,
     "curiosity": curiosity,
     "discussion": discussion,
-    "role": lambda house, language: own(house, language, "role"),
-    "social": lambda house, language: own(house, language, "social"),
-    "opportunity": lambda house, language: own(house, language, "opportunity"),
-    "event": lambda house, language: own(house, language, None),
+    "role": lambda _, language: own(language)["role"],
+    "social": lambda _, language: own(language)["social"],
+    "opportunity": lambda _, language: own(language)["opportunity"],
+    "event": lambda _, language: own(language)[None],
 }
 
 
