@@ -187,6 +187,8 @@ class Program:
         places = {
             "OPENCRAB_DATA": str(self.data),
             "XDG_STATE_HOME": str(self.data.parent / "state"),
+            "XDG_CONFIG_HOME": str(self.data.parent / "config"),
+            "XDG_DATA_HOME": str(self.data.parent / "share"),
             "TERM": "dumb",
             "COLUMNS": "200",
         }

@@ -3,6 +3,7 @@
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from opencrab import settings
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from opencrab.adapters.providers.catalogue.detect import LocalServer
     from opencrab.adapters.providers.transport.exchange import Transport
     from opencrab.ports.access.secrets import Secrets
+    from opencrab.settings import Settings
 
 _NO_MODEL = (
     "this is not a language model: set OPENAI_API_KEY, or start Ollama or a llama.cpp",
@@ -54,15 +56,20 @@ class Network:
             self._client.close()
 
 
-def models_for_local_server(secrets: "Secrets", provider: str | None) -> LocalModels:
+def models_for_local_server(
+    secrets: "Secrets",
+    provider: str | None,
+    load: "Callable[..., Settings]" = settings.load_settings,
+) -> LocalModels:
     """Return the usable models: the configured ones, else a local server's, else scripted."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
     from opencrab.adapters.providers.registry import provider_settings_with_usable_default
 
-    known = configured_local_models(secrets)
+    known = configured_local_models(secrets, load)
     if provider is not None:
         chosen = _restrict_to_provider(known, provider)
-        return LocalModels(chosen, ("chosen with --provider",), lambda: _only(secrets, provider))
+        again = partial(_only, secrets, provider, load)
+        return LocalModels(chosen, ("chosen with --provider",), again)
     found, notes = _detect_local_server(known)
     thinking = provider_settings_with_usable_default(known, found)
     if thinking.default == SCRIPTED:
@@ -71,13 +78,15 @@ def models_for_local_server(secrets: "Secrets", provider: str | None) -> LocalMo
     def look() -> bool:
         nonlocal found
         if found is None:
-            found = _detect_local_server(configured_local_models(secrets))[0]
+            found = _detect_local_server(configured_local_models(secrets, load))[0]
         return found is not None
 
     return LocalModels(
         thinking,
         notes,
-        lambda: provider_settings_with_usable_default(configured_local_models(secrets), found),
+        lambda: provider_settings_with_usable_default(
+            configured_local_models(secrets, load), found
+        ),
         look,
     )
 
@@ -100,12 +109,14 @@ def _detect_local_server(known: "ModelsSettings") -> "tuple[LocalServer | None, 
     return detection.server, detection.notes
 
 
-def configured_local_models(secrets: "Secrets") -> "ModelsSettings":
+def configured_local_models(
+    secrets: "Secrets", load: "Callable[..., Settings]" = settings.load_settings
+) -> "ModelsSettings":
     """Read the models again from files, environment and stored keys."""
     from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
 
     secrets.forget()
-    configured = settings.load_settings({}, secret=secrets.get)
+    configured = load({}, secret=secrets.get)
     return model_catalogue_settings(
         configured.table("llm"),
         configured.pricing,
@@ -116,8 +127,8 @@ def configured_local_models(secrets: "Secrets") -> "ModelsSettings":
     )
 
 
-def _only(secrets: "Secrets", provider: str) -> "ModelsSettings":
-    return _restrict_to_provider(configured_local_models(secrets), provider)
+def _only(secrets: "Secrets", provider: str, load: "Callable[..., Settings]") -> "ModelsSettings":
+    return _restrict_to_provider(configured_local_models(secrets, load), provider)
 
 
 def _restrict_to_provider(known: "ModelsSettings", provider: str) -> "ModelsSettings":

@@ -132,8 +132,18 @@ _TREE = (
     ),
     CommandNode(
         "config",
-        "Show the settings in effect, and where each comes from.",
-        commands=(CommandNode("show", runs="configuration.settings:show_settings"),),
+        "Show, change and check settings.",
+        commands=(
+            CommandNode("show", runs="configuration.settings:show_settings"),
+            CommandNode("get", runs="configuration.files:get_setting"),
+            CommandNode("set", runs="configuration.files:set_setting"),
+            CommandNode("unset", runs="configuration.files:unset_setting"),
+            CommandNode("edit", runs="configuration.files:edit_settings"),
+            CommandNode("check", runs="configuration.files:check_settings"),
+            CommandNode("diff", runs="configuration.files:show_settings_difference"),
+            CommandNode("path", runs="configuration.files:show_settings_paths"),
+            CommandNode("schema", runs="configuration.files:print_settings_schema"),
+        ),
         section=_DAILY,
     ),
     CommandNode(
