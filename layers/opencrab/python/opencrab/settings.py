@@ -61,13 +61,15 @@ class OwnerSettings:
 class Settings:
     """All settings, by dotted name; `absent` names the variable that a section lacks.
 
-    `variables` names the first variable that each setting of the file takes its value from.
+    `variables` names the first variable that each setting of the file takes its value from, and
+    `shipped` has the defaults of settings that something else sets.
     """
 
     values: Mapping[str, EffectiveSetting]
     pricing: Mapping[str, Any] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    shipped: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def effective(self, name: str, **scopes: Mapping[str, Any]) -> EffectiveSetting:
         """Return a setting from the narrowest scope that sets it.
@@ -142,7 +144,8 @@ def load_settings(
     if own is not None:
         environ = {**own.variables, **environ}
     found = _folder(folder)
-    written = dict(_flat(_read_toml(found / "default.toml")))
+    defaults = dict(_flat(_read_toml(found / "default.toml")))
+    written = dict(defaults)
     origins = _set_own(written, own)
     _set_vendor_addresses(written, origins, environ)
     given = _from_environment(written, environ)
@@ -161,7 +164,8 @@ def load_settings(
         for name, value in written.items()
         if isinstance(value, str) and (named := _VARIABLE.search(value))
     }
-    return Settings(values | given, _read_toml(found / "pricing.toml"), absent, variables)
+    shipped = {name: defaults[name] for name in (*origins, *given) if name in defaults}
+    return Settings(values | given, _read_toml(found / "pricing.toml"), absent, variables, shipped)
 
 
 @cache

@@ -114,11 +114,12 @@ def configured_local_models(
 ) -> "ModelsSettings":
     """Read the models again from files, environment and stored keys."""
     from opencrab.adapters.providers.catalogue.configuration import model_catalogue_settings
+    from opencrab.bootstrap.llm import configured_llm_table
 
     secrets.forget()
     configured = load({}, secret=secrets.get)
     return model_catalogue_settings(
-        configured.table("llm"),
+        configured_llm_table(configured),
         configured.pricing,
         configured.absent_below("llm.providers"),
         key_names=configured.variables_of("api_key", "llm.providers"),
@@ -134,12 +135,26 @@ def _only(secrets: "Secrets", provider: str, load: "Callable[..., Settings]") ->
 def _restrict_to_provider(known: "ModelsSettings", provider: str) -> "ModelsSettings":
     """Return settings that use one provider, or one model of it; raises Invalid if unknown."""
     from opencrab.adapters.providers.catalogue.configuration import SCRIPTED
+    from opencrab.adapters.providers.catalogue.connection import (
+        missing_catalogue_provider_setting,
+    )
 
     name, _, model = provider.partition(":")
     if name != "scripted" and name not in known.providers:
         names = ", ".join(sorted({"scripted", *known.providers}))
         raise Invalid(f"there is no provider {name!r}", cure=f"choose one of {names}")
+    if name != "scripted" and (why := missing_catalogue_provider_setting(known.providers[name])):
+        raise Invalid(f"provider {name!r} cannot be used: {why}", cure=_missing_cure(known, name))
     return known.with_single_model(SCRIPTED if provider == "scripted" else f"{name}:{model}")
+
+
+def _missing_cure(known: "ModelsSettings", name: str) -> str:
+    from opencrab.adapters.providers.catalogue.connection import missing_catalogue_provider_key
+
+    variable = missing_catalogue_provider_key(known.providers[name])
+    if not variable:
+        return f"correct [llm.providers.{name}]; `opencrab config edit` opens your settings"
+    return f"set {variable}, or store it with `opencrab providers set {name} --key`"
 
 
 def _address(known: "ModelsSettings", name: str, default: str) -> str:
