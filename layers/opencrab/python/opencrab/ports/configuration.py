@@ -1,9 +1,12 @@
 """The owner's settings on this computer, as a terminal reads, checks and changes them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from opencrab.ports.models.readiness import ProviderHealth
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,18 @@ class Configuration(Protocol):
 
     def unset(self, name: str) -> SettingChange:
         """Remove a setting from the file, so that its default counts; raises NotFound."""
+        ...
+
+    def change(self, texts: Mapping[str, str | None]) -> Sequence[SettingChange]:
+        """Set several settings at once, and remove those whose text is None; all or none."""
+        ...
+
+    def keep_secret(self, name: str, value: str) -> None:
+        """Store a secret in the data folder, under the name of its variable."""
+        ...
+
+    def check_provider(self, name: str) -> "ProviderHealth":
+        """Ask a provider for its list of models, with the settings as they are now."""
         ...
 
     def create(self) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opencrab import settings
+from opencrab.adapters.local_files.secrets import FileSecrets
 from opencrab.adapters.local_files.settings_file import read_settings_file, write_settings_file
 from opencrab.bootstrap.configuration.fault_text import configuration_fault_texts
 from opencrab.bootstrap.configuration.local_settings import (
@@ -23,7 +24,7 @@ from opencrab.domain.configuration.rule import (
     SettingRule,
     find_setting_problem,
 )
-from opencrab.domain.configuration.rules import is_secret_setting, setting_rule
+from opencrab.domain.configuration.rules import setting_rule
 from opencrab.domain.configuration.toml_text import set_toml_value, unset_toml_value
 from opencrab.domain.errors import Invalid, NotFound
 from opencrab.ports.configuration import (
@@ -32,6 +33,7 @@ from opencrab.ports.configuration import (
     SettingsPaths,
     SettingView,
 )
+from opencrab.ports.models.readiness import ProviderHealth
 from opencrab.settings import EffectiveSetting
 
 SCHEMA_FILE = "config.schema.json"
@@ -42,12 +44,19 @@ _WORDS = {"true": True, "false": False}
 class LocalConfiguration:
     """The settings files of this computer.
 
-    `check` raises Invalid for what is wrong only when all settings are put together.
+    `check` raises Invalid for what is wrong only when all settings are put together, and `probe`
+    asks a provider for its list of models.
     """
 
-    def __init__(self, places: SettingsPaths, check: Callable[[LocalSettings], object]) -> None:
+    def __init__(
+        self,
+        places: SettingsPaths,
+        check: Callable[[LocalSettings], object],
+        probe: Callable[[LocalSettings, str], ProviderHealth],
+    ) -> None:
         self._places = places
         self._check = check
+        self._probe = probe
         self._local = LocalSettings(places)
 
     @property
@@ -86,31 +95,38 @@ class LocalConfiguration:
         return self._faults_of(file)
 
     def set(self, name: str, text: str) -> SettingChange:
-        known = settings.load_settings({}, {}).values
-        rule = self._rule(name, tuple(known))
-        value = _value_of_text(rule, text)
-        default = _default_of(name, known)
-        if is_secret_setting(name) and find_setting_problem(rule, value) is not None:
-            value = None  # it is not shown
-        if (problem := find_setting_problem(rule, value)) is not None:
-            raise self._error(SettingFault(0, name, problem, value), default)
-        path = self.written
-        changed = set_toml_value(self._sound_text(path), tuple(name.split(".")), value)
-        self._require_sound(path, changed)
-        self._write(path, changed)
-        return SettingChange(path, name, value, self._overriding(name, path))
+        return self.change({name: text})[0]
 
     def unset(self, name: str) -> SettingChange:
+        return self.change({name: None})[0]
+
+    def change(self, texts: Mapping[str, str | None]) -> Sequence[SettingChange]:
         path = self.written
-        text = self._sound_text(path)
-        changed = unset_toml_value(text, tuple(name.split(".")))
-        if changed == text:
-            raise NotFound(
-                f"{name} is not set in {path}", cure="`opencrab config diff` lists what is"
-            )
-        self._require_sound(path, changed)
-        self._write(path, changed)
-        return SettingChange(path, name, overridden_by=self._overriding(name, path))
+        before = changed = self._sound_text(path)
+        values: dict[str, Any] = {}
+        for name, text in texts.items():
+            parts = tuple(name.split("."))
+            if text is not None:
+                values[name] = self._value(name, text)
+                changed = set_toml_value(changed, parts, values[name])
+                continue
+            shorter = unset_toml_value(changed, parts)
+            if shorter == changed:
+                raise NotFound(
+                    f"{name} is not set in {path}", cure="`opencrab config diff` lists what is"
+                )
+            changed = shorter
+        self._write_if_sound(path, before, changed)
+        return [
+            SettingChange(path, name, values.get(name), self._overriding(name, path))
+            for name in texts
+        ]
+
+    def keep_secret(self, name: str, value: str) -> None:
+        FileSecrets(self._places.data).put(name, value)
+
+    def check_provider(self, name: str) -> ProviderHealth:
+        return self._probe(self._local, name)
 
     def create(self) -> Path:
         path = self.written
@@ -120,6 +136,31 @@ class LocalConfiguration:
 
     def schema(self) -> str:
         return settings.settings_schema()
+
+    def _value(self, name: str, text: str) -> Any:
+        """Return the value of typed text; raises Invalid if the setting must not have it."""
+        known = settings.load_settings({}, {}).values
+        rule = self._rule(name, tuple(known))
+        value = _value_of_text(rule, text)
+        if (problem := find_setting_problem(rule, value)) is not None:
+            shown = None if rule.kind is SettingKind.SECRET else value
+            raise self._error(SettingFault(0, name, problem, shown), _default_of(name, known))
+        return value
+
+    def _write_if_sound(self, path: Path, before: str, changed: str) -> None:
+        """Write a text; what makes all settings together wrong is taken back and raised."""
+        was_wrong = bool(self.faults())
+        existed = path.exists()
+        self._write(path, changed)
+        faults = () if was_wrong else self.faults()
+        if not faults:
+            return
+        if existed:
+            write_settings_file(path, before)
+        else:
+            path.unlink()
+        first = faults[0]
+        raise Invalid(first.what, field=first.name or None, cure=first.cure or None)
 
     def _rule(self, name: str, known: Sequence[str]) -> SettingRule:
         rule = setting_rule(name)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from opencrab.engine.installation.findings import Findings, Look
     from opencrab.ports.clock import Clock
     from opencrab.ports.configuration import SettingsPaths
+    from opencrab.ports.models.readiness import ProviderHealth
     from opencrab.settings import Settings
 
 _SECONDS = 2.2
@@ -68,6 +69,23 @@ def check_local_settings_together(local: "LocalSettings") -> "Settings":
     configured_local_models(FileSecrets(local.places.data), local.load)
     settings.listed_models()
     return configured
+
+
+def probe_local_provider(local: "LocalSettings", name: str) -> "ProviderHealth":
+    """Ask a provider for its list of models, which costs nothing, with what is set here."""
+    from opencrab.adapters.local_files.secrets import FileSecrets
+    from opencrab.adapters.providers.registry import ProviderModels
+    from opencrab.bootstrap.local.models import Network, configured_local_models
+    from opencrab.engine.installation.model_checks import WAIT_SECONDS
+
+    network, secrets = Network(), FileSecrets(local.places.data)
+    try:
+        models = ProviderModels(
+            lambda: configured_local_models(secrets, local.load), network.transport
+        )
+        return models.health(name, timeout_seconds=WAIT_SECONDS)
+    finally:
+        network.close()
 
 
 def _of_config(findings: "Findings", local: "LocalSettings") -> "Iterator[Check]":

@@ -97,9 +97,12 @@ def _demo_world(folder: "Path", seed: int, /) -> "DemoWorldProcess":
 def _configuration(places: "SettingsPaths", /) -> "Configuration":
     """Open the settings files of this computer."""
     from opencrab.bootstrap.configuration.local_configuration import LocalConfiguration
-    from opencrab.bootstrap.local.doctor import check_local_settings_together
+    from opencrab.bootstrap.local.doctor import (
+        check_local_settings_together,
+        probe_local_provider,
+    )
 
-    return LocalConfiguration(places, check_local_settings_together)
+    return LocalConfiguration(places, check_local_settings_together, probe_local_provider)
 
 
 def _sheet() -> "PriceSheet":

@@ -154,7 +154,7 @@ def _missing_cure(known: "ModelsSettings", name: str) -> str:
     variable = missing_catalogue_provider_key(known.providers[name])
     if not variable:
         return f"correct [llm.providers.{name}]; `opencrab config edit` opens your settings"
-    return f"set {variable}, or store it with `opencrab providers set {name} --key`"
+    return f"set {variable}, or store it with `opencrab models providers set {name} --key`"
 
 
 def _address(known: "ModelsSettings", name: str, default: str) -> str:

@@ -17,7 +17,27 @@ def _group(name: str, *commands: CommandNode) -> CommandNode:
 
 ALIASES = (
     _alias("task", "tasks", table="goals.tasks:COMMANDS"),
-    _alias("providers", "models providers", "models.models:list_providers"),
+    _alias(
+        "providers",
+        "models providers",
+        "models.models:list_providers",
+        "configuration.providers:COMMANDS",
+    ),
+    _alias(
+        "aliases",
+        "models aliases",
+        "configuration.choices:list_model_aliases",
+        "configuration.choices:ALIASES",
+    ),
+    _alias(
+        "fallback",
+        "models fallback",
+        "configuration.choices:show_model_fallback",
+        "configuration.choices:FALLBACK",
+    ),
+    _alias(
+        "uses", "models uses", "configuration.choices:list_model_uses", "configuration.choices:USES"
+    ),
     _alias("budgets", "costs budgets", "usage.usage:show_usage_budgets"),
     _alias("mentor", "sessions mentor", "conversation.sessions:mentor_conversation"),
     _alias("feedback", "turns rate", "learning.feedback:give_learning_feedback"),

@@ -97,7 +97,30 @@ _TREE = (
         "List models with their prices, list providers, compare models.",
         "models.models:list_models",
         commands=(
-            CommandNode("providers", runs="models.models:list_providers"),
+            CommandNode(
+                "providers",
+                "Add, change, remove and test model providers.",
+                "models.models:list_providers",
+                table="configuration.providers:COMMANDS",
+            ),
+            CommandNode(
+                "aliases",
+                "List and set aliases of models.",
+                "configuration.choices:list_model_aliases",
+                table="configuration.choices:ALIASES",
+            ),
+            CommandNode(
+                "fallback",
+                "Show and set who answers when a model fails.",
+                "configuration.choices:show_model_fallback",
+                table="configuration.choices:FALLBACK",
+            ),
+            CommandNode(
+                "uses",
+                "List and set the model of each use.",
+                "configuration.choices:list_model_uses",
+                table="configuration.choices:USES",
+            ),
             CommandNode("compare", runs="learning.model_trial:eval_models"),
             CommandNode("refresh-prices", runs="models.models:refresh_model_prices"),
         ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from opencrab.domain.errors import NotFound
+from opencrab.domain.errors import Invalid, NotFound
 from opencrab.gateways.cli.configuration.opening import (
     hide_secret_settings,
     open_terminal_configuration,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         SettingChange,
     )
 
-SettingName = Annotated[str, cli_argument("A setting, such as budget.turn_usd.", "NAME")]
+SettingName = Annotated[str, cli_argument("A setting, such as budget.turn_usd.", "SETTING")]
 
 
 @cli_command
@@ -73,9 +73,10 @@ def unset_setting(terminal: Terminal, name: SettingName) -> None:
 def edit_settings(terminal: Terminal) -> None:
     """Open your settings file in your editor, and check it afterwards."""
     from opencrab.gateways.cli.terminal.editor import open_in_editor
-    from opencrab.gateways.cli.terminal.input import ask_yes_or_no, require_terminal_user
+    from opencrab.gateways.cli.terminal.input import ask_yes_or_no
 
-    require_terminal_user(terminal, "EDITOR")
+    if not terminal.interactive:
+        raise Invalid(terminal.words("edit_alone"), cure="opencrab config set SETTING VALUE")
     configuration = open_terminal_configuration(terminal)
     path = configuration.create()
     while True:
@@ -133,7 +134,11 @@ def show_settings_paths(terminal: Terminal) -> None:
 @cli_command
 def print_settings_schema(terminal: Terminal) -> None:
     """Print the JSON Schema of settings files, with which editors complete and check them."""
-    terminal.line(open_terminal_configuration(terminal).schema().rstrip())
+    schema = open_terminal_configuration(terminal).schema()
+    if terminal.options.json:
+        terminal.json(json.loads(schema))
+    else:
+        terminal.line(schema.rstrip())
 
 
 @cli_command
