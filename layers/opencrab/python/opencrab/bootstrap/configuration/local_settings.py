@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-DOTENV_FILE = ".env"
+DOTENV_FILE, _PREFIX = ".env", "OPENCRAB_"
 
 
 class LocalSettings:
@@ -55,11 +55,16 @@ class LocalSettings:
 
     def _require_changeable(self, found: "Settings") -> None:
         """Raise Invalid if a variable sets what cannot be changed; files were checked before."""
+        of_variables = {
+            name: each for name, each in found.values.items() if each.source.startswith(_PREFIX)
+        }
+        if not of_variables:
+            return
         from opencrab.domain.configuration.rules import UNCHANGEABLE
 
-        for name, values in UNCHANGEABLE.items():
-            setting = found.effective(name)
-            if setting.value in values or not setting.source.startswith("OPENCRAB_"):
+        for name in UNCHANGEABLE.keys() & of_variables.keys():
+            setting = of_variables[name]
+            if setting.value in UNCHANGEABLE[name]:
                 continue
             from opencrab.bootstrap.configuration.fault_text import configuration_fault_texts
             from opencrab.domain.configuration.file_check import SettingFault
