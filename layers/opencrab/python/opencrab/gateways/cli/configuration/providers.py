@@ -148,9 +148,12 @@ def _change(
     if secret:
         configuration.keep_secret(variable, secret)
     view = {"name": name, "file": str(configuration.written), "key": variable if key else None}
-    terminal.print_result(view, "provider_set", name=name, file=str(configuration.written))
-    if secret:
-        terminal.print_note("provider_key_kept", variable=variable)
+    if texts:
+        terminal.print_result(view, "provider_set", name=name, file=str(configuration.written))
+        if secret:
+            terminal.print_note("provider_key_kept", variable=variable)
+    else:
+        terminal.print_result(view, "provider_key_kept", variable=variable)
     terminal.print_note("provider_try", name=name)
 
 
