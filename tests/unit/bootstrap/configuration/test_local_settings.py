@@ -1,6 +1,7 @@
 """The owner's files over the defaults: which one wins, and what is said of a wrong one."""
 
 import logging
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from opencrab.bootstrap.configuration.local_settings import LocalSettings, namin
 from opencrab.domain.errors import Invalid
 from opencrab.ports.configuration import SettingsPaths
 from opencrab.settings import EffectiveSetting
+from tests.conftest import ROOT
 
 TURN = "budget.turn_usd"
 
@@ -161,3 +163,19 @@ def test_what_cannot_be_changed_is_refused_from_a_variable_too(places: SettingsP
         loaded(places, **{variable: "false"})
     assert "--host" in (caught.value.cure or "")
     assert loaded(places, **{variable: "true"}).value == 0.5
+
+
+def test_a_default_file_that_was_edited_in_place_still_counts(
+    places: SettingsPaths, tmp_path: Path
+) -> None:
+    folder = tmp_path / "edited"
+    shutil.copytree(ROOT / "config", folder)
+    file = folder / "default.toml"
+    text = file.read_text(encoding="utf-8").replace("turn_usd = 0.50", "turn_usd = 9.5")
+    own = '[llm.providers.mine]\nbase_url = "http://localhost:1/v1"\n'
+    file.write_text(text.replace("[gateway.rest]", f"{own}[gateway.rest]"), encoding="utf-8")
+    write(places.user, "[llm.providers.mine]\ndefault_model = '蟹'\n")
+    found = LocalSettings(places, folder=folder).load({}, {})
+    assert found.get(TURN) == 9.5
+    mine = {"base_url": "http://localhost:1/v1", "default_model": "蟹"}
+    assert found.table("llm.providers")["mine"] == mine
