@@ -71,7 +71,7 @@ class LocalConfiguration:
 
     def settings(self) -> Sequence[SettingView]:
         defaults = settings.load_settings({}, {}).values
-        found = self._local.load({}).values
+        found = self._local.load({}, secret=FileSecrets(self._places.data).get).values
         return [
             SettingView(
                 name,

@@ -165,6 +165,7 @@ _TREE = (
             CommandNode("check", runs="configuration.files:check_settings"),
             CommandNode("diff", runs="configuration.files:show_settings_difference"),
             CommandNode("path", runs="configuration.files:show_settings_paths"),
+            CommandNode("setup", runs="configuration.setup:set_up"),
             CommandNode("schema", runs="configuration.files:print_settings_schema"),
         ),
         section=_DAILY,

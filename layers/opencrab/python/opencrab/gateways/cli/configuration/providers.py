@@ -49,7 +49,7 @@ def add_provider(
 ) -> None:
     """Add a provider of your own, such as a gateway or a server with OpenAI's API."""
     configuration = open_terminal_configuration(terminal)
-    if name in _names(configuration):
+    if name in provider_names_in(configuration):
         raise Conflict(
             terminal.words("provider_exists", name=name),
             cure=f"opencrab models providers set {name} …",
@@ -138,11 +138,11 @@ def _change(
     key: bool,
 ) -> None:
     """Write what was given, and store the key under the name of its variable."""
-    variable = key_name or _variable(configuration, name)
+    variable = key_name or variable_of_provider_key(configuration, name)
     if key_name is not None or (key and not _has_variable(configuration, name)):
         texts[f"{_SECTION}.{name}.api_key"] = f"${{{variable}}}"
         texts[f"{_SECTION}.{name}.key_name"] = variable
-    secret = _ask_key(terminal, name) if key else ""
+    secret = ask_provider_key(terminal, name) if key else ""
     if texts:
         configuration.change(texts)
     if secret:
@@ -157,7 +157,8 @@ def _change(
     terminal.print_note("provider_try", name=name)
 
 
-def _ask_key(terminal: Terminal, name: str) -> str:
+def ask_provider_key(terminal: Terminal, name: str) -> str:
+    """Ask for a provider's key, which is not shown, or read it from a pipe."""
     if not terminal.interactive:
         return text_from_argument_or_pipe(
             terminal, None, needed="provider_key_needed", option="--key"
@@ -168,13 +169,14 @@ def _ask_key(terminal: Terminal, name: str) -> str:
     return secret.strip()
 
 
-def _names(configuration: Configuration) -> set[str]:
+def provider_names_in(configuration: Configuration) -> set[str]:
+    """Return the names of all providers in the settings."""
     found = (each.name for each in configuration.settings())
     return {name.split(".")[2] for name in found if name.startswith(f"{_SECTION}.")}
 
 
 def _require_known(terminal: Terminal, configuration: Configuration, name: str) -> None:
-    names = _names(configuration)
+    names = provider_names_in(configuration)
     if name not in names:
         raise NotFound(
             terminal.words("provider_unknown", name=name),
@@ -186,7 +188,7 @@ def _has_variable(configuration: Configuration, name: str) -> bool:
     return any(each.name == f"{_SECTION}.{name}.api_key" for each in configuration.settings())
 
 
-def _variable(configuration: Configuration, name: str) -> str:
+def variable_of_provider_key(configuration: Configuration, name: str) -> str:
     """Return the variable of a provider's key: its key_name, or NAME_API_KEY."""
     wanted = f"{_SECTION}.{name}.key_name"
     named = next((each.value for each in configuration.settings() if each.name == wanted), "")
